@@ -1,12 +1,20 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { z } from "zod";
+import type { FleetContext } from "../../src/api/context.ts";
+import { findServer } from "../../src/api/find.ts";
+import { createApi } from "../../src/api/operation.ts";
 import { listServers } from "../../src/api/operations/servers.ts";
 import { listTargets } from "../../src/api/operations/targets.ts";
+import type { Status } from "../../src/fleet/model.ts";
+import { storedSources } from "../../src/reports/sources.ts";
+import { openStore } from "../../src/store/store.ts";
+import { research, server, watchFleet } from "../support/fleet.ts";
+import { freshStoreFile } from "../support/fresh-store.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import { erring } from "./support/api-world.ts";
+import { erring, expectRefusal } from "./support/api-world.ts";
 
 describe("targets", () => {
-  it("tell how many servers they have in each status, and what is open", async () => {
+  it("are listed with their servers in each status and their incidents", async () => {
     const world = await erring(2);
     const { targets } = await world.daemon().api(listTargets, {});
     expect(targets).toMatchObject([
@@ -23,7 +31,7 @@ describe("targets", () => {
     ]);
   });
 
-  it("tell since when they are blind, and why", async () => {
+  it("are listed with since when they are down, and why", async () => {
     const world = await watchWorld();
     const { api } = world.daemon();
     expect((await api(listTargets, {})).targets).toMatchObject([{ up: null, blind_since: null }]);
@@ -35,23 +43,21 @@ describe("targets", () => {
         up: false,
         stale: true,
         last_failure_reason: "server_error",
+        last_failure_detail: "HTTP 503",
         failures_in_a_row: 3,
         blind_since: "2026-11-20T09:30:05.000Z",
         servers: { idle: 3 },
       },
     ]);
-    expect((await api(listServers, {})).servers).toMatchObject([
-      { stale: true },
-      { stale: true },
-      { stale: true },
-    ]);
+    const { servers } = await api(listServers, {});
+    expect(servers.map(({ stale }) => stale)).toEqual([true, true, true]);
   });
 
-  it("of names that there are not are none, with a note", async () => {
-    const world = await watchWorld();
-    const answer = await world.daemon().api(listTargets, { region: "su", key: "research" });
-    expect(answer.targets).toEqual([]);
-    expect(answer.notes).toEqual([expect.stringContaining('no region is called "su"')]);
+  it("of unknown names are none, with a note", async () => {
+    const { api } = (await watchWorld()).daemon();
+    const { targets, notes } = await api(listTargets, { region: "su", key: "research" });
+    expect(targets).toEqual([]);
+    expect(notes).toEqual([expect.stringContaining('no region is called "su"')]);
   });
 });
 
@@ -61,32 +67,31 @@ describe("servers", () => {
     await world.poll();
     const { api } = world.daemon();
     const ids: string[] = [];
-    for (let after: string | null = ""; after !== null;) {
+    for (let cursor: string | null | undefined; cursor !== null;) {
       const page: z.output<typeof listServers.response> = await api(listServers, {
         limit: 10,
-        ...(after && { cursor: after }),
+        cursor,
       });
       ids.push(...page.servers.map(({ server_id: id }) => id));
-      after = page.next;
+      cursor = page.next;
     }
     expect(ids.toSorted()).toEqual(world.serverIds.toSorted());
   });
 
-  it("are found by what they are and where they are", async () => {
+  it("are found by their ids, names, tags and statuses", async () => {
     const world = await erring(1);
     const { api } = world.daemon();
     const [id = ""] = world.serverIds;
     const { servers } = await api(listServers, { status: "error,unknown" });
-    const [server] = servers;
-    expect(servers).toMatchObject([
-      { ...world.target, server_id: id, since: "2026-11-20T09:30:10.000Z", missing: 0 },
-    ]);
-    const { sandbox_id: sandbox = "", server_name: name, tags = [] } = server ?? {};
+    const since = "2026-11-20T09:30:10.000Z";
+    expect(servers).toMatchObject([{ ...world.target, server_id: id, since, missing: 0 }]);
+    const { sandbox_id: sandbox = "", server_name, tags = [] } = servers[0] ?? {};
+    const name = server_name ?? "";
     for (const query of [
       { server: id.slice(0, 8) },
       { sandbox: sandbox.slice(0, 8), server: id },
-      { server_name: [name ?? ""], status: "error" },
-      { server: name ?? "", status: "error" },
+      { server_name: [name], status: "error" },
+      { server: name, status: "error" },
       { tag: tags, status: "error", region: "us", key: "research" },
     ]) {
       expect((await api(listServers, query)).servers).toEqual(servers);
@@ -102,14 +107,45 @@ describe("servers", () => {
     [{ cursor: "W10" }, "cursor: next of the previous page"],
     [{ cursor: "%%%" }, "cursor: next of the previous page"],
     [{ limit: "0" }, "limit: a whole number from 1 to 1000"],
-    [{ sandbox: ["a", "b"] }, "sandbox: a sandbox's id, or a prefix of one"],
     [{ region: "us,," }, "Allowed: region: a text that is not empty"],
     [{ tag: "a,".repeat(100) + "a" }, "tag: at most 100 of them"],
-  ])("are not listed for %j", async (query, allowed) => {
-    const world = await watchWorld();
-    await expect(world.daemon().api(listServers, { ...query } as object)).rejects.toMatchObject({
-      kind: "invalid",
-      message: expect.stringContaining(allowed),
-    });
+  ])("are not listed for %j", async (query: object, allowed) => {
+    const { api } = (await watchWorld()).daemon();
+    await expectRefusal(api(listServers, query), "invalid", allowed);
+  });
+});
+
+describe("while a poll gives all servers of a target another status", () => {
+  /** 6,000 sandboxes with an idle server each; all servers are in error at the next poll. */
+  function polledOnce() {
+    const { watched, poll } = watchFleet();
+    const pollAll = (status: Status) => {
+      const sandboxes = Array.from({ length: 6_000 }, (_, index) => {
+        const servers = [server(`server-${index}`, { status })];
+        return { id: `box-${index}`, status, benchmark: null, servers };
+      });
+      poll({ complete: true, sandboxes });
+    };
+    pollAll("idle");
+    const pollAgain = () => pollAll("error");
+    const store = openStore(freshStoreFile());
+    onTestFinished(() => store.close());
+    return { watched, pollAgain, store };
+  }
+
+  it("a list, a search and a report have the servers as they were when it began", async () => {
+    const { watched, pollAgain, store } = polledOnce();
+    const context: FleetContext = { targets: [watched], rules: [], receivers: [], probes: [] };
+    const listed = createApi(context)(listServers, { limit: 1_000 });
+    const found = findServer("server-5999", [watched], store);
+    const present = await storedSources(store, [research], [watched]).present(research);
+    pollAgain();
+    const statuses = [
+      ...(await listed).servers.map(({ status }) => status),
+      ...(await found).listed.map(({ server }) => server.status),
+      ...Array.from(present.servers, ({ status }) => status),
+    ];
+    expect(statuses).toHaveLength(1_000 + 1 + 6_000);
+    expect(new Set(statuses)).toEqual(new Set(["idle"]));
   });
 });

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import { listChanges } from "../../src/api/operations/changes.ts";
+import { readEvents } from "../../src/api/operations/events.ts";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import { erring } from "./support/api-world.ts";
+import { erring, expectRefusal } from "./support/api-world.ts";
 
 describe("changes", () => {
-  it("are listed latest first, of what is asked for, a page at a time", async () => {
+  it("are listed latest first, selected by every field, a page at a time", async () => {
     const world = await erring();
     const { api } = world.daemon();
     const [first = "", , third = ""] = world.serverIds;
@@ -25,21 +26,19 @@ describe("changes", () => {
 
     const idsOf = async (query: z.input<typeof listChanges.request>) =>
       (await api(listChanges, query)).changes.map(({ server_id }) => server_id);
+    const before = new Date(world.clock.now().utcMs - 2_000).toISOString();
     expect(await idsOf({ server: third })).toEqual([third]);
     expect(await idsOf({ status: "error" })).toEqual([first]);
     expect(await idsOf({ from_status: "absent,error", key: "research" })).toHaveLength(3);
     expect(await idsOf({ to_status: ["error", "absent"] })).toEqual([first]);
     expect(await idsOf({ from: "2s" })).toEqual([first]);
-    expect(
-      await idsOf({ to: new Date(world.clock.now().utcMs - 2_000).toISOString() }),
-    ).toHaveLength(3);
+    expect(await idsOf({ to: before })).toHaveLength(3);
     expect(await idsOf({ sandbox: "no such box" })).toEqual([]);
     expect(await idsOf({ name: ["no, such", "name"] })).toEqual([]);
   });
 
-  it("are of the range that the clocks of a zone show", async () => {
-    const world = await erring();
-    const { api } = world.daemon();
+  it("are of a range that is written in a zone", async () => {
+    const { api } = (await erring()).daemon();
     const { changes: all } = await api(listChanges, {});
     const tz = "+05:30";
     const atMs = Date.parse(all[0]?.at ?? "");
@@ -50,67 +49,46 @@ describe("changes", () => {
     expect((await api(listIncidents, { to: shown, tz })).incidents).toHaveLength(0);
   });
 
-  it("that came later are told oldest first, and nothing twice or left out", async () => {
+  it("that are stored later are listed in that order, each once", async () => {
     const world = await erring();
     const { api } = world.daemon();
     const { after } = await api(listChanges, { limit: 1 });
-    expect(await api(listChanges, { after })).toEqual({
-      changes: [],
-      next: null,
-      after,
-      notes: [],
-    });
+    const none = { changes: [], next: null, after, notes: [] };
+    expect(await api(listChanges, { after })).toEqual(none);
     for (const status of ["idle", "occupied", "idle"]) {
       world.show(0, status);
       world.show(1, status);
       await world.poll();
     }
-    const told: string[] = [];
-    for (let place = after; ;) {
-      const later = await api(listChanges, { after: place, limit: 2 });
-      told.push(...later.changes.map((each) => `${each.from} ${each.to} ${each.stay_seconds}`));
-      if (later.after === place) break;
-      place = later.after;
+    const lines: string[] = [];
+    for (let cursor = after; ;) {
+      const later = await api(listChanges, { after: cursor, limit: 2 });
+      lines.push(...later.changes.map((each) => `${each.from} ${each.to} ${each.stay_seconds}`));
+      if (later.after === cursor) break;
+      cursor = later.after;
     }
-    expect(told.toSorted()).toEqual([
-      "error idle 5",
-      "idle occupied 5",
-      "idle occupied null",
-      "occupied idle 5",
-      "occupied idle 5",
-    ]);
-    expect(told[0]).toBe("error idle 5");
+    const moves = ["idle occupied 5", "idle occupied null", "occupied idle 5", "occupied idle 5"];
+    expect(lines.toSorted()).toEqual(["error idle 5", ...moves]);
+    expect(lines[0]).toBe("error idle 5");
   });
 
-  it("are refused what cannot be meant, and told of names that nothing has", async () => {
+  it.each([
+    [{ from: "1h", to: "2h" }, "to: "],
+    [{ from: "soon" }, "from: a time such as"],
+    [{ tz: "Mars" }, "tz: a time zone such as"],
+    [{ status: "busy" }, "status: "],
+    [{ before: "1_2_3" }, "before: next of the previous page"],
+    [{ after: "x" }, "after: after of a previous response"],
+    [{ after: "1_1", from: "1h" }, "after without before, from and to"],
+    [{ servers: "x" }, "servers: nothing: there is no such field"],
+  ])("are refused for %j", async (query: object, allowed) => {
     const { api } = (await watchWorld()).daemon();
-    const refused = async (query: object): Promise<unknown> =>
-      api(listChanges, query).catch((error: unknown) => error);
-    const kind = "invalid";
-    expect(await refused({ from: "1h", to: "2h" })).toMatchObject({
-      kind,
-      faults: [{ path: "to" }],
-    });
-    expect(await refused({ from: "soon" })).toMatchObject({ kind, faults: [{ path: "from" }] });
-    expect(await refused({ tz: "Mars" })).toMatchObject({ kind, faults: [{ path: "tz" }] });
-    expect(await refused({ status: "busy" })).toMatchObject({ kind, faults: [{ path: "status" }] });
-    expect(await refused({ before: "1_2_3" })).toMatchObject({
-      kind,
-      faults: [{ path: "before" }],
-    });
-    expect(await refused({ after: "x" })).toMatchObject({ kind, faults: [{ path: "after" }] });
-    expect(await refused({ after: "1_1", from: "1h" })).toMatchObject({ kind });
-    expect(await refused({ servers: "x" })).toMatchObject({ kind, faults: [{ path: "servers" }] });
-    const { changes, notes } = await api(listChanges, { region: "uss" });
-    expect([changes, notes]).toEqual([
-      [],
-      ['no region is called "uss"; known: us; did you mean "us"?'],
-    ]);
+    await expectRefusal(api(listChanges, query), "invalid", allowed);
   });
 });
 
 describe("incidents", () => {
-  it("are those that fit every field of what is asked", async () => {
+  it("are selected by every field, a page at a time", async () => {
     const world = await erring(2);
     const { api } = world.daemon();
     const [first = "", second = ""] = world.serverIds;
@@ -125,22 +103,27 @@ describe("incidents", () => {
     expect(await idsOf({ server: name })).toContain(first);
     expect(await idsOf({ name: [name] })).toContain(first);
     expect(await idsOf({ region: "us", key: "research", severity: "critical" })).toHaveLength(2);
-    expect(await idsOf({ severity: "info,warning" })).toEqual([]);
-    expect(await idsOf({ key: "evals" })).toEqual([]);
-    expect(await idsOf({ from: "2s" })).toHaveLength(2);
-    expect(await idsOf({ to: "2s" })).toEqual([]);
+    for (const query of [{ severity: "info,warning" }, { key: "evals" }, { to: "2s" }]) {
+      expect(await idsOf(query)).toEqual([]);
+    }
+    world.show(0, "idle");
+    await world.poll();
+    expect(await idsOf({ state: "firing", rule: "server-error" })).toEqual([second]);
+    expect(await idsOf({ state: ["resolved"] })).toEqual([first]);
+    const page = await api(listIncidents, { limit: 1 });
+    const rest = await api(listIncidents, { limit: 1, before: page.next ?? "" });
+    const ids = [...page.incidents, ...rest.incidents].map(({ id }) => id);
+    expect([new Set(ids).size, rest.next]).toEqual([2, null]);
   });
 
-  it("that came or became another are told later, each as it is now", async () => {
+  it("that change later are listed again, each as it is now", async () => {
     const world = await erring();
     const { api } = world.daemon();
     const { after, incidents } = await api(listIncidents, {});
-    const later = async (place: string, query = {}) => {
-      const view = await api(listIncidents, { after: place, ...query });
-      return {
-        ...view,
-        lines: view.incidents.map(({ server_id, state }) => `${server_id} ${state}`),
-      };
+    const later = async (cursor: string, query = {}) => {
+      const view = await api(listIncidents, { after: cursor, ...query });
+      const lines = view.incidents.map(({ server_id, state }) => `${server_id} ${state}`);
+      return { ...view, lines };
     };
     const [first = "", second = ""] = world.serverIds;
     expect(await later(after)).toMatchObject({ lines: [], after, next: null });
@@ -157,50 +140,78 @@ describe("incidents", () => {
     expect((await later(after)).lines).toEqual([`${second} firing`, `${first} resolved`]);
     expect((await later(after, { state: "resolved" })).lines).toEqual([`${first} resolved`]);
     const one = await later(after, { limit: 1 });
-    expect([one.lines, (await later(one.after, { limit: 1 })).lines]).toEqual([
-      [`${second} firing`],
-      [`${first} resolved`],
-    ]);
+    expect((await later(one.after, { limit: 1 })).lines).toEqual([`${first} resolved`]);
   });
 
-  it("that came after ones that were dropped meanwhile are told, and none that was told before", async () => {
-    const world = await watchWorld({
-      alerts: {
-        rules: [{ name: "slow", on: "server", status: "error", for: "8s", receivers: ["oncall"] }],
-      },
-    });
-    const { api } = world.daemon();
-    const enter = async (server: number, status: string): Promise<void> => {
-      world.show(server, status);
-      await world.poll();
-    };
-    const idsAfter = async (place: string) =>
-      (await api(listIncidents, { after: place })).incidents.map(({ server_id }) => server_id);
-    await enter(0, "error");
-    await enter(1, "error");
-    const { after } = await api(listIncidents, {});
-    await enter(0, "idle");
-    await enter(1, "idle");
-    const { incidents, after: empty } = await api(listIncidents, {});
-    expect(incidents).toEqual([]);
-    await enter(2, "error");
-    const [, , third = ""] = world.serverIds;
-    expect(await idsAfter(after)).toEqual([third]);
-    expect(await idsAfter(empty)).toEqual([third]);
-    expect(await idsAfter((await api(listIncidents, {})).after)).toEqual([]);
-  });
-
-  it("are all told after a place that there is not yet, as where the store was begun anew", async () => {
-    const world = await erring(2);
-    const { api } = world.daemon();
+  it("are all listed after a cursor of another store", async () => {
+    const { api } = (await erring(2)).daemon();
     const { incidents, after } = await api(listIncidents, {});
-    const past = "500_00000000-0000-4000-8000-000000000000";
-    const told = await api(listIncidents, { after: past });
-    expect(new Set(told.incidents.map(({ id }) => id))).toEqual(
-      new Set(incidents.map(({ id }) => id)),
-    );
-    expect(told).toMatchObject({ after, next: null });
-    const [one] = (await api(listIncidents, { after: past, limit: 1 })).incidents;
-    expect(one).toEqual(told.incidents[0]);
+    const later = await api(listIncidents, { after: "500_00000000-0000-4000-8000-000000000000" });
+    expect(new Set(later.incidents)).toEqual(new Set(incidents));
+    expect(later).toMatchObject({ after, next: null });
+  });
+});
+
+describe("events", () => {
+  it("are the changes and incidents that were stored after a cursor", async () => {
+    const world = await erring();
+    const { api } = world.daemon();
+    const begin = await readEvents(api, {});
+    expect(begin).toEqual({ events: [], after: begin.after, hasMore: false });
+    world.show(1, "error");
+    await world.poll();
+    const { changes } = await api(listChanges, { limit: 1 });
+    const { incidents } = await api(listIncidents, { limit: 1 });
+    const news = await readEvents(api, { after: begin.after });
+    expect(news.events).toEqual([
+      { kind: "change", view: changes[0] },
+      { kind: "incident", view: incidents[0] },
+    ]);
+    expect(await readEvents(api, { after: news.after })).toEqual({ ...begin, after: news.after });
+  });
+
+  it("are only those that are selected; the cursor passes the others", async () => {
+    const world = await erring();
+    const { api } = world.daemon();
+    const { after } = await readEvents(api, {});
+    world.show(1, "error");
+    world.show(2, "occupied");
+    await world.poll();
+    const kinds = async (query: object) =>
+      (await readEvents(api, { ...query, after })).events.map(({ kind }) => kind);
+    expect(await kinds({ kind: "incident" })).toEqual(["incident"]);
+    expect(await kinds({ kind: "change,incident" })).toEqual(["change", "change", "incident"]);
+    expect(await kinds({ server: world.serverIds[2] })).toEqual(["change"]);
+    const other = await readEvents(api, { after, region: "eu" });
+    expect(other.events).toEqual([]);
+    expect(await readEvents(api, { after: other.after })).toMatchObject({ events: [] });
+  });
+
+  it("are read 500 at a time, and served by the daemon", async () => {
+    const world = await watchWorld({ servers: 600 });
+    await world.poll();
+    const { api } = world.daemon();
+    const first = await readEvents(api, { after: "0_0,0_" });
+    expect([first.events.length, first.hasMore]).toEqual([500, true]);
+    const rest = await readEvents(api, { after: first.after });
+    expect([rest.events.length, rest.hasMore]).toEqual([100, false]);
+    const response = await fetch(`${await world.address()}/api/v1/events?after=${first.after}`);
+    let text = "";
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk;
+      if (/\nid: /.test(text)) break;
+    }
+    const sent = Array.from(text.matchAll(/^data: (.*)$/gm), ([, data = ""]) => JSON.parse(data));
+    expect(sent).toEqual(rest.events.map(({ view }) => view));
+  });
+
+  it.each([
+    [{ after: "1_2" }, "after: the id of an event"],
+    [{ after: "0_0,0_,0_" }, "after: the id of an event"],
+    [{ kind: "silence" }, "change, incident"],
+    [{ from: "1h" }, "from: "],
+  ])("are refused for %j", async (query, allowed) => {
+    const { api } = (await watchWorld()).daemon();
+    await expect(readEvents(api, query)).rejects.toThrow(allowed);
   });
 });

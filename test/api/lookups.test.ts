@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { BusyError } from "../../src/lib/refusal.ts";
-import { createRetryBudget } from "../../src/lib/retry.ts";
 import type { ServiceContext } from "../../src/api/context.ts";
+import { readRequest } from "../../src/api/operation.ts";
 import { lookUp } from "../../src/api/operations/lookups.ts";
 import type { LookupView } from "../../src/api/operations/lookups.ts";
-import { readRequest } from "../../src/api/operation.ts";
+import { chooseTarget } from "../../src/api/service-call.ts";
+import { createRetryBudget } from "../../src/lib/retry.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { failure } from "../../src/service/failure.ts";
@@ -16,7 +16,7 @@ import { createWatchedClock } from "../simulator/start-simulator.ts";
 const target = { region: "us", key: "research" };
 const user = { userId: "u1", createdAt: "then", lastUsedAt: null };
 
-/** Look-ups at a peer in the service's place, with room for two calls a second. */
+/** Look-ups at a peer in the service's place, with two tokens a second. */
 async function start(handler: Handler, changed: Partial<ServiceContext> = {}) {
   const peer = await startPeer(handler);
   const clock = createWatchedClock();
@@ -37,7 +37,8 @@ async function start(handler: Handler, changed: Partial<ServiceContext> = {}) {
   };
   const request = async (operation: string, query: object): Promise<LookupView> =>
     lookUp.handle(context, readRequest(lookUp.request, { operation, ...query }));
-  return { peer, clock, limits, request, stop };
+  const requestUser = () => request("user", { id: "u1" });
+  return { peer, clock, limits, request, requestUser, stop };
 }
 
 const answerUser: Handler = (_request, response) => answerJson(response, user);
@@ -47,17 +48,11 @@ describe("a look-up", () => {
     ["user", { id: "u1" }, "/user/u1"],
     ["universe-data", { id: "a/b" }, "/universes/a%2Fb/initial_data"],
     ["white-label", { id: "c" }, "/white-labeling/get/c"],
-  ])("%s asks for its path and answers all that came", async (word, query, path) => {
-    const { request, peer } = await start((_request, response) =>
-      answerJson(response, { ...user, brandNew: [1] }),
-    );
-    expect(await request(word, query)).toEqual({
-      operation: word,
-      id: query.id,
-      ...target,
-      outcome: "answered",
-      answer: { ...user, brandNew: [1] },
-    });
+  ])("%s calls its operation and returns the whole response", async (word, query, path) => {
+    const answer = { ...user, brandNew: [1] };
+    const { request, peer } = await start((_request, response) => answerJson(response, answer));
+    const asked = { operation: word, id: query.id, ...target };
+    expect(await request(word, query)).toEqual({ ...asked, outcome: "answered", answer });
     expect(peer.paths).toEqual([path]);
   });
 
@@ -70,37 +65,24 @@ describe("a look-up", () => {
       updated_at: "now",
       tags: ["prod"],
     };
-    const listing = {
-      local_sandboxes: [{ local_sandbox_id: "s1", created_at: "then", servers: [server] }],
-      total_count: 1,
-    };
-    const answer: Handler = (_request, response) => answerJson(response, listing);
-    const masked = await start(answer);
-    const view = await masked.request("sandboxes", {});
+    const sandboxes = [{ local_sandbox_id: "s1", created_at: "then", servers: [server] }];
+    const { request } = await start((_request, response) =>
+      answerJson(response, { local_sandboxes: sandboxes, total_count: 1 }),
+    );
+    const view = await request("sandboxes", {});
+    const mcp_server_url = "https://host/mcp/?[secret]";
+    const shown = { mcp_server_url, metadata: "[secret]", tags: ["prod"] };
     expect(view).toMatchObject({
       id: null,
-      answer: {
-        total_count: 1,
-        local_sandboxes: [
-          {
-            servers: [
-              {
-                mcp_server_url: "https://host/mcp/?[secret]",
-                metadata: "[secret]",
-                tags: ["prod"],
-              },
-            ],
-          },
-        ],
-      },
+      answer: { total_count: 1, local_sandboxes: [{ servers: [shown] }] },
     });
     expect(JSON.stringify(view)).not.toContain("S3CRET");
   });
 
-  it("takes its token from the key's bucket, and waits for one", async () => {
-    const { request, limits, clock, peer } = await start(answerUser);
+  it("waits for a token of the key's limit", async () => {
+    const { requestUser, limits, clock, peer } = await start(answerUser);
     for (const call of [limits.admitNow(target), limits.admitNow(target)]) call?.sent();
-    const waiting = request("user", { id: "u1" });
+    const waiting = requestUser();
     await clock.timerArmed();
     expect(peer.paths).toEqual([]);
     clock.advance(1_050);
@@ -108,132 +90,138 @@ describe("a look-up", () => {
   });
 
   it.each([
-    ["is sent", true, 1_350],
-    ["left, where it never is sent", false, 1_050],
-  ])("counts within the limit from when it %s", async (_from, isSent, freeMs) => {
+    ["from when it is sent", true, 1_350],
+    ["from when it began, if nothing is sent", false, 1_050],
+  ])("counts within the limit %s", async (_from, isSent, freeMs) => {
     const look: ServiceContext["service"]["look"] = (call) => {
       clock.advance(300);
       if (isSent) call.onSent?.();
       clock.advance(200);
       return Promise.resolve(failure("network", "refused"));
     };
-    const { request, limits, clock } = await start(answerUser, {
-      service: { look, examine: () => Promise.reject(new Error("not called")) },
-    });
+    const examine = () => Promise.reject(new Error("not called"));
+    const { requestUser, limits, clock } = await start(answerUser, { service: { look, examine } });
     const startedMs = clock.now().monotonicMs;
-    await request("user", { id: "u1" });
+    await requestUser();
     limits.admitNow(target)?.sent();
     expect(limits.nextFreeMs(target) - startedMs).toBe(freeMs);
   });
 
-  it("is told how long to wait when there is no token for longer than a person waits", async () => {
-    const { request, limits, clock, peer } = await start(answerUser);
+  it("is refused if no token is free within three seconds, or half of the poll interval", async () => {
+    const { requestUser, limits, clock, peer } = await start(answerUser);
     limits.pause(target, clock.now().monotonicMs + 3_500);
-    const refused = await request("user", { id: "u1" }).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(BusyError);
-    expect(refused).toMatchObject({ kind: "busy", retryAfterMs: 3_500 });
-    expect(refused).toHaveProperty("message", expect.stringContaining("Try again in 4 s."));
-    expect(peer.paths).toEqual([]);
-  });
-
-  it("waits no longer than half of what lies between two polls", async () => {
-    const { request, limits, clock } = await start(answerUser, { pollIntervalMs: 1_000 });
-    limits.pause(target, clock.now().monotonicMs + 501);
-    await expect(request("user", { id: "u1" })).rejects.toThrow("Try again in 1 s.");
-  });
-
-  it("shows what a 422 finds fault with, without secrets", async () => {
-    const detail = [
-      { loc: ["path", "userId", 3], msg: `bad https://h?x=1 ${testKey}`, type: "oops", input: "x" },
-    ];
-    const { request } = await start((_request, response) => answerJson(response, { detail }, 422));
-    expect(await request("user", { id: "u1" })).toMatchObject({
-      reason: "http_error",
-      status: 422,
-      validation: [
-        { loc: ["path", "userId", 3], msg: "bad https://h?[secret] [secret]", type: "oops" },
-      ],
+    const message = expect.stringContaining("Try again in 4 s.");
+    await expect(requestUser()).rejects.toMatchObject({
+      kind: "busy",
+      retryAfterMs: 3_500,
+      message,
     });
+    expect(peer.paths).toEqual([]);
+    const often = await start(answerUser, { pollIntervalMs: 1_000 });
+    often.limits.pause(target, often.clock.now().monotonicMs + 501);
+    await expect(often.requestUser()).rejects.toThrow("Try again in 1 s.");
   });
 
-  it("tells an operation that is not there from an id that is unknown", async () => {
-    const { request } = await start((sent, response) => {
+  it("shows what a 422 lists, without secrets", async () => {
+    const loc = ["path", "userId", 3];
+    const detail = [{ loc, msg: `bad https://h?x=1 ${testKey}`, type: "oops", input: "x" }];
+    const { requestUser } = await start((_request, response) =>
+      answerJson(response, { detail }, 422),
+    );
+    const validation = [{ loc, msg: "bad https://h?[secret] [secret]", type: "oops" }];
+    expect(await requestUser()).toMatchObject({ reason: "http_error", status: 422, validation });
+  });
+
+  it("tells a missing operation from an unknown id", async () => {
+    const { request, requestUser } = await start((sent, response) => {
       const isUser = sent.url?.startsWith("/user/") ?? false;
       answerJson(response, { detail: isUser ? "No user of this id" : "Not Found" }, 404);
     });
-    const unknown = await request("user", { id: "u1" });
-    expect(unknown).toMatchObject({ status: 404, problem: null });
-    const missing = await request("universes", {});
-    expect(missing).toMatchObject({ status: 404, problem: "operation_missing" });
+    expect(await requestUser()).toMatchObject({ status: 404, problem: null });
+    const missing = { status: 404, problem: "operation_missing" };
+    expect(await request("universes", {})).toMatchObject(missing);
   });
 
-  it("is one of few at a time", async () => {
-    const { request, limits, clock, stop } = await start(answerUser);
+  it("is one of at most eight, and ends when sandwatch stops", async () => {
+    const { requestUser, limits, clock, stop } = await start(() => {});
+    const sent = requestUser();
     limits.pause(target, clock.now().monotonicMs + 1_000);
-    const ask = () => request("user", { id: "u1" });
-    const waiting = Promise.allSettled(Array.from({ length: 8 }, ask));
-    await expect(ask()).rejects.toThrow("8 look-ups are already in progress");
+    const waiting = Promise.allSettled(Array.from({ length: 7 }, requestUser));
+    await expect(requestUser()).rejects.toThrow("8 look-ups are already in progress");
     stop.abort();
+    expect(await sent).toMatchObject({ reason: "network", detail: "stopped" });
     await waiting;
-    await expect(ask()).rejects.toThrow("sandwatch is stopping");
-  });
-
-  it("ends when sandwatch stops, whether it waits or not", async () => {
-    const { request, limits, clock, stop } = await start(() => {});
-    const asked = request("user", { id: "u1" });
-    limits.pause(target, clock.now().monotonicMs + 1_000);
-    const waiting = request("user", { id: "u1" });
-    stop.abort();
-    expect(await asked).toMatchObject({ reason: "network", detail: "stopped" });
-    await expect(waiting).rejects.toThrow("sandwatch is stopping");
+    await expect(requestUser()).rejects.toThrow("sandwatch is stopping");
     expect(clock.armed).toBe(0);
   });
 
-  it("is sent once more over a dead connection only where retries of the polls are left", async () => {
+  it("is sent again over a dead connection only within the retries of the polls", async () => {
     const served = new WeakSet<object>();
     const endEachAtItsSecond: Handler = (request, response) => {
       if (served.has(request.socket)) return void request.socket.resetAndDestroy();
       served.add(request.socket);
       answerUser(request, response);
     };
-    const budget = createRetryBudget(0.5);
-    const { request, clock } = await start(endEachAtItsSecond, { budget });
-    await request("user", { id: "u1" });
-    await nextTurn();
-    clock.advance(2_000);
-    expect((await request("user", { id: "u1" })).outcome).toBe("answered");
-    expect(budget.hasRetry).toBe(false);
-    const poor = await start(endEachAtItsSecond, { budget: createRetryBudget(0.1) });
-    await poor.request("user", { id: "u1" });
-    await nextTurn();
-    poor.clock.advance(2_000);
-    const second = await poor.request("user", { id: "u1" });
-    expect(second).toMatchObject({ outcome: "failed", reason: "network" });
+    const second = async (share: number) => {
+      const budget = createRetryBudget(share);
+      const { requestUser, clock } = await start(endEachAtItsSecond, { budget });
+      await requestUser();
+      await nextTurn();
+      clock.advance(2_000);
+      return requestUser();
+    };
+    expect(await second(0.5)).toMatchObject({ outcome: "answered" });
+    expect(await second(0.1)).toMatchObject({ outcome: "failed", reason: "network" });
   });
 
-  it("reads no more than it may", async () => {
-    const { request } = await start(
-      (_request, response) => answerJson(response, { text: "x".repeat(2_000) }),
-      { maxBodyBytes: 1_000 },
-    );
-    const view = await request("universe-data", { id: "x" });
-    expect(view).toMatchObject({ reason: "too_large" });
+  it("reads no response that is larger than allowed", async () => {
+    const answer: Handler = (_request, response) => answerJson(response, "x".repeat(2_000));
+    const { request } = await start(answer, { maxBodyBytes: 1_000 });
+    expect(await request("universe-data", { id: "x" })).toMatchObject({ reason: "too_large" });
   });
 
   it.each([
     ["users", {}, "operation: user, universes, universe-data, white-label, sandboxes"],
     ["user", {}, "user requires an id."],
     ["universes", { id: "x" }, "universes is looked up as a whole, without an id."],
-    ["user", { id: "" }, "other than . and .."],
     ["user", { id: ".." }, "other than . and .."],
     ["user", { id: "\ud800" }, "other than . and .."],
     ["user", { id: "x".repeat(1_001) }, "1 to 1000 characters"],
     ["user", { id: "x", regions: "us" }, "regions: nothing: there is no such field"],
-  ])("that makes no sense is refused and costs nothing: %s %j", async (word, query, says) => {
+  ])("is refused for %s %j, which costs no token", async (word, query, message) => {
     const { request, limits, peer } = await start(answerUser);
-    await expect(request(word, query)).rejects.toThrow(says);
+    await expect(request(word, query)).rejects.toThrow(message);
     expect(peer.paths).toEqual([]);
     limits.admitNow(target);
     expect(limits.admitNow(target)).not.toBeNull();
+  });
+});
+
+describe("the target of a call", () => {
+  const usResearch = { region: "us", key: "research" };
+  const euResearch = { region: "eu", key: "research" };
+  const euTraining = { region: "eu", key: "training" };
+  const all = [usResearch, euResearch, euTraining].map((each) => ({ target: each }));
+  const apiKey = new Secret("key");
+  const keys = ["research", "training"].map((name) => ({ name, apiKey }));
+  const choose = (choice: Parameters<typeof chooseTarget>[1], targets = all) =>
+    chooseTarget({ targets, keys }, choice).target;
+
+  it("need only be chosen if there are several", () => {
+    expect(choose({}, all.slice(0, 1))).toBe(usResearch);
+    expect(choose({ region: "us" })).toBe(usResearch);
+    expect(choose({ key: "training" })).toBe(euTraining);
+    expect(choose({ region: "eu", key: "research" })).toBe(euResearch);
+  });
+
+  it.each([
+    [{}, "There are several regions. Choose one (--region): us, eu."],
+    [{}, "There are several keys. Choose one (--key): research, training."],
+    [{ region: "eu" }, "There are several keys. Choose one (--key): research, training."],
+    [{ region: "su" }, 'There is no region "su". Configured: us, eu. Did you mean "us"?'],
+    [{ key: "x".repeat(9) }, "Configured: research, training."],
+    [{ region: "us", key: "training" }, 'There is no key "training". Configured: research.'],
+  ])("is not chosen by %j", (choice, message) => {
+    expect(() => choose(choice)).toThrow(message);
   });
 });

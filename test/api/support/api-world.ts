@@ -1,9 +1,11 @@
+import { expect } from "vitest";
 import type { z } from "zod";
 import type { addSilence } from "../../../src/api/operations/silences.ts";
+import type { RefusalKind } from "../../../src/lib/refusal.ts";
 import { watchWorld } from "../../support/watched-world.ts";
 import type { WatchedWorld } from "../../support/watched-world.ts";
 
-/** A request that is as it should be. */
+/** A valid request for a silence. */
 export const sound: z.input<typeof addSilence.request> = {
   match: { region: "us" },
   author: "ann",
@@ -11,11 +13,29 @@ export const sound: z.input<typeof addSilence.request> = {
   duration: "2h",
 };
 
-/** A world in which so many servers are in error. */
+/** A world in which servers are in error. */
 export async function erring(servers = 1): Promise<WatchedWorld> {
   const world = await watchWorld({ servers: Math.max(servers, 3) });
   await world.poll();
   for (let server = 0; server < servers; server += 1) world.show(server, "error");
   await world.poll();
   return world;
+}
+
+/** Expects a refusal with a message that contains a text. */
+export async function expectRefusal(
+  call: Promise<unknown>,
+  kind: RefusalKind,
+  text = "",
+): Promise<void> {
+  const message = expect.stringContaining(text);
+  await expect(call).rejects.toMatchObject({ kind, message });
+}
+
+/** Two ids of a list begin alike: this is how. */
+export function sharedBeginning(ids: readonly string[]): string {
+  const [alike] = Map.groupBy(ids, (id) => id[0] ?? "")
+    .entries()
+    .filter(([, of]) => of.length > 1);
+  return alike?.[0] ?? "";
 }
