@@ -34,10 +34,10 @@ describe("delivery", () => {
     const readsMs: number[] = [];
     const { notifier, clock, insert } = openDelivery(server, {
       settings: { groupWaitMs: 5_000, groupBy: ["rule"] },
-      outbox: ({ openItems }) => ({
+      outbox: (outbox) => ({
         openItems(...query) {
           readsMs.push(clock.now().utcMs - startMs);
-          return openItems(...query);
+          return outbox.openItems(...query);
         },
       }),
     });
@@ -61,14 +61,14 @@ describe("delivery", () => {
     let isStored = false;
     const { clock, insert, pass } = openDelivery(server, {
       settings: { groupWaitMs: 5_000, groupBy: ["incident"] },
-      outbox: ({ openItems }) => ({
+      outbox: (outbox) => ({
         async openItems(...query) {
           if (!isStored) {
             isStored = true;
             clock.advance(500);
             await insert({ ...fire("b"), causedAtMs: clock.now().utcMs });
           }
-          return openItems(...query);
+          return outbox.openItems(...query);
         },
       }),
     });

@@ -116,8 +116,8 @@ describe("a store that fails", () => {
     const server = await startReceiverServer();
     let calls = 0;
     const { notifier, clock, insert, logged, nextLog } = openDelivery(server, {
-      outbox: ({ openItems }) => ({
-        openItems: (...query) => (++calls <= 2 ? refuse() : openItems(...query)),
+      outbox: (outbox) => ({
+        openItems: (...query) => (++calls <= 2 ? refuse() : outbox.openItems(...query)),
       }),
     });
     await insert(fire("a"));

@@ -84,10 +84,11 @@ export async function openAlertmanager(
     logged,
     send: (notification: Notification) => receiver.send(notification, new AbortController().signal),
     /** Lets time pass until this many requests have ended in all, and what follows from that was done. */
-    async ended(count: number, ms = 0): Promise<void> {
+    ended: async (count: number, ms = 0): Promise<void> => {
+      const isEnough = (): boolean => requests >= count;
       clock.advance(ms);
       do await setImmediate();
-      while (requests < count);
+      while (!isEnough());
     },
   };
 }

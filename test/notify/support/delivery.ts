@@ -110,7 +110,7 @@ export function openDelivery(
     /** Resolves when this was logged, counted from now on. */
     nextLog: (line: string) => new Promise<void>((resolve) => void waiting.push({ line, resolve })),
     /** Lets time pass, and then does what is due. */
-    async pass(ms: number): Promise<void> {
+    pass: async (ms: number): Promise<void> => {
       clock.advance(ms);
       await notifier.runOnce();
     },

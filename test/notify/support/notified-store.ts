@@ -37,12 +37,12 @@ export async function openNotifiedStore(more: Words = {}, engine: Engine = sqlit
     commit: (...written: readonly Incident[]) => commitAs(more, ...written),
     /** The same with items in other words. */
     commitAs,
-    async acknowledge(incidentId: string, author: string): Promise<void> {
+    acknowledge: async (incidentId: string, author: string): Promise<void> => {
       const row = { incident_id: incidentId, author, note: null, at_ms: startMs, notified: 1 };
       await kysely.insertInto("acknowledgements").values(row).execute();
     },
     /** Deletes every item, as a store does when they have become too old. */
-    async forgetItems(): Promise<void> {
+    forgetItems: async (): Promise<void> => {
       await kysely.deleteFrom("outbox_items").execute();
     },
   };

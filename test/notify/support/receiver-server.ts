@@ -32,15 +32,16 @@ export async function startReceiverServer(initial: Answer = status(204)) {
   let mostOpen = 0;
 
   const server = createServer((incoming, response) => {
-    void text(incoming).then((body) => {
+    const receive = async (): Promise<void> => {
       const { method = "", url = "", headers } = incoming;
-      const request = { method, path: url, headers, body };
+      const request = { method, path: url, headers, body: await text(incoming) };
       requests.push(request);
       mostOpen = Math.max(mostOpen, ++open);
       response.on("close", () => open--);
       answer(response, request, requests.length - 1);
       waiting.filter(({ count }) => count <= requests.length).forEach(({ resolve }) => resolve());
-    });
+    };
+    void receive();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
