@@ -10,16 +10,20 @@ import {
 import { addSilence } from "../../src/api/operations/silences.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
-import { erring, expectRefusal, sharedBeginning, sound } from "./support/api-world.ts";
+import { erring, refusal, sharedBeginning, sound } from "./support/api-world.ts";
 
 it("an incident is acknowledged by the beginning of its id only if that is unique", async () => {
   const { api } = (await erring(40)).daemon();
   const ids = (await api(listIncidents, {})).incidents.map(({ id }) => id);
   const acknowledge = (id: string) => api(acknowledgeIncident, { id, author: "ann" });
   const several = "is a prefix of several ids";
-  await expectRefusal(acknowledge(sharedBeginning(ids)), "conflict", several);
-  await expectRefusal(acknowledge(""), "invalid", "Give an id, or a prefix of one.");
-  await expectRefusal(acknowledge("nothing"), "not_found");
+  await expect(acknowledge(sharedBeginning(ids))).rejects.toMatchObject(
+    refusal("conflict", several),
+  );
+  await expect(acknowledge("")).rejects.toMatchObject(
+    refusal("invalid", "Give an id, or a prefix of one."),
+  );
+  await expect(acknowledge("nothing")).rejects.toMatchObject(refusal("not_found"));
 });
 
 describe("an explanation of a server", () => {
@@ -81,8 +85,12 @@ describe("an explanation of a server", () => {
     await world.poll();
     const { api } = world.daemon();
     const shared = sharedBeginning(world.serverIds);
-    await expectRefusal(api(explainServer, { server: shared }), "conflict", "in us/research");
-    await expectRefusal(api(explainServer, { server: "no-such-server" }), "not_found");
+    await expect(api(explainServer, { server: shared })).rejects.toMatchObject(
+      refusal("conflict", "in us/research"),
+    );
+    await expect(api(explainServer, { server: "no-such-server" })).rejects.toMatchObject(
+      refusal("not_found"),
+    );
   });
 
   it("has the sandbox of each change of a server that moves between sandboxes", () => {
@@ -153,9 +161,11 @@ describe("dead letters", () => {
     });
     const notes = ["numbers without a dead letter: 1"];
     expect(await api(replayNotifications, { seqs })).toEqual({ count: 0, notes });
-    await expectRefusal(api(replayNotifications, { seqs: [] }), "invalid", "at least 1 of them");
-    await expectRefusal(api(showNotification, { id: "999" }), "not_found");
-    await expectRefusal(api(showNotification, { id: "first" }), "invalid");
+    await expect(api(replayNotifications, { seqs: [] })).rejects.toMatchObject(
+      refusal("invalid", "at least 1 of them"),
+    );
+    await expect(api(showNotification, { id: "999" })).rejects.toMatchObject(refusal("not_found"));
+    await expect(api(showNotification, { id: "first" })).rejects.toMatchObject(refusal("invalid"));
   });
 
   it("are not delivered after they are discarded, and explained", async () => {

@@ -11,7 +11,7 @@ import { openStore } from "../../src/store/store.ts";
 import { research, server, watchFleet } from "../support/fleet.ts";
 import { freshStoreFile } from "../support/fresh-store.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import { erring, expectRefusal } from "./support/api-world.ts";
+import { erring, refusal } from "./support/api-world.ts";
 
 describe("targets", () => {
   it("are listed with their servers in each status and their incidents", async () => {
@@ -111,7 +111,7 @@ describe("servers", () => {
     [{ tag: "a,".repeat(100) + "a" }, "tag: at most 100 of them"],
   ])("are not listed for %j", async (query: object, allowed) => {
     const { api } = (await watchWorld()).daemon();
-    await expectRefusal(api(listServers, query), "invalid", allowed);
+    await expect(api(listServers, query)).rejects.toMatchObject(refusal("invalid", allowed));
   });
 });
 
@@ -142,7 +142,7 @@ describe("while a poll gives all servers of a target another status", () => {
     pollAgain();
     const statuses = [
       ...(await listed).servers.map(({ status }) => status),
-      ...(await found).listed.map(({ server }) => server.status),
+      ...(await found).listed.map((each) => each.server.status),
       ...Array.from(present.servers, ({ status }) => status),
     ];
     expect(statuses).toHaveLength(1_000 + 1 + 6_000);

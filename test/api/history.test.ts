@@ -4,7 +4,7 @@ import { listChanges } from "../../src/api/operations/changes.ts";
 import { readEvents } from "../../src/api/operations/events.ts";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import { erring, expectRefusal } from "./support/api-world.ts";
+import { erring, refusal } from "./support/api-world.ts";
 
 describe("changes", () => {
   it("are listed latest first, selected by every field, a page at a time", async () => {
@@ -83,7 +83,7 @@ describe("changes", () => {
     [{ servers: "x" }, "servers: nothing: there is no such field"],
   ])("are refused for %j", async (query: object, allowed) => {
     const { api } = (await watchWorld()).daemon();
-    await expectRefusal(api(listChanges, query), "invalid", allowed);
+    await expect(api(listChanges, query)).rejects.toMatchObject(refusal("invalid", allowed));
   });
 });
 

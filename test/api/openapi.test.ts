@@ -36,19 +36,17 @@ async function published(text = JSON.stringify(describeApi())) {
   );
 }
 
-/** Expects an answer to be as an operation describes it. */
-async function expectDescribed(
-  { operationId, responses }: Awaited<ReturnType<typeof published>>[number],
+/** How an answer differs from what an operation says of it. */
+async function differences(
+  { responses }: Awaited<ReturnType<typeof published>>[number],
   answer: Response,
-  status: number,
 ) {
-  const content = Object.entries(responses[status]?.content ?? {});
-  const [type = "", { schema } = { schema: {} }] = content[0] ?? [];
-  const body: unknown = await answer.json();
-  expect([operationId, answer.status, body]).toEqual([operationId, status, body]);
-  expect(answer.headers.get("content-type")).toContain(type);
-  const { error } = z.fromJSONSchema(schema).safeParse(body);
-  expect([operationId, content.length, error]).toEqual([operationId, 1, undefined]);
+  const [[type, { schema }] = ["none", { schema: {} }]] = Object.entries(
+    responses[answer.status]?.content ?? {},
+  );
+  const { error } = z.fromJSONSchema(schema).safeParse(await answer.json());
+  const isOfType = answer.headers.get("content-type")?.startsWith(type) === true;
+  return [...(isOfType ? [] : [`not of the type ${type}`]), ...(error?.issues ?? [])];
 }
 
 describe("the OpenAPI document", () => {
@@ -121,7 +119,8 @@ describe("the OpenAPI document", () => {
           body: JSON.stringify(body),
         }),
       });
-      await expectDescribed(operation, answer, status);
+      expect([operationId, answer.status]).toEqual([operationId, status]);
+      expect([operationId, await differences(operation, answer)]).toEqual([operationId, []]);
     }
   });
 
@@ -134,10 +133,7 @@ describe("the OpenAPI document", () => {
     const world = await watchWorld();
     const operation = (await published()).find(({ operationId }) => operationId === name);
     if (!operation) throw new Error(`${name} is not described`);
-    await expectDescribed(
-      operation,
-      await fetch((await world.address()) + path, { method }),
-      status,
-    );
+    const answer = await fetch((await world.address()) + path, { method });
+    expect([answer.status, await differences(operation, answer)]).toEqual([status, []]);
   });
 });

@@ -7,7 +7,7 @@ import {
 } from "../../src/api/operations/notifications.ts";
 import { addSilence, expireSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import { erring, expectRefusal, sharedBeginning, sound } from "./support/api-world.ts";
+import { erring, refusal, sharedBeginning, sound } from "./support/api-world.ts";
 
 const dayMs = 86_400_000;
 
@@ -36,7 +36,9 @@ describe("a silence", () => {
     [{ comment: "x" }, "comment: nothing: there is no such field"],
   ])("is refused with %j", async (changes, allowed) => {
     const { api } = (await watchWorld()).daemon();
-    await expectRefusal(api(addSilence, { ...sound, ...changes }), "invalid", allowed);
+    await expect(api(addSilence, { ...sound, ...changes })).rejects.toMatchObject(
+      refusal("invalid", allowed),
+    );
     expect(await api(listSilences, { ended: true })).toEqual({ silences: [], next: null });
   });
 
@@ -94,7 +96,9 @@ describe("a silence", () => {
     const ids: string[] = [];
     for (let count = 0; count < 20; count += 1) ids.push((await api(addSilence, sound)).id);
     const expire = (id: string) => api(expireSilence, { id });
-    await expectRefusal(expire(sharedBeginning(ids)), "conflict", "prefix of several ids");
+    await expect(expire(sharedBeginning(ids))).rejects.toMatchObject(
+      refusal("conflict", "prefix of several ids"),
+    );
     const [id = ""] = ids;
     world.clock.advance(60_000);
     const ended = { id, state: "ended", ends_at: "2026-11-20T09:31:00.000Z" };
@@ -102,7 +106,7 @@ describe("a silence", () => {
     expect((await api(listSilences, {})).silences).toHaveLength(19);
     expect((await api(listSilences, { ended: true })).silences).toHaveLength(20);
     const again = `Silence ${id} has ended already, at 2026-11-20T09:31:00.000Z.`;
-    await expectRefusal(expire(id), "conflict", again);
+    await expect(expire(id)).rejects.toMatchObject(refusal("conflict", again));
     world.clock.advance(31 * dayMs);
     await world.poll();
     expect((await api(listSilences, { ended: true })).silences).toEqual([]);
@@ -111,9 +115,11 @@ describe("a silence", () => {
   it("must exist, and be no maintenance window, to be expired", async () => {
     const world = await watchWorld({ alerts: { maintenance: [sundays] } });
     const { api } = world.daemon();
-    await expectRefusal(api(expireSilence, { id: "nothing" }), "not_found");
+    await expect(api(expireSilence, { id: "nothing" })).rejects.toMatchObject(refusal("not_found"));
     for (const id of ["sundays", "maintenance:sundays"]) {
-      await expectRefusal(api(expireSilence, { id }), "conflict", "(alerts.maintenance)");
+      await expect(api(expireSilence, { id })).rejects.toMatchObject(
+        refusal("conflict", "(alerts.maintenance)"),
+      );
     }
     expect((await api(listSilences, {})).silences).toMatchObject([
       { kind: "maintenance", state: "to_come", starts_at: "2026-11-22T02:00:00.000Z" },
