@@ -15,8 +15,8 @@ describe("an alert", () => {
       generatorUrl: "https://sandwatch.example.com/",
     });
     const templates = {
-      summaryTemplate: "{ofServername} is broken",
-      runbookUrlTemplate: "https://runbooks.example.com/{ofServername}",
+      summaryTemplate: "{server_name} is broken",
+      runbookUrlTemplate: "https://runbooks.example.com/{server_name}",
     };
     await commitAs(templates, firing("a"));
     await acknowledge("a", "kim");
@@ -34,8 +34,8 @@ describe("an alert", () => {
         region: "us",
         key: "research",
         sandbox_id: "sandbox-1",
-        ofServerid: "of-a",
-        ofServername: "github",
+        server_id: "of-a",
+        server_name: "github",
       },
       annotations: {
         summary: "github is broken",
@@ -90,10 +90,10 @@ describe("an alert", () => {
     expect(labels).toEqual(
       expect.arrayContaining([
         { ...common, ...place, subject: "target" },
-        { ...common, subject: "pool", region: "us", ofServername: "github" },
+        { ...common, subject: "pool", region: "us", server_name: "github" },
         { ...common, ...place, subject: "receiver", receiver: "x" },
-        { ...ofServer, ofServerid: "i", ofServername: "\ufffdx" },
-        { ...ofServer, ofServerid: "j" },
+        { ...ofServer, server_id: "i", server_name: "\ufffdx" },
+        { ...ofServer, server_id: "j" },
       ]),
     );
   });
@@ -153,8 +153,8 @@ describe("a notification", () => {
   });
 
   it.each([
-    [[503, 503], "ofServererror"],
-    [[400, 503], "ofServererror"],
+    [[503, 503], "server_error"],
+    [[400, 503], "server_error"],
     [[400, 400], "rejected"],
     [[307, 429], "rate_limited"],
   ])("fails when no instance accepted it: %j means %s", async (codes, reason) => {
@@ -188,7 +188,7 @@ describe("a notification", () => {
     );
     expect(posted(server).map((alerts) => alerts.length)).toEqual(sizes);
     const alerts = posted(server).flat();
-    expect(new Set(alerts.map(({ labels }) => labels["ofServerid"])).size).toBe(alerts.length);
+    expect(new Set(alerts.map(({ labels }) => labels["server_id"])).size).toBe(alerts.length);
   });
 });
 
@@ -281,7 +281,7 @@ describe("a receiver that was started", () => {
     await ended(3, minuteMs);
     await ended(4, minuteMs);
     await receiver.close?.();
-    expect(observed).toEqual(["am ofServererror", "am ofServererror"]);
+    expect(observed).toEqual(["am server_error", "am server_error"]);
     expect(logged).toEqual(["alertmanager.failed 1", "alertmanager.recovered 1"]);
     expect(ofServers(posted(server).at(-1))).toEqual([["of-a", 1]]);
   });
