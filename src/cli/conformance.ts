@@ -4,7 +4,6 @@ import { createApi } from "../api/operation.ts";
 import { checkConformance } from "../api/operations/conformance.ts";
 import type { ConformanceView } from "../api/operations/conformance.ts";
 import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
-import { counted } from "../fleet/counted.ts";
 import { Secret } from "../lib/secret.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call.ts";
@@ -36,11 +35,9 @@ export function addConformance(program: Command, terminal: Terminal): void {
           : await checkDeployment(baseUrl, request);
       show(report, options, terminal, reportText);
       const { outside, failed } = report;
-      const faults = [
-        ...(outside > 0 ? [`${counted(outside, "deviation")} from the interface`] : []),
-        ...(failed > 0 ? [`${counted(failed, "operation")} without a response`] : []),
-      ];
-      if (faults.length > 0) throw new CommandError(`Found ${faults.join(" and ")}.`);
+      if (outside + failed === 0) return;
+      const counts = `deviations from the interface: ${outside}; without a response: ${failed}`;
+      throw new CommandError(counts);
     });
 }
 

@@ -60,7 +60,15 @@ export async function makeHistory(
   const looks = (configured.length * (servers + looksOfAPoll) * days * dayMs) / tenMinutesMs;
   const intervalMs = Math.min(36, Math.ceil(looks / mostLooks)) * tenMinutesMs;
   const beginMs = clock.now().utcMs - days * dayMs;
-  const judge = judgeOf(past);
+  let incidents = 0;
+  const judge: JudgeOptions = {
+    rules: config.alerts.rules,
+    goneAfter: config.poll.goneAfter,
+    interventions: noInterventions,
+    newIncidentId: () => uuidOf(identityOf("incident", past.seed, ++incidents)),
+    // Nobody is notified of the past: the daemon notifies of what is wrong when it starts.
+    notifies: () => false,
+  };
   const log = createLogger({ level: "silent", format: "json" });
   const restore = { judge, nowUtcMs: beginMs, log };
   const shown = { staleAfter: config.poll.staleAfter, restoredForMs: 0 };
@@ -125,17 +133,5 @@ function createLook(
     const sandboxes = listDirectly(world.sandboxes(view), complete ? 1 : 0.6);
     const texts = sandboxes.map(() => null);
     return { kind: "listed", listing: { sandboxes, texts, complete } };
-  };
-}
-
-function judgeOf({ config, seed }: Past): JudgeOptions {
-  let incidents = 0;
-  return {
-    rules: config.alerts.rules,
-    goneAfter: config.poll.goneAfter,
-    interventions: noInterventions,
-    newIncidentId: () => uuidOf(identityOf("incident", seed, ++incidents)),
-    // Nobody is notified of the past: the daemon notifies of what is wrong when it starts.
-    notifies: () => false,
   };
 }

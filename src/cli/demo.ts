@@ -10,7 +10,6 @@ import type { FastifyInstance } from "fastify";
 import { Webhook } from "standardwebhooks";
 import { z } from "zod";
 import { createDaemon } from "../app/daemon.ts";
-import type { Config } from "../config/config.ts";
 import { formatFaults } from "../config/faults.ts";
 import { parseConfig } from "../config/load-config.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -28,12 +27,10 @@ import { untilStopped } from "./signals.ts";
 
 interface DemoOptions {
   readonly seed: number;
-  /** In total, spread over the targets. */
   readonly servers: number;
   readonly keys: number;
   /** In days; false: none. */
   readonly history: number | false;
-  /** Default: the usual port, or a free one when that is taken. */
   readonly port?: number;
 }
 
@@ -92,7 +89,7 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const receiverUrl = await receiver.listen({ host: "127.0.0.1", port: 0 });
   opened.defer(() => receiver.close());
 
-  const config = demoConfig({
+  const parsed = parseConfig({
     regions: Object.fromEntries(Array.from(services, ([name, url]) => [name, { base_url: url }])),
     keys: keys.map(({ name, apiKey }) => ({ name, api_key: apiKey })),
     poll: { every: pollEvery },
@@ -104,6 +101,8 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
       receivers: [{ name: "demo", type: "webhook", url: receiverUrl, secret, group_wait: "1s" }],
     },
   });
+  if (parsed.kind !== "ok") throw new Error(formatFaults("demo", parsed.faults));
+  const { config } = parsed;
   terminal.out(`sandwatch demo: ${targets} targets of a simulated service. Ctrl-C stops it.\n\n`);
   if (options.history) {
     const { history: days } = options;
@@ -171,20 +170,12 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
   return `${lines.join("\n")}\n`;
 }
 
-function demoConfig(settings: unknown): Config {
-  const parsed = parseConfig(settings);
-  if (parsed.kind === "ok") return parsed.config;
-  throw new Error(formatFaults("the demo's configuration", parsed.faults));
-}
-
 async function usualPortIfFree(): Promise<number> {
   const probe = createServer().listen(usualPort, "127.0.0.1");
-  try {
-    await once(probe, "listening");
-    return usualPort;
-  } catch {
-    return 0;
-  } finally {
-    probe.close();
-  }
+  const port = await once(probe, "listening").then(
+    () => usualPort,
+    () => 0,
+  );
+  probe.close();
+  return port;
 }

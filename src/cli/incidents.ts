@@ -66,16 +66,6 @@ function stateText(incident: IncidentView): string {
 
 function subjectText(incident: IncidentView): string {
   const { subject, server_id: id, server_name: name, receiver, probe } = incident;
-  switch (subject) {
-    case "server":
-      return name === null ? (id ?? "") : `${name} ${id ?? ""}`;
-    case "target":
-      return "the target";
-    case "pool":
-      return name === null ? "the pool" : `pool of ${name}`;
-    case "probe":
-      return `probe ${probe ?? ""}`;
-    case "receiver":
-      return `receiver ${receiver ?? ""}`;
-  }
+  if (subject === "server") return [name, id].filter(Boolean).join(" ");
+  return [subject, name, probe, receiver].filter(Boolean).join(" ");
 }

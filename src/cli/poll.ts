@@ -19,64 +19,43 @@ import { jsonText } from "./output.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface PollOptions {
-  readonly config: string;
-  readonly json?: boolean;
-}
-
 export function addPoll(program: Command, terminal: Terminal): void {
   program
     .command("poll")
     .description("poll every target once and print the result; stores nothing and notifies nobody")
     .addOption(configOption())
     .option("--json", "print JSON")
-    .action(async ({ config, json }: PollOptions) => {
+    .action(async ({ config, json }) => {
       const polls = await pollAll(readConfig(config, terminal));
-      terminal.out(json ? jsonText({ targets: polls.map(pollView) }) : pollsText(polls));
-      const failures = polls.flatMap(({ target, failure }) =>
-        failure ? [`${targetName(target)}: ${failure.detail}. ${adviceFor(failure)}`] : [],
+      const targets = polls.map(({ view }) => view);
+      terminal.out(json ? jsonText({ targets }) : pollsText(targets));
+      const failures = polls.flatMap(({ view, failed }) =>
+        failed ? [`${targetName(view)}: ${failed.detail}. ${adviceFor(failed)}`] : [],
       );
       if (failures.length > 0) throw new CommandError(failures.join("\n"));
     });
 }
 
-interface PollResult {
-  readonly target: Target;
-  /** Empty after a failed poll. */
-  readonly sandboxes: readonly ListedSandbox[];
-  readonly complete: boolean;
-  /** Why the listing is partial. */
-  readonly partial: string | null;
-  readonly failure: Failed | null;
-}
-
 /** Beside a running daemon neither counts the calls of the other within the rate limit. */
-async function pollAll(config: Config): Promise<readonly PollResult[]> {
+async function pollAll(config: Config) {
   const { timeoutMs, maxBodyBytes, rateLimit, schedule } = config.poll;
   const clock = systemClock;
   const { regions } = config;
   const service = createServiceClient({ regions, timeoutMs, maxBodyBytes, userAgent, clock });
-  const deps = {
-    limits: createKeyLimits(clock, rateLimit),
-    clock,
-    random: Math.random,
-    budget: createRetryBudget(retryShare),
-  };
+  const limits = createKeyLimits(clock, rateLimit);
+  const deps = { limits, clock, random: Math.random, budget: createRetryBudget(retryShare) };
   const { signal } = new AbortController();
   const deadline = { deadlineMs: clock.now().monotonicMs + intervalOf(schedule), signal };
   const polls = config.keys.flatMap((key) =>
-    key.regions.map(async (region): Promise<PollResult> => {
+    key.regions.map(async (region) => {
       const target = { region, key: key.name };
       const call = { region, apiKey: key.apiKey, before: emptySnapshot, poll: 0 };
       const outcome = await callWithRetries(deps, target, deadline, (attempt) =>
         service.listSandboxes({ ...call, ...attempt }),
       );
-      if (outcome.kind === "ok") {
-        const { listing, partial } = outcome.value;
-        return { target, ...listing, partial, failure: null };
-      }
-      const failure: Failed = outcome.kind === "failed" ? { problem: null, ...outcome } : notSent;
-      return { target, sandboxes: [], complete: false, partial: null, failure };
+      if (outcome.kind === "ok") return { view: viewOf(target, outcome.value), failed: null };
+      const failed: Failed = outcome.kind === "failed" ? { problem: null, ...outcome } : notSent;
+      return { view: viewOf(target, noListing, failed), failed };
     }),
   );
   try {
@@ -94,16 +73,45 @@ const notSent: Failed = {
   problem: null,
 };
 
-function pollsText(polls: readonly PollResult[]): string {
+interface Listed {
+  readonly listing: { readonly sandboxes: readonly ListedSandbox[]; readonly complete: boolean };
+  /** Why the listing is partial. */
+  readonly partial: string | null;
+}
+
+const noListing: Listed = { listing: { sandboxes: [], complete: false }, partial: null };
+
+type PollView = ReturnType<typeof viewOf>;
+
+function viewOf(target: Target, { listing, partial }: Listed, failed: Failed | null = null) {
+  return {
+    ...target,
+    up: failed === null,
+    failure: failed?.reason ?? null,
+    failure_detail: failed?.detail ?? null,
+    failure_status: failed?.status ?? null,
+    complete: listing.complete,
+    partial,
+    sandboxes: listing.sandboxes.length,
+    servers: listing.sandboxes.flatMap((sandbox) =>
+      sandbox.servers.map(({ id, name, status, benchmark, tags }) => ({
+        sandbox_id: sandbox.id,
+        server_id: id,
+        server_name: name,
+        status,
+        benchmark,
+        tags,
+      })),
+    ),
+  };
+}
+
+function pollsText(targets: readonly PollView[]): string {
   const counts = statuses.map((status) => [
     status,
-    ({ servers, failure }: PollView) =>
-      failure === null ? servers.filter((server) => server.status === status).length : "-",
+    ({ servers, up }: PollView) =>
+      up ? servers.filter((server) => server.status === status).length : "-",
   ]);
-  const targets = polls.map(pollView);
-  const servers = targets.flatMap((each) =>
-    each.servers.map((server) => ({ ...server, region: each.region, key: each.key })),
-  );
   const summary = renderTable(targets, {
     region: "region",
     key: "key",
@@ -111,6 +119,9 @@ function pollsText(polls: readonly PollResult[]): string {
     servers: (target) => target.servers.length,
     ...Object.fromEntries(counts),
   });
+  const servers = targets.flatMap(({ region, key, servers: listed }) =>
+    listed.map((server) => ({ region, key, ...server })),
+  );
   const table = renderTable(servers, {
     region: "region",
     key: "key",
@@ -121,32 +132,6 @@ function pollsText(polls: readonly PollResult[]): string {
   });
   const partial = targets
     .filter((target) => target.partial !== null)
-    .map((target) => `${targetName(target)}: the listing is partial: ${target.partial}\n`);
-  const parts = [summary, servers.length > 0 ? table : "", partial.join("")];
-  return parts.filter((part) => part !== "").join("\n");
-}
-
-type PollView = ReturnType<typeof pollView>;
-
-function pollView({ target, sandboxes, complete, partial, failure }: PollResult) {
-  return {
-    ...target,
-    up: failure === null,
-    failure: failure?.reason ?? null,
-    failure_detail: failure?.detail ?? null,
-    failure_status: failure?.status ?? null,
-    complete,
-    partial,
-    sandboxes: sandboxes.length,
-    servers: sandboxes.flatMap((sandbox) =>
-      sandbox.servers.map((server) => ({
-        sandbox_id: sandbox.id,
-        server_id: server.id,
-        server_name: server.name,
-        status: server.status,
-        benchmark: server.benchmark,
-        tags: server.tags,
-      })),
-    ),
-  };
+    .map((target) => `\n${targetName(target)}: the listing is partial: ${target.partial}\n`);
+  return [summary, ...(servers.length > 0 ? ["\n", table] : []), ...partial].join("");
 }

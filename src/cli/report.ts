@@ -27,42 +27,24 @@ import type { Terminal } from "./terminal.ts";
 const reportFormats = ["table", "csv", "json", "openmetrics"] as const;
 type ReportFormat = (typeof reportFormats)[number];
 
-export interface ReportOptions extends ApiOptions {
-  readonly from: string;
-  readonly to?: string;
-  readonly by?: string;
-  readonly tz?: string;
-  readonly region?: string;
-  readonly key?: string;
+export interface ReportOptions extends ApiOptions, ReportRequest {
   readonly format?: ReportFormat;
   readonly resolution?: Resolution;
 }
-
-const examples = `
-Examples:
-  sandwatch report --config FILE --from 7d
-  sandwatch report --config FILE --from "last month" --by server_name
-  sandwatch report --config FILE --from yesterday --by hour --tz Europe/Berlin --format csv
-
---by takes region, key, server_name, hour, day and weekday in any combination, or sandbox or server,
-which cannot be combined with hour, day and weekday. Default: region,key.`;
 
 export function addReport(program: Command, terminal: Terminal): void {
   apiCommand(program, "report", "report occupancy and errors of servers")
     .requiredOption(
       "--from <time>",
-      "the start: a time, a duration ago, or a period such as last week",
+      "the start: a time, a duration ago or a period, as in last week",
     )
     .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
-    .option("--by <fields>", "the fields that rows are grouped by (default: region,key)")
+    .option("--by <fields>", "what rows are by: fields separated by commas (default: region,key)")
     .option("--tz <zone>", "the time zone of hours and days, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
     .addOption(
-      new Option(
-        "--format <format>",
-        "the output format; openmetrics is for backfilling Prometheus",
-      )
+      new Option("--format <format>", "the output format; openmetrics is to backfill Prometheus")
         .choices(reportFormats)
         .conflicts("json"),
     )
@@ -71,7 +53,6 @@ export function addReport(program: Command, terminal: Terminal): void {
         .choices(resolutions)
         .implies({ format: "openmetrics" }),
     )
-    .addHelpText("after", examples)
     .action((options: ReportOptions) => report(options, terminal));
 }
 

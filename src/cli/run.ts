@@ -16,7 +16,7 @@ import { version } from "../lib/version.ts";
 import { StoreError } from "../store/store-error.ts";
 import { openStore } from "../store/store.ts";
 import type { LastReload, ReloadAnswer } from "../web/server.ts";
-import { configNotes } from "./config-notes.ts";
+import { configNotes } from "./check-config.ts";
 import { asListenFault } from "./listen-fault.ts";
 import { configOption, readConfig } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
@@ -27,7 +27,7 @@ export function addRun(program: Command, terminal: Terminal): void {
     .command("run")
     .description("run the daemon until it is stopped")
     .addOption(configOption())
-    .action(({ config }: { readonly config: string }) => run(config, terminal));
+    .action(({ config }) => run(config, terminal));
 }
 
 /** A running daemon with its configuration, and what all daemons of this process share. */

@@ -7,17 +7,15 @@ import { systemClock } from "../lib/clock.ts";
 import { contentSchema } from "../simulator/directory.ts";
 import { faultsSchema } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";
+import type { SimulatorOptions } from "../simulator/simulator.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { asListenFault } from "./listen-fault.ts";
 import { readPort, seedOption, wholeNumber } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 
-interface SimulateOptions {
-  readonly regions: readonly string[];
+interface SimulateOptions extends Pick<SimulatorOptions, "seed" | "regions" | "servers"> {
   readonly keys: number;
-  readonly servers: number;
-  readonly seed: number;
   readonly pace: number;
   readonly faults?: string;
   readonly data?: string;

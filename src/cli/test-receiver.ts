@@ -12,17 +12,13 @@ import { CommandError, wrongUse } from "./exit-codes.ts";
 import { configOption, readConfig } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface TestOptions {
-  readonly config: string;
-}
-
 export function addTestReceiver(program: Command, terminal: Terminal): void {
   program
     .command("test-receiver")
     .description("send a test message to a configured receiver")
     .argument("<name>", "the receiver's name in the configuration")
     .addOption(configOption())
-    .action((name: string, { config }: TestOptions) => testReceiver(name, config, terminal));
+    .action((name: string, { config }) => testReceiver(name, config, terminal));
 }
 
 async function testReceiver(name: string, file: string, terminal: Terminal): Promise<void> {

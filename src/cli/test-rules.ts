@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { formatDuration } from "../fleet/duration.ts";
 import { loadTests } from "./rule-tests/load-tests.ts";
+import type { PlacedTest } from "./rule-tests/load-tests.ts";
 import { runRuleTest } from "./rule-tests/run-test.ts";
 import type { SentMessage } from "./rule-tests/run-test.ts";
 import type { Expectation } from "./rule-tests/schema.ts";
@@ -17,26 +18,29 @@ export function addTestRules(program: Command, terminal: Terminal): void {
     .action(async (file: string, { json }: { readonly json?: boolean }) => {
       const { config, tests } = loadTests(file, process.env);
       const results: TestResult[] = [];
-      for (const test of tests) {
-        const { missing, unexpected } = compare(await runRuleTest(test, config), test.expect);
-        results.push({
-          name: test.name,
-          passed: missing.length + unexpected.length === 0,
-          missing: missing.map(expectationText),
-          unexpected: unexpected.map(messageText),
-        });
-      }
+      for (const test of tests) results.push(resultOf(test, await runRuleTest(test, config)));
       terminal.out(json ? jsonText({ tests: results }) : results.map(resultText).join(""));
       const failed = results.filter(({ passed }) => !passed).length;
       if (failed > 0) throw new CommandError(`${failed} of ${results.length} tests failed`);
     });
 }
 
-interface TestResult {
-  readonly name: string;
-  readonly passed: boolean;
-  readonly missing: readonly string[];
-  readonly unexpected: readonly string[];
+type TestResult = ReturnType<typeof resultOf>;
+
+/** Each message must be expected, and each expected one sent. Of several that fit, the first one counts. */
+export function resultOf({ name, expect }: PlacedTest, sent: readonly SentMessage[]) {
+  const unexpected = [...sent];
+  const missing = expect.filter((expectation) => {
+    const index = unexpected.findIndex((message) => fits(message, expectation));
+    if (index !== -1) unexpected.splice(index, 1);
+    return index === -1;
+  });
+  return {
+    name,
+    passed: missing.length + unexpected.length === 0,
+    missing: missing.map(expectationText),
+    unexpected: unexpected.map(messageText),
+  };
 }
 
 function resultText({ name, passed, missing, unexpected }: TestResult): string {
@@ -46,17 +50,6 @@ function resultText({ name, passed, missing, unexpected }: TestResult): string {
     ...unexpected.map((each) => `        sent, not expected:  ${each}`),
   ];
   return `${lines.join("\n")}\n`;
-}
-
-/** Each message must be expected, and each expected one sent. Of several that fit, the first one counts. */
-export function compare(sent: readonly SentMessage[], expected: readonly Expectation[]) {
-  const unexpected = [...sent];
-  const missing = expected.filter((expectation) => {
-    const index = unexpected.findIndex((message) => fits(message, expectation));
-    if (index !== -1) unexpected.splice(index, 1);
-    return index === -1;
-  });
-  return { missing, unexpected };
 }
 
 /** Fields that an expectation does not have are not compared. */
@@ -88,11 +81,8 @@ function serversOf({ incidents }: SentMessage["notification"]): readonly string[
 }
 
 function expectationText({ at, receiver, type, rule, ...rest }: Expectation): string {
-  const more = Object.entries(rest).flatMap(([field, value]) =>
-    value === undefined ? [] : `${field}: ${JSON.stringify(value)}`,
-  );
-  const head = `${formatDuration(at)}  ${receiver ?? "any receiver"}  ${rule} ${type}`;
-  return [head, ...more].join("  ");
+  const more = Object.keys(rest).length > 0 ? `  ${JSON.stringify(rest)}` : "";
+  return `${formatDuration(at)}  ${receiver ?? "any receiver"}  ${rule} ${type}${more}`;
 }
 
 export function messageText({ atMs, notification }: SentMessage): string {

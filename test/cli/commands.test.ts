@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configNotes } from "../../src/cli/config-notes.ts";
+import { configNotes } from "../../src/cli/check-config.ts";
 import { alertmanagerMessageSchema } from "../notify/support/alertmanager-message.ts";
 import { pagerdutyEventSchema } from "../notify/support/pagerduty-event.ts";
 import { startReceiverServer, status } from "../notify/support/receiver-server.ts";

@@ -90,8 +90,8 @@ describe("a report as a table", () => {
     const wide = await table(reportOf(["region", "key"], rows, "Europe/Berlin"));
     expect(wide.split("\n").slice(0, 3)).toEqual([
       "2026-11-01T01:00+01:00 to 2026-11-08T01:00+01:00, Europe/Berlin",
-      "region  key       occupied             error    idle  unobs.    avg    peak  incid.   stays  median     p95  in error  unknown    mean  recover",
-      "us      research  ███████▌     75.0%   <0.1%   25.0%    0.0%   1.50      ≤2       1       0       -       -      3.6s     0.0%       -     1m5s",
+      "region  key       occupied             error    idle  unobs.    avg    peak  incid.   stays   median      p95  in error  unknown     mean  recover",
+      "us      research  ████████     75.0%   <0.1%   25.0%    0.0%   1.50      ≤2       1       0        -        -      3.6s     0.0%        -     1m5s",
     ]);
     const narrow = await table(reportOf(["region", "key"], rows), { columns: 80 });
     expect(narrow.split("\n")[1]).toBe(
@@ -111,7 +111,7 @@ describe("a report as a table", () => {
     const text = await table(report, { isUnicode: false });
     expect(text).toMatch(/^[\n\x20-\x7e]*$/);
     expect(text).toContain("???? ?");
-    expect(text).toContain("#######...");
+    expect(text).toContain("########..");
     expect(text).toContain("<=2");
   });
 
@@ -144,14 +144,13 @@ it.each([
   [65, "1m5s"],
   [7_260, "2h1m"],
   [100_000, "1d3h"],
-  [86_400 * 123.9, "123d"],
-  [1e15, ">99999d"],
+  [86_400 * 123.9, "123d21h"],
 ])("%f seconds are %s", (seconds, text) => {
   expect(durationText(seconds)).toBe(text);
 });
 
 it("shares that are almost 0 or 1 do not look like 0 or 1", () => {
   expect([0, 0.00001, 0.99999, 1].map(shareText)).toEqual(["0.0%", "<0.1%", ">99.9%", "100.0%"]);
-  expect([0, 0.0001, 1].map((share) => bar(share, 4, true))).toEqual(["    ", "▏   ", "████"]);
+  expect([0, 0.0001, 1].map((share) => bar(share, 4, true))).toEqual(["    ", "█   ", "████"]);
   expect(bar(0.5, 4, false)).toBe("##..");
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { loadTests } from "../../src/cli/rule-tests/load-tests.ts";
 import { runRuleTest } from "../../src/cli/rule-tests/run-test.ts";
 import { parseTimeline } from "../../src/cli/rule-tests/schema.ts";
-import { compare, messageText } from "../../src/cli/test-rules.ts";
+import { messageText, resultOf } from "../../src/cli/test-rules.ts";
 import { runCommand } from "../support/run-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -168,7 +168,7 @@ describe("the comparison of a rule test", () => {
   const compared = async (expectations: readonly object[]) => {
     const test = { name: "x", ...serverWith("error idle"), expect: expectations };
     const { sent, test: placed } = await sentBy({ rules: [serverError], tests: [test] });
-    const { missing, unexpected } = compare(sent, placed.expect);
+    const { missing, unexpected } = resultOf(placed, sent);
     return [missing.length, unexpected.length];
   };
 

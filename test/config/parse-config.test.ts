@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configNotes } from "../../src/cli/config-notes.ts";
+import { configNotes } from "../../src/cli/check-config.ts";
 import type { Config } from "../../src/config/config.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
 import { parseNetwork } from "../../src/lib/networks.ts";

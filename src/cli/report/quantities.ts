@@ -1,3 +1,5 @@
+import { formatDuration } from "../../fleet/duration.ts";
+
 /** Figures of a report, short enough for the columns of a table. */
 
 export function shareText(share: number | null): string {
@@ -8,11 +10,11 @@ export function shareText(share: number | null): string {
   return percent < 100 && percent > 99.9 ? ">99.9%" : `${percent.toFixed(1)}%`;
 }
 
+const compact = new Intl.NumberFormat("en", { notation: "compact" });
+
 export function countText(count: number | null): string {
   if (count === null) return "-";
-  if (count < 10_000) return String(count);
-  if (count < 1_000_000) return `${Math.floor(count / 1_000)}k`;
-  return count < 1_000_000_000 ? `${Math.floor(count / 1_000_000)}M` : count.toExponential(1);
+  return count < 10_000 ? String(count) : compact.format(count);
 }
 
 export function averageText(average: number | null): string {
@@ -20,36 +22,16 @@ export function averageText(average: number | null): string {
   return average < 1_000 ? average.toFixed(average < 10 ? 2 : 1) : countText(Math.round(average));
 }
 
-const units = [
-  ["d", 86_400],
-  ["h", 3_600],
-  ["m", 60],
-  ["s", 1],
-] as const;
-
-/** The two largest units: `3d4h`, `2h05m`, `45s`; below ten seconds with a tenth. */
+/** The two largest units, such as `3d4h`; below ten seconds with a tenth. */
 export function durationText(seconds: number | null): string {
   if (seconds === null) return "-";
-  if (seconds < 9.95) return seconds === 0 ? "0s" : `${seconds.toFixed(1)}s`;
-  const whole = Math.round(seconds);
-  const first = units.findIndex(([, size]) => whole >= size);
-  const [unit, size] = units[first] ?? ["s", 1];
-  const next = units[first + 1];
-  const count = Math.floor(whole / size);
-  if (count >= 100_000) return `>99999${unit}`;
-  if (!next || count >= 100) return `${count}${unit}`;
-  const rest = Math.floor((whole % size) / next[1]);
-  return rest === 0 ? `${count}${unit}` : `${count}${unit}${rest}${next[0]}`;
+  if (seconds > 0 && seconds < 9.95) return `${seconds.toFixed(1)}s`;
+  const text = formatDuration(Math.round(seconds) * 1_000);
+  return /^(?:\d+[dhms]){1,2}/.exec(text)?.[0] ?? text;
 }
 
-const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
-
-/** A share as a bar. */
+/** A share as a bar. A small one is still visible. */
 export function bar(share: number | null, columns: number, isUnicode: boolean): string {
-  const length = Math.min(1, Math.max(0, share ?? 0)) * columns;
-  if (!isUnicode) return "#".repeat(Math.round(length)).padEnd(columns, ".");
-  // A small share is still visible.
-  const parts = length > 0 ? Math.max(1, Math.round(length * 8)) : 0;
-  const whole = Math.floor(parts / 8);
-  return ("█".repeat(whole) + (eighths[parts % 8] ?? "")).padEnd(columns);
+  const length = Math.ceil(Math.min(1, share ?? 0) * columns);
+  return isUnicode ? "█".repeat(length).padEnd(columns) : "#".repeat(length).padEnd(columns, ".");
 }

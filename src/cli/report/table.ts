@@ -54,11 +54,11 @@ const figures: readonly Figure[] = [
   ["peak", 6, peakText],
   ["incid.", 6, (row) => countText(row.incidents)],
   ["stays", 6, (row) => countText(row.stays)],
-  ["median", 6, (row) => durationText(row.stay_median_seconds)],
-  ["p95", 6, (row) => durationText(row.stay_p95_seconds)],
+  ["median", 7, (row) => durationText(row.stay_median_seconds)],
+  ["p95", 7, (row) => durationText(row.stay_p95_seconds)],
   ["in error", 8, (row) => durationText(row.error_seconds)],
   ["unknown", 7, (row) => shareText(row.unknown_share)],
-  ["mean", 6, (row) => durationText(row.stay_mean_seconds)],
+  ["mean", 7, (row) => durationText(row.stay_mean_seconds)],
   ["recover", 7, (row) => durationText(row.recovery_mean_seconds)],
 ];
 

@@ -25,9 +25,8 @@ export interface SentMessage {
   readonly notification: Omit<Notification, "id">;
 }
 
-/** What a poll or an acknowledgement adds to the outbox. */
+/** What a poll or an acknowledgement adds to the outbox. Milliseconds from the first poll. */
 interface Added {
-  /** Milliseconds from the first poll. */
   readonly atMs: number;
   readonly items: readonly StoredOutboxItem[];
 }

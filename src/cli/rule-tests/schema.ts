@@ -4,12 +4,6 @@ import { matchSchema } from "../../config/schema-maintenance.ts";
 import { failureReasons, statuses } from "../../fleet/model.ts";
 import { severities } from "../../alerts/rule.ts";
 
-/** What a poll can show of a server: a status, or that the listing lacks it. */
-const serverWords = [...statuses, "gone"] as const;
-
-/** How a poll of a target can end: with a whole listing, a partial one, or a failure. */
-const targetWords = ["ok", "partial", ...failureReasons] as const;
-
 function timeline<Word extends string>(words: readonly Word[]) {
   const allowed = `a timeline such as ${words[0]}*3 ${words[2]}*2, of ${words.join(", ")}`;
   return scalar(allowed, (value) => parseTimeline(String(value), words));
@@ -50,13 +44,13 @@ const serverSchema = settings({
   name: word().optional(),
   benchmark: word().optional(),
   tags: z.array(word(), "a list of tags").readonly().default([]),
-  timeline: timeline(serverWords),
+  timeline: timeline([...statuses, "gone"]),
 });
 
 const targetSchema = settings({
   region: name().optional(),
   key: name().optional(),
-  timeline: timeline(targetWords),
+  timeline: timeline(["ok", "partial", ...failureReasons]),
 });
 
 const moment = duration("0s");
