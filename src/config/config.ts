@@ -6,7 +6,7 @@ import { parseNetwork, whyAlwaysDenied, type Network } from "../lib/networks.ts"
 import { Secret } from "../lib/secret.ts";
 import { listenPattern, parseListenAddress } from "./address.ts";
 import { configuredTargets } from "./configured-targets.ts";
-import { flag, matching, oneOf, settings, text, textOf } from "./fields.ts";
+import { flag, matching, oneOf, optional, settings, text, textOf } from "./fields.ts";
 import { toSchedule } from "./schedule-fields.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
 import { probeSchema, targetsOf } from "./schema-probes.ts";
@@ -52,7 +52,7 @@ const httpSchema = settings({
     .describe(
       "The address of the status page, the metrics, the health checks and the API. Port 0 chooses a free port. There is no authentication: anyone who can reach the address can add silences and acknowledge incidents.",
     ),
-  allowed_hosts: z
+  allowedHosts: z
     .array(
       matching(
         "a name such as sandwatch.example.com, without a port",
@@ -64,23 +64,24 @@ const httpSchema = settings({
     .describe(
       "Host names by which the API may be called, in addition to IP addresses and localhost.",
     ),
-}).transform((http) => ({ ...http.listen, allowedHosts: http.allowed_hosts }));
+}).transform(({ listen, allowedHosts }) => ({ ...listen, allowedHosts }));
 
 const logSchema = settings({
   level: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .prefault("info")
     .describe("The lowest level that is logged."),
-  format: oneOf(["json", "pretty"]).optional().meta({
-    description: "`json` writes one JSON object per line; `pretty` writes lines for people.",
-    leftOut: "`pretty` on a terminal, otherwise `json`",
-  }),
-}).transform(({ level, format = "json" }) => ({ level, format }));
+  format: optional(
+    oneOf(["json", "pretty"]),
+    "`pretty` on a terminal, otherwise `json`",
+    "`json` writes one JSON object per line; `pretty` writes lines for people.",
+  ),
+}).transform(({ level, format }) => ({ level, format: format ?? "json" }));
 
 const metricsSchema = settings({
-  per_server: flag()
+  perServer: flag()
     .prefault(true)
     .describe("Whether series per server and per sandbox are exported. Totals always are."),
-}).transform((metrics) => ({ perServer: metrics.per_server }));
+});
 
 const networkAllowed = "a network such as 10.0.0.0/8 or fd00::/8, or one address";
 const deniedAllowed = "that is not always denied (link-local, multicast, metadata services)";
@@ -96,25 +97,24 @@ const networkWhere = (allowed: string, isAllowed: (network: Network) => boolean)
   );
 
 const outboundSchema = settings({
-  deny_networks: z
+  denyNetworks: z
     .array(
       networkWhere(networkAllowed, () => true),
       "a list of networks",
     )
     .prefault([])
     .describe("Further networks that are denied."),
-  allow_networks: z
-    .array(
-      networkWhere(`${networkAllowed}, ${deniedAllowed}`, (network) => !whyAlwaysDenied(network)),
-      "a list of networks",
-    )
-    .min(1, "at least one network; omit the setting for all")
-    .optional()
-    .meta({ description: "If set, only these networks are allowed.", leftOut: "all" }),
-}).transform((outbound) => ({
-  deny: outbound.deny_networks,
-  allow: outbound.allow_networks ?? null,
-}));
+  allowNetworks: optional(
+    z
+      .array(
+        networkWhere(`${networkAllowed}, ${deniedAllowed}`, (network) => !whyAlwaysDenied(network)),
+        "a list of networks",
+      )
+      .min(1, "at least one network; omit the setting for all"),
+    "all",
+    "If set, only these networks are allowed.",
+  ),
+}).transform((outbound) => ({ deny: outbound.denyNetworks, allow: outbound.allowNetworks }));
 
 /** The rules that there are where the configuration has none. */
 export const defaultRules = [
@@ -183,21 +183,25 @@ export const configSchema = settings({
   const { timeZone, ...polls } = poll;
   const keys = writtenKeys.map((key) => ({
     name: key.name,
-    apiKey: new Secret(key.api_key),
+    apiKey: new Secret(key.apiKey),
     regions: key.regions ?? [...rest.regions.keys()],
   }));
   const targets = configuredTargets({ keys });
-  const probes = writtenProbes.map(({ regions, keys: named, written, ...probe }): Probe => ({
-    ...probe,
-    schedule: toSchedule(written, timeZone, { kind: "every", ms: 60_000 }),
-    targets: targetsOf({ regions, keys: named }, targets),
-  }));
+  const probes = writtenProbes.map(
+    ({ regions, keys: named, schedule, everyMs, ...probe }): Probe => ({
+      ...probe,
+      schedule: toSchedule({ schedule, everyMs }, timeZone, { kind: "every", ms: 60_000 }),
+      targets: targetsOf({ regions, keys: named }, targets),
+    }),
+  );
   const everyReceiver = alerts.receivers
     .filter(({ type }) => type !== "heartbeat")
     .map((receiver) => receiver.name);
-  const rules = alerts.rules.map((rule): Rule => ({
+  const rules = alerts.rules.map(({ summary, runbookUrl, receivers, ...rule }): Rule => ({
     ...rule,
-    receivers: rule.receivers ?? everyReceiver,
+    receivers: receivers ?? everyReceiver,
+    summaryTemplate: summary,
+    runbookUrlTemplate: runbookUrl,
   }));
   return { ...rest, keys, poll: polls, probes, alerts: { ...alerts, rules } };
 });

@@ -120,7 +120,7 @@ export function crossChecks(evidence: Evidence): Finding[] {
   const checkRule = (item: (typeof rules)[number]): Finding[] => {
     const { path, value: rule } = item;
     if (!rule) return [];
-    const named = mentions(rule.receivers, [...path, "receivers"]);
+    const named = mentions(rule.receivers ?? [], [...path, "receivers"]);
     const inMatch = unknownInMatch(rule.match, path);
     const namePath = [...path, "name"];
     return [
@@ -133,7 +133,7 @@ export function crossChecks(evidence: Evidence): Finding[] {
             },
           ]
         : []),
-      ...unknown("receiver", rule.receivers, ...path, "receivers"),
+      ...unknown("receiver", rule.receivers ?? [], ...path, "receivers"),
       ...named
         .filter(({ value = "" }) => heartbeats.has(value))
         .map((mention) => ({
@@ -164,10 +164,10 @@ function namesOf(items: readonly Item<{ readonly name: string }>[]): Mention[] {
 
 /** Two names for one key would each take the rate limit for themselves. */
 function checkKeyValues(
-  keys: readonly Item<{ readonly api_key: string }>[],
+  keys: readonly Item<{ readonly apiKey: string }>[],
   evidence: Evidence,
 ): Finding[] {
-  const byValue = Map.groupBy(keys, ({ value }) => value?.api_key);
+  const byValue = Map.groupBy(keys, ({ value }) => value?.apiKey);
   return [...byValue].flatMap(([value, [first, ...others]]) => {
     if (value === undefined || !first) return [];
     return others.map(({ path }) => {

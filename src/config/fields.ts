@@ -190,8 +190,9 @@ export function duration(least: string, most?: string) {
 }
 
 /**
- * A mapping with a fixed set of settings. The message for an unknown one is the list of those known,
- * separated by blanks, for `knownSettings` to read.
+ * A mapping with a fixed set of settings, by their names in the program: `giveUpAfterMs` is written as
+ * `give_up_after`. The message for an unknown one is the list of those known, separated by blanks, for
+ * `knownSettings` to read.
  *
  * @param readElsewhere settings that are known, but have become others before the schema sees them
  */
@@ -199,12 +200,38 @@ export function settings<const Shape extends z.ZodRawShape>(
   shape: Shape,
   readElsewhere: readonly string[] = [],
 ) {
-  const known = [...Object.keys(shape), ...readElsewhere].join(" ");
+  const names = new Map(Object.keys(shape).map((each) => [writtenName(each), each]));
+  const written = Object.entries(shape).map(([each, schema]) => [writtenName(each), schema]);
+  const known = [...names.keys(), ...readElsewhere].join(" ");
   return z
-    .strictObject(shape, {
+    .strictObject(Object.fromEntries(written), {
       error: (issue) => (issue.code === "unrecognized_keys" ? known : "a mapping"),
     })
-    .meta(readElsewhere.length === 0 ? {} : { readElsewhere });
+    .meta(readElsewhere.length === 0 ? {} : { readElsewhere })
+    .transform((value): z.output<z.ZodObject<Shape>> => {
+      const renamed: unknown[][] = Object.entries(value).map(([each, part]) => [
+        names.get(each),
+        part,
+      ]);
+      return Object.fromEntries(renamed);
+    });
+}
+
+function writtenName(each: string): string {
+  const plain = each.replace(/(?:Ms|Bytes)$/, "");
+  return plain.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** @param leftOut what holds where the setting is omitted, which is null */
+export function optional<Schema extends z.ZodType>(
+  schema: Schema,
+  leftOut: string,
+  description: string,
+) {
+  return schema
+    .optional()
+    .transform((value) => value ?? null)
+    .meta({ description, leftOut });
 }
 
 export function knownSettings(message: string): string[] {

@@ -33,7 +33,7 @@ export function loadConfig(
   if (yaml.kind === "faulty") return yaml;
   const content = options.withoutSecrets === true ? inventSecrets(yaml.value) : yaml.value;
   const resolved = resolveReferences(content, environment, dirname(file));
-  return check(resolved, [...yaml.findings, ...resolved.findings], yaml.locate, options);
+  return check(resolved, resolved.findings, yaml.locate, options);
 }
 
 /**

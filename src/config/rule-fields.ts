@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { severities, type Match, type Severity } from "../alerts/rule.ts";
+import { severities, type Severity } from "../alerts/rule.ts";
 import { placeholders, placeholdersIn } from "../alerts/template.ts";
-import { duration, name, namesOf, noteOnQuotes, oneOf, refuse } from "./fields.ts";
-import { settings, textOf } from "./fields.ts";
+import { duration, name, namesOf, noteOnQuotes, oneOf, optional } from "./fields.ts";
+import { refuse, settings, textOf } from "./fields.ts";
 
 const patternsAllowed = "a name or a list of names, with * for any characters (numbers quoted)";
 
@@ -34,21 +34,11 @@ export const targetPatterns = {
   region: patternsOf("Names of regions. A name without `*` must be configured."),
   key: patternsOf("Names of keys. A name without `*` must be configured."),
 };
-export const namePatterns = { server_name: patternsOf("Names of servers (`server_name`).") };
+export const serverNamePatterns = patternsOf("Names of servers (`server_name`).");
 export const serverPatterns = {
-  ...namePatterns,
   benchmark: patternsOf("Benchmarks of servers (`benchmark`)."),
   tag: patternsOf("Tags of servers. One matching tag is enough."),
 };
-
-type WrittenMatch = Omit<Match, "serverName"> & { readonly server_name?: readonly string[] };
-
-function toMatch({ server_name: serverName, ...rest }: WrittenMatch): Match {
-  return serverName === undefined ? rest : { ...rest, serverName };
-}
-
-export const poolMatch = settings({ ...targetPatterns, ...namePatterns }).transform(toMatch);
-export const serverMatch = settings({ ...targetPatterns, ...serverPatterns }).transform(toMatch);
 
 const templateAllowed = `text with placeholders among ${placeholders.map((each) => `{${each}}`).join(", ")}`;
 
@@ -64,31 +54,6 @@ function template(allowed: string, pattern: string) {
   );
 }
 
-/** What all rules have beside their names, subjects and severities. */
-const commonSettings = {
-  summary: template(templateAllowed, String.raw`[\s\S]+$`)
-    .optional()
-    .meta({ description: "The summary of messages.", leftOut: "a summary that sandwatch writes" }),
-  runbook_url: template(
-    `an https or http address, its host without placeholders; ${templateAllowed}`,
-    String.raw`https?:\/\/[^{}/?#\\]+(?:[/?#]|$)`,
-  )
-    .optional()
-    .meta({ description: "The address of a runbook, which messages link to.", leftOut: "none" }),
-  keep_firing_for: duration("0s")
-    .prefault("0s")
-    .describe("How long the condition must not hold before the incident resolves."),
-  remind_every: duration("1s").optional().meta({
-    description: "How often a firing incident that nobody has acknowledged is notified again.",
-    leftOut: "never",
-  }),
-  receivers: namesOf("receiver").readonly().optional().meta({
-    description:
-      "The receivers that are notified, from `alerts.receivers`. Heartbeats cannot be named.",
-    leftOut: "every receiver except heartbeats",
-  }),
-};
-
 /** @param own stands between the settings that all rules have */
 export function ruleSettings<const On extends string, const Own extends z.ZodRawShape>(
   on: On,
@@ -103,27 +68,31 @@ export function ruleSettings<const On extends string, const Own extends z.ZodRaw
     on: z.literal(on).describe(holds),
     severity: oneOf(severities).prefault(usual).describe("The severity of its incidents."),
     ...own,
-    ...commonSettings,
+    summary: optional(
+      template(templateAllowed, String.raw`[\s\S]+$`),
+      "a summary that sandwatch writes",
+      "The summary of messages.",
+    ),
+    runbookUrl: optional(
+      template(
+        `an https or http address, its host without placeholders; ${templateAllowed}`,
+        String.raw`https?:\/\/[^{}/?#\\]+(?:[/?#]|$)`,
+      ),
+      "none",
+      "The address of a runbook, which messages link to.",
+    ),
+    keepFiringForMs: duration("0s")
+      .prefault("0s")
+      .describe("How long the condition must not hold before the incident resolves."),
+    remindEveryMs: optional(
+      duration("1s"),
+      "never",
+      "How often a firing incident that nobody has acknowledged is notified again.",
+    ),
+    receivers: optional(
+      namesOf("receiver").readonly(),
+      "every receiver except heartbeats",
+      "The receivers that are notified, from `alerts.receivers`. Heartbeats cannot be named.",
+    ),
   });
-}
-
-type CommonSettings = z.output<z.ZodObject<typeof commonSettings>>;
-
-export function commonOf<On extends string>(
-  rule: CommonSettings & {
-    readonly name: string;
-    readonly on: On;
-    readonly severity: Severity;
-  },
-) {
-  return {
-    name: rule.name,
-    on: rule.on,
-    severity: rule.severity,
-    keepFiringForMs: rule.keep_firing_for,
-    remindEveryMs: rule.remind_every ?? null,
-    receivers: rule.receivers,
-    summaryTemplate: rule.summary ?? null,
-    runbookUrlTemplate: rule.runbook_url ?? null,
-  };
 }

@@ -60,7 +60,7 @@ export const scheduleSettings = (what: string, usual: string) => ({
       description: `${what}, in the time zone \`poll.time_zone\`. Each target has a fixed offset from it, so that targets do not start at the same time.`,
       leftOut: `\`${usual}\`, unless \`every\` is set`,
     }),
-  every: duration("1s", "7d")
+  everyMs: duration("1s", "7d")
     .optional()
     .meta({
       description: `${what}, as an interval. Cannot be combined with \`schedule\`.`,
@@ -72,22 +72,22 @@ export const oneSchedule = notBoth("schedule", "every");
 
 interface WrittenSchedule {
   readonly schedule?: string | undefined;
-  readonly every?: number | undefined;
+  readonly everyMs?: number | undefined;
 }
 
 export function refuseTwoSchedules(
-  { schedule, every }: WrittenSchedule,
+  { schedule, everyMs }: WrittenSchedule,
   context: z.RefinementCtx,
 ): void {
-  if (schedule === undefined || every === undefined) return;
+  if (schedule === undefined || everyMs === undefined) return;
   refuse(context, "one of the two", { path: ["every"], found: "schedule as well" });
 }
 
 export function toSchedule(
-  { schedule, every }: WrittenSchedule,
+  { schedule, everyMs }: WrittenSchedule,
   zone: string,
   usual: Schedule,
 ): Schedule {
-  if (every !== undefined) return { kind: "every", ms: every };
+  if (everyMs !== undefined) return { kind: "every", ms: everyMs };
   return schedule === undefined ? usual : { kind: "cron", expression: schedule, timeZone: zone };
 }

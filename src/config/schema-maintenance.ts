@@ -1,8 +1,8 @@
-import type { MaintenanceWindow } from "../alerts/silence.ts";
 import { severities } from "../alerts/rule.ts";
-import { duration, name, orReference, refuse, settings, text, textLike } from "./fields.ts";
+import { duration, name, optional, orReference, refuse, settings } from "./fields.ts";
+import { text, textLike } from "./fields.ts";
 import { listOrOne, patternsOf, patternsSchema, probePatterns } from "./rule-fields.ts";
-import { serverPatterns, targetPatterns } from "./rule-fields.ts";
+import { serverNamePatterns, serverPatterns, targetPatterns } from "./rule-fields.ts";
 import { cronExpression, timeZone } from "./schedule-fields.ts";
 
 const startAllowed =
@@ -27,6 +27,7 @@ export const matchSchema = settings({
   probe: probePatterns,
   sandbox_id: patternsOf("Ids of sandboxes."),
   server_id: patternsOf("Ids of servers."),
+  server_name: serverNamePatterns,
   ...serverPatterns,
 })
   .meta({ minProperties: 1 })
@@ -40,19 +41,10 @@ export const maintenanceSchema = settings({
   start: cronExpression(startAllowed, false).describe(
     "When the window begins. A time in the hour that is skipped when clocks are set forward means the end of that hour. In an hour that comes twice the window begins once.",
   ),
-  duration: duration("1m", "31d").describe("How long the window lasts."),
-  time_zone: timeZone().prefault("UTC").describe("The time zone of `start`."),
+  durationMs: duration("1m", "31d").describe("How long the window lasts."),
+  timeZone: timeZone().prefault("UTC").describe("The time zone of `start`."),
   match: matchSchema.describe(
     "The incidents whose notifications are suppressed. They match every given field. At least one field is required.",
   ),
-  reason: text()
-    .optional()
-    .meta({ description: "The reason, shown with the window.", leftOut: "none" }),
-}).transform((window): MaintenanceWindow => ({
-  name: window.name,
-  start: window.start,
-  timeZone: window.time_zone,
-  durationMs: window.duration,
-  match: window.match,
-  reason: window.reason ?? null,
-}));
+  reason: optional(text(), "none", "The reason, shown with the window."),
+});

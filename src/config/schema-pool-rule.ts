@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { poolFields, poolMeasures, type PoolMeasure } from "../alerts/rule.ts";
-import { duration, eachOnce, numberIn, oneOf, oneOfSettings, refuse } from "./fields.ts";
-import { scalar, settings, textLike } from "./fields.ts";
-import { commonOf, poolMatch, ruleSettings } from "./rule-fields.ts";
+import { poolFields, poolMeasures } from "../alerts/rule.ts";
+import { duration, eachOnce, numberIn, oneOf, oneOfSettings, optional } from "./fields.ts";
+import { refuse, scalar, settings, textLike } from "./fields.ts";
+import { ruleSettings, serverNamePatterns, targetPatterns } from "./rule-fields.ts";
 
 const byAllowed = `one or a list of ${poolFields.join(", ")}, each once`;
 
@@ -34,26 +34,24 @@ function limitSchema(most: number, isWhole: boolean) {
     }).meta({ ...textLike(pattern), type: [isWhole ? "integer" : "number", "string"], ...range });
   const below = isWhole ? "of at least 1" : "above 0 and at most 1";
   return settings({
-    above: numberWhere(isWhole ? "of at least 0" : "below 1", (n) => n >= 0 && n < most, {
-      minimum: 0,
-      exclusiveMaximum: most,
-    })
-      .optional()
-      .meta({
-        description: "The condition holds above this value.",
-        leftOut: "required without `below`",
+    above: optional(
+      numberWhere(isWhole ? "of at least 0" : "below 1", (n) => n >= 0 && n < most, {
+        minimum: 0,
+        exclusiveMaximum: most,
       }),
-    below: numberWhere(below, (n) => n > 0 && n <= most, { exclusiveMinimum: 0, maximum: most })
-      .optional()
-      .meta({
-        description: "The condition holds below this value.",
-        leftOut: "required without `above`",
-      }),
+      "required without `below`",
+      "The condition holds above this value.",
+    ),
+    below: optional(
+      numberWhere(below, (n) => n > 0 && n <= most, { exclusiveMinimum: 0, maximum: most }),
+      "required without `above`",
+      "The condition holds below this value.",
+    ),
   })
     .meta({ allOf: [oneOfSettings(["above", "below"])] })
     .transform(({ above, below: limit }, context): Limit => {
-      if (above !== undefined && limit === undefined) return { side: "above", limit: above };
-      if (limit !== undefined && above === undefined) return { side: "below", limit };
+      if (above !== null && limit === null) return { side: "above", limit: above };
+      if (limit !== null && above === null) return { side: "below", limit };
       return refuse(context, "{ above: ... } or { below: ... }");
     });
 }
@@ -61,11 +59,8 @@ function limitSchema(most: number, isWhole: boolean) {
 const ratioSchema = limitSchema(1, false);
 const countSchema = limitSchema(Number.MAX_SAFE_INTEGER, true);
 
-const oneMeasure = (schema: ReturnType<typeof limitSchema>, what: string) =>
-  schema.optional().meta({
-    description: `${what}. Exactly one measure is set.`,
-    leftOut: "required without another measure",
-  });
+const measure = (schema: ReturnType<typeof limitSchema>, what: string) =>
+  optional(schema, "required without another measure", `${what}. Exactly one measure is set.`);
 
 export const poolRuleSchema = ruleSettings(
   "pool",
@@ -77,34 +72,30 @@ export const poolRuleSchema = ruleSettings(
       .describe(
         "The fields that define pools: servers with equal values are one pool. With `[]` all servers are one pool.",
       ),
-    occupied_ratio: oneMeasure(
+    occupied_ratio: measure(
       ratioSchema,
       "The share of the servers with a known status that are occupied",
     ),
-    idle: oneMeasure(countSchema, "The number of idle servers"),
-    error_ratio: oneMeasure(
+    idle: measure(countSchema, "The number of idle servers"),
+    error_ratio: measure(
       ratioSchema,
       "The share of the servers with a known status that are in error",
     ),
-    servers: oneMeasure(countSchema, "The number of servers"),
-    for: duration("0s")
+    servers: measure(countSchema, "The number of servers"),
+    forMs: duration("0s")
       .prefault("0s")
       .describe("How long the condition must hold before the incident fires."),
-    match: poolMatch
+    match: settings({ ...targetPatterns, serverName: serverNamePatterns })
       .prefault({})
       .describe("Limits the rule to servers that match every given field."),
   },
 )
   .meta({ allOf: [oneOfSettings(poolMeasures)] })
-  .transform((rule, context) => {
-    const given = poolMeasures.flatMap((measure): (Limit & { measure: PoolMeasure })[] => {
-      const limit = rule[measure];
-      return limit === undefined ? [] : [{ measure, ...limit }];
-    });
-    const [first, ...others] = given;
-    if (!first || others.length > 0) {
-      const example = "such as occupied_ratio: { above: 0.9 }";
-      return refuse(context, `one of ${poolMeasures.join(", ")}, ${example}`);
-    }
-    return { ...commonOf(rule), by: rule.by, ...first, forMs: rule.for, match: rule.match };
+  .transform(({ occupied_ratio, idle, error_ratio, servers, ...rule }, context) => {
+    const limits = { occupied_ratio, idle, error_ratio, servers };
+    const [given, ...others] = poolMeasures.filter((each) => limits[each] !== null);
+    const limit = given && limits[given];
+    if (given && limit && others.length === 0) return { ...rule, measure: given, ...limit };
+    const example = "such as occupied_ratio: { above: 0.9 }";
+    return refuse(context, `one of ${poolMeasures.join(", ")}, ${example}`);
   });

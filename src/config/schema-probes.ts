@@ -4,8 +4,8 @@ import { fieldPathPattern, parseFieldPath } from "../alerts/probe-expectation.ts
 import { lookupWords, operationOf, takesId, type LookupWord } from "../fleet/lookup-words.ts";
 import type { Target } from "../fleet/model.ts";
 import { canStandInPath } from "../service/operations.ts";
-import { count, flag, name, namesOf, numberIn, oneOf, refuse, scalar } from "./fields.ts";
-import { settings, textLike } from "./fields.ts";
+import { count, flag, name, namesOf, numberIn, oneOf, optional, refuse } from "./fields.ts";
+import { scalar, settings, textLike } from "./fields.ts";
 import { oneSchedule, refuseTwoSchedules, scheduleSettings } from "./schedule-fields.ts";
 
 const longestId = 512;
@@ -91,40 +91,16 @@ const someOf = (what: string) =>
       leftOut: `every ${what}`,
     });
 
-const operationOther = (words: readonly string[]) => ({
-  properties: { operation: { not: { enum: words } } },
-});
-
-const idWhereNeeded = {
-  anyOf: [{ required: ["id"] }, operationOther(lookupWords.filter(takesId))],
-  errorMessage: "the id that this operation asks for",
-};
-
-const noIdElsewhere = {
-  anyOf: [
-    { not: { required: ["id"] } },
-    operationOther(lookupWords.filter((word) => !takesId(word))),
-  ],
-  errorMessage: "no id: this operation takes none",
-};
-
-/** The operations of which these can be expected. */
-const expectations = [
-  ["success", ["white-label"]],
-  ["at_least", ["universes", "sandboxes"]],
-  ["fields", lookupWords],
-] as const satisfies readonly [string, readonly LookupWord[]][];
-
 export const probeSchema = settings({
   name: name().describe(
     "The name of the probe in metrics, messages, commands and the API. It must be unique.",
   ),
   operation: oneOf(lookupWords).describe("The operation, named as in `sandwatch lookup`."),
-  id: idSchema.optional().meta({
-    description:
-      "The id to look up. `user`, `universe-data` and `white-label` require it; the other operations take none. It can identify a person, so it appears in no metric, log, message, page or API response.",
-    leftOut: "required by operations that take an id",
-  }),
+  id: optional(
+    idSchema,
+    "required by operations that take an id",
+    "The id to look up. `user`, `universe-data` and `white-label` require it; the other operations take none. It can identify a person, so it appears in no metric, log, message, page or API response.",
+  ),
   regions: someOf("region"),
   keys: someOf("key"),
   ...scheduleSettings("When the probe runs", "60s"),
@@ -134,14 +110,16 @@ export const probeSchema = settings({
       .describe(
         "The expected HTTP status. With a refusal such as 404 nothing else can be expected.",
       ),
-    success: flag().optional().meta({
-      description: "For `white-label`: the value that `success` must have in the response.",
-      leftOut: "`true` for `white-label` with status 200",
-    }),
-    at_least: count(1, 1_000_000_000).optional().meta({
-      description: "For `universes` and `sandboxes`: the least number that the response must list.",
-      leftOut: "any number",
-    }),
+    success: optional(
+      flag(),
+      "`true` for `white-label` with status 200",
+      "For `white-label`: the value that `success` must have in the response.",
+    ),
+    atLeast: optional(
+      count(1, 1_000_000_000),
+      "any number",
+      "For `universes` and `sandboxes`: the least number that the response must list.",
+    ),
     fields: fieldsSchema
       .prefault({})
       .describe(
@@ -151,44 +129,43 @@ export const probeSchema = settings({
     .prefault({})
     .describe("What is expected of the response. All given expectations must be met."),
 })
-  .meta({ allOf: [oneSchedule, idWhereNeeded, noIdElsewhere] })
-  .transform((probe, context) => {
-    const { name: probeName, operation, id, regions, keys, schedule, every, expect } = probe;
-    const { status, success, at_least: atLeast, fields } = expect;
-    refuseTwoSchedules(probe, context);
-    if (takesId(operation) && id === undefined) {
+  .meta({ allOf: [oneSchedule] })
+  .superRefine(refuseTwoSchedules)
+  .superRefine(({ operation, id, expect: { status, success, atLeast, fields } }, context) => {
+    if (takesId(operation) && id === null) {
       refuse(context, `the id that ${operation} asks for`, { path: ["id"] });
-    } else if (!takesId(operation) && id !== undefined) {
+    }
+    if (!takesId(operation) && id !== null) {
       refuse(context, `nothing: ${operation} takes no id`, { path: ["id"] });
     }
-    for (const [setting, words] of expectations) {
-      const expected = expect[setting];
-      if (expected === undefined || (Array.isArray(expected) && expected.length === 0)) continue;
+    const expected: readonly (readonly [string, boolean, readonly LookupWord[]])[] = [
+      ["success", success !== null, ["white-label"]],
+      ["at_least", atLeast !== null, ["universes", "sandboxes"]],
+      ["fields", fields.length > 0, lookupWords],
+    ];
+    for (const [setting, isGiven, words] of expected) {
       const path = ["expect", setting];
+      if (!isGiven) continue;
       if (status !== 200)
         refuse(context, "no other expectation with a status other than 200", { path });
-      else if (!words.some((word) => word === operation)) {
+      else if (!words.includes(operation)) {
         refuse(context, `nothing: it is for operation ${words.join(", ")}`, { path });
       }
     }
+  })
+  .transform(({ operation, expect, ...probe }) => {
     // A response to white-label that says there is none is no success.
-    const mustSucceed = operation === "white-label" && status === 200 ? true : null;
+    const mustSucceed = operation === "white-label" && expect.status === 200 ? true : null;
     return {
-      name: probeName,
+      ...probe,
       operation: operationOf(operation),
-      id: id ?? null,
-      regions,
-      keys,
-      written: { schedule, every },
-      expect: { status, success: success ?? mustSucceed, atLeast: atLeast ?? null, fields },
+      expect: { ...expect, success: expect.success ?? mustSucceed },
     };
   });
 
-type WrittenProbe = z.output<typeof probeSchema>;
-
 /** The targets for which a probe runs. */
 export function targetsOf(
-  { regions, keys }: Pick<WrittenProbe, "regions" | "keys">,
+  { regions, keys }: Pick<z.output<typeof probeSchema>, "regions" | "keys">,
   targets: readonly Target[],
 ): readonly Target[] {
   return targets.filter(

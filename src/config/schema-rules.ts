@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { targetTroubles, type FlapLimit, type Hold } from "../alerts/rule.ts";
+import { targetTroubles, type Hold } from "../alerts/rule.ts";
 import { statuses } from "../fleet/model.ts";
-import { count, duration, oneOf, oneOfSettings, refuse, settings } from "./fields.ts";
-import { commonOf, probePatterns, ruleSettings, serverMatch } from "./rule-fields.ts";
-import { targetPatterns } from "./rule-fields.ts";
+import { count, duration, oneOf, oneOfSettings, optional, refuse, settings } from "./fields.ts";
+import { probePatterns, ruleSettings, serverNamePatterns } from "./rule-fields.ts";
+import { serverPatterns, targetPatterns } from "./rule-fields.ts";
 import { poolRuleSchema } from "./schema-pool-rule.ts";
 
 const holdAllowed = "a duration such as 30s or 1h30m, or { polls: 3 }";
@@ -22,21 +22,18 @@ const holdSchema = z
   )
   .meta({ errorMessage: holdAllowed });
 
-const flap = settings({
-  changes: count(1, 1_000).describe(
-    "How often the condition may start to hold within `within`. If it starts more often, the subject is flapping.",
-  ),
-  within: duration("1s").describe(
-    "The period in which changes are counted. Flapping ends when the condition has not started to hold for this long.",
-  ),
-})
-  .transform(({ changes, within }): FlapLimit => ({ changes, withinMs: within }))
-  .optional()
-  .meta({
-    description:
-      "Flap detection: a subject that meets the condition more often than this is reported once as flapping, and once when it has settled.",
-    leftOut: "none: every incident is notified",
-  });
+const flap = optional(
+  settings({
+    changes: count(1, 1_000).describe(
+      "How often the condition may start to hold within `within`. If it starts more often, the subject is flapping.",
+    ),
+    withinMs: duration("1s").describe(
+      "The period in which changes are counted. Flapping ends when the condition has not started to hold for this long.",
+    ),
+  }),
+  "none: every incident is notified",
+  "Flap detection: a subject that meets the condition more often than this is reported once as flapping, and once when it has settled.",
+);
 
 const serverRuleSchema = ruleSettings(
   "server",
@@ -48,20 +45,14 @@ const serverRuleSchema = ruleSettings(
       .prefault("0s")
       .describe("How long the condition must hold before the incident fires."),
     flap,
-    match: serverMatch
+    match: settings({ ...targetPatterns, serverName: serverNamePatterns, ...serverPatterns })
       .prefault({})
       .describe("Limits the rule to servers that match every given field."),
   },
-).transform((rule) => ({
-  ...commonOf(rule),
-  status: rule.status,
-  for: rule.for,
-  flap: rule.flap ?? null,
-  match: rule.match,
-}));
+);
 
 const oneTrouble = (description: string) =>
-  holdSchema.optional().meta({ description, leftOut: "required without another of the three" });
+  optional(holdSchema, "required without another of the three", description);
 
 const targetRuleSchema = ruleSettings(
   "target",
@@ -81,15 +72,14 @@ const targetRuleSchema = ruleSettings(
   },
 )
   .meta({ allOf: [oneOfSettings(targetTroubles)] })
-  .transform((rule, context) => {
-    const [trouble, ...others] = targetTroubles.filter((each) => rule[each] !== undefined);
-    const hold = trouble && rule[trouble];
-    if (trouble === undefined || hold === undefined || others.length > 0) {
-      const allowed =
-        "one of failing (any failure), auth (a refused key) and partial (partial listings), such as { polls: 3 }";
-      return refuse(context, allowed, { path: ["failing"] });
-    }
-    return { ...commonOf(rule), trouble, for: hold, match: rule.match };
+  .transform(({ failing, auth, partial, ...rule }, context) => {
+    const holds = { failing, auth, partial };
+    const [trouble, ...others] = targetTroubles.filter((each) => holds[each] !== null);
+    const hold = trouble && holds[trouble];
+    if (trouble && hold && others.length === 0) return { ...rule, trouble, for: hold };
+    const allowed =
+      "one of failing (any failure), auth (a refused key) and partial (partial listings), such as { polls: 3 }";
+    return refuse(context, allowed, { path: ["failing"] });
   });
 
 const probeRuleSchema = ruleSettings(
@@ -103,12 +93,7 @@ const probeRuleSchema = ruleSettings(
       .prefault({})
       .describe("Limits the rule to probes that match every given field."),
   },
-).transform((rule) => ({
-  ...commonOf(rule),
-  for: rule.failing,
-  flap: rule.flap ?? null,
-  match: rule.match,
-}));
+).transform(({ failing, ...rule }) => ({ ...rule, for: failing }));
 
 export const ruleSchema = z.discriminatedUnion(
   "on",

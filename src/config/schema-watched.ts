@@ -15,17 +15,17 @@ import { oneSchedule, refuseTwoSchedules, scheduleSettings } from "./schedule-fi
 import { timeZone, toSchedule } from "./schedule-fields.ts";
 
 const regionSchema = settings({
-  base_url: textOf(
+  /** Without a trailing slash. */
+  baseUrl: textOf(
     "an https address without user, password, query and fragment, such as https://us.example.com/api",
     baseUrlLike,
     parseBaseUrl,
   ).describe(
     "The base address of the service in this region, to which the paths of operations are appended. It must be https, so that API keys are not sent in the clear, unless it is a loopback address or `allow_http: true` is set.",
   ),
-  allow_http: allowHttp("base_url"),
-}).transform(({ base_url: baseUrl, allow_http: isAllowed }, context) => {
+  allowHttp: allowHttp("base_url"),
+}).transform(({ baseUrl, allowHttp: isAllowed }, context) => {
   refuseUnencrypted(context, baseUrl, isAllowed, "base_url");
-  /** Without a trailing slash. */
   return { baseUrl };
 });
 
@@ -51,7 +51,7 @@ export const keySchema = settings(
     name: name().describe(
       "The name of the key in metrics, messages, commands and the API. It must be unique.",
     ),
-    api_key: matching(
+    apiKey: matching(
       "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file instead",
       headerPattern,
     ).describe("The API key. It must not be configured under two names."),
@@ -95,40 +95,39 @@ const everyHalfMinute = "*/30 * * * * *";
 
 export const pollSchema = settings({
   ...scheduleSettings("When each target is polled", everyHalfMinute),
-  time_zone: timeZone()
+  timeZone: timeZone()
     .prefault("UTC")
     .describe(
       "The time zone of the cron expressions of polls and probes. The machine's own zone has no effect.",
     ),
-  timeout: duration("100ms", "1h")
+  timeoutMs: duration("100ms", "1h")
     .prefault("10s")
     .describe(
       "The longest time that one request may take, to the last byte of the response. It also applies to probes and look-ups.",
     ),
-  rate_limit: settings({
+  rateLimit: settings({
     requests: count(1, 1_000_000)
       .prefault(2)
       .describe("The number of requests that may be sent in each `per`."),
-    per: duration("1ms", "7d")
+    perMs: duration("1ms", "7d")
       .prefault("1s")
       .describe("The period in which at most `requests` requests are sent."),
   })
-    .transform((limit) => ({ requests: limit.requests, perMs: limit.per }))
     .prefault({})
     .describe(
       "The rate limit of each key, over all calls made with it: polls, retries, probes and look-ups. Set it to the limit of your account.",
     ),
-  max_body: maxBodySchema
+  maxBodyBytes: maxBodySchema
     .prefault("64MiB")
     .describe(
       "The largest decoded response that is accepted. A larger one is a failed poll. A listing has about 400 bytes per server.",
     ),
-  stale_after: count(1, 1_000_000)
+  staleAfter: count(1, 1_000_000)
     .prefault(3)
     .describe(
       "The number of consecutive failed polls of a target after which the series of its servers, and their totals, are no longer exported.",
     ),
-  gone_after: count(1, 1_000_000)
+  goneAfter: count(1, 1_000_000)
     .prefault(2)
     .describe(
       "The number of consecutive complete listings without a server after which the server is gone.",
@@ -136,16 +135,11 @@ export const pollSchema = settings({
 })
   .meta({ allOf: [oneSchedule] })
   .superRefine(refuseTwoSchedules)
-  .transform((poll) => ({
-    timeZone: poll.time_zone,
-    schedule: toSchedule(poll, poll.time_zone, {
+  .transform(({ schedule, everyMs, ...poll }) => ({
+    ...poll,
+    schedule: toSchedule({ schedule, everyMs }, poll.timeZone, {
       kind: "cron",
       expression: everyHalfMinute,
-      timeZone: poll.time_zone,
+      timeZone: poll.timeZone,
     }),
-    timeoutMs: poll.timeout,
-    rateLimit: poll.rate_limit,
-    maxBodyBytes: poll.max_body,
-    staleAfter: poll.stale_after,
-    goneAfter: poll.gone_after,
   }));

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
 import type { Document, Node } from "yaml";
-import { toFaults, type Fault, type Finding, type Path, type Position } from "./faults.ts";
+import type { Fault, Path, Position } from "./faults.ts";
 
 export type TextRead =
   | { readonly kind: "read"; readonly text: string }
@@ -40,8 +40,6 @@ export type YamlRead =
   | {
       readonly kind: "read";
       readonly value: unknown;
-      /** Those that leave a value which can be checked further. */
-      readonly findings: readonly Finding[];
       /** Where the setting at the path begins, or the nearest one around it that is in the file. */
       readonly locate: (path: Path) => Position | null;
     }
@@ -49,21 +47,19 @@ export type YamlRead =
 
 const longestFile = 4 * 2 ** 20;
 const yaml12 = "YAML 1.2";
-const misplaced: readonly [found: string, allowed: string] = [
+const misplaced = [
   "something that does not belong here",
   `${yaml12} (\${NAME} needs quotes between { } or [ ])`,
 ];
 
-/** What comes after them is read as if they were not there. */
-const harmless = new Map([
+/** What was found, and what is allowed if it is not YAML 1.2. The library's own messages are for all others. */
+const texts = new Map<string, readonly string[]>([
   ["DUPLICATE_KEY", ["a setting that was given before", "each setting once"]],
-  ["TAG_RESOLVE_FAILED", ["an unknown tag (!)", yaml12]],
-  ["BAD_DIRECTIVE", ["an unknown directive (%)", yaml12]],
-]);
-const fatal = new Map<string, readonly string[]>([
-  ["BAD_DQ_ESCAPE", ["an unknown escape (\\) in double quotes", yaml12]],
+  ["TAG_RESOLVE_FAILED", ["an unknown tag (!)"]],
+  ["BAD_DIRECTIVE", ["an unknown directive (%)"]],
+  ["BAD_DQ_ESCAPE", ["an unknown escape (\\) in double quotes"]],
   ["MULTIPLE_DOCS", ["a second document (---)", "one document"]],
-  ["RESOURCE_EXHAUSTION", ["too many levels", yaml12]],
+  ["RESOURCE_EXHAUSTION", ["too many levels"]],
   ["UNEXPECTED_TOKEN", misplaced],
   ["BAD_ALIAS", misplaced],
   ["BAD_COLLECTION_TYPE", misplaced],
@@ -94,46 +90,42 @@ export function readYaml(file: string, what: string): YamlRead {
     const { line, col } = lineCounter.linePos(offset);
     return { line, column: col };
   };
-  const findings: Finding[] = [];
-  const report = (offset = 0, found = "", allowed = yaml12): void => {
-    findings.push({ path: [], found, allowed, position: position(offset) });
+  const fault = (offset = 0, found = "", allowed = yaml12): YamlRead => {
+    return { kind: "faulty", faults: [{ path: "", found, allowed, position: position(offset) }] };
   };
-  let isReadable = true;
-  for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
-    const texts = harmless.get(code) ?? fatal.get(code) ?? [`a syntax error: ${message}`];
-    report(pos[0], ...texts);
-    isReadable = harmless.has(code);
-    // It brings others after it, up to the end of the file.
-    if (!isReadable) break;
+  // One fault brings others after it, up to the end of the file.
+  const [error] = [...document.errors, ...document.warnings];
+  if (error) {
+    const [found, allowed] = texts.get(error.code) ?? [`a syntax error: ${error.message}`];
+    return fault(error.pos[0], found, allowed);
   }
+  let unusable: YamlRead | undefined;
   visit(document, {
     Pair(_key, { key }) {
       if (!isScalar(key) || key.value !== "<<") return undefined;
       const allowed = `${yaml12}, which has none: an alias (*) can stand for a whole mapping`;
-      report(key.range?.[0], "a merge key (<<)", allowed);
-      return visit.REMOVE;
+      unusable = fault(key.range?.[0], "a merge key (<<)", allowed);
+      return visit.BREAK;
     },
     Alias(_key, alias, path) {
       const anchored = alias.resolve(document);
-      if (anchored && !path.includes(anchored)) return;
-      isReadable = false;
-      const [offset] = alias.range ?? [];
-      if (!anchored) report(offset, "an alias (*) without its anchor (&)");
-      else report(offset, "an alias of a part that contains it", "an alias of another part");
+      if (anchored && !path.includes(anchored)) return undefined;
+      unusable = anchored
+        ? fault(alias.range?.[0], "an alias of a part that contains it", "an alias of another part")
+        : fault(alias.range?.[0], "an alias (*) without its anchor (&)");
+      return visit.BREAK;
     },
   });
-  if (isReadable) {
-    const locate = (path: Path): Position | null => {
-      const offset = offsetOf(document, path);
-      return offset === undefined ? null : position(offset);
-    };
-    try {
-      return { kind: "read", value: document.toJS(), findings, locate };
-    } catch {
-      report(0, "too many aliases");
-    }
+  if (unusable) return unusable;
+  const locate = (path: Path): Position | null => {
+    const offset = offsetOf(document, path);
+    return offset === undefined ? null : position(offset);
+  };
+  try {
+    return { kind: "read", value: document.toJS(), locate };
+  } catch {
+    return fault(0, "too many aliases");
   }
-  return { kind: "faulty", faults: toFaults(findings, () => null) };
 }
 
 function offsetOf(document: Document, path: Path): number | undefined {

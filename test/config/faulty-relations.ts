@@ -70,6 +70,13 @@ export const onlyKnownToSandwatch: readonly Faulty[] = [
     `${unseen}; allowed: text with placeholders among {type}, {id}, {summary}, {runbook_url}, {count}, {rule}, {severity}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {probe}, {status}, {previous_status}`,
     "alerts.receivers[0].body.blocks[0].text",
   ],
+  ["probes[0].id", undefined, "nothing; allowed: the id that user asks for"],
+  [
+    "probes[0].operation",
+    "universes",
+    '"u"; allowed: nothing: universes takes no id',
+    "probes[0].id",
+  ],
   ["probes[0].expect.success", true, "true; allowed: nothing: it is for operation white-label"],
   ["probes[0].expect.at_least", 1, "1; allowed: nothing: it is for operation universes, sandboxes"],
   [

@@ -112,13 +112,6 @@ export const faulty: readonly Faulty[] = [
     "usr",
     '"usr"; allowed: user, universes, universe-data, white-label, sandboxes; did you mean "user"?',
   ],
-  ["probes[0].id", undefined, "nothing; allowed: the id that user asks for"],
-  [
-    "probes[0].operation",
-    "universes",
-    '"u"; allowed: nothing: universes takes no id',
-    "probes[0].id",
-  ],
   [
     "probes[0].id",
     "..",

@@ -192,7 +192,6 @@ describe("the file", () => {
       "a merge key",
       `regions: { us: &r { base_url: "https://x.example.com" }, eu: { <<: *r, allow_http: true } }\n${key}`,
       [
-        "1:58 regions.eu.base_url: found nothing; allowed: an https address without user, password, query and fragment, such as https://us.example.com/api",
         "1:64: found a merge key (<<); allowed: YAML 1.2, which has none: an alias (*) can stand for a whole mapping",
       ],
     ],
@@ -204,10 +203,7 @@ describe("the file", () => {
     [
       "a setting twice",
       `${region}${key}${key}poll: 1`,
-      [
-        "3:1: found a setting that was given before; allowed: each setting once",
-        "4:1 poll: found a number; allowed: a mapping",
-      ],
+      ["3:1: found a setting that was given before; allowed: each setting once"],
     ],
     [
       "a tag",
