@@ -1,7 +1,6 @@
 import type { TimeField } from "./fields.ts";
 import type { TimeRange } from "./time-range.ts";
-import { offsetText, toLocal, toUtc } from "./zone.ts";
-import type { Zone } from "./zone.ts";
+import { offsetText, toLocal, toUtc, type Zone } from "./zone.ts";
 
 /** A stretch of the calendar that is in one row, or in one of several. */
 export interface Cell extends TimeRange {

@@ -1,6 +1,5 @@
 import type { ReportField } from "./fields.ts";
-import { compareValues } from "./row.ts";
-import type { GroupValues } from "./row.ts";
+import { compareValues, type GroupValues } from "./row.ts";
 import type { ReportedTarget } from "./targets.ts";
 
 /** The servers that are in one row for a stretch of time. */

@@ -1,21 +1,16 @@
-import { bucketStart } from "../fleet/buckets.ts";
-import type { Bucket } from "../fleet/buckets.ts";
+import { bucketStart, type Bucket } from "../fleet/buckets.ts";
 import { addDwells, countDwells, dwellQuantileMs, noDwells } from "../fleet/dwell.ts";
 import type { DwellHistogram } from "../fleet/dwell.ts";
-import { targetName } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
-import { countByStatus } from "../fleet/tallies.ts";
-import type { CountByStatus } from "../fleet/tallies.ts";
+import { targetName, type Target } from "../fleet/model.ts";
+import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";
 import { weekdays } from "./cells.ts";
 import { forecast, readWeeks } from "./forecast.ts";
-import { followServers } from "./server-report.ts";
-import type { PresentTarget } from "./server-report.ts";
+import { followServers, type PresentTarget } from "./server-report.ts";
 import type { PresentServer, ReportSources } from "./sources.ts";
 import { selectTargets } from "./targets.ts";
 import type { TimeRange } from "./time-range.ts";
-import { toLocal } from "./zone.ts";
-import type { Zone } from "./zone.ts";
+import { toLocal, type Zone } from "./zone.ts";
 
 export interface InsightsQuery {
   readonly range: TimeRange;
@@ -60,7 +55,7 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
     const errant: PresentServer[] = [];
     const long: LongDwell[] = [];
     for (const server of servers) {
-      if (server.status === "error") errant.push(server);
+      if (server.server.status === "error") errant.push(server);
       const dwell = atMs === null ? null : longDwellOf(target, server, atMs, usualOf);
       if (dwell) long.push(dwell);
     }
@@ -188,15 +183,16 @@ interface LongDwell extends Target {
 /** @param atMs when the server was last observed. UTC milliseconds */
 function longDwellOf(
   { region, key }: Target,
-  { sandboxId, serverId, serverName, status, isMissing, sinceMs, isWitnessed }: PresentServer,
+  { sandbox, server }: PresentServer,
   atMs: number,
   usualOf: (serverName: string) => number | null,
 ): LongDwell | null {
-  if (status !== "occupied" || isMissing) return null;
-  const name = serverName ?? "";
-  const usualMs = usualOf(name);
-  const occupiedMs = atMs - sinceMs;
+  const { id: serverId, name, status, since, missing } = server;
+  if (status !== "occupied" || missing > 0) return null;
+  const serverName = name ?? "";
+  const usualMs = usualOf(serverName);
+  const occupiedMs = atMs - since.atMs;
   if (usualMs === null || occupiedMs <= usualMs) return null;
-  const server = { region, key, sandboxId, serverId, serverName: name };
-  return { ...server, occupiedMs, isExact: isWitnessed, usualMs };
+  const labels = { region, key, sandboxId: sandbox.id, serverId, serverName };
+  return { ...labels, occupiedMs, isExact: since.witnessed, usualMs };
 }

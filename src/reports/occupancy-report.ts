@@ -3,16 +3,12 @@ import type { Bucket, NameAccount } from "../fleet/buckets.ts";
 import { targetName } from "../fleet/model.ts";
 import { batches, paced } from "../lib/paced.ts";
 import type { Stretch, TargetBucket } from "../store/occupancy-history.ts";
-import { weekdays } from "./cells.ts";
-import type { Cell } from "./cells.ts";
-import { isTimeField } from "./fields.ts";
-import type { ReportField } from "./fields.ts";
-import { createGroups } from "./groups.ts";
-import type { Group, Groups, Leaf } from "./groups.ts";
+import { weekdays, type Cell } from "./cells.ts";
+import { isTimeField, type ReportField } from "./fields.ts";
+import { createGroups, type Group, type Groups, type Leaf } from "./groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
 import type { Plan } from "./plan.ts";
-import { placeRows } from "./row.ts";
-import type { Peak, PlacedRow, ReportRow, RowPosition } from "./row.ts";
+import { placeRows, type Peak, type PlacedRow, type ReportRow, type RowPosition } from "./row.ts";
 import type { ReportedTarget } from "./targets.ts";
 
 export interface OccupancyReport {

@@ -1,18 +1,14 @@
 import { targetName } from "../fleet/model.ts";
 import { RefusedError } from "../lib/refusal.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";
-import { isTimeField } from "./fields.ts";
-import type { ReportField } from "./fields.ts";
+import { isTimeField, type ReportField } from "./fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
 import { reportOccupancy } from "./occupancy-report.ts";
 import { planReport, timeText } from "./plan.ts";
-import { placeRows } from "./row.ts";
-import type { Report, ReportRow, RowPosition } from "./row.ts";
-import { reportServers } from "./server-report.ts";
-import type { PresentTarget } from "./server-report.ts";
+import { placeRows, type Report, type ReportRow, type RowPosition } from "./row.ts";
+import { reportServers, type PresentTarget } from "./server-report.ts";
 import type { ReportSources } from "./sources.ts";
-import { keptFromOf, selectTargets } from "./targets.ts";
-import type { ReportedTarget } from "./targets.ts";
+import { keptFromOf, selectTargets, type ReportedTarget } from "./targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import type { Zone } from "./zone.ts";
 

@@ -1,9 +1,6 @@
-import { bucketStart, resolutionMs } from "../fleet/buckets.ts";
-import type { Bucket, Resolution } from "../fleet/buckets.ts";
-import { targetName } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
-import { statuses } from "../fleet/status.ts";
-import type { Status } from "../fleet/status.ts";
+import { bucketStart, resolutionMs, type Bucket, type Resolution } from "../fleet/buckets.ts";
+import { targetName, type Target } from "../fleet/model.ts";
+import { statuses, type Status } from "../fleet/status.ts";
 import { byStatus } from "../fleet/tallies.ts";
 import { endings, escapeLabelValue, familyHeader } from "../metrics/exposition-text.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";

@@ -1,13 +1,10 @@
-import { resolutionMs, resolutions } from "../fleet/buckets.ts";
-import type { Resolution } from "../fleet/buckets.ts";
+import { resolutionMs, resolutions, type Resolution } from "../fleet/buckets.ts";
 import type { Stretch } from "../store/occupancy-history.ts";
-import { cellsOf } from "./cells.ts";
-import type { Cell } from "./cells.ts";
+import { cellsOf, type Cell } from "./cells.ts";
 import type { TimeField } from "./fields.ts";
 import type { KeptFrom } from "./targets.ts";
 import type { TimeRange } from "./time-range.ts";
-import { toLocal, toUtc } from "./zone.ts";
-import type { Zone } from "./zone.ts";
+import { toLocal, toUtc, type Zone } from "./zone.ts";
 
 /** Which buckets make a report, and which of its rows each is in. */
 export interface Plan {

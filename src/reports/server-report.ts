@@ -1,19 +1,15 @@
 import { serverMsOf } from "../fleet/buckets.ts";
-import { addDwells, dwellsOf, noDwells } from "../fleet/dwell.ts";
-import type { DwellHistogram } from "../fleet/dwell.ts";
-import { targetName } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
+import { addDwells, dwellsOf, noDwells, type DwellHistogram } from "../fleet/dwell.ts";
+import { targetName, type Target } from "../fleet/model.ts";
 import type { Status } from "../fleet/status.ts";
 import { noneByStatus } from "../fleet/tallies.ts";
 import { batches, paced } from "../lib/paced.ts";
 import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
 import type { ReportField } from "./fields.ts";
 import type { IncidentTime } from "./incident-times.ts";
-import { compareValues } from "./row.ts";
-import type { ReportRow } from "./row.ts";
+import { compareValues, type ReportRow } from "./row.ts";
 import type { PresentServers, ReportSources, ServerChange } from "./sources.ts";
-import { readTargetTimes } from "./targets.ts";
-import type { ReportedTarget, TargetTime } from "./targets.ts";
+import { readTargetTimes, type ReportedTarget, type TargetTime } from "./targets.ts";
 import type { TimeRange } from "./time-range.ts";
 
 /** A target with the servers that there are. */
@@ -160,7 +156,12 @@ async function statesAt(
   for (const { target, lastPollAtMs, servers } of targets) {
     knownUntilMs.set(targetName(target), lastPollAtMs ?? -Infinity);
     for await (const some of paced(batches(servers, serversAtOnce))) {
-      for (const server of some) states.set(serverKey(target, server), { target, ...server });
+      for (const { sandbox, server } of some) {
+        const { id: serverId, name: serverName, status } = server;
+        const isMissing = server.missing > 0;
+        const state = { target, sandboxId: sandbox.id, serverId, serverName, status, isMissing };
+        states.set(serverKey(target, state), state);
+      }
     }
   }
   /** Of these the next change says what they were, but not whether they were missing. */

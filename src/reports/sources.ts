@@ -1,8 +1,6 @@
-import { targetName } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
-import { eachServer } from "../fleet/snapshot.ts";
-import type { Snapshot } from "../fleet/snapshot.ts";
-import type { Presence, Status } from "../fleet/status.ts";
+import { targetName, type Target } from "../fleet/model.ts";
+import { eachServer, type Sandbox, type Server, type Snapshot } from "../fleet/snapshot.ts";
+import type { Presence } from "../fleet/status.ts";
 import type { StoredChange } from "../store/changes.ts";
 import type { GapQuery } from "../store/gaps.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
@@ -44,15 +42,8 @@ export interface WatchedTarget {
 }
 
 export interface PresentServer {
-  readonly sandboxId: string;
-  readonly serverId: string;
-  readonly serverName: string | null;
-  readonly status: Status;
-  /** Whether the last complete listing lacked it. */
-  readonly isMissing: boolean;
-  /** When its status was first observed, and whether it began then. UTC milliseconds. */
-  readonly sinceMs: number;
-  readonly isWitnessed: boolean;
+  readonly sandbox: Pick<Sandbox, "id">;
+  readonly server: Pick<Server, "id" | "name" | "status" | "since" | "missing">;
 }
 
 export interface PresentServers {
@@ -98,21 +89,7 @@ export function storedSources(
       const { lastPollAtMs, snapshot } = state
         ? { ...state.progress, snapshot: state.snapshot }
         : ((await reports.present(target)) ?? { lastPollAtMs: null, snapshot: null });
-      return { lastPollAtMs, servers: snapshot ? serversOf(snapshot) : [] };
+      return { lastPollAtMs, servers: snapshot ? eachServer(snapshot) : [] };
     },
   };
-}
-
-function* serversOf(snapshot: Snapshot): Iterable<PresentServer> {
-  for (const { sandbox, server } of eachServer(snapshot)) {
-    yield {
-      sandboxId: sandbox.id,
-      serverId: server.id,
-      serverName: server.name,
-      status: server.status,
-      isMissing: server.missing > 0,
-      sinceMs: server.since.atMs,
-      isWitnessed: server.since.witnessed,
-    };
-  }
 }

@@ -1,7 +1,6 @@
 import { bucketStart, coarserThan, resolutionMs, resolutions } from "../fleet/buckets.ts";
 import type { Resolution } from "../fleet/buckets.ts";
-import { targetName } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
+import { targetName, type Target } from "../fleet/model.ts";
 import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
 import type { ReportSources, WatchedTarget } from "./sources.ts";
 import type { TimeRange } from "./time-range.ts";

@@ -1,6 +1,5 @@
 import { parseDuration } from "../fleet/duration.ts";
-import { toLocal, toUtc } from "./zone.ts";
-import type { LocalMs, Zone } from "./zone.ts";
+import { toLocal, toUtc, type LocalMs, type Zone } from "./zone.ts";
 
 /** From a moment up to another one, which does not belong to it. UTC milliseconds. */
 export interface TimeRange {

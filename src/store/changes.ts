@@ -1,10 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
-import type { InferResult } from "kysely";
+import { sql, type InferResult } from "kysely";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
-import type { ServerDiff } from "../fleet/diff.ts";
-import { presences } from "../fleet/status.ts";
-import type { Presence } from "../fleet/status.ts";
+import { presences, type Presence } from "../fleet/status.ts";
 import { batches, paced } from "../lib/paced.ts";
 import {
   beginsWith,
@@ -36,17 +33,7 @@ export async function writeChanges(
   for await (const some of paced(batches(rows, rowsPerInsert))) await insertChanges(trx, some);
 }
 
-interface ChangeRow {
-  readonly seq: number;
-  readonly atMs: number;
-  readonly targetId: number;
-  readonly sandboxId: string;
-  readonly serverId: string;
-  readonly from: Presence;
-  readonly to: Presence;
-  readonly dwellMs: number | null;
-  readonly observation: Observation | null;
-}
+type ChangeRow = readonly (string | number | null)[];
 
 function* changeRows(
   targetId: number,
@@ -55,45 +42,32 @@ function* changeRows(
 ): Iterable<ChangeRow> {
   let seq = firstSeq;
   for (const { at, diff } of polls) {
-    for (const diffs of [diff.changes, diff.gaps]) {
-      for (const each of diffs) yield toRow(seq++, at.utcMs, targetId, each);
+    for (const each of [...diff.changes, ...diff.gaps]) {
+      const { sandboxId, before, after, kind, dwellMs } = each;
+      const server = [targetId, sandboxId, (after ?? before)?.id ?? ""];
+      const observation = kind === "missing" || kind === "seen" ? kind : null;
+      const statuses = [statusBefore(each), statusAfter(each)];
+      yield [seq, at.utcMs, ...server, ...statuses, dwellMs, observation];
+      seq += 1;
     }
   }
 }
 
-function toRow(seq: number, atMs: number, targetId: number, diff: ServerDiff): ChangeRow {
-  const { sandboxId, before, after, kind, dwellMs } = diff;
-  return {
-    seq,
-    atMs,
-    targetId,
-    sandboxId,
-    serverId: (after ?? before)?.id ?? "",
-    from: statusBefore(diff),
-    to: statusAfter(diff),
-    dwellMs,
-    observation: kind === "missing" || kind === "seen" ? kind : null,
-  };
-}
-
-// The parameters of a row are its values, in their order.
-const insertChanges = prepareRows((db, rows: readonly ChangeRow[]) =>
-  db.insertInto("changes").values((eb) =>
-    rows.map(({ seq, atMs, targetId, sandboxId, serverId, from, to, dwellMs, observation }) => ({
-      seq,
-      at_ms: atMs,
-      server: eb
-        .selectFrom("servers")
-        .select("servers.id")
-        .where("target_id", "=", targetId)
-        .where("sandbox_id", "=", sandboxId)
-        .where("server_id", "=", serverId),
-      from_status: from,
-      to_status: to,
-      dwell_ms: dwellMs,
-      observation,
-    })),
-  ),
+const insertChanges = prepareRows(
+  (db, rows: readonly ChangeRow[]) => {
+    const values = rows.map(
+      ([seq, atMs, targetId, sandboxId, serverId, ...change]) => sql`(${seq}, ${atMs}, (
+        select id from servers
+        where target_id = ${targetId} and sandbox_id = ${sandboxId} and server_id = ${serverId}
+      ), ${sql.join(change)})`,
+    );
+    const statement = sql`
+      insert into changes (seq, at_ms, server, from_status, to_status, dwell_ms, observation)
+      values ${sql.join(values)}
+    `;
+    return { compile: () => statement.compile(db) };
+  },
+  (row) => row,
 );
 
 /** A server was missing from a complete listing, or observed again as it was. */

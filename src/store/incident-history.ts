@@ -1,11 +1,8 @@
-import { sql } from "kysely";
-import type { RawBuilder, SqlBool } from "kysely";
+import { sql, type RawBuilder, type SqlBool } from "kysely";
 import type { Incident } from "../alerts/incident.ts";
 import type { Severity } from "../alerts/rule.ts";
-import { readStored, selectStored } from "./incidents.ts";
-import type { StoredIncident, StoredRow } from "./incidents.ts";
-import { beginsWith, fillPage, isBeyond, lastSequence } from "./queries.ts";
-import type { ListCursor } from "./queries.ts";
+import { readStored, selectStored, type StoredIncident, type StoredRow } from "./incidents.ts";
+import { beginsWith, fillPage, isBeyond, lastSequence, type ListCursor } from "./queries.ts";
 import { createRowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 

@@ -1,7 +1,5 @@
-import { sql } from "kysely";
-import type { InferResult, Transaction } from "kysely";
-import { incidentMessages, noIncidentDetails } from "../alerts/notification.ts";
-import type { Notification } from "../alerts/notification.ts";
+import { sql, type InferResult, type Transaction } from "kysely";
+import { incidentMessages, noIncidentDetails, type Notification } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
 import { batches, paced } from "../lib/paced.ts";
 import { fillPage } from "./queries.ts";

@@ -1,9 +1,7 @@
 import type { Bucket, Extent, NameAccount } from "../fleet/buckets.ts";
 import { noDwells } from "../fleet/dwell.ts";
-import { statuses } from "../fleet/status.ts";
-import type { Status } from "../fleet/status.ts";
-import { byStatus } from "../fleet/tallies.ts";
-import type { CountByStatus } from "../fleet/tallies.ts";
+import { statuses, type Status } from "../fleet/status.ts";
+import { byStatus, type CountByStatus } from "../fleet/tallies.ts";
 
 /** The columns of `occupancy` that count dwell times, in the order of the histogram's bounds. */
 const dwellColumns = [

@@ -15,8 +15,7 @@ import {
 } from "../fleet/buckets.ts";
 import type { Bucket, NameAccount, Resolution } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
-import { readGaps } from "./gaps.ts";
-import type { GapQuery } from "./gaps.ts";
+import { readGaps, type GapQuery } from "./gaps.ts";
 import {
   accountFromColumns,
   extentFromColumns,

@@ -1,7 +1,5 @@
-import { noOpenBuckets } from "../fleet/accounting.ts";
-import type { Accounting, OpenBuckets } from "../fleet/accounting.ts";
-import { isEmptyBucket } from "../fleet/buckets.ts";
-import type { Bucket, Resolution } from "../fleet/buckets.ts";
+import { noOpenBuckets, type Accounting, type OpenBuckets } from "../fleet/accounting.ts";
+import { isEmptyBucket, type Bucket, type Resolution } from "../fleet/buckets.ts";
 import { batches, paced } from "../lib/paced.ts";
 import {
   accountToColumns,

@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
-import type { RawBuilder } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import type { Notification, StoredOutboxItem } from "../alerts/notification.ts";
 import { batches, paced } from "../lib/paced.ts";
 import { latestBlockerOfNewest, pending, readNotification } from "./notifications.ts";

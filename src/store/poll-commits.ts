@@ -11,8 +11,7 @@ import { prepareUpsert } from "./queries.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
 import { StoreError } from "./store-error.ts";
-import { progressToRow } from "./targets.ts";
-import type { TargetVersions } from "./targets.ts";
+import { progressToRow, type TargetVersions } from "./targets.ts";
 import type { Db } from "./tables.ts";
 
 /** What polls that followed one another add up to. Of what a later one wrote again it has only that. */

@@ -1,5 +1,4 @@
-import { sql } from "kysely";
-import type { Insertable, Selectable } from "kysely";
+import { sql, type Insertable, type Selectable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { ProbeSubject } from "../alerts/incident.ts";

@@ -1,15 +1,6 @@
-import { sql } from "kysely";
-import type { DeleteResult } from "kysely";
-import { resolutionMs } from "../fleet/buckets.ts";
-import type { Resolution } from "../fleet/buckets.ts";
-import { isBeyond } from "./queries.ts";
+import { sql, type RawBuilder } from "kysely";
+import { resolutionMs, type Resolution } from "../fleet/buckets.ts";
 import type { Db } from "./tables.ts";
-
-/** Notifications that were settled before these moments are deleted. UTC milliseconds. */
-export interface PruneBounds {
-  readonly deliveredBeforeMs: number;
-  readonly deadBeforeMs: number;
-}
 
 const rowsAtOnce = 500;
 const incidentsAtOnce = 100;
@@ -20,86 +11,67 @@ const notificationsAtOnce = 50;
  * whether there may be more. Times are UTC milliseconds.
  */
 export function createPruning(kysely: Db) {
+  const deleteSome = async (statement: RawBuilder<unknown>, db = kysely): Promise<boolean> => {
+    const { numAffectedRows } = await statement.execute(db);
+    return numAffectedRows === BigInt(rowsAtOnce);
+  };
   return {
-    /** With their items and attempts. */
+    /** Those that were settled before these moments, with their items and attempts. */
     notifications: (bounds: PruneBounds): Promise<boolean> =>
       kysely.transaction().execute(async (trx) => {
-        const seqs = await selectSettled(trx, bounds);
-        if (seqs.length === 0) return false;
-        const items = trx
-          .selectFrom("outbox_items")
-          .select("seq")
-          .where("notification_seq", "in", seqs)
-          .limit(rowsAtOnce);
-        const deleted = await trx
-          .deleteFrom("outbox_items")
-          .where("seq", "in", items)
-          .executeTakeFirst();
+        const { rows } = await selectSettled(bounds).execute(trx);
+        if (rows.length === 0) return false;
+        const seqs = sql.join(rows.map(({ seq }) => seq));
+        const items = sql`delete from outbox_items where seq in (
+          select seq from outbox_items where notification_seq in (${seqs}) limit ${rowsAtOnce}
+        )`;
         // A notification goes with the last of its items.
-        if (isFull(deleted)) return true;
-        await trx.deleteFrom("delivery_attempts").where("notification_seq", "in", seqs).execute();
-        await trx.deleteFrom("notifications").where("seq", "in", seqs).execute();
+        if (await deleteSome(items, trx)) return true;
+        await sql`delete from delivery_attempts where notification_seq in (${seqs})`.execute(trx);
+        await sql`delete from notifications where seq in (${seqs})`.execute(trx);
         return true;
       }),
 
     /** Items that wait for receivers other than these and were caused before. */
-    async owedItems(beforeMs: number, configured: readonly string[]): Promise<boolean> {
-      let items = kysely
-        .selectFrom("outbox_items")
-        .select("seq")
-        .where("notification_seq", "is", null)
-        .where("caused_at_ms", "<", beforeMs)
-        .limit(rowsAtOnce);
-      if (configured.length > 0) items = items.where("receiver", "not in", configured);
-      const deletion = kysely.deleteFrom("outbox_items").where("seq", "in", items);
-      return isFull(await deletion.executeTakeFirst());
+    owedItems(beforeMs: number, configured: readonly string[]): Promise<boolean> {
+      const isOther =
+        configured.length === 0 ? sql`true` : sql`receiver not in (${sql.join(configured)})`;
+      return deleteSome(sql`delete from outbox_items where seq in (
+        select seq from outbox_items
+        where notification_seq is null and caused_at_ms < ${beforeMs} and ${isOther}
+        limit ${rowsAtOnce}
+      )`);
     },
 
     /** With the servers that are gone and to which no change refers any more. */
     async changes(beforeMs: number): Promise<boolean> {
-      const old = kysely
-        .selectFrom("changes")
-        .select("seq")
-        .where("at_ms", "<", beforeMs)
-        .orderBy("at_ms")
-        .limit(rowsAtOnce);
-      const deletion = kysely.deleteFrom("changes").where("seq", "in", old);
-      if (isFull(await deletion.executeTakeFirst())) return true;
-      const unused = kysely
-        .selectFrom("servers")
-        .select("id")
-        .where("gone_at_ms", "<", beforeMs)
-        .where(sql<boolean>`not exists (select 1 from changes where changes.server = servers.id)`)
-        .orderBy("gone_at_ms")
-        .limit(rowsAtOnce);
-      const servers = kysely.deleteFrom("servers").where("id", "in", unused);
-      return isFull(await servers.executeTakeFirst());
+      const old = sql`delete from changes where seq in (
+        select seq from changes where at_ms < ${beforeMs} order by at_ms limit ${rowsAtOnce}
+      )`;
+      const unused = sql`delete from servers where id in (
+        select id from servers
+        where gone_at_ms < ${beforeMs}
+          and not exists (select 1 from changes where changes.server = servers.id)
+        order by gone_at_ms limit ${rowsAtOnce}
+      )`;
+      return (await deleteSome(old)) || deleteSome(unused);
     },
 
     /** Those that ended before. */
-    async gaps(beforeMs: number): Promise<boolean> {
-      const deletion = kysely.deleteFrom("gaps").where(sql<boolean>`
-        (target_id, from_at_ms) in (
-          select target_id, from_at_ms from gaps where to_at_ms < ${beforeMs} limit ${rowsAtOnce}
-        )
-      `);
-      return isFull(await deletion.executeTakeFirst());
-    },
+    gaps: (beforeMs: number): Promise<boolean> =>
+      deleteSome(sql`delete from gaps where (target_id, from_at_ms) in (
+        select target_id, from_at_ms from gaps where to_at_ms < ${beforeMs} limit ${rowsAtOnce}
+      )`),
 
     /** Those that were resolved before and about which no notification is kept, with their acknowledgements. */
     incidents: (beforeMs: number): Promise<boolean> =>
       kysely.transaction().execute(async (trx) => {
-        const rows = await trx
-          .selectFrom("incidents")
-          .select("id")
-          .where("phase", "=", sql.lit("resolved"))
-          .where("resolved_at_ms", "<", beforeMs)
-          .where(sql<boolean>`not exists (
-            select 1 from outbox_items where outbox_items.incident_id = incidents.id
-          )`)
-          .orderBy("resolved_at_ms")
-          .limit(incidentsAtOnce)
-          .execute();
+        const { rows } = await sql<{ readonly id: string }>`
+          select id from incidents
+          where phase = 'resolved' and resolved_at_ms < ${beforeMs}
+            and not exists (select 1 from outbox_items where incident_id = incidents.id)
+          order by resolved_at_ms limit ${incidentsAtOnce}
+        `.execute(trx);
         if (rows.length === 0) return false;
         const ids = rows.map(({ id }) => id);
         await trx.deleteFrom("acknowledgements").where("incident_id", "in", ids).execute();
@@ -113,46 +85,30 @@ export function createPruning(kysely: Db) {
       return false;
     },
 
-    /** Those that ended before. */
+    /** Those that ended before: of the earliest starts, and of some targets of the last one of these. */
     async buckets(resolution: Resolution, beforeMs: number): Promise<boolean> {
-      const lastMs = beforeMs - resolutionMs[resolution];
-      const ofNames = await pruneBuckets(kysely, "occupancy", resolution, lastMs);
-      return ofNames || pruneBuckets(kysely, "target_buckets", resolution, lastMs);
+      const old = sql`resolution = ${resolution} and start_at_ms < ${beforeMs - resolutionMs[resolution]}`;
+      for (const table of [sql`occupancy`, sql`target_buckets`]) {
+        const { rows } = await sql<{ readonly start_at_ms: number; readonly target_id: number }>`
+          select start_at_ms, target_id from ${table} where ${old}
+          order by start_at_ms, target_id limit 1 offset ${rowsAtOnce}
+        `.execute(kysely);
+        const [next] = rows;
+        const isBefore = next
+          ? sql`(start_at_ms, target_id) < (${next.start_at_ms}, ${next.target_id})`
+          : sql`true`;
+        await sql`delete from ${table} where ${old} and ${isBefore}`.execute(kysely);
+        if (next) return true;
+      }
+      return false;
     },
   };
 }
 
-function isFull({ numDeletedRows }: DeleteResult): boolean {
-  return numDeletedRows === BigInt(rowsAtOnce);
-}
-
-/** Those of the earliest starts, and of some targets of the last one of these. */
-async function pruneBuckets(
-  kysely: Db,
-  table: "occupancy" | "target_buckets",
-  resolution: Resolution,
-  beforeMs: number,
-): Promise<boolean> {
-  const next = await kysely
-    .selectFrom(table)
-    .select(["start_at_ms", "target_id"])
-    .where("resolution", "=", resolution)
-    .where("start_at_ms", "<", beforeMs)
-    .orderBy("start_at_ms")
-    .orderBy("target_id")
-    .offset(rowsAtOnce)
-    .limit(1)
-    .executeTakeFirst();
-  let deletion = kysely
-    .deleteFrom(table)
-    .where("resolution", "=", resolution)
-    .where("start_at_ms", "<", beforeMs);
-  if (next) {
-    const bound = [next.start_at_ms, next.target_id];
-    deletion = deletion.where(isBeyond(["start_at_ms", "target_id"], "<", bound));
-  }
-  await deletion.execute();
-  return next !== undefined;
+/** UTC milliseconds. */
+export interface PruneBounds {
+  readonly deliveredBeforeMs: number;
+  readonly deadBeforeMs: number;
 }
 
 /** Receivers of states are notified of an open incident's last message again and again. */
@@ -166,11 +122,8 @@ const isLastOfOpen = sql<boolean>`exists (
     )
 )`;
 
-async function selectSettled(
-  trx: Db,
-  { deliveredBeforeMs, deadBeforeMs }: PruneBounds,
-): Promise<readonly number[]> {
-  const { rows } = await sql<{ seq: number }>`
+function selectSettled({ deliveredBeforeMs, deadBeforeMs }: PruneBounds) {
+  return sql<{ readonly seq: number }>`
     select seq from (
       select seq from notifications
       where state in ('delivered', 'discarded') and settled_at_ms < ${deliveredBeforeMs}
@@ -180,10 +133,8 @@ async function selectSettled(
     union all
     select seq from (
       select seq from notifications
-      where state = 'dead' and settled_at_ms < ${deadBeforeMs}
-        and not ${isLastOfOpen}
+      where state = 'dead' and settled_at_ms < ${deadBeforeMs} and not ${isLastOfOpen}
       order by settled_at_ms limit ${notificationsAtOnce}
     ) as dead
-  `.execute(trx);
-  return rows.map(({ seq }) => seq);
+  `;
 }

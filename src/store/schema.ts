@@ -24,14 +24,8 @@ export interface SchemaDialect {
 }
 
 /** The statements that make an empty store, in order. */
-export function schemaStatements({
-  identity,
-  bigint,
-  double,
-  text,
-  table,
-  clustered,
-}: SchemaDialect): readonly string[] {
+export function schemaStatements(dialect: SchemaDialect): readonly string[] {
+  const { identity, bigint, double, text, table, clustered } = dialect;
   return [
     // One row. A commit takes the numbers of what it adds from here as its last step, so that with several
     // writers, too, the order of the numbers is the order of the commits.
@@ -128,14 +122,8 @@ export function schemaStatements({
       recorded_ms ${bigint} not null,
       unobserved_ms ${bigint} not null,
       -- The least and the most servers in each status at a time. Null: none of it was observed.
-      idle_least integer,
-      idle_most integer,
-      occupied_least integer,
-      occupied_most integer,
-      error_least integer,
-      error_most integer,
-      unknown_least integer,
-      unknown_most integer,
+      idle_least integer, idle_most integer, occupied_least integer, occupied_most integer,
+      error_least integer, error_most integer, unknown_least integer, unknown_most integer,
       primary key (resolution, start_at_ms, target_id)
     )${clustered}`,
 
@@ -156,36 +144,21 @@ export function schemaStatements({
       start_at_ms ${bigint} not null,
       target_id ${bigint} not null references targets (id),
       name_id ${bigint} not null references server_names (id),
-      idle_ms ${bigint} not null,
-      occupied_ms ${bigint} not null,
-      error_ms ${bigint} not null,
-      unknown_ms ${bigint} not null,
+      idle_ms ${bigint} not null, occupied_ms ${bigint} not null,
+      error_ms ${bigint} not null, unknown_ms ${bigint} not null,
       unobserved_ms ${bigint} not null,
       -- For how long there were servers, but none of them idle.
       exhausted_ms ${bigint} not null,
-      idle_least integer,
-      idle_most integer,
-      occupied_least integer,
-      occupied_most integer,
-      error_least integer,
-      error_most integer,
-      unknown_least integer,
-      unknown_most integer,
+      idle_least integer, idle_most integer, occupied_least integer, occupied_most integer,
+      error_least integer, error_most integer, unknown_least integer, unknown_most integer,
       -- Dwell times in occupied that ended, by how long they were, and their sum.
-      dwell_to_10s ${bigint} not null,
-      dwell_to_30s ${bigint} not null,
-      dwell_to_1m ${bigint} not null,
-      dwell_to_2m ${bigint} not null,
-      dwell_to_5m ${bigint} not null,
-      dwell_to_15m ${bigint} not null,
-      dwell_to_30m ${bigint} not null,
-      dwell_to_1h ${bigint} not null,
-      dwell_to_2h ${bigint} not null,
-      dwell_to_4h ${bigint} not null,
-      dwell_to_12h ${bigint} not null,
-      dwell_to_1d ${bigint} not null,
-      dwell_to_7d ${bigint} not null,
-      dwell_over_7d ${bigint} not null,
+      dwell_to_10s ${bigint} not null, dwell_to_30s ${bigint} not null,
+      dwell_to_1m ${bigint} not null, dwell_to_2m ${bigint} not null,
+      dwell_to_5m ${bigint} not null, dwell_to_15m ${bigint} not null,
+      dwell_to_30m ${bigint} not null, dwell_to_1h ${bigint} not null,
+      dwell_to_2h ${bigint} not null, dwell_to_4h ${bigint} not null,
+      dwell_to_12h ${bigint} not null, dwell_to_1d ${bigint} not null,
+      dwell_to_7d ${bigint} not null, dwell_over_7d ${bigint} not null,
       dwell_ms ${bigint} not null,
       primary key (resolution, start_at_ms, target_id, name_id)
     )${clustered}`,

@@ -1,8 +1,6 @@
 import type { InferResult } from "kysely";
-import { matchFields } from "../alerts/silence.ts";
-import type { Silence, SilenceMatch } from "../alerts/silence.ts";
-import { fillPage, isBeyond, storableText } from "./queries.ts";
-import type { ListCursor } from "./queries.ts";
+import { matchFields, type Silence, type SilenceMatch } from "../alerts/silence.ts";
+import { fillPage, isBeyond, storableText, type ListCursor } from "./queries.ts";
 import { createRowReading, listIn, oneOf, textIn } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 

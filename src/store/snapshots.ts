@@ -7,8 +7,7 @@ import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
 import { batches, paced } from "../lib/paced.ts";
 import { isBeyond, prepareUpsert } from "./queries.ts";
-import { createRowReading, oneOf, textsIn } from "./row-reading.ts";
-import type { RowReading } from "./row-reading.ts";
+import { createRowReading, oneOf, textsIn, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 const idsPerStatement = 500;

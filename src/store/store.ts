@@ -13,14 +13,12 @@ import { createPollCommits } from "./poll-commits.ts";
 import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
 import { createReportReads } from "./report-reads.ts";
-import { createRowReading } from "./row-reading.ts";
-import type { RowReading, UnreadableRows } from "./row-reading.ts";
+import { createRowReading, type RowReading, type UnreadableRows } from "./row-reading.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import { createSilences } from "./silences.ts";
 import { openDatabase, openReader } from "./sqlite/database.ts";
 import type { OpenDatabase, OpenOptions } from "./sqlite/database.ts";
-import { createStoredTargets } from "./targets.ts";
-import type { TargetVersions } from "./targets.ts";
+import { createStoredTargets, type TargetVersions } from "./targets.ts";
 import type { Db } from "./tables.ts";
 
 /** All that sandwatch keeps. */

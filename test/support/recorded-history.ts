@@ -239,15 +239,11 @@ function recordTarget(target: Target): Recording {
     gaps,
     changes,
     present: () =>
-      Array.from(known.values(), ({ server, missing, sinceMs, isWitnessed }) => ({
-        sandboxId: server.sandbox ?? "",
-        serverId: server.id,
-        serverName: server.name ?? null,
-        status: server.status,
-        isMissing: missing > 0,
-        sinceMs,
-        isWitnessed,
-      })),
+      Array.from(known.values(), ({ server, missing, sinceMs: atMs, isWitnessed: witnessed }) => {
+        const { id, name = null, sandbox = "", status } = server;
+        const since = { atMs, observedMs: 0, witnessed };
+        return { sandbox: { id: sandbox }, server: { id, name, status, since, missing } };
+      }),
     poll(atMs, seen) {
       const fromMs = lastPollAtMs ?? atMs;
       const observed = isWhole && seen.kind === "all";

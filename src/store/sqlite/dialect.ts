@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { SqliteDialect } from "kysely";
-import type { SqliteDatabase, SqliteStatement } from "kysely";
+import { SqliteDialect, type SqliteDatabase, type SqliteStatement } from "kysely";
 
 /** More distinct statements than the store has; a bound all the same. */
 const maxPreparedStatements = 256;
