@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { forecast } from "../../src/reports/forecast.ts";
-import type { Forecast, Week } from "../../src/reports/forecast.ts";
+import { forecast, type Forecast, type Week } from "../../src/reports/forecast.ts";
 
 const weeksUntil = (told: Forecast): number =>
   told.kind === "passes" ? told.inWeeks : Number.POSITIVE_INFINITY;

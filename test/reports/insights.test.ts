@@ -2,11 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { HistoryContext } from "../../src/api/context.ts";
 import { createApi } from "../../src/api/operation.ts";
-import { computeInsights } from "../../src/api/operations/insights.ts";
-import type { InsightsRequest } from "../../src/api/operations/insights.ts";
+import { computeInsights, type InsightsRequest } from "../../src/api/operations/insights.ts";
 import type { ReportSources } from "../../src/reports/sources.ts";
-import { recordHistory } from "../support/recorded-history.ts";
-import type { SeenServer } from "../support/recorded-history.ts";
+import { recordHistory, type SeenServer } from "../support/recorded-history.ts";
 import { moves, play } from "./support/random-history.ts";
 import { tell as tellReport } from "./support/tell.ts";
 

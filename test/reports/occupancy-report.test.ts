@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { serverMsOf } from "../../src/fleet/buckets.ts";
 import { meanDwellMs } from "../../src/fleet/dwell.ts";
-import { sharesOf } from "../../src/reports/row.ts";
-import type { ReportRow } from "../../src/reports/row.ts";
+import { sharesOf, type ReportRow } from "../../src/reports/row.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import { idle, occupied, research, watch } from "./support/polls-alike.ts";
 import { tell } from "./support/tell.ts";

@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TimeField } from "../../src/reports/fields.ts";
 import { planReport } from "../../src/reports/plan.ts";
-import { openZone, utc } from "../../src/reports/zone.ts";
-import type { Zone } from "../../src/reports/zone.ts";
+import { openZone, utc, type Zone } from "../../src/reports/zone.ts";
 
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;

@@ -3,8 +3,7 @@ import { reportOccupancy } from "../../src/api/operations/occupancy.ts";
 import { measureNames } from "../../src/api/operations/occupancy.ts";
 import type { OccupancyView, RowView } from "../../src/api/operations/occupancy.ts";
 import { seededRandom } from "../../src/lib/random.ts";
-import { watchWorld } from "../support/watched-world.ts";
-import type { WatchedWorld } from "../support/watched-world.ts";
+import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 
 const shown = ["idle", "occupied", "occupied", "error", "odd", "absent"];
 

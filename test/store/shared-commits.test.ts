@@ -1,24 +1,22 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { setImmediate as settle } from "node:timers/promises";
-import { Kysely } from "kysely";
+import { setImmediate as turn } from "node:timers/promises";
+import { Kysely, sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Status } from "../../src/fleet/model.ts";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
 import { createStore, openStore } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
+import { addTarget } from "../support/add-target.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { judgeBy, listing, watchFleet } from "../support/fleet.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { addTarget } from "../support/add-target.ts";
 
-const windowMs = 100;
 const idle = listing({ a: "idle" });
 const inError = listing({ a: "error" });
 
-/** A store on disk with as many targets that were polled once. */
+/** A store on disk with targets that were polled once. */
 async function openShared(targetCount: number) {
   const file = join(tempFolder(), "sandwatch.db");
   await openDatabase(file).close();
@@ -53,24 +51,16 @@ async function openShared(targetCount: number) {
     const rows = await kysely.selectFrom("targets").selectAll().orderBy("id").execute();
     return rows.map((row) => row.attempted_polls);
   };
-  return { file, clock, store, targets, takeCommits, pollsOf };
-}
-
-/** Whether it has settled by now, without waiting for it. */
-async function hasSettled(promise: Promise<unknown>): Promise<boolean> {
-  let settled = false;
-  const note = (): void => void (settled = true);
-  promise.then(note, note);
-  for (let turn = 0; turn < 5; turn += 1) await settle();
-  return settled;
+  const openItems = () => store.outbox.openItems("oncall", 999);
+  return { file, kysely, clock, store, targets, takeCommits, pollsOf, openItems };
 }
 
 describe("polls that changed nothing", () => {
   it("wait a moment for one another, and share one transaction", async () => {
     const { clock, targets, takeCommits, pollsOf } = await openShared(3);
     const commits = targets.map(({ commit }) => commit(idle));
-    clock.advance(windowMs - 1);
-    expect(await hasSettled(Promise.race(commits))).toBe(false);
+    clock.advance(99);
+    for (let turns = 0; turns < 5; turns += 1) await turn();
     expect(await pollsOf()).toEqual([1, 1, 1]);
     clock.advance(1);
     await Promise.all(commits);
@@ -79,17 +69,12 @@ describe("polls that changed nothing", () => {
     expect(clock.armed).toBe(0);
   });
 
-  it("do not wait any longer once nobody else is about to come", async () => {
-    const { clock, store, targets, takeCommits } = await openShared(2);
-    const commits = targets.map(({ commit }) => commit(idle));
+  it("do not wait once no other is about to end, or when they are very many", async () => {
+    const { clock, store, targets, takeCommits } = await openShared(100);
+    const two = targets.slice(0, 2).map(({ commit }) => commit(idle));
     store.commitGathered();
-    await Promise.all(commits);
+    await Promise.all(two);
     expect(takeCommits()).toBe(1);
-    expect(clock.armed).toBe(0);
-  });
-
-  it("do not wait when they are very many", async () => {
-    const { clock, targets, takeCommits } = await openShared(100);
     await Promise.all(targets.map(({ commit }) => commit(idle)));
     expect(takeCommits()).toBe(1);
     expect(clock.armed).toBe(0);
@@ -107,68 +92,70 @@ describe("polls that changed nothing", () => {
   });
 });
 
-describe("a poll with something to tell", () => {
-  it("does not wait, and takes along those that do", async () => {
-    const { clock, store, targets, takeCommits } = await openShared(3);
-    const outcomes = [idle, idle, inError];
+describe("a poll that changed something", () => {
+  it("does not wait, and is committed with others that end in the same turn of the event loop", async () => {
+    const { clock, targets, takeCommits, openItems } = await openShared(5);
+    const outcomes = [idle, idle, inError, inError, inError];
     await Promise.all(targets.map(({ commit }, index) => commit(outcomes[index] ?? idle)));
     expect(takeCommits()).toBe(1);
     expect(clock.armed).toBe(0);
-    expect(await store.outbox.openItems("oncall", 9)).toHaveLength(1);
+    expect(await openItems()).toHaveLength(3);
   });
 
-  it("shares its transaction with others that end in the same turn of the event loop", async () => {
-    const { store, targets, takeCommits } = await openShared(5);
-    await Promise.all(targets.map(({ commit }) => commit(inError)));
-    expect(takeCommits()).toBe(1);
-    expect(await store.outbox.openItems("oncall", 9)).toHaveLength(5);
-  });
-
-  it("has a transaction of its own when it has very much to tell", async () => {
-    const { store, targets, takeCommits } = await openShared(3);
-    const [first, second, third] = targets;
-    const many: Record<string, Status> = {};
-    for (let server = 0; server < 520; server += 1) many[`s${server}`] = "error";
-    await Promise.all([
-      first?.commit(inError),
-      second?.commit(listing(many)),
-      third?.commit(inError),
-    ]);
+  it("has a transaction of its own when it writes very much", async () => {
+    const { targets, takeCommits, openItems } = await openShared(3);
+    const many = Array.from({ length: 520 }, (_, server) => [`s${server}`, "error"] as const);
+    const outcomes = [inError, listing(Object.fromEntries(many)), inError];
+    await Promise.all(targets.map(({ commit }, index) => commit(outcomes[index] ?? idle)));
     expect(takeCommits()).toBe(3);
-    expect(await store.outbox.openItems("oncall", 999)).toHaveLength(522);
+    expect(await openItems()).toHaveLength(522);
   });
 
   it("follows what its target had to commit before", async () => {
-    const { clock, store, targets } = await openShared(1);
+    const { store, targets } = await openShared(1);
     const [only] = targets;
     await Promise.all([only?.commit(idle), only?.commit(inError), only?.commit(idle, 45)]);
     const [stored] = await store.targets.all();
     expect(stored?.progress.attempted).toEqual({ polls: 4, ms: 30_000 + 30_000 + 45_000 });
     const snapshot = await store.targets.snapshotOf(only?.id ?? 0);
     expect(findServer(snapshot, "box", "a")?.status).toBe("idle");
-    expect(clock.armed).toBe(0);
+  });
+
+  it("takes no other with it when it cannot be committed", async () => {
+    const { store, targets, pollsOf, openItems } = await openShared(4);
+    const [before, spoilt, quiet, after] = targets;
+    const verdict = spoilt?.poll(inError);
+    if (!verdict) throw new Error("there is no such target");
+    const unstorable = { ...verdict, at: { ...verdict.at, utcMs: Number.NaN } };
+    const commits = await Promise.allSettled([
+      before?.commit(inError),
+      quiet?.commit(idle),
+      store.commitPoll(spoilt?.id ?? 0, unstorable),
+      after?.commit(inError),
+    ]);
+    expect(commits.filter(({ status }) => status === "rejected")).toEqual([commits[2]]);
+    expect(await pollsOf()).toEqual([2, 1, 2, 2]);
+    const ids = (await openItems()).map(({ incident }) => incident.id);
+    expect(ids).toEqual(["key-0-1", "key-3-1"]);
   });
 });
 
-it("a poll that cannot be committed takes no other with it", async () => {
-  const { store, targets, pollsOf } = await openShared(4);
-  const [before, spoilt, quiet, after] = targets;
-  const verdict = spoilt?.poll(inError);
-  if (!verdict) throw new Error("there is no such target");
-  const unstorable = { ...verdict, at: { ...verdict.at, utcMs: Number.NaN } };
-  const commits = await Promise.allSettled([
-    before?.commit(inError),
-    quiet?.commit(idle),
-    store.commitPoll(spoilt?.id ?? 0, unstorable),
-    after?.commit(inError),
-  ]);
-  expect(commits.map(({ status }) => status)).toEqual([
-    "fulfilled",
-    "fulfilled",
-    "rejected",
-    "fulfilled",
-  ]);
-  expect(await pollsOf()).toEqual([2, 1, 2, 2]);
-  const told = await store.outbox.openItems("oncall", 9);
-  expect(told.map(({ incident }) => incident.id)).toEqual(["key-0-1", "key-3-1"]);
+it("calls at the same time see nothing of a transaction that has not ended", async () => {
+  const { kysely, store } = await openShared(0);
+  const ending = Promise.withResolvers<void>();
+  const undone = kysely.transaction().execute(async (trx) => {
+    await sql`insert into notifications (id, receiver, state, created_at_ms, caused_at_ms,
+      attempts, next_attempt_at_ms, give_up_at_ms, body)
+      values ('n-1', 'oncall', 'dead', 0, 0, 0, 0, 0, '{}')`.execute(trx);
+    await ending.promise;
+    throw new Error("undone");
+  });
+  let figures: unknown = "waiting";
+  const asked = store.outbox.figures().then((found) => (figures = found));
+  await turn();
+  expect(figures).toBe("waiting");
+  ending.resolve();
+  await expect(undone).rejects.toThrow("undone");
+  await asked;
+  expect(figures).toEqual([]);
 });

@@ -1,7 +1,6 @@
 import { statuses } from "../../../src/fleet/model.ts";
 import { countDwells } from "../../../src/fleet/dwell.ts";
-import { readFields } from "../../../src/reports/fields.ts";
-import type { ReportField } from "../../../src/reports/fields.ts";
+import { readFields, type ReportField } from "../../../src/reports/fields.ts";
 import { openReport } from "../../../src/reports/open-report.ts";
 import type { Report, ReportRow } from "../../../src/reports/row.ts";
 import type { ReportSources } from "../../../src/reports/sources.ts";

@@ -1,173 +1,228 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { noInterventions } from "../../../src/alerts/silence.ts";
-import type { Incident, Subject } from "../../../src/alerts/incident.ts";
-import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
+import type { Incident, Subject } from "../../../src/alerts/incident.ts";
+import { noInterventions } from "../../../src/alerts/silence.ts";
 import { incidentFromRow } from "../../../src/store/incidents.ts";
-import type { Tables } from "../../../src/store/tables.ts";
-import { judgeBy, listing, research, serverError, watchFleet } from "../../support/fleet.ts";
-import { openOutboxStore } from "../support/outbox-store.ts";
-import { contentOf, contentOfTarget, openPollStore } from "../support/poll-store.ts";
+import { outboxItem, startMs } from "../../notify/support/items.ts";
+import { firing, openToldStore, resolved } from "../../notify/support/told-store.ts";
 import { addTarget } from "../../support/add-target.ts";
+import { judgeBy, listing, research, serverError, watchFleet } from "../../support/fleet.ts";
 import { engines } from "../support/engines.ts";
+import { noOutcome, openOutboxStore } from "../support/outbox-store.ts";
+import { contentOf, contentOfTarget, openPollStore } from "../support/poll-store.ts";
 
-describe.each(engines)("on $name", (engine) => {
-  const nothing: IncidentOutcome = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
+describe.each(engines)("incidents on $name", (engine) => {
+  const pool = { kind: "pool", region: null, key: null, serverName: "github" } as const;
 
-  const text = fc.oneof(fc.constantFrom("", "a", "沙箱 🏖", "quote ' \""), fc.uuid());
-  const optional = fc.option(text, { nil: null });
-  const clockMs = fc.double({ min: 0, max: 1e12, noNaN: true });
-  const optionalClockMs = fc.option(clockMs, { nil: null });
-  const heldSince = fc.record({ ms: clockMs, polls: fc.nat() });
+  it("come back as they were written last", async () => {
+    const text = fc.oneof(fc.constantFrom("", "a", "沙箱 🏖", "quote ' \""), fc.uuid());
+    const optional = fc.option(text, { nil: null });
+    const clockMs = fc.double({ min: 0, max: 1e12, noNaN: true });
+    const optionalClockMs = fc.option(clockMs, { nil: null });
+    const heldSince = fc.record({ ms: clockMs, polls: fc.nat() });
+    const kind = <Kind extends string>(name: Kind) => fc.constant(name);
+    const subjects: fc.Arbitrary<Subject> = fc.oneof(
+      fc.record({ kind: kind("pool"), region: optional, key: optional, serverName: optional }),
+      fc.record({ kind: kind("receiver"), receiver: text }),
+      fc.record({ kind: kind("target") }),
+      fc.record({ kind: kind("server"), sandboxId: text, serverId: text, serverName: optional }),
+    );
+    const phases: fc.Arbitrary<IncidentPhase> = fc.oneof(
+      fc.record({ name: kind("pending"), heldSince }),
+      fc.record({
+        name: kind("firing"),
+        heldSince,
+        clearSinceMs: optionalClockMs,
+        notifiedAtMs: optionalClockMs,
+        flapping: fc.boolean(),
+      }),
+      fc.record({
+        name: kind("resolved"),
+        reason: fc.constantFrom("recovered", "gone", "silenced", "rule_removed"),
+      }),
+    );
+    const { kysely, store } = await openOutboxStore(engine);
+    const { id: targetId } = await addTarget(store, research);
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(subjects, phases, phases, async (subject, first, second) => {
+        const id = `incident-${(count += 1)}`;
+        const owner = subject.kind === "server" || subject.kind === "target" ? targetId : null;
+        for (const phase of [first, second]) {
+          const resolvedAtMs = phase.name === "resolved" ? 3 : null;
+          const incident: Incident = { ...firing(id), subject, phase, resolvedAtMs };
+          await store.commitIncidents(owner, { ...noOutcome, written: [incident] });
+          const query = kysely.selectFrom("incidents").selectAll().where("id", "=", id);
+          const row = await query.executeTakeFirstOrThrow();
+          expect(incidentFromRow(row)).toEqual(incident);
+          expect(row.target_id).toBe(owner);
+        }
+      }),
+      { numRuns: engine.runs(60) },
+    );
+  });
 
-  const untargeted: fc.Arbitrary<Subject> = fc.oneof(
-    fc.record({
-      kind: fc.constant("pool" as const),
-      region: optional,
-      key: optional,
-      serverName: optional,
-    }),
-    fc.record({ kind: fc.constant("receiver" as const), receiver: text }),
-  );
-  const targeted: fc.Arbitrary<Subject> = fc.oneof(
-    fc.constant({ kind: "target" as const }),
-    fc.record({
-      kind: fc.constant("server" as const),
-      sandboxId: text,
-      serverId: text,
-      serverName: optional,
-    }),
-  );
-  const phases: fc.Arbitrary<IncidentPhase> = fc.oneof(
-    fc.record({ name: fc.constant("pending" as const), heldSince }),
-    fc.record({
-      name: fc.constant("firing" as const),
-      heldSince,
-      clearSinceMs: optionalClockMs,
-      notifiedAtMs: optionalClockMs,
-      flapping: fc.boolean(),
-    }),
-    fc.record({
-      name: fc.constant("resolved" as const),
-      reason: fc.constantFrom("recovered", "gone", "silenced", "rule_removed"),
-    }),
-  );
+  it("are found with their target, or among those of none, as long as they are open", async () => {
+    const { store } = await openOutboxStore(engine);
+    const { id: targetId } = await addTarget(store, research);
+    const ofTarget = firing("t", { subject: { kind: "target" } });
+    const ofPool = firing("p", { subject: pool });
+    await store.commitIncidents(targetId, { ...noOutcome, written: [ofTarget] });
+    const written = [ofPool, resolved("q", startMs, { subject: pool })];
+    await store.commitIncidents(null, { ...noOutcome, written });
+    expect((await store.targets.all()).map((each) => each.openIncidents)).toEqual([[ofTarget]]);
+    expect(await store.untargeted.open()).toEqual([ofPool]);
+  });
 
-  function incidentOf(id: string, subject: Subject, phase: IncidentPhase): Incident {
-    return {
-      id,
-      rule: "server-error",
-      ruleFingerprint: "fingerprint",
-      severity: "critical",
-      receivers: ["oncall"],
-      subject,
-      phase,
-      status: "error",
-      previousStatus: null,
-      startedAtMs: 1,
-      firedAtMs: phase.name === "firing" && phase.notifiedAtMs === null ? null : 2,
-      resolvedAtMs: phase.name === "resolved" ? 3 : null,
-    };
+  it("that a silence put in another's place are the ones that are known", async () => {
+    const { store, targetId, rows } = await openPollStore(engine);
+    let silenced = false;
+    const interventions = { ...noInterventions, silencedAt: () => (silenced ? () => true : null) };
+    const { watched, poll } = watchFleet(research, { judge: { ...judgeBy(), interventions } });
+    await store.commitPoll(targetId, poll(listing({ a: "error" })));
+    silenced = true;
+    await store.commitPoll(targetId, poll(listing({ a: "error" })));
+    expect(await contentOf(store)).toEqual(contentOfTarget(watched));
+    expect(await rows("incidents")).toMatchObject([
+      { id: "incident-1", phase: "resolved", resolved_reason: "silenced" },
+      { id: "incident-2", phase: "firing", resolved_reason: null, receivers: "[]" },
+    ]);
+  });
+
+  it("have flap records that are restored, and deleted when they settled", async () => {
+    const { store, targetId, rows } = await openPollStore(engine);
+    const limited = { ...serverError, flap: { changes: 1, withinMs: 600_000 } };
+    const { watched, poll } = watchFleet(research, { judge: judgeBy([limited]) });
+    for (const a of ["error", "idle", "error", "idle", "error"] as const) {
+      await store.commitPoll(targetId, poll(listing({ a, b: "error" })));
+      expect(await contentOf(store)).toEqual(contentOfTarget(watched));
+    }
+    expect(await rows("flap_records")).toHaveLength(2);
+    for (let polls = 0; polls < 25; polls += 1) {
+      await store.commitPoll(targetId, poll(listing({ a: "idle", b: "idle" })));
+    }
+    expect(await rows("flap_records")).toEqual([]);
+    expect(await contentOf(store)).toEqual(contentOfTarget(watched));
+  });
+});
+
+describe.each(engines)("acknowledgements on $name", (engine) => {
+  const ofKim = { incidentId: "fires", author: "kim", note: null, atMs: startMs };
+  const compose = () => [outboxItem({ incident: { id: "fires" } })];
+
+  async function openIncidents() {
+    const { store } = await openOutboxStore(engine);
+    const { id } = await addTarget(store, research);
+    const written = [firing("fires"), resolved("over", startMs)];
+    await store.commitIncidents(id, { ...noOutcome, written });
+    const openItems = async () => (await store.outbox.openItems("oncall", 9)).length;
+    return { ...store.acknowledgements, incidents: store.incidents, openItems };
   }
 
-  describe("an incident that was stored", () => {
-    it("comes back as it was written last, whatever it is about and however far it is", async () => {
-      const { kysely, store } = await openOutboxStore(engine);
-      const { id: targetId } = await addTarget(store, research);
-      let count = 0;
-      await fc.assert(
-        fc.asyncProperty(
-          fc.oneof(
-            untargeted.map((subject) => ({ subject, owner: null })),
-            targeted.map((subject) => ({ subject, owner: targetId })),
-          ),
-          phases,
-          phases,
-          async ({ subject, owner }, first, second) => {
-            const id = `incident-${(count += 1)}`;
-            for (const phase of [first, second]) {
-              const incident = incidentOf(id, subject, phase);
-              await store.commitIncidents(owner, { ...nothing, written: [incident] });
-              const row = await kysely
-                .selectFrom("incidents")
-                .selectAll()
-                .where("id", "=", id)
-                .executeTakeFirstOrThrow();
-              expect(incidentFromRow(row)).toEqual(incident);
-              expect(row.target_id).toBe(owner);
-            }
-          },
-        ),
-        { numRuns: engine.runs(60) },
-      );
-    });
-
-    it("is found again with its target, or among the pools, as long as it is open", async () => {
-      const { store } = await openOutboxStore(engine);
-      const { id: targetId } = await addTarget(store, research);
-      const firing: IncidentPhase = {
-        name: "firing",
-        heldSince: { ms: 1, polls: 1 },
-        clearSinceMs: null,
-        notifiedAtMs: null,
-        flapping: true,
-      };
-      const resolved: IncidentPhase = { name: "resolved", reason: "silenced" };
-      const pool: Subject = { kind: "pool", region: "us", key: null, serverName: "github" };
-      const receiver: Subject = { kind: "receiver", receiver: "oncall" };
-      const ofTarget = incidentOf("t", { kind: "target" }, firing);
-      const ofPool = incidentOf("p", pool, firing);
-      await store.commitIncidents(targetId, { ...nothing, written: [ofTarget] });
-      await store.commitIncidents(null, {
-        ...nothing,
-        written: [ofPool, incidentOf("q", pool, resolved), incidentOf("r", receiver, firing)],
-      });
-      expect((await store.targets.all()).map((each) => each.openIncidents)).toEqual([[ofTarget]]);
-      const open = await store.untargeted.open();
-      expect(open.filter(({ subject }) => subject.kind === "pool")).toEqual([ofPool]);
-    });
+  it("are the first one of an incident that fires, with their notifications", async () => {
+    const store = await openIncidents();
+    const before = await store.incidents.newest();
+    const acknowledgement = ofKim;
+    const first = await store.acknowledge(ofKim, compose);
+    expect(first).toEqual({ kind: "acknowledged", acknowledgement });
+    const second = await store.acknowledge({ ...ofKim, author: "lee" }, compose);
+    expect(second).toEqual({ kind: "already", acknowledgement });
+    expect(await store.openItems()).toBe(1);
+    expect(await store.ofOpenIncidents()).toEqual([ofKim]);
+    // Clients that follow the incidents are shown it.
+    expect((await store.incidents.after(before, {}, 9)).incidents).toMatchObject([
+      { incident: { id: "fires" }, acknowledgement },
+    ]);
   });
 
-  describe("across a restart", () => {
-    const limited = { ...serverError, flap: { changes: 1, withinMs: 600_000 } };
-
-    it("the incident that a silence put in another's place is the one that is known", async () => {
-      const { store, targetId, rows } = await openPollStore(engine);
-      let silenced = false;
-      const interventions = {
-        ...noInterventions,
-        silencedAt: () => (silenced ? () => true : null),
-      };
-      const { watched, poll } = watchFleet(research, { judge: { ...judgeBy(), interventions } });
-      await store.commitPoll(targetId, poll(listing({ a: "error" })));
-      silenced = true;
-      await store.commitPoll(targetId, poll(listing({ a: "error" })));
-      expect([...watched.state.incidents.values()]).toMatchObject([
-        { id: "incident-2", phase: { name: "firing", notifiedAtMs: null }, receivers: [] },
-      ]);
-      expect(await contentOf(store)).toEqual(contentOfTarget(watched));
-      const phaseOf = ({ id, phase, resolved_reason: reason }: Partial<Tables["incidents"]>) =>
-        `${id} ${phase} ${reason}`;
-      expect((await rows("incidents")).map(phaseOf)).toEqual([
-        "incident-1 resolved silenced",
-        "incident-2 firing null",
-      ]);
+  it("are none of an incident that does not fire, or where notifications cannot be stored", async () => {
+    const store = await openIncidents();
+    const over = await store.acknowledge({ ...ofKim, incidentId: "over" }, compose);
+    expect(over).toEqual({ kind: "not_firing", phase: "resolved" });
+    const none = await store.acknowledge({ ...ofKim, incidentId: "nothing" }, compose);
+    expect(none).toEqual({ kind: "unknown" });
+    const failing = store.acknowledge(ofKim, () => {
+      throw new Error("it cannot be composed");
     });
-
-    it("what is known of flapping is the same, and nothing is left of it when it settled", async () => {
-      const { store, targetId, rows } = await openPollStore(engine);
-      const { watched, poll } = watchFleet(research, { judge: judgeBy([limited]) });
-      for (const status of ["error", "idle", "error", "idle", "error"] as const) {
-        await store.commitPoll(targetId, poll(listing({ a: status, b: "error" })));
-        expect(await contentOf(store)).toEqual(contentOfTarget(watched));
-      }
-      expect(await rows("flap_records")).toHaveLength(2);
-      for (let polls = 0; polls < 25; polls += 1) {
-        await store.commitPoll(targetId, poll(listing({ a: "idle", b: "idle" })));
-      }
-      expect(await rows("flap_records")).toEqual([]);
-      expect(await contentOf(store)).toEqual(contentOfTarget(watched));
-    });
+    await expect(failing).rejects.toThrow("it cannot be composed");
+    expect(await store.ofOpenIncidents()).toEqual([]);
+    expect(await store.openItems()).toBe(0);
   });
+
+  it("that were stored without their notifications get them once", async () => {
+    const store = await openIncidents();
+    const note = "cut \ud800, end \0, 🏖";
+    await store.acknowledge({ ...ofKim, note }, null);
+    expect(await store.openItems()).toBe(0);
+    await store.notifyPending(compose);
+    await store.notifyPending(compose);
+    expect(await store.openItems()).toBe(1);
+    // As JSON writes what no database can keep.
+    expect(await store.ofOpenIncidents()).toEqual([
+      { ...ofKim, note: "cut \\ud800, end \\u0000, 🏖" },
+    ]);
+  });
+});
+
+describe.each(engines)("incidents that a receiver was notified of, on $name", (engine) => {
+  it("are those that fire and those resolved recently", async () => {
+    const { store, commit, acknowledge } = await openToldStore({}, engine);
+    const pending = { name: "pending", heldSince: { ms: 0, polls: 0 } } as const;
+    await commit(
+      firing("fires"),
+      firing("for both", { receivers: ["other", "am"] }),
+      firing("for another", { receivers: ["other"] }),
+      firing("pending", { phase: pending, receivers: [] }),
+      resolved("just over", startMs),
+      resolved("long over", startMs - 1),
+    );
+    await acknowledge("fires", "kim");
+    const found = await store.notified.notifiedTo("am", startMs, "all");
+    const byId = found.toSorted((one, other) => (one.incident.id < other.incident.id ? -1 : 1));
+    expect(byId).toMatchObject([
+      { target: research, incident: firing("fires"), acknowledgedBy: "kim" },
+      { incident: { id: "for both" }, acknowledgedBy: null },
+      { incident: { id: "just over" } },
+    ]);
+  });
+
+  it("are, of some, only those and others of the same subjects", async () => {
+    const { store, commit } = await openToldStore({}, engine);
+    const subject = { kind: "server", sandboxId: "s", serverId: "x", serverName: "x" } as const;
+    const target = { subject: { kind: "target" }, rule: "down" } as const;
+    await commit(
+      firing("elsewhere"),
+      resolved("before", startMs, { subject }),
+      resolved("long before", startMs - 1, { subject }),
+      firing("now", { subject }),
+      resolved("down before", startMs, target),
+      firing("down", target),
+    );
+    const written = [
+      resolved("full before", startMs, { subject: pool }),
+      firing("full", { subject: pool }),
+    ];
+    await store.commitIncidents(null, { ...noOutcome, written });
+    const alike = async (...about: readonly string[]): Promise<readonly string[]> => {
+      const found = await store.notified.notifiedTo("am", startMs, about);
+      return found.map(({ incident }) => incident.id).toSorted();
+    };
+    expect(await alike("nothing")).toEqual(["down before", "full before"]);
+    expect(await alike("before")).toEqual(["before", "down before", "full before", "now"]);
+    expect(await alike("down before")).toEqual(["down", "down before", "full before"]);
+    expect(await alike("full before")).toEqual(["down before", "full", "full before"]);
+  });
+
+  it("have the texts of the last message about each", async () => {
+    const words = { condition: "in error", runbookUrlTemplate: "u" };
+    const { store, commit } = await openToldStore(words, engine);
+    await commit(firing("a"), firing("b", { receivers: ["other"] }));
+    await commit(resolved("a", startMs));
+    expect([...(await store.notified.textsOf("am", ["a", "b", "c"]))]).toEqual([
+      ["a", { ...words, summaryTemplate: null }],
+    ]);
+  });
+
+  const pool = { kind: "pool", region: null, key: null, serverName: "github" } as const;
 });

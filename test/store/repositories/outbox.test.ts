@@ -1,93 +1,62 @@
 import { describe, expect, it } from "vitest";
-import type { Notification, OutboxItem } from "../../../src/alerts/notification.ts";
 import { insertOutboxItems } from "../../../src/store/outbox.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
-import { settle } from "../../notify/support/test-store.ts";
-import { openOutboxStore } from "../support/outbox-store.ts";
-import type { OutboxStore } from "../support/outbox-store.ts";
+import { notificationOf } from "../../notify/support/notifications.ts";
 import { engines } from "../support/engines.ts";
+import { dayMs, itemsAbout, openOutboxStore, type OutboxStore } from "../support/outbox-store.ts";
 
-describe.each(engines)("on $name", (engine) => {
-  const dayMs = 86_400_000;
-  const timedOut = { atMs: startMs, failure: { reason: "timeout", detail: "no answer" } };
-
-  function notificationOf(id: string, items: readonly OutboxItem[]): Notification {
-    return {
-      id,
-      receiver: items[0]?.receiver ?? "oncall",
-      type: items[0]?.type ?? "incident.firing",
-      rule: "server-error",
-      severity: "critical",
-      group: {},
-      summary: id,
-      runbookUrl: null,
-      createdAtMs: startMs,
-      causedAtMs: items[0]?.causedAtMs ?? startMs,
-      incidents: items.map((item) => item.incident),
-      truncated: 0,
-    };
-  }
-
-  /** Writes items and makes one notification of them. */
-  async function tell(
-    { kysely, outbox }: OutboxStore,
-    id: string,
-    incidents: readonly string[],
-    { receiver = "oncall", dueMs = startMs, groupNames = [] as readonly string[] } = {},
-  ): Promise<void> {
-    // "a" and "a again" are two incidents of one server.
-    const items = incidents.map((incident) =>
-      outboxItem({
-        receiver,
-        incident: { id: incident, serverId: incident.replace(" again", "") },
-      }),
-    );
-    await insertOutboxItems(kysely, items);
-    const open = await outbox.openItems(receiver, 1_000);
-    await outbox.compose([
-      {
-        notification: notificationOf(id, items),
-        itemSeqs: open.map(({ seq }) => seq),
-        groupNames,
-        nextAttemptAtMs: dueMs,
-        giveUpAtMs: startMs + dayMs,
-      },
-    ]);
-  }
-
+describe.each(engines)("the outbox on $name", (engine) => {
   async function dueIds(
     { outbox }: OutboxStore,
-    { receiver = "oncall", nowMs = startMs, limit = 100, inFlight = [] as readonly number[] } = {},
+    { nowMs = startMs, limit = 100, inFlight = [] as readonly number[] } = {},
   ): Promise<readonly string[]> {
-    const due = await outbox.due(receiver, nowMs, limit, inFlight);
+    const due = await outbox.due("oncall", nowMs, limit, inFlight);
     return due.map(({ notification }) => notification?.id ?? "unreadable");
   }
 
-  async function seqOf({ kysely }: OutboxStore, id: string): Promise<number> {
-    const { seq } = await kysely
-      .selectFrom("notifications")
-      .select("seq")
-      .where("id", "=", id)
-      .executeTakeFirstOrThrow();
-    return seq;
-  }
-
-  describe("composing", () => {
-    it("leaves no item open that a notification tells", async () => {
-      const store = await openOutboxStore(engine);
-      await tell(store, "msg_1", ["a", "b"]);
-      expect(await store.outbox.openItems("oncall", 10)).toEqual([]);
-      expect(await dueIds(store)).toEqual(["msg_1"]);
+  describe("items", () => {
+    it("come back as they were written, oldest first, for their receiver alone", async () => {
+      const { kysely, outbox } = await openOutboxStore(engine);
+      const ofNoServer = { sandboxId: null, serverId: null, serverName: null, status: null };
+      const of = (incident: object) => outboxItem({ incident: { ...ofNoServer, ...incident } });
+      const items = [
+        outboxItem({ type: "incident.resolved" }),
+        outboxItem({ incident: { flapping: true, acknowledgedBy: "kim" } }),
+        of({ subject: "target" }),
+        of({ subject: "pool", region: null, key: null }),
+        of({ subject: "probe", probe: "login" }),
+        of({ subject: "receiver", receiver: "mail" }),
+        outboxItem({ summaryTemplate: "{rule}", runbookUrlTemplate: "https://a" }),
+        ...itemsAbout(Array.from({ length: 450 }, (_, n) => `i${n}`)),
+      ];
+      await insertOutboxItems(kysely, [...items, outboxItem({ receiver: "other" })]);
+      const open = await outbox.openItems("oncall", 1_000);
+      expect(open).toEqual(items.map((item, index) => ({ ...item, seq: index + 1 })));
+      for (const limit of [3, 200, 300]) {
+        expect(await outbox.openItems("oncall", limit)).toEqual(open.slice(0, limit));
+      }
     });
 
-    it("stores all notifications of a flush or none", async () => {
+    it("are stored without what is null or in columns of its own", async () => {
+      const { kysely } = await openOutboxStore(engine);
+      await insertOutboxItems(kysely, [outboxItem()]);
+      const [row] = await kysely.selectFrom("outbox_items").select("body").execute();
+      for (const absent of ["null", "false", "incident.firing", "incident-1", "oncall"]) {
+        expect(row?.body).not.toContain(absent);
+      }
+    });
+  });
+
+  describe("composing", () => {
+    it("stores all notifications or none", async () => {
       const store = await openOutboxStore(engine);
-      await tell(store, "msg_1", ["a"]);
-      await insertOutboxItems(store.kysely, [outboxItem(), outboxItem()]);
-      const rest = { groupNames: [], nextAttemptAtMs: startMs, giveUpAtMs: startMs + dayMs };
+      await store.notify("msg_1", itemsAbout(["a", "b"]));
+      expect(await store.outbox.openItems("oncall", 10)).toEqual([]);
+      await insertOutboxItems(store.kysely, itemsAbout(["c", "d"]));
+      const times = { groupNames: [], nextAttemptAtMs: startMs, giveUpAtMs: startMs + dayMs };
       const composing = store.outbox.compose([
-        { notification: notificationOf("msg_2", [outboxItem()]), itemSeqs: [2], ...rest },
-        { notification: notificationOf("msg_1", [outboxItem()]), itemSeqs: [3], ...rest },
+        { notification: notificationOf({ id: "msg_2" }), itemSeqs: [3], ...times },
+        { notification: notificationOf({ id: "msg_1" }), itemSeqs: [4], ...times },
       ]);
       await expect(composing).rejects.toThrow(
         /UNIQUE constraint failed: notifications.id|duplicate key/,
@@ -95,172 +64,128 @@ describe.each(engines)("on $name", (engine) => {
       expect(await dueIds(store)).toEqual(["msg_1"]);
       expect(await store.outbox.openItems("oncall", 10)).toHaveLength(2);
     });
+
+    it("notes when each group was last notified, for a day", async () => {
+      const { notify, outbox } = await openOutboxStore(engine);
+      const times = async (receiver: string, sinceMs = 0) =>
+        Object.fromEntries(await outbox.groupTimes(receiver, sinceMs));
+      await notify("1", undefined, { groupNames: ["first", "both"] });
+      await notify("2", undefined, { groupNames: ["both"], createdAtMs: startMs + 5 });
+      await notify("3", itemsAbout(["a"], "other"), { groupNames: ["both"] });
+      expect(await times("oncall")).toEqual({ first: startMs, both: startMs + 5 });
+      expect(await times("oncall", startMs + 5)).toEqual({ both: startMs + 5 });
+      await notify("4", undefined, { groupNames: ["later"], createdAtMs: startMs + 5 + dayMs });
+      expect(Object.keys(await times("oncall")).toSorted()).toEqual(["both", "later"]);
+      expect(await times("other")).toEqual({ both: startMs });
+    });
   });
 
   describe("what is due", () => {
     it("is what has come to its time, longest due first, and not in flight", async () => {
       const store = await openOutboxStore(engine);
-      await tell(store, "later", ["a"], { dueMs: startMs + 2 });
-      await tell(store, "sooner", ["b"], { dueMs: startMs + 1 });
-      await tell(store, "not yet", ["c"], { dueMs: startMs + 9 });
-      await tell(store, "elsewhere", ["d"], { receiver: "other" });
-      expect(await dueIds(store, { nowMs: startMs + 5 })).toEqual(["sooner", "later"]);
-      expect(await dueIds(store, { nowMs: startMs + 5, limit: 1 })).toEqual(["sooner"]);
-      const inFlight = [await seqOf(store, "sooner")];
-      expect(await dueIds(store, { nowMs: startMs + 5, inFlight })).toEqual(["later"]);
+      await store.notify("later", itemsAbout(["a"]), { dueMs: startMs + 2 });
+      const sooner = await store.notify("sooner", itemsAbout(["b"]), { dueMs: startMs + 1 });
+      await store.notify("not yet", itemsAbout(["c"]), { dueMs: startMs + 9 });
+      await store.notify("elsewhere", itemsAbout(["d"], "other"));
+      const nowMs = startMs + 5;
+      expect(await dueIds(store, { nowMs })).toEqual(["sooner", "later"]);
+      expect(await dueIds(store, { nowMs, limit: 1 })).toEqual(["sooner"]);
+      expect(await dueIds(store, { nowMs, inFlight: [sooner] })).toEqual(["later"]);
       expect(await store.outbox.nextAttemptAtMs("oncall", [])).toBe(startMs + 1);
-      expect(await store.outbox.nextAttemptAtMs("oncall", inFlight)).toBe(startMs + 2);
+      expect(await store.outbox.nextAttemptAtMs("oncall", [sooner])).toBe(startMs + 2);
       expect(await store.outbox.nextAttemptAtMs("nobody", [])).toBeNull();
     });
 
     it.each(["delivered", "dead"] as const)(
-      "holds a notification back until the one before it about the same incident is %s",
+      "waits for every earlier one about the same subject to be %s, in any order",
       async (state) => {
         const store = await openOutboxStore(engine);
-        await tell(store, "fire", ["a", "b"], { dueMs: startMs + 1_000 });
-        await tell(store, "resolve a", ["a"]);
-        await tell(store, "resolve b", ["b"]);
-        await tell(store, "fire c", ["c"]);
-        expect(await dueIds(store)).toEqual(["fire c"]);
-        await settle(store.outbox, await seqOf(store, "fire"), { state, settledAtMs: startMs });
-        expect(await dueIds(store)).toEqual(["resolve a", "resolve b", "fire c"]);
+        const ab = await store.notify("fire a, b", itemsAbout(["a", "b"]), { dueMs: startMs + 9 });
+        const c = await store.notify("fire c", itemsAbout(["c"]), { dueMs: startMs + 9 });
+        await store.notify("a to another", itemsAbout(["a"], "other"));
+        await store.notify("resolve a", itemsAbout(["a"]));
+        await store.notify("fire a again", itemsAbout(["a again"]));
+        await store.notify("resolve b, c", itemsAbout(["b", "c"]));
+        await store.notify("fire d", itemsAbout(["d"]));
+        expect(await dueIds(store)).toEqual(["fire d"]);
+        await store.settle(c, state);
+        expect(await dueIds(store)).toEqual(["fire d"]);
+        await store.settle(ab, state);
+        expect(await dueIds(store)).toEqual(["resolve a", "resolve b, c", "fire d"]);
       },
     );
-
-    it("holds back that a server fires again until it was told that it had recovered", async () => {
-      const store = await openOutboxStore(engine);
-      await tell(store, "resolve a", ["a"], { dueMs: startMs + 1_000 });
-      await tell(store, "fire a again", ["a again"]);
-      await tell(store, "fire b", ["b"]);
-      expect(await dueIds(store)).toEqual(["fire b"]);
-      await settle(store.outbox, await seqOf(store, "resolve a"), {
-        state: "delivered",
-        settledAtMs: startMs,
-      });
-      expect(await dueIds(store)).toEqual(["fire a again", "fire b"]);
-    });
-
-    it("holds a notification back for every one before it, in whatever order they end", async () => {
-      const store = await openOutboxStore(engine);
-      await tell(store, "fire a", ["a"]);
-      await tell(store, "fire b", ["b"]);
-      await tell(store, "resolve both", ["a", "b"]);
-      await settle(store.outbox, await seqOf(store, "fire b"), {
-        state: "delivered",
-        settledAtMs: startMs,
-      });
-      expect(await dueIds(store)).toEqual(["fire a"]);
-      await settle(store.outbox, await seqOf(store, "fire a"), {
-        state: "delivered",
-        settledAtMs: startMs,
-      });
-      expect(await dueIds(store)).toEqual(["resolve both"]);
-    });
-
-    it("does not wait for another receiver's notification about the same incident", async () => {
-      const store = await openOutboxStore(engine);
-      await tell(store, "to other", ["a"], { receiver: "other" });
-      await tell(store, "to oncall", ["a"]);
-      expect(await dueIds(store)).toEqual(["to oncall"]);
-    });
   });
 
-  describe("the end of a notification", () => {
-    it("is kept with what it means for the receiver, or not at all", async () => {
+  describe("an attempt that ended", () => {
+    it("is stored with what it means for the receiver, or not at all", async () => {
       const store = await openOutboxStore(engine);
-      await tell(store, "msg_1", ["a"]);
+      const seq = await store.notify("msg_1");
+      const settlement = { state: "delivered", settledAtMs: startMs } as const;
       const attempt = { atMs: startMs, failure: null };
-      const ending = store.outbox.settle(
-        await seqOf(store, "msg_1"),
-        { state: "delivered", settledAtMs: startMs },
-        attempt,
-        () => {
-          throw new Error("it cannot be judged");
-        },
-      );
+      const ending = store.outbox.settle(seq, settlement, attempt, () => {
+        throw new Error("it cannot be judged");
+      });
       await expect(ending).rejects.toThrow("it cannot be judged");
       expect(await store.states()).toEqual(["pending"]);
-      expect(await store.store.notifications.attempts([1])).toEqual([]);
+      expect(await store.notifications.attempts([seq])).toEqual([]);
     });
 
-    it("comes once: a second one changes nothing", async () => {
+    it.each(["delivered", "dead"] as const)("is the last one where it is %s", async (state) => {
       const store = await openOutboxStore(engine);
-      await tell(store, "msg_1", ["a"]);
-      const seq = await seqOf(store, "msg_1");
-      await settle(store.outbox, seq, { state: "dead", settledAtMs: startMs });
-      expect(
-        await settle(store.outbox, seq, { state: "delivered", settledAtMs: startMs }),
-      ).toBeNull();
-      expect(await store.states()).toEqual(["dead"]);
-      expect(await store.store.notifications.attempts([seq])).toHaveLength(1);
+      const seq = await store.notify("msg_1");
+      await store.settle(seq, state);
+      const settled = await store.notifications.find(seq);
+      expect(await store.settle(seq, "delivered")).toBeNull();
+      await store.outbox.retryLater(seq, startMs, { atMs: startMs, failure: null });
+      expect(await store.notifications.find(seq)).toEqual(settled);
+      expect(await store.notifications.attempts([seq])).toHaveLength(1);
+      expect(await dueIds(store, { nowMs: startMs + dayMs })).toEqual([]);
     });
-  });
 
-  describe("retries", () => {
-    it("count attempts and move the next one", async () => {
+    it("is counted, and moves the next one", async () => {
       const store = await openOutboxStore(engine);
-      await tell(store, "msg_1", ["a"]);
-      const seq = await seqOf(store, "msg_1");
-      await store.outbox.retryLater(seq, startMs + 500, timedOut);
+      const seq = await store.notify("msg_1");
+      const failure = { reason: "timeout", detail: "no answer" };
+      await store.outbox.retryLater(seq, startMs + 500, { atMs: startMs, failure });
       expect(await dueIds(store)).toEqual([]);
-      const [again] = await store.outbox.due("oncall", startMs + 500, 1, []);
-      expect(again?.attempts).toBe(1);
-    });
-
-    it.each(["delivered", "dead"] as const)(
-      "leave a notification alone that is %s",
-      async (state) => {
-        const store = await openOutboxStore(engine);
-        await tell(store, "msg_1", ["a"]);
-        const seq = await seqOf(store, "msg_1");
-        await settle(store.outbox, seq, { state, settledAtMs: startMs });
-        const settled = await store.notifications.find(seq);
-        const attempts = await store.store.notifications.attempts([seq]);
-        await store.outbox.retryLater(seq, startMs + 500, timedOut);
-        expect(await store.notifications.find(seq)).toEqual(settled);
-        expect(await store.store.notifications.attempts([seq])).toEqual(attempts);
-        expect(await dueIds(store, { nowMs: startMs + dayMs })).toEqual([]);
-      },
-    );
-
-    it("bounds the times that an earlier process stored, for one receiver", async () => {
-      const store = await openOutboxStore(engine);
-      await tell(store, "far", ["a"], { dueMs: startMs + 9 * dayMs });
-      await tell(store, "far elsewhere", ["b"], { dueMs: startMs + 9 * dayMs, receiver: "other" });
-      await store.outbox.boundTimes("oncall", {
-        nowMs: startMs,
-        latestNextAttemptAtMs: startMs + 300,
-        earliestGiveUpAtMs: startMs + 2 * dayMs,
-        latestGiveUpAtMs: startMs + 3 * dayMs,
-      });
-      const [far] = await store.outbox.due("oncall", startMs + 300, 1, []);
-      expect(far?.giveUpAtMs).toBe(startMs + 2 * dayMs);
-      expect(await store.outbox.nextAttemptAtMs("other", [])).toBe(startMs + 9 * dayMs);
+      const due = await store.outbox.due("oncall", startMs + 500, 1, []);
+      expect(due).toMatchObject([{ attempts: 1 }]);
     });
   });
 
-  describe("figures", () => {
-    it("say for each receiver what is open, pending, dead, and the oldest cause untold", async () => {
-      const store = await openOutboxStore(engine);
-      const { kysely, outbox } = store;
-      await tell(store, "one", ["a"]);
-      await tell(store, "two", ["b"]);
-      await tell(store, "three", ["c"], { receiver: "other" });
-      await settle(outbox, await seqOf(store, "one"), {
-        state: "dead",
-        settledAtMs: startMs,
-      });
-      await settle(outbox, await seqOf(store, "three"), {
-        state: "delivered",
-        settledAtMs: startMs,
-      });
-      await insertOutboxItems(kysely, [outboxItem({ causedAtMs: startMs - 1 })]);
-      await insertOutboxItems(kysely, [outboxItem({ receiver: "not configured" })]);
-      const common = { openItems: 1, pending: 0, dead: 0 };
-      expect(await outbox.figures()).toEqual([
-        { ...common, receiver: "not configured", oldestCausedAtMs: startMs },
-        { receiver: "oncall", openItems: 1, pending: 1, dead: 1, oldestCausedAtMs: startMs - 1 },
-      ]);
+  it("bounds the times that an earlier process stored, for one receiver", async () => {
+    const store = await openOutboxStore(engine);
+    const dueMs = startMs + 9 * dayMs;
+    await store.notify("far", itemsAbout(["a"]), { dueMs });
+    await store.notify("far elsewhere", itemsAbout(["b"], "other"), { dueMs });
+    await store.outbox.boundTimes("oncall", {
+      nowMs: startMs,
+      latestNextAttemptAtMs: startMs + 300,
+      earliestGiveUpAtMs: startMs + 2 * dayMs,
+      latestGiveUpAtMs: startMs + 3 * dayMs,
     });
+    const [far] = await store.outbox.due("oncall", startMs + 300, 1, []);
+    expect(far?.giveUpAtMs).toBe(startMs + 2 * dayMs);
+    expect(await store.outbox.nextAttemptAtMs("other", [])).toBe(dueMs);
+  });
+
+  it("has figures of each receiver: what is open, pending and dead, and since when", async () => {
+    const { kysely, outbox, notify, settle } = await openOutboxStore(engine);
+    await settle(await notify("one", itemsAbout(["a"])), "dead");
+    await notify("two", itemsAbout(["b"]), { createdAtMs: startMs + 5 });
+    await settle(await notify("three", itemsAbout(["c"], "other")), "delivered");
+    await insertOutboxItems(kysely, [
+      outboxItem({ causedAtMs: startMs - 1 }),
+      outboxItem({ receiver: "not configured" }),
+    ]);
+    const none = { openItems: 1, pending: 0, dead: 0, oldestCausedAtMs: startMs };
+    expect(await outbox.figures()).toEqual([
+      { ...none, receiver: "not configured" },
+      { receiver: "oncall", openItems: 1, pending: 1, dead: 1, oldestCausedAtMs: startMs - 1 },
+    ]);
+    expect(await outbox.waiting()).toEqual([
+      { receiver: "not configured", oldestPendingMs: null, oldestItemMs: startMs },
+      { receiver: "oncall", oldestPendingMs: startMs + 5, oldestItemMs: startMs - 1 },
+    ]);
   });
 });

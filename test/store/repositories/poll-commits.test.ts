@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Incident } from "../../../src/alerts/incident.ts";
 import type { Verdict } from "../../../src/alerts/judge.ts";
-import type { ListedSandbox } from "../../../src/fleet/snapshot.ts";
+import { emptyBucket } from "../../../src/fleet/buckets.ts";
 import { eachServer, findServer } from "../../../src/fleet/snapshot.ts";
+import { addTarget } from "../../support/add-target.ts";
 import {
   judgeBy,
   listing,
@@ -12,292 +12,190 @@ import {
   serverError,
   watchFleet,
 } from "../../support/fleet.ts";
-import { emptyBucket } from "../../../src/fleet/buckets.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
-import { contentOf, contentOfTarget, openPollStore } from "../support/poll-store.ts";
-import { addTarget } from "../../support/add-target.ts";
 import { engines, sqliteIn } from "../support/engines.ts";
+import { openPollStore } from "../support/poll-store.ts";
 
-describe.each(engines)("on $name", (engine) => {
-  function uuid(number: number): string {
-    return `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
+describe.each(engines)("commits of polls on $name", (engine) => {
+  /** As many idle servers, with some of another status. */
+  function manyServers(count: number, others: Readonly<Record<number, "occupied">> = {}) {
+    const servers = Array.from(
+      { length: count },
+      (_, n) => [`s${n}`, others[n] ?? "idle"] as const,
+    );
+    return listing(Object.fromEntries(servers));
   }
 
-  /** As many idle servers, four a sandbox, with some of other statuses. */
-  function manyServers(count: number, others: Readonly<Record<number, "error" | "occupied">> = {}) {
-    const sandboxes: ListedSandbox[] = [];
-    for (let from = 0; from < count; from += 4) {
-      const servers = [from, from + 1, from + 2, from + 3].map((index) =>
-        server(uuid(index), { status: others[index] ?? "idle" }),
-      );
-      sandboxes.push({ id: uuid(10_000 + from), status: "idle", benchmark: null, servers });
-    }
-    return { sandboxes, complete: true };
-  }
+  it.runIf(engine.name === "SQLite")(
+    "write a row where nothing changed, and two a change",
+    async () => {
+      const { store, targetId, written } = await openPollStore(engine);
+      const { poll } = watchFleet(research, { judge: judgeBy([serverError]) });
+      const commit = (...outcome: Parameters<typeof poll>) =>
+        store.commitPoll(targetId, poll(...outcome));
+      await commit(manyServers(2_000));
+      expect(await written(() => commit(manyServers(2_000)))).toBe(1);
+      const others = { 7: "occupied", 900: "occupied" } as const;
+      // And one for the numbers of the changes.
+      expect(await written(() => commit(manyServers(2_000, others)))).toBe(1 + 2 * 2 + 1);
+      // A poll that failed begins a gap.
+      expect(await written(() => commit("failed"))).toBe(2);
+    },
+  );
 
-  describe("what a poll writes", () => {
-    it.runIf(engine.name === "SQLite")(
-      "is one row when nothing changed, however many servers there are",
-      async () => {
-        const { store, targetId, written } = await openPollStore(engine);
-        const { poll } = watchFleet();
-        await store.commitPoll(targetId, poll(manyServers(2_000)));
-        const quiet = () => store.commitPoll(targetId, poll(manyServers(2_000)));
-        expect(await written(quiet)).toBe(1);
-      },
-    );
-
-    it.runIf(engine.name === "SQLite")(
-      "is that row and one for the gap when it failed and no rule asks for that",
-      async () => {
-        const { store, targetId, written } = await openPollStore(engine);
-        const { poll } = watchFleet(research, { judge: judgeBy([serverError]) });
-        await store.commitPoll(targetId, poll(manyServers(40)));
-        expect(await written(() => store.commitPoll(targetId, poll("failed")))).toBe(2);
-      },
-    );
-
-    it.runIf(engine.name === "SQLite")(
-      "is two rows for each server that changed, and one for the numbers of the changes",
-      async () => {
-        const { store, targetId, written } = await openPollStore(engine);
-        const { poll } = watchFleet();
-        await store.commitPoll(targetId, poll(manyServers(2_000)));
-        const busy = poll(manyServers(2_000, { 7: "occupied", 900: "occupied" }));
-        expect(await written(() => store.commitPoll(targetId, busy))).toBe(1 + 2 * 2 + 1);
-      },
-    );
-
-    it("comes back with all of its servers", async () => {
-      const { store, targetId } = await openPollStore(engine);
-      const { poll, watched } = watchFleet();
-      await store.commitPoll(targetId, poll(manyServers(1_000, { 3: "error" })));
-      expect(await contentOf(store)).toEqual(contentOfTarget(watched));
+  it("write what changed, when, and for which target", async () => {
+    const { store, targetId, rows } = await openPollStore(engine);
+    const other = await addTarget(store, { region: "eu", key: "research" });
+    const [us, eu] = [watchFleet(), watchFleet({ region: "eu", key: "research" })];
+    await store.commitPoll(targetId, us.poll(listing({ a: "idle" })));
+    await store.commitPoll(other.id, eu.poll(listing({ a: "occupied", b: "idle" })));
+    const verdict = us.poll(listing({ a: "error" }));
+    await store.commitPoll(targetId, verdict);
+    const row = (await rows("servers")).find((each) => each["target_id"] === targetId);
+    expect(row).toMatchObject({
+      sandbox_id: "box",
+      server_id: "a",
+      server_name: "github",
+      status: "error",
+      since_at_ms: verdict.at.utcMs,
+      gone_at_ms: null,
     });
+    expect((await rows("changes")).at(-1)).toMatchObject({
+      at_ms: verdict.at.utcMs,
+      server: row?.["id"],
+      from_status: "idle",
+      to_status: "error",
+      observation: null,
+    });
+    expect(await rows("outbox_items")).toMatchObject([
+      { receiver: "oncall", incident_id: "incident-1", type: "incident.firing" },
+    ]);
+    for (const _ of [1, 2]) await store.commitPoll(targetId, us.poll(listing({})));
+    expect([...eachServer(await store.targets.snapshotOf(targetId))]).toEqual([]);
+    expect([...eachServer(await store.targets.snapshotOf(other.id))]).toHaveLength(2);
   });
 
-  describe("a poll's rows", () => {
-    it("tell what changed, when, and for which target", async () => {
-      const { store, targetId, rows } = await openPollStore(engine);
-      const { poll } = watchFleet();
-      await store.commitPoll(targetId, poll(listing({ a: "idle" })));
-      const verdict = poll(listing({ a: "error" }));
-      await store.commitPoll(targetId, verdict);
-      const [row] = await rows("servers");
-      expect(row).toMatchObject({
-        target_id: targetId,
-        sandbox_id: "box",
-        server_id: "a",
-        server_name: "github",
-        status: "error",
-        since_at_ms: verdict.at.utcMs,
-        gone_at_ms: null,
-      });
-      expect((await rows("changes")).at(-1)).toMatchObject({
-        at_ms: verdict.at.utcMs,
-        server: row?.["id"],
-        from_status: "idle",
-        to_status: "error",
-        observation: null,
-      });
-      expect(await rows("outbox_items")).toMatchObject([
-        { receiver: "oncall", incident_id: "incident-1", type: "incident.firing" },
-      ]);
-    });
-
-    it("are of one target alone", async () => {
-      const { store, targetId, rows } = await openPollStore(engine);
-      const other = await addTarget(store, { region: "eu", key: "research" });
-      const [us, eu] = [watchFleet(), watchFleet({ region: "eu", key: "research" })];
-      await store.commitPoll(targetId, us.poll(listing({ a: "idle" })));
-      await store.commitPoll(other.id, eu.poll(listing({ a: "occupied", b: "idle" })));
-      await store.commitPoll(targetId, us.poll(listing({})));
-      await store.commitPoll(targetId, us.poll(listing({})));
-      expect([...eachServer(await store.targets.snapshotOf(targetId))]).toEqual([]);
-      const left = [...eachServer(await store.targets.snapshotOf(other.id))];
-      expect(left.map(({ server: { id } }) => id)).toEqual(["a", "b"]);
-      const gone = (await rows("servers")).filter((row) => row["gone_at_ms"] !== null);
-      expect(gone.map((row) => row["target_id"])).toEqual([targetId]);
-    });
-  });
-
-  describe("a commit is all or nothing", () => {
-    /** A verdict whose every part must be written, and whose last part can be spoilt. */
-    function fullVerdict(): { first: Verdict; second: Verdict } {
+  describe("are all or nothing", () => {
+    /** Two verdicts, of which the second has every part that must be written. */
+    function verdicts() {
       const { poll } = watchFleet();
       const first = poll(listing({ a: "idle", b: "idle" }));
       return { first, second: poll(listing({ a: "error", c: "occupied" })) };
     }
 
-    const spoilIncident = (verdict: Verdict, spoil: Partial<Incident>): Verdict => ({
-      ...verdict,
-      incidents: {
-        ...verdict.incidents,
-        written: verdict.incidents.written.map((incident) => ({ ...incident, ...spoil })),
-      },
-    });
+    const refused = /cannot store|constraint failed|invalid input syntax/;
+    const half = (): { startedAtMs: number } => ({ startedAtMs: 0.5 });
 
-    it.each<readonly [what: string, spoil: (verdict: Verdict) => Verdict]>([
-      ["an incident's row", (verdict) => spoilIncident(verdict, { startedAtMs: 0.5 })],
+    it.each<readonly [what: string, spoil: (verdict: Verdict) => Partial<Verdict>]>([
       [
-        "an outbox item's row",
-        (verdict) => ({
-          ...verdict,
-          incidents: {
-            ...verdict.incidents,
-            outbox: verdict.incidents.outbox.map((item) => ({ ...item, causedAtMs: 0.5 })),
-          },
-        }),
+        "an incident",
+        ({ incidents }) => {
+          const written = incidents.written.map((each) => ({ ...each, ...half() }));
+          return { incidents: { ...incidents, written } };
+        },
       ],
       [
-        "a server's row",
-        (verdict) => ({
-          ...verdict,
-          diff: {
-            ...verdict.diff,
-            servers: verdict.diff.servers.map((diff) => ({
-              ...diff,
-              after: diff.after && { ...diff.after, missing: 0.5 },
-            })),
-          },
-        }),
+        "an item of the outbox",
+        ({ incidents }) => {
+          const outbox = incidents.outbox.map((item) => ({ ...item, causedAtMs: 0.5 }));
+          return { incidents: { ...incidents, outbox } };
+        },
       ],
       [
-        "a bucket's row",
-        (verdict) => ({
-          ...verdict,
-          accounting: {
-            ...verdict.accounting,
-            written: [{ resolution: "1d", bucket: { ...emptyBucket(0), recordedMs: 0.5 } }],
-          },
-        }),
+        "a server",
+        ({ diff }) => {
+          const servers = diff.servers.map((each) => ({
+            ...each,
+            after: each.after && { ...each.after, missing: 0.5 },
+          }));
+          return { diff: { ...diff, servers } };
+        },
       ],
-      ["a change's row", (verdict) => ({ ...verdict, at: { ...verdict.at, utcMs: Number.NaN } })],
-    ])("when %s is refused nothing of the poll is there", async (_, spoil) => {
+      [
+        "a bucket",
+        ({ accounting }) => {
+          const bucket = { ...emptyBucket(0), recordedMs: 0.5 };
+          return { accounting: { ...accounting, written: [{ resolution: "1d", bucket }] } };
+        },
+      ],
+      ["a change", ({ at }) => ({ at: { ...at, utcMs: Number.NaN } })],
+    ])("when %s is refused", async (_, spoil) => {
       const { store, targetId, everything } = await openPollStore(engine);
-      const { first, second } = fullVerdict();
+      const { first, second } = verdicts();
       await store.commitPoll(targetId, first);
       const before = await everything();
-      await expect(store.commitPoll(targetId, spoil(second))).rejects.toThrow(refused);
+      const spoilt = store.commitPoll(targetId, { ...second, ...spoil(second) });
+      await expect(spoilt).rejects.toThrow(refused);
       expect(await everything()).toEqual(before);
       await store.commitPoll(targetId, second);
       expect(await store.outbox.openItems("oncall", 9)).toHaveLength(1);
     });
 
-    it.runIf(engine.name === "SQLite")(
-      "a full disk is named as what it is, and when there is room again all goes on",
-      async () => {
-        const { store, targetId, everything, limitPages } = await openPollStore(
-          sqliteIn(join(tempFolder(), "sandwatch.db")),
-        );
-        const verdict = watchFleet().poll(manyServers(1_000));
-        const before = await everything();
-        await limitPages(2);
-        await expect(store.commitPoll(targetId, verdict)).rejects.toThrow(
-          "database or disk is full",
-        );
-        expect(await everything()).toEqual(before);
-        await limitPages(1_000_000);
-        await store.commitPoll(targetId, verdict);
-        expect([...eachServer(await store.targets.snapshotOf(targetId))]).toHaveLength(1_000);
-      },
-    );
-
-    it("when a target is not known nothing is there either", async () => {
-      const { store, everything } = await openPollStore(engine);
-      const before = await everything();
-      await expect(store.commitPoll(99, fullVerdict().first)).rejects.toThrow(
-        "The poll was not stored",
-      );
-      expect(await everything()).toEqual(before);
-    });
-
-    it("also what a changed configuration does to incidents", async () => {
+    it("also of what a changed configuration does to incidents", async () => {
       const { store, targetId, everything } = await openPollStore(engine);
-      const { first, second } = fullVerdict();
+      const { first, second } = verdicts();
       await store.commitPoll(targetId, first);
       const before = await everything();
       const { incidents } = second;
-      const spoilt = {
-        ...incidents,
-        outbox: incidents.outbox.map((item) => ({ ...item, causedAtMs: 0.5 })),
-      };
-      await expect(store.commitIncidents(targetId, spoilt)).rejects.toThrow(refused);
+      const outbox = incidents.outbox.map((item) => ({ ...item, causedAtMs: 0.5 }));
+      const spoilt = store.commitIncidents(targetId, { ...incidents, outbox });
+      await expect(spoilt).rejects.toThrow(refused);
       expect(await everything()).toEqual(before);
-      await store.commitIncidents(targetId, incidents);
-      expect(await everything()).not.toEqual(before);
     });
-  });
 
-  /** What the databases say of a value that a column does not take. */
-  const refused = /cannot store|constraint failed|invalid input syntax/;
-
-  describe("a target that another process has written", () => {
-    it("is not written over: nothing of the poll is there", async () => {
-      const { store, restart, targetId, everything } = await openPollStore(engine);
-      const [one, other] = [watchFleet(), watchFleet()];
-      await store.commitPoll(targetId, one.poll(listing({ a: "idle" })));
-      const second = restart();
-      await second.targets.all();
-      other.poll(listing({ a: "idle" }));
-      await second.commitPoll(targetId, other.poll(listing({ a: "error" })));
+    it.runIf(engine.name === "SQLite")("when the disk is full, until it is not", async () => {
+      const file = sqliteIn(join(tempFolder(), "sandwatch.db"));
+      const { store, targetId, everything, limitPages } = await openPollStore(file);
+      const verdict = watchFleet().poll(manyServers(1_000));
       const before = await everything();
-      for (const status of ["occupied", "error"] as const) {
-        const stale = store.commitPoll(targetId, one.poll(listing({ a: status, b: "error" })));
-        await expect(stale).rejects.toThrow("another process has written target");
-      }
+      await limitPages(2);
+      const full = store.commitPoll(targetId, verdict);
+      await expect(full).rejects.toThrow("database or disk is full");
       expect(await everything()).toEqual(before);
-      await second.commitPoll(targetId, other.poll(listing({ a: "idle" })));
-    });
-
-    it("is not written over by one that read it before and wrote nothing yet", async () => {
-      const { store, restart, targetId } = await openPollStore(engine);
-      const second = restart();
-      await second.targets.all();
-      await store.commitPoll(targetId, watchFleet().poll(listing({ a: "idle" })));
-      const stale = second.commitPoll(targetId, watchFleet().poll(listing({ a: "error" })));
-      await expect(stale).rejects.toThrow("another process has written target");
+      await limitPages(1_000_000);
+      await store.commitPoll(targetId, verdict);
+      expect([...eachServer(await store.targets.snapshotOf(targetId))]).toHaveLength(1_000);
     });
   });
 
-  describe("a server that is gone", () => {
-    it("keeps its row, and has it again when it comes back, also in a later process", async () => {
-      const { store, restart, targetId, rows } = await openPollStore(engine);
-      const { poll } = watchFleet();
-      const gone = [{ a: "idle" }, {}, {}] as const;
-      for (const each of gone) await store.commitPoll(targetId, poll(listing(each)));
-      const [before] = await rows("servers");
-      expect(before).toMatchObject({ server_id: "a" });
-      expect(before?.["gone_at_ms"]).not.toBeNull();
-      const next = restart();
-      await next.targets.all();
-      await next.commitPoll(targetId, poll(listing({ a: "occupied" })));
-      expect(await rows("servers")).toMatchObject([
-        { id: before?.["id"], status: "occupied", gone_at_ms: null },
-      ]);
-      const snapshot = await next.targets.snapshotOf(targetId);
-      expect(findServer(snapshot, "box", "a")?.status).toBe("occupied");
-      expect((await rows("changes")).map((row) => row["to_status"])).toEqual([
-        "idle",
-        "idle",
-        "absent",
-        "occupied",
-      ]);
-    });
+  it("write nothing of a target that another process has written, or that there is not", async () => {
+    const { store, restart, targetId, everything } = await openPollStore(engine);
+    const [one, other] = [watchFleet(), watchFleet()];
+    const second = restart();
+    await second.targets.all();
+    await store.commitPoll(targetId, one.poll(listing({ a: "idle" })));
+    const stale = () => second.commitPoll(targetId, other.poll(listing({ a: "error" })));
+    await expect(stale()).rejects.toThrow("another process has written target");
+    await second.targets.all();
+    await stale();
+    const before = await everything();
+    for (const id of [targetId, 99]) {
+      const late = store.commitPoll(id, one.poll(listing({ a: "occupied" })));
+      await expect(late).rejects.toThrow("Nothing of the poll was stored");
+    }
+    expect(await everything()).toEqual(before);
+  });
 
-    it("is known by its new name where it was given one, and stays one server", async () => {
-      const { store, targetId, rows } = await openPollStore(engine);
-      const { poll } = watchFleet();
-      const named = (name: string) => ({
-        complete: true,
-        sandboxes: [
-          { id: "box", status: "idle" as const, benchmark: null, servers: [server("a", { name })] },
-        ],
-      });
-      await store.commitPoll(targetId, poll(named("git")));
-      await store.commitPoll(targetId, poll(named("github")));
-      expect(await rows("servers")).toMatchObject([{ server_id: "a", server_name: "github" }]);
-      expect(await rows("changes")).toHaveLength(1);
-    });
+  it("keep the row of a server that is gone, or renamed, also for a later process", async () => {
+    const { store, restart, targetId, rows } = await openPollStore(engine);
+    const { poll } = watchFleet();
+    for (const each of [{ a: "idle" }, {}, {}] as const) {
+      await store.commitPoll(targetId, poll(listing(each)));
+    }
+    const [before] = await rows("servers");
+    expect(before?.["gone_at_ms"]).not.toBeNull();
+    const next = restart();
+    await next.targets.all();
+    await next.commitPoll(targetId, poll(listing({ a: "occupied" })));
+    const box = { id: "box", status: "idle", benchmark: null } as const;
+    const renamed = { ...box, servers: [server("a", { name: "git", status: "occupied" })] };
+    await next.commitPoll(targetId, poll({ complete: true, sandboxes: [renamed] }));
+    expect(await rows("servers")).toMatchObject([
+      { id: before?.["id"], server_name: "git", status: "occupied", gone_at_ms: null },
+    ]);
+    const snapshot = await next.targets.snapshotOf(targetId);
+    expect(findServer(snapshot, "box", "a")?.name).toBe("git");
+    const statuses = (await rows("changes")).map((row) => row["to_status"]);
+    expect(statuses).toEqual(["idle", "idle", "absent", "occupied"]);
   });
 });

@@ -1,81 +1,74 @@
 import { describe, expect, it } from "vitest";
-import type { StoredSilence } from "../../../src/store/silences.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { DriftRecord } from "../../../src/fleet/drift.ts";
 import { startMs } from "../../support/fleet.ts";
-import { openOutboxStore } from "../support/outbox-store.ts";
 import { engines } from "../support/engines.ts";
+import { openOutboxStore } from "../support/outbox-store.ts";
 
-describe.each(engines)("on $name", (engine) => {
-  const hourMs = 3_600_000;
-  const dayMs = 24 * hourMs;
+const hourMs = 3_600_000;
 
-  function silenceOf(id: string, startsAtMs: number): StoredSilence {
-    return {
-      id,
-      match: { region: ["us"] },
-      author: "ann",
-      reason: "maintenance",
-      createdAtMs: startsAtMs,
-      startsAtMs,
-      endsAtMs: startsAtMs + hourMs,
-    };
-  }
-
-  /** A store that keeps a silence, `s1`, in force from `startMs` for an hour. */
-  async function openWithSilence(): Promise<Store["silences"]> {
+describe.each(engines)("silences on $name", (engine) => {
+  /** Two silences, which begin and end a millisecond apart. */
+  async function openSilences() {
     const { store } = await openOutboxStore(engine);
-    await store.silences.add(silenceOf("s1", startMs));
-    return store.silences;
+    for (const [index, id] of ["s1", "s2"].entries()) {
+      const startsAtMs = startMs + index;
+      const times = { createdAtMs: startsAtMs, startsAtMs, endsAtMs: startsAtMs + hourMs };
+      const match = { region: ["us"] };
+      await store.silences.add({ id, match, author: "ann", reason: "maintenance", ...times });
+    }
+    const page = async (nowMs: number, ended: boolean): Promise<readonly string[]> => {
+      const found = await store.silences.page({ ended, nowMs, limit: 9, before: null });
+      return found.map(({ id }) => id);
+    };
+    return { ...store, page };
   }
 
-  describe("the end of a silence", () => {
-    it("can be moved to an earlier moment while it is in force", async () => {
-      const silences = await openWithSilence();
-      await silences.end("s1", startMs + 1);
-      expect(await silences.find("s1")).toMatchObject({ endsAtMs: startMs + 1 });
-    });
-
-    it.each([
-      ["at its end", startMs + hourMs],
-      ["later", startMs + 2 * hourMs],
-    ])("is not moved once it has come: %s", async (_, atMs) => {
-      const silences = await openWithSilence();
-      await silences.end("s1", atMs);
-      expect(await silences.find("s1")).toMatchObject({ endsAtMs: startMs + hourMs });
-      expect(await silences.open(atMs)).toEqual([]);
-    });
-
-    it("is that of no other silence", async () => {
-      const silences = await openWithSilence();
-      await silences.end("s2", startMs + 1);
-      expect(await silences.find("s1")).toMatchObject({ endsAtMs: startMs + hourMs });
-    });
+  it.each([
+    ["earlier", startMs + 1, startMs + 1],
+    ["not at its end", startMs + hourMs, startMs + hourMs],
+    ["not later", startMs + 2 * hourMs, startMs + hourMs],
+  ])("are ended %s", async (_, atMs, endsAtMs) => {
+    const { silences } = await openSilences();
+    await silences.end("s1", atMs);
+    expect(await silences.find("s1")).toMatchObject({ endsAtMs });
+    expect(await silences.find("s2")).toMatchObject({ endsAtMs: startMs + 1 + hourMs });
   });
 
-  describe("a silence that has ended", () => {
-    const endsAtMs = startMs + hourMs;
+  it("that have ended are listed among the ended ones only, and pruned for their end", async () => {
+    const { silences, prune, page } = await openSilences();
+    const endMs = startMs + hourMs;
+    expect(await page(endMs - 1, false)).toEqual(["s2", "s1"]);
+    expect(await page(endMs, false)).toEqual(["s2"]);
+    expect(await page(endMs, true)).toEqual(["s2", "s1"]);
+    expect((await silences.open(endMs)).map(({ id }) => id)).toEqual(["s2"]);
+    await prune.silences(endMs);
+    expect(await page(endMs, true)).toEqual(["s2", "s1"]);
+    await prune.silences(endMs + 1);
+    expect(await page(endMs, true)).toEqual(["s2"]);
+  });
+});
 
-    it("is listed among the ended ones only", async () => {
-      const silences = await openWithSilence();
-      const ids = async (nowMs: number, ended: boolean): Promise<readonly string[]> => {
-        const page = await silences.page({ ended, nowMs, limit: 9, before: null });
-        return page.map(({ id }) => id);
-      };
-      expect(await ids(endsAtMs - 1, false)).toEqual(["s1"]);
-      expect(await ids(endsAtMs, false)).toEqual([]);
-      expect(await ids(endsAtMs, true)).toEqual(["s1"]);
-    });
+describe.each(engines)("drift on $name", (engine) => {
+  const record: DriftRecord = {
+    operation: "list_sandboxes",
+    region: "us",
+    field: "local_sandboxes[].status",
+    problem: "unknown_value",
+    example: '"paused"',
+    count: 3,
+    firstSeenAtMs: 10,
+    lastSeenAtMs: 20,
+  };
 
-    it("is kept until it is pruned, for its end", async () => {
-      const { store } = await openOutboxStore(engine);
-      await store.silences.add(silenceOf("s1", startMs));
-      await store.silences.add(silenceOf("s2", startMs + 1));
-      expect(await store.silences.open(endsAtMs + 30 * dayMs)).toEqual([]);
-      await store.prune.silences(endsAtMs);
-      expect(await store.silences.find("s1")).toMatchObject({ id: "s1" });
-      await store.prune.silences(endsAtMs + 1);
-      expect(await store.silences.find("s1")).toBeNull();
-      expect(await store.silences.find("s2")).toMatchObject({ id: "s2" });
-    });
+  it("is kept as it was last, each new word of an enumeration by itself, until it is old", async () => {
+    const { drift } = (await openOutboxStore(engine)).store;
+    const later = { ...record, count: 5, lastSeenAtMs: 30 };
+    await drift.keep([record, { ...record, example: '"a\0b"' }], 0);
+    await drift.keep([later], 20);
+    const kept = (await drift.all()).toSorted((one, other) => other.count - one.count);
+    // As JSON writes what no database can keep.
+    expect(kept).toEqual([later, { ...record, example: '"a\\u0000b"' }]);
+    await drift.keep([], 21);
+    expect(await drift.all()).toEqual([later]);
   });
 });

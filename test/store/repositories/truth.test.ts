@@ -6,14 +6,11 @@ import type { StoredChange } from "../../../src/store/changes.ts";
 import { bucketsIn, collect } from "../../support/collect.ts";
 import { play } from "../../support/history/play.ts";
 import { recordsOf } from "../../support/history/poll-record.ts";
-import { forwardSteps, scripts } from "../../support/history/script.ts";
-import type { Script } from "../../support/history/script.ts";
+import { forwardSteps, scripts, type Script } from "../../support/history/script.ts";
 import { rebuiltTimes, trueTimes } from "../../support/history/server-times.ts";
-import { keepInStore } from "../../support/history/store-keeper.ts";
-import type { StoreKeeper } from "../../support/history/store-keeper.ts";
+import { keepInStore, type StoreKeeper } from "../../support/history/store-keeper.ts";
 import { plainBucket, trueBuckets } from "../../support/history/true-buckets.ts";
-import { truthOf } from "../../support/history/truth.ts";
-import type { Truth } from "../../support/history/truth.ts";
+import { truthOf, type Truth } from "../../support/history/truth.ts";
 import { research } from "../../support/fleet.ts";
 import { engines } from "../support/engines.ts";
 

@@ -5,10 +5,8 @@ import { collect } from "../../support/collect.ts";
 import { listing, research, startMs, watchFleet } from "../../support/fleet.ts";
 import { allTime } from "../../../src/store/changes.ts";
 import { eachServer } from "../../../src/fleet/snapshot.ts";
-import { createRowReading } from "../../../src/store/row-reading.ts";
-import type { UnreadableRow } from "../../../src/store/row-reading.ts";
-import { createStore } from "../../../src/store/store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { createRowReading, type UnreadableRow } from "../../../src/store/row-reading.ts";
+import { createStore, type Store } from "../../../src/store/store.ts";
 import { engines } from "../support/engines.ts";
 
 describe.each(engines)("a row that cannot be read on $name", (engine) => {

@@ -1,31 +1,70 @@
-import type { Kysely } from "kysely";
+import type { OutboxItem } from "../../../src/alerts/notification.ts";
+import { insertOutboxItems } from "../../../src/store/outbox.ts";
 import { createStore } from "../../../src/store/store.ts";
-import type { Store } from "../../../src/store/store.ts";
-import type { Tables } from "../../../src/store/tables.ts";
+import { outboxItem, startMs } from "../../notify/support/items.ts";
+import { notificationOf } from "../../notify/support/notifications.ts";
 import type { Engine } from "./engines.ts";
 
-export interface OutboxStore extends Pick<Store, "outbox" | "notifications"> {
-  readonly kysely: Kysely<Tables>;
-  readonly store: Store;
-  /** Of all notifications, the earliest first. */
-  readonly states: () => Promise<readonly string[]>;
-}
+export type OutboxStore = Awaited<ReturnType<typeof openOutboxStore>>;
 
-export async function openOutboxStore(engine: Engine): Promise<OutboxStore> {
+export const noOutcome = { written: [], dropped: [], flaps: [], steps: [], outbox: [] } as const;
+export const dayMs = 86_400_000;
+
+export async function openOutboxStore(engine: Engine) {
   const { kysely, close } = await engine.open();
   const store = createStore(kysely, close);
+  const { outbox, notifications } = store;
   return {
     kysely,
     store,
-    outbox: store.outbox,
-    notifications: store.notifications,
-    async states() {
-      const rows = await kysely
-        .selectFrom("notifications")
-        .select("state")
-        .orderBy("seq")
-        .execute();
-      return rows.map(({ state }) => state);
+    outbox,
+    notifications,
+    /** Of all notifications, the earliest first. */
+    async states(): Promise<readonly string[]> {
+      const query = kysely.selectFrom("notifications").select("state").orderBy("seq");
+      return (await query.execute()).map(({ state }) => state);
+    },
+    /**
+     * Stores items and one notification of them, as delivery does.
+     *
+     * @returns its number
+     */
+    async notify(
+      id: string,
+      items: readonly OutboxItem[] = [outboxItem()],
+      { dueMs = startMs, createdAtMs = startMs, groupNames = [] as readonly string[] } = {},
+    ): Promise<number> {
+      await insertOutboxItems(kysely, items);
+      const receiver = items[0]?.receiver ?? "oncall";
+      const open = await outbox.openItems(receiver, 10_000);
+      const summary = `about ${id}`;
+      await outbox.compose([
+        {
+          notification: notificationOf({ id, receiver, createdAtMs, summary }),
+          itemSeqs: open.map(({ seq }) => seq),
+          groupNames,
+          nextAttemptAtMs: dueMs,
+          giveUpAtMs: startMs + dayMs,
+        },
+      ]);
+      const query = kysely.selectFrom("notifications").select("seq").where("id", "=", id);
+      return (await query.executeTakeFirstOrThrow()).seq;
+    },
+    /** Ends a notification by its one attempt. */
+    settle(seq: number, state: "delivered" | "dead", settledAtMs = startMs) {
+      const failure = state === "dead" ? { reason: "rejected", detail: "HTTP 400" } : null;
+      const settlement = { state, settledAtMs, ...(failure && { reason: failure.reason }) };
+      return outbox.settle(seq, settlement, { atMs: settledAtMs, failure }, () => noOutcome);
     },
   };
+}
+
+/** Items about these incidents. `a` and `a again` are two incidents of one server. */
+export function itemsAbout(
+  incidents: readonly string[],
+  receiver = "oncall",
+): readonly OutboxItem[] {
+  return incidents.map((id) =>
+    outboxItem({ receiver, incident: { id, serverId: id.replace(" again", "") } }),
+  );
 }

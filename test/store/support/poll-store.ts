@@ -1,9 +1,6 @@
-import { sql } from "kysely";
-import type { Kysely, RawBuilder } from "kysely";
-import { watchTarget } from "../../../src/polling/watched-target.ts";
-import type { WatchedTarget } from "../../../src/polling/watched-target.ts";
-import { createStore } from "../../../src/store/store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import { watchTarget, type WatchedTarget } from "../../../src/polling/watched-target.ts";
+import { createStore, type Store } from "../../../src/store/store.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import { research, startMs } from "../../support/fleet.ts";
 import { addTarget } from "../../support/add-target.ts";

@@ -1,7 +1,6 @@
 import { Kysely, PostgresDialect } from "kysely";
 import { Pool, TypeOverrides, types } from "pg";
-import { schemaStatements } from "../../../src/store/schema.ts";
-import type { SchemaDialect } from "../../../src/store/schema.ts";
+import { schemaStatements, type SchemaDialect } from "../../../src/store/schema.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 
 const postgresSchema: SchemaDialect = {

@@ -1,0 +1,220 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Presence } from "../../../src/fleet/model.ts";
+import { allTime, type ChangeQuery, type StoredChange } from "../../../src/store/changes.ts";
+import { addTarget } from "../../support/add-target.ts";
+import { collect } from "../../support/collect.ts";
+import { listing, research, server, startMs, watchFleet } from "../../support/fleet.ts";
+import { engines } from "../support/engines.ts";
+import { openPollStore, type PollStore } from "../support/poll-store.ts";
+
+describe.each(engines)("changes on $name", (engine) => {
+  const first = "0a1b2c3d-4e5f-4071-8293-a4b5c6d7e8f9";
+  const second = "0a1b2c3d-4e5f-4071-8293-000000000000";
+
+  type Polled = Parameters<ReturnType<typeof watchFleet>["poll"]>[0];
+
+  /** Two targets, each polled at the same times. */
+  async function openTwoTargets() {
+    const opened = await openPollStore(engine);
+    const other = { region: "eu", key: "evals" };
+    const { id } = await addTarget(opened.store, other);
+    const [us, eu] = [watchFleet(research), watchFleet(other)];
+    const poll = async (ofUs: Polled, ofEu: Polled = ofUs): Promise<void> => {
+      await opened.store.commitPoll(opened.targetId, us.poll(ofUs));
+      await opened.store.commitPoll(id, eu.poll(ofEu));
+    };
+    return { ...opened, poll };
+  }
+
+  const all = ({ store }: Pick<PollStore, "store">, query: Partial<ChangeQuery> = {}) =>
+    collect(store.changes.between({ ...allTime, direction: "asc", ...query }));
+
+  const lines = (changes: readonly StoredChange[]): readonly string[] =>
+    changes.map(({ atMs, target, serverId, from, to, observation }) => {
+      const poll = (atMs - startMs) / 30_000;
+      return `${poll} ${target.region} ${serverId.slice(-4)} ${observation ?? `${from} ${to}`}`;
+    });
+
+  it("come in the order of time, either way, with how long the status before lasted", async () => {
+    const opened = await openTwoTargets();
+    await opened.poll(listing({ a: "idle", b: "error" }));
+    await opened.poll(listing({ a: "occupied", b: "error" }));
+    await opened.poll(listing({ a: "idle", b: "error" }), "failed");
+    const expected = [
+      "1 us a absent idle",
+      "1 us b absent error",
+      "1 eu a absent idle",
+      "1 eu b absent error",
+      "2 us a idle occupied",
+      "2 eu a idle occupied",
+      "3 us a occupied idle",
+    ];
+    const forwards = await all(opened);
+    expect(lines(forwards)).toEqual(expected);
+    expect(forwards.map(({ dwellMs }) => dwellMs)).toEqual([...Array(6).fill(null), 30_000]);
+    expect(lines(await all(opened, { direction: "desc" }))).toEqual(expected.toReversed());
+    const second30s = { fromMs: startMs + 60_000, toMs: startMs + 90_000 };
+    expect(lines(await all(opened, second30s))).toEqual(expected.slice(4, 6));
+    await expect(all(opened, { cursor: "nowhere" })).rejects.toThrow(RangeError);
+  });
+
+  it("include observations only where these are asked for", async () => {
+    const opened = await openTwoTargets();
+    for (const each of [{ a: "idle" }, {}, { a: "idle" }, {}, {}] as const) {
+      await opened.poll(listing(each), "failed");
+    }
+    expect(lines(await all(opened))).toEqual(["1 us a absent idle", "5 us a idle absent"]);
+    expect(lines(await all(opened, { observations: true }))).toEqual([
+      "1 us a absent idle",
+      "2 us a missing",
+      "3 us a seen",
+      "4 us a missing",
+      "5 us a idle absent",
+    ]);
+  });
+
+  it("are those that match every field of a selection", async () => {
+    const opened = await openTwoTargets();
+    const boxes = (status: "idle" | "error") => ({
+      complete: true,
+      sandboxes: [first, "plain-box"].map((id) => ({
+        id,
+        status: "idle" as const,
+        benchmark: null,
+        servers: [
+          server(first, { status }),
+          server(second, { status: "occupied" }),
+          server("plain", { status, name: "0a1b" }),
+        ],
+      })),
+    });
+    await opened.poll(boxes("idle"));
+    await opened.poll(boxes("error"));
+    const everything = await all(opened);
+    expect(everything).toHaveLength(2 * (6 + 4));
+    const cases: readonly (readonly [Partial<ChangeQuery>, (change: StoredChange) => boolean])[] = [
+      [{ region: ["eu"] }, ({ target }) => target.region === "eu"],
+      [{ key: ["research", "nobody"] }, ({ target }) => target.key === "research"],
+      [{ server: first }, ({ serverId }) => serverId === first],
+      [{ server: "0" }, ({ serverId }) => serverId !== "plain"],
+      [{ server: "0a1b" }, () => true],
+      [{ server: "0a1b2c3d-4e5f-4071-8293-0" }, ({ serverId }) => serverId === second],
+      [{ server: "github" }, ({ serverName }) => serverName === "github"],
+      [{ server: "git" }, () => false],
+      [{ sandbox: "plain" }, ({ sandboxId }) => sandboxId === "plain-box"],
+      [{ name: ["github", "no"] }, ({ serverName }) => serverName === "github"],
+      [{ from: ["absent"] }, ({ from }) => from === "absent"],
+      [{ to: ["error", "occupied"] }, ({ to }) => to === "error" || to === "occupied"],
+      [{ status: ["occupied"] }, ({ to }) => to === "occupied"],
+      [
+        { from: ["idle"], server: "plain", region: ["us"] },
+        ({ from, serverId, target }) =>
+          from === "idle" && serverId === "plain" && target.region === "us",
+      ],
+    ];
+    for (const [query, isMeant] of cases) {
+      expect(await all(opened, query)).toEqual(everything.filter(isMeant));
+    }
+  });
+
+  it("are all given, however many one poll has", async () => {
+    const opened = await openPollStore(engine);
+    const ids = Array.from({ length: 5_000 }, (_, index) => `server-${index}`);
+    const servers = Object.fromEntries(ids.map((id) => [id, "idle" as const]));
+    await opened.store.commitPoll(opened.targetId, watchFleet().poll(listing(servers)));
+    const found = await all(opened);
+    expect(found.map(({ serverId }) => serverId)).toEqual(ids);
+    const backwards = await all(opened, { direction: "desc", cursor: found[4_000]?.cursor });
+    expect(backwards).toEqual(found.slice(0, 4_000).toReversed());
+  });
+
+  it("that were stored later come in that order, some at a time, also if the clock was set back", async () => {
+    const opened = await openTwoTargets();
+    const { changes } = opened.store;
+    const nothing = await changes.newest();
+    expect(await changes.after(nothing, {}, 10)).toEqual({ changes: [], cursor: nothing });
+    await opened.poll(listing({ a: "idle" }));
+    const here = await changes.newest();
+    const late = watchFleet();
+    late.poll(listing({ a: "idle" }));
+    const three = listing({ a: "error", b: "idle", c: "idle" });
+    await opened.store.commitPoll(opened.targetId, late.poll(three, -90));
+    const some = await changes.after(here, {}, 2);
+    expect(lines(some.changes)).toEqual(["-2 us a idle error", "-2 us b absent idle"]);
+    const more = await changes.after(some.cursor, {}, 2);
+    expect(lines(more.changes)).toEqual(["-2 us c absent idle"]);
+    expect(await changes.after(more.cursor, {}, 2)).toEqual({ changes: [], cursor: more.cursor });
+    expect((await changes.after(here, { to: ["error"] }, 9)).changes).toHaveLength(1);
+    expect((await changes.after(nothing, {}, 99)).changes).toHaveLength(5);
+    // A cursor of another store: what came after its time follows.
+    const others = await changes.after(`${startMs}_900`, {}, 9);
+    expect(lines(others.changes)).toEqual(["1 us a absent idle", "1 eu a absent idle"]);
+  });
+
+  it("have a newest cursor that does not go back where the last one is pruned", async () => {
+    const opened = await openPollStore(engine);
+    const { poll } = watchFleet();
+    for (const [index, a] of (["idle", "error", "idle"] as const).entries()) {
+      const verdict = poll(listing({ a }));
+      // The clock is far behind when the last one is stored.
+      const utcMs = verdict.at.utcMs - (index === 2 ? 100_000_000 : 0);
+      const at = { ...verdict.at, utcMs };
+      await opened.store.commitPoll(opened.targetId, { ...verdict, at });
+    }
+    const { changes, prune } = opened.store;
+    const newest = await changes.newest();
+    while (await prune.changes(startMs));
+    expect(await all(opened)).toHaveLength(2);
+    expect((await changes.after(newest, {}, 9)).changes).toEqual([]);
+    await opened.store.commitPoll(opened.targetId, poll(listing({ a: "error" })));
+    expect((await changes.after(newest, {}, 9)).changes).toHaveLength(1);
+  });
+
+  it("are what looking at all of them gives, for any range, selection and cursor", async () => {
+    const opened = await openTwoTargets();
+    const statuses = ["idle", "occupied", "error"] as const;
+    for (let poll = 0; poll < 60; poll += 1) {
+      const servers = Array.from({ length: 12 }, (_, index) => {
+        const status = statuses[(index * 7 + poll * (index % 5)) % 3] ?? "idle";
+        return [`${index}`, status] as const;
+      });
+      await opened.poll(listing(Object.fromEntries(servers.slice(poll % 4))));
+    }
+    const everything = await all(opened, { observations: true });
+    const times = fc.integer({ min: -1, max: 62 }).map((poll) => startMs + poll * 30_000);
+    const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
+    const queries = fc.record({
+      fromMs: times,
+      toMs: times,
+      direction: fc.constantFrom("asc", "desc"),
+      server: optional(fc.constantFrom("1", "11", "github", "nobody")),
+      region: optional(fc.constantFrom<readonly string[]>(["us"], ["us", "eu"], [])),
+      to: optional(fc.subarray<Presence>(["idle", "error", "absent"])),
+      observations: fc.boolean(),
+      after: optional(fc.nat(everything.length - 1)),
+    });
+    await fc.assert(
+      fc.asyncProperty(queries, async ({ after, ...query }) => {
+        const { direction, server: named, region = [], to = [] } = query;
+        const inOrder = direction === "asc" ? everything : everything.toReversed();
+        const expected = inOrder
+          .slice(after === undefined ? 0 : after + 1)
+          .filter(
+            (change) =>
+              change.atMs >= query.fromMs &&
+              change.atMs < query.toMs &&
+              (named === undefined ||
+                change.serverId.startsWith(named) ||
+                change.serverName === named) &&
+              (region.length === 0 || region.includes(change.target.region)) &&
+              (to.length === 0 || to.includes(change.to)) &&
+              (query.observations || change.observation === null),
+          );
+        const cursor = after === undefined ? undefined : inOrder[after]?.cursor;
+        expect(await all(opened, { ...query, cursor })).toEqual(expected);
+      }),
+      { numRuns: engine.runs(60) },
+    );
+  });
+});

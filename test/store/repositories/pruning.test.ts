@@ -1,0 +1,96 @@
+import { sql } from "kysely";
+import { describe, expect, it } from "vitest";
+import { type Resolution, resolutions } from "../../../src/fleet/buckets.ts";
+import { tally } from "../../alerts/support/ledger.ts";
+import { bucketsIn, collect } from "../../support/collect.ts";
+import { listing, watchFleet } from "../../support/fleet.ts";
+import { openBooks } from "../support/books.ts";
+import { engines } from "../support/engines.ts";
+import { openPollStore } from "../support/poll-store.ts";
+
+const hourMs = 3_600_000;
+const everMs = Number.MAX_SAFE_INTEGER;
+
+/** @returns how many steps it took */
+async function pruneAll(step: () => Promise<boolean>): Promise<number> {
+  let steps = 1;
+  while (await step()) steps += 1;
+  return steps;
+}
+
+describe.each(engines)("pruning on $name", (engine) => {
+  /** Two targets that were observed, and not, for an hour each; 30 hours in all. */
+  async function openTwoTargets() {
+    const books = await openBooks(engine);
+    const targets = [
+      await books.book({ region: "us", key: "research" }),
+      await books.book({ region: "eu", key: "support" }),
+    ];
+    const servers = [tally("git", { idle: 1 })];
+    for (const target of targets) {
+      await target.pass(0, servers);
+      for (let hour = 0; hour < 30; hour++) {
+        await target.pass(hourMs, servers, { observed: hour % 2 === 1 });
+      }
+    }
+    const { store } = books;
+    const startsOf = async (resolution: Resolution) =>
+      (await bucketsIn(store.occupancy, { resolution })).map(({ bucket }) => bucket.startMs);
+    return { store, targets, startsOf, endMs: targets[0]?.ledger.atMs ?? 0 };
+  }
+
+  it("deletes buckets that ended before, of one resolution, a few at a time, but none that is open", async () => {
+    const { store, startsOf } = await openTwoTargets();
+    const before = await Promise.all(resolutions.map(startsOf));
+    const boundMs = Date.UTC(2026, 10, 21, 9, 7);
+    expect(await pruneAll(() => store.prune.buckets("5m", boundMs))).toBe(3);
+    const [fives, hours, days] = await Promise.all(resolutions.map(startsOf));
+    expect([hours, days]).toEqual(before.slice(1));
+    expect(fives).toEqual(before[0]?.filter((startMs) => startMs + 300_000 > boundMs));
+    await pruneAll(() => store.prune.buckets("1d", everMs));
+    expect(new Set(await startsOf("1d"))).toEqual(new Set([Date.UTC(2026, 10, 21)]));
+  });
+
+  it("deletes gaps of each target that ended before", async () => {
+    const { store, targets, endMs } = await openTwoTargets();
+    await pruneAll(() => store.prune.gaps(endMs - 1.5 * hourMs));
+    for (const { target } of targets) {
+      const gaps = await collect(store.occupancy.gaps({ target, fromMs: 0, toMs: everMs }));
+      expect(gaps).toEqual([{ fromMs: endMs - 2 * hourMs, toMs: endMs - hourMs }]);
+    }
+  });
+
+  it("deletes changes from before, and then the servers that are gone", async () => {
+    const { store, targetId, rows } = await openPollStore(engine);
+    const { poll } = watchFleet();
+    const verdicts = [{ a: "idle" }, { a: "error" }, {}, {}].map((each) =>
+      poll(listing(each as Parameters<typeof listing>[0])),
+    );
+    for (const verdict of verdicts) await store.commitPoll(targetId, verdict);
+    await pruneAll(() => store.prune.changes(verdicts[1]?.at.utcMs ?? 0));
+    expect((await rows("changes")).map((row) => row["at_ms"])).toEqual(
+      verdicts.slice(1).map(({ at }) => at.utcMs),
+    );
+    expect(await rows("servers")).toHaveLength(1);
+    await pruneAll(() => store.prune.changes(everMs));
+    expect(await rows("servers")).toEqual([]);
+  });
+
+  it("deletes incidents, with their acknowledgements, that were resolved before and have no items", async () => {
+    const { store, targetId, rows, sql: execute } = await openPollStore(engine);
+    const { poll } = watchFleet();
+    for (const a of ["error", "idle", "error"] as const) {
+      await store.commitPoll(targetId, poll(listing({ a })));
+    }
+    await execute(sql`insert into acknowledgements values ('incident-1', 'jo', null, 1, 1)`);
+    const left = async (beforeMs: number) => {
+      await pruneAll(() => store.prune.incidents(beforeMs));
+      const ids = (await rows("incidents")).map((row) => row["id"]);
+      return [ids, (await rows("acknowledgements")).length];
+    };
+    expect(await left(everMs)).toEqual([["incident-1", "incident-2"], 1]);
+    await execute(sql`delete from outbox_items`);
+    expect(await left(0)).toEqual([["incident-1", "incident-2"], 1]);
+    expect(await left(everMs)).toEqual([["incident-2"], 0]);
+  });
+});

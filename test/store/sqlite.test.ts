@@ -1,0 +1,301 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { sql } from "kysely";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { schemaVersion } from "../../src/store/schema.ts";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { inMemory, isStoreInUse } from "../../src/store/sqlite/file-lock.ts";
+import { asStoreError, StoreError } from "../../src/store/store-error.ts";
+import { type Store, openStore, openStoreReadOnly } from "../../src/store/store.ts";
+import { freshStoreFile } from "../support/fresh-store.ts";
+import { storeBytes } from "../support/store-dump.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** Closed when the test ends, at the latest. */
+function open(path: string): Store {
+  const store = openStore(path);
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= store.close());
+  onTestFinished(close);
+  return { ...store, close };
+}
+
+function newPath(): string {
+  return join(tempFolder(), "store.db");
+}
+
+const target = (region: string) => ({ region, key: "research" });
+
+async function regionsIn(store: Store): Promise<readonly string[]> {
+  return (await store.targets.all()).map((each) => each.target.region);
+}
+
+/** A closed store with one target. */
+async function soundStore(): Promise<string> {
+  const path = freshStoreFile();
+  const store = open(path);
+  await store.targets.addAll([target("us")]);
+  await store.close();
+  return path;
+}
+
+function execute(path: string, statements: string): void {
+  using database = new DatabaseSync(path);
+  database.exec(statements);
+}
+
+/** The message with which a store is refused. */
+function refusal(path: string, openIt: (path: string) => unknown = openDatabase): string {
+  try {
+    openIt(path);
+  } catch (error) {
+    if (error instanceof StoreError) return error.message;
+    throw error;
+  }
+  throw new Error("it was opened");
+}
+
+describe("a store", () => {
+  it("is created with its folder, waits for the disk, and has all in one file once it is closed", async () => {
+    const path = join(tempFolder(), "deep", "down", "store.db");
+    const { kysely, close } = openDatabase(path);
+    const pragma = async (name: string): Promise<unknown> => {
+      const { rows } = await sql<object>`pragma ${sql.raw(name)}`.execute(kysely);
+      return Object.values(rows[0] ?? {})[0];
+    };
+    expect(await pragma("journal_mode")).toBe("wal");
+    expect(await pragma("synchronous")).toBe(2);
+    expect(await pragma("foreign_keys")).toBe(1);
+    await close();
+    const left = readdirSync(join(path, ".."));
+    expect(left.filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
+    await openDatabase(path).close();
+  });
+
+  it("is created where an empty file lies, or where its creator was killed", async () => {
+    const empty = newPath();
+    writeFileSync(empty, "");
+    expect(await regionsIn(open(empty))).toEqual([]);
+
+    const [path, left] = [newPath(), newPath()];
+    using maker = new DatabaseSync(path);
+    // Spilled to the file before it is committed, with the journal that undoes it beside.
+    maker.exec("pragma cache_size = 1; pragma cache_spill = 1; begin");
+    for (let table = 0; table < 50; table += 1)
+      maker.exec(`create table t${table} (a primary key)`);
+    for (const end of ["", "-journal"]) copyFileSync(path + end, left + end);
+    expect(readFileSync(left).length).toBeGreaterThan(0);
+    expect(await regionsIn(open(left))).toEqual([]);
+  });
+
+  it("has what was committed when its holder was killed within a transaction", async () => {
+    const [path, left] = [await soundStore(), newPath()];
+    const { kysely, close } = openDatabase(path);
+    await sql`update targets set region = 'eu'`.execute(kysely);
+    await sql`begin`.execute(kysely);
+    await sql`update targets set region = 'uncommitted'`.execute(kysely);
+    for (const end of ["", "-wal"]) copyFileSync(path + end, left + end);
+    await sql`rollback`.execute(kysely);
+    await close();
+    expect(await regionsIn(open(left))).toEqual(["eu"]);
+  });
+
+  it("in memory leaves nothing behind", async () => {
+    const store = open(inMemory);
+    await store.targets.addAll([target("us")]);
+    expect(await regionsIn(store)).toEqual(["us"]);
+    expect(existsSync(inMemory)).toBe(false);
+    expect(isStoreInUse(inMemory)).toBe(false);
+  });
+
+  it("whose transaction SQLite has rolled back itself reports the cause, and goes on", async () => {
+    const { kysely, close } = openDatabase(inMemory);
+    onTestFinished(close);
+    const failed = kysely.transaction().execute(async (trx) => {
+      await sql`rollback`.execute(trx);
+      throw new Error("database or disk is full");
+    });
+    await expect(failed).rejects.toThrow("database or disk is full");
+    expect((await sql`select 1 as one`.execute(kysely)).rows).toEqual([{ one: 1 }]);
+  });
+});
+
+describe("a file that is not a store of this version is left as it is, and refused", () => {
+  const damaged = /store\.db is damaged or is no SQLite database\. It was left as it is/;
+
+  it.each<readonly [what: string, spoil: (path: string) => void, message: RegExp]>([
+    [
+      "of a newer version",
+      (path) => execute(path, "pragma user_version = 1000"),
+      new RegExp(`newer sandwatch \\(store version 1000, this one knows ${schemaVersion}\\)`),
+    ],
+    [
+      "from before version 1",
+      (path) => execute(path, "drop table commit_sequence; pragma user_version = 21"),
+      /from before version 1.*Move it away to start with an empty one/,
+    ],
+    [
+      "of another program",
+      (path) => execute(path, "pragma application_id = 7"),
+      /is a database of another program/,
+    ],
+    [
+      "of a program that does not give its name",
+      (path) => {
+        rmSync(path);
+        execute(path, "create table notes (text)");
+      },
+      /is a database of another program/,
+    ],
+    ["text", (path) => writeFileSync(path, "regions:\n  us: {}\n".repeat(99)), damaged],
+    ["a store cut in half", (path) => truncateSync(path, 8_192 + 77), damaged],
+    [
+      "a store with a page overwritten",
+      (path) => {
+        const bytes = readFileSync(path);
+        writeFileSync(path, bytes.fill(0xa5, 8_192, 16_384));
+      },
+      damaged,
+    ],
+  ])("%s", async (_, spoil, message) => {
+    const path = await soundStore();
+    spoil(path);
+    const before = storeBytes(path);
+    expect(refusal(path)).toMatch(message);
+    expect(storeBytes(path)).toEqual(before);
+    // It is not held after it was refused.
+    expect(refusal(path)).toMatch(message);
+  });
+
+  it("also with its latest writes in a log beside it", async () => {
+    const [path, left] = [await soundStore(), newPath()];
+    using writer = new DatabaseSync(path);
+    writer.exec("pragma application_id = 7; update targets set region = 'eu'");
+    for (const end of ["", "-wal"]) copyFileSync(path + end, left + end);
+    const log = readFileSync(`${left}-wal`);
+    expect(refusal(left)).toMatch(/another program/);
+    expect(readFileSync(`${left}-wal`)).toEqual(log);
+  });
+
+  it("an empty file by a reader, and a directory or a folder that cannot be by anyone", () => {
+    const path = newPath();
+    writeFileSync(path, "");
+    expect(refusal(path, openStoreReadOnly)).toMatch(/is empty: no sandwatch has run on it yet/);
+    expect(refusal(join(path, "store.db"))).toMatch(/store\.db cannot be opened: /);
+    const folder = newPath();
+    mkdirSync(folder);
+    expect(refusal(folder)).toMatch(/store\.db cannot be opened: .+ \(it is a directory\)/);
+  });
+});
+
+describe("a store whose schema is another one is refused by writers and readers", () => {
+  it.each([
+    ["drop table silences", "the table silences is missing"],
+    ["drop table targets", "the table targets is missing"],
+    ["create table notes (text)", "the table notes does not belong there"],
+    [
+      "alter table silences drop column reason",
+      "the table silences is not defined as it should be",
+    ],
+    ["drop index incidents_open", "the index incidents_open is missing"],
+    [
+      "drop index incidents_open; create index incidents_open on incidents (rule)",
+      "the index incidents_open is not defined as it should be",
+    ],
+    ["create view now as select 1", "the view now does not belong there"],
+    ["delete from commit_sequence", "commit_sequence must have one row"],
+    ["insert into commit_sequence (value) values (7)", "commit_sequence must have one row"],
+    [
+      `insert into changes values (1, 0, 1, 'idle', 'error', null, null)`,
+      "commit_sequence is behind",
+    ],
+  ])("after %s", (statements, message) => {
+    const path = freshStoreFile();
+    execute(path, `pragma journal_mode = delete; pragma foreign_keys = off; ${statements}`);
+    for (const openIt of [openStore, openStoreReadOnly]) {
+      expect(refusal(path, openIt)).toContain(message);
+      expect(refusal(path, openIt)).toMatch(/Undo that change, put back a copy/);
+    }
+  });
+
+  it("but not for the statistics of SQLite", async () => {
+    const path = freshStoreFile();
+    execute(path, "pragma journal_mode = delete; analyze");
+    await expect(openStoreReadOnly(path).close()).resolves.toBeUndefined();
+    await expect(openStore(path).close()).resolves.toBeUndefined();
+  });
+});
+
+describe("one process at a time", () => {
+  const inUse =
+    /store\.db is in use by another sandwatch\. Stop that one, or give this one another/;
+
+  it("holds a store, whatever name it is opened by", async () => {
+    const path = newPath();
+    const [link, folder] = [join(tempFolder(), "link.db"), join(tempFolder(), "there")];
+    symlinkSync(path, link);
+    symlinkSync(join(path, ".."), folder);
+    expect(isStoreInUse(link)).toBe(false);
+    expect(existsSync(path)).toBe(false);
+    const names = [path, link, join(folder, "store.db")];
+    for (const name of names) {
+      const store = open(name);
+      for (const other of names) {
+        expect(isStoreInUse(other)).toBe(true);
+        expect(refusal(other)).toMatch(inUse);
+      }
+      await store.close();
+      expect(names.map(isStoreInUse)).toEqual([false, false, false]);
+    }
+    const itself = join(tempFolder(), "link.db");
+    symlinkSync(itself, itself);
+    expect(refusal(itself)).toMatch(/link\.db.*ELOOP|ELOOP.*link\.db/);
+  });
+
+  it("holds it until it closes it or is killed; others may read", async () => {
+    const path = await soundStore();
+    const program = join(import.meta.dirname, "support/hold-store.ts");
+    for (const end of ["close", "kill"] as const) {
+      const holder = spawn(process.execPath, [program, path], {
+        stdio: ["pipe", "pipe", "inherit"],
+      });
+      onTestFinished(() => void holder.kill("SIGKILL"));
+      expect(String((await once(holder.stdout, "data"))[0])).toBe("held\n");
+      expect(refusal(path)).toMatch(inUse);
+      const reader = openStoreReadOnly(path);
+      expect(await regionsIn(reader)).toEqual(["us"]);
+      await reader.close();
+      if (end === "close") holder.stdin.end();
+      else holder.kill("SIGKILL");
+      await once(holder, "exit");
+      await openStore(path).close();
+    }
+  });
+
+  it("is not found where that cannot be found out", () => {
+    const path = newPath();
+    mkdirSync(`${path}.lock`);
+    expect(() => isStoreInUse(path)).toThrow(StoreError);
+  });
+});
+
+it.each([
+  [{ errcode: 13, errstr: "full" }, "its disk is full. Make room and start again."],
+  [{ code: "EROFS" }, "this user may not read and write it (EROFS). Give it to that user, or"],
+])("an error %o is named as what it is", (fields, message) => {
+  const error = asStoreError(Object.assign(new Error("failed"), fields), "/data/s.db");
+  expect(String(error)).toContain(`The store /data/s.db cannot be opened: ${message}`);
+});
