@@ -63,9 +63,8 @@ describe.each(engines)("pruning on $name", (engine) => {
   it("deletes changes from before, and then the servers that are gone", async () => {
     const { store, targetId, rows } = await openPollStore(engine);
     const { poll } = watchFleet();
-    const verdicts = [{ a: "idle" }, { a: "error" }, {}, {}].map((each) =>
-      poll(listing(each as Parameters<typeof listing>[0])),
-    );
+    const polls = [{ a: "idle" }, { a: "error" }, {}, {}] as const;
+    const verdicts = polls.map((each) => poll(listing(each)));
     for (const verdict of verdicts) await store.commitPoll(targetId, verdict);
     await pruneAll(() => store.prune.changes(verdicts[1]?.at.utcMs ?? 0));
     expect((await rows("changes")).map((row) => row["at_ms"])).toEqual(

@@ -29,11 +29,11 @@ export async function openOutboxStore(engine: Engine) {
      *
      * @returns its number
      */
-    async notify(
+    notify: async (
       id: string,
       items: readonly OutboxItem[] = [outboxItem()],
       { dueMs = startMs, createdAtMs = startMs, groupNames = [] as readonly string[] } = {},
-    ): Promise<number> {
+    ): Promise<number> => {
       await insertOutboxItems(kysely, items);
       const receiver = items[0]?.receiver ?? "oncall";
       const open = await outbox.openItems(receiver, 10_000);
@@ -51,7 +51,7 @@ export async function openOutboxStore(engine: Engine) {
       return (await query.executeTakeFirstOrThrow()).seq;
     },
     /** Ends a notification by its one attempt. */
-    settle(seq: number, state: "delivered" | "dead", settledAtMs = startMs) {
+    settle: (seq: number, state: "delivered" | "dead", settledAtMs = startMs) => {
       const failure = state === "dead" ? { reason: "rejected", detail: "HTTP 400" } : null;
       const settlement = { state, settledAtMs, ...(failure && { reason: failure.reason }) };
       return outbox.settle(seq, settlement, { atMs: settledAtMs, failure }, () => noOutcome);
