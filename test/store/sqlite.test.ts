@@ -134,18 +134,18 @@ describe("a store", () => {
 });
 
 describe("a file that is not a store of this version is left as it is, and refused", () => {
-  const damaged = /store\.db is damaged or is no SQLite database\. It was left as it is/;
+  const damaged = /store\.db is damaged or is not an SQLite database\. It was not changed/;
 
   it.each<readonly [what: string, spoil: (path: string) => void, message: RegExp]>([
     [
       "of a newer version",
       (path) => execute(path, "pragma user_version = 1000"),
-      new RegExp(`newer sandwatch \\(store version 1000, this one knows ${schemaVersion}\\)`),
+      new RegExp(`version is 1000; this version supports ${schemaVersion}\\)`),
     ],
     [
       "from before version 1",
       (path) => execute(path, "drop table commit_sequence; pragma user_version = 21"),
-      /from before version 1.*Move it away to start with an empty one/,
+      /a version of sandwatch before 1.*Move it away to start with an empty one/,
     ],
     [
       "of another program",
@@ -193,7 +193,7 @@ describe("a file that is not a store of this version is left as it is, and refus
   it("an empty file by a reader, and a directory or a folder that cannot be by anyone", () => {
     const path = newPath();
     writeFileSync(path, "");
-    expect(refusal(path, openStoreReadOnly)).toMatch(/is empty: no sandwatch has run on it yet/);
+    expect(refusal(path, openStoreReadOnly)).toMatch(/is empty: the daemon has not run on it yet/);
     expect(refusal(join(path, "store.db"))).toMatch(/store\.db cannot be opened: /);
     const folder = newPath();
     mkdirSync(folder);
@@ -227,7 +227,7 @@ describe("a store whose schema is another one is refused by writers and readers"
     execute(path, `pragma journal_mode = delete; pragma foreign_keys = off; ${statements}`);
     for (const openIt of [openStore, openStoreReadOnly]) {
       expect(refusal(path, openIt)).toContain(message);
-      expect(refusal(path, openIt)).toMatch(/Undo that change, put back a copy/);
+      expect(refusal(path, openIt)).toMatch(/Undo that change, restore a copy/);
     }
   });
 
@@ -240,8 +240,7 @@ describe("a store whose schema is another one is refused by writers and readers"
 });
 
 describe("one process at a time", () => {
-  const inUse =
-    /store\.db is in use by another sandwatch\. Stop that one, or give this one another/;
+  const inUse = /store\.db is in use by another sandwatch process\. Stop that process/;
 
   it("holds a store, whatever name it is opened by", async () => {
     const path = newPath();
@@ -293,8 +292,8 @@ describe("one process at a time", () => {
 });
 
 it.each([
-  [{ errcode: 13, errstr: "full" }, "its disk is full. Make room and start again."],
-  [{ code: "EROFS" }, "this user may not read and write it (EROFS). Give it to that user, or"],
+  [{ errcode: 13, errstr: "full" }, "its disk is full. Free space and start again."],
+  [{ code: "EROFS" }, "this user may not read and write it (EROFS). Grant access to this user"],
 ])("an error %o is named as what it is", (fields, message) => {
   const error = asStoreError(Object.assign(new Error("failed"), fields), "/data/s.db");
   expect(String(error)).toContain(`The store /data/s.db cannot be opened: ${message}`);

@@ -50,10 +50,11 @@ export const listChanges = defineOperation({
     const { from, to, tz: zone, from_status, to_status, limit, before, after, ...rest } = request;
     const { lapses: observations, ...fields } = rest;
     const filter = { ...fields, from: from_status, to: to_status, observations };
-    const unreadable = unreadableNotes(store.unreadable, ["changes"]);
+    // After the rows were read.
+    const unreadable = () => unreadableNotes(store.unreadable, ["changes"]);
     if (after !== undefined) {
       const { changes, cursor } = await store.changes.after(after, filter, limit);
-      return { changes: changes.map(viewChange), next: null, after: cursor, notes: unreadable };
+      return { changes: changes.map(viewChange), next: null, after: cursor, notes: unreadable() };
     }
     const newest = await store.changes.newest();
     const range = historyRange({ from, to }, { nowMs: clock.now().utcMs, zone });
@@ -65,7 +66,7 @@ export const listChanges = defineOperation({
       changes: page.map(viewChange),
       next,
       after: newest,
-      notes: [...unknown, ...unreadable],
+      notes: [...unknown, ...unreadable()],
     };
   },
 });

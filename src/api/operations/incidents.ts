@@ -65,11 +65,12 @@ export const listIncidents = defineOperation({
     const { store, clock } = context;
     const { from, to, tz: zone, state, rule, severity, limit, before, after, ...rest } = request;
     const selection = { ...rest, phases: state, rules: rule, severities: severity };
-    const unreadable = unreadableNotes(store.unreadable, ["incidents"]);
+    // After the rows were read.
+    const unreadable = () => unreadableNotes(store.unreadable, ["incidents"]);
     if (after !== undefined) {
       const { incidents, cursor } = await store.incidents.after(after, selection, limit);
       const views = incidents.map(viewIncident);
-      return { incidents: views, next: null, after: cursor, notes: unreadable };
+      return { incidents: views, next: null, after: cursor, notes: unreadable() };
     }
     const newest = await store.incidents.newest();
     const range = historyRange({ from, to }, { nowMs: clock.now().utcMs, zone });
@@ -83,7 +84,7 @@ export const listIncidents = defineOperation({
       incidents: page.map(viewIncident),
       next,
       after: newest,
-      notes: [...unknown, ...unreadable],
+      notes: [...unknown, ...unreadable()],
     };
   },
 });

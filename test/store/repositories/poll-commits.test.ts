@@ -171,7 +171,7 @@ describe.each(engines)("commits of polls on $name", (engine) => {
     const before = await everything();
     for (const id of [targetId, 99]) {
       const late = store.commitPoll(id, one.poll(listing({ a: "occupied" })));
-      await expect(late).rejects.toThrow("Nothing of the poll was stored");
+      await expect(late).rejects.toThrow("The poll was not stored");
     }
     expect(await everything()).toEqual(before);
   });
