@@ -5,7 +5,7 @@ import type { Incident, Subject } from "../../../src/alerts/incident.ts";
 import { noInterventions } from "../../../src/alerts/silence.ts";
 import { incidentFromRow } from "../../../src/store/incidents.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
-import { firing, openToldStore, resolved } from "../../notify/support/told-store.ts";
+import { firing, openNotifiedStore, resolved } from "../../notify/support/notified-store.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { judgeBy, listing, research, serverError, watchFleet } from "../../support/fleet.ts";
 import { engines } from "../support/engines.ts";
@@ -167,7 +167,7 @@ describe.each(engines)("acknowledgements on $name", (engine) => {
 
 describe.each(engines)("incidents that a receiver was notified of, on $name", (engine) => {
   it("are those that fire and those resolved recently", async () => {
-    const { store, commit, acknowledge } = await openToldStore({}, engine);
+    const { store, commit, acknowledge } = await openNotifiedStore({}, engine);
     const pending = { name: "pending", heldSince: { ms: 0, polls: 0 } } as const;
     await commit(
       firing("fires"),
@@ -188,7 +188,7 @@ describe.each(engines)("incidents that a receiver was notified of, on $name", (e
   });
 
   it("are, of some, only those and others of the same subjects", async () => {
-    const { store, commit } = await openToldStore({}, engine);
+    const { store, commit } = await openNotifiedStore({}, engine);
     const subject = { kind: "server", sandboxId: "s", serverId: "x", serverName: "x" } as const;
     const target = { subject: { kind: "target" }, rule: "down" } as const;
     await commit(
@@ -216,7 +216,7 @@ describe.each(engines)("incidents that a receiver was notified of, on $name", (e
 
   it("have the texts of the last message about each", async () => {
     const words = { condition: "in error", runbookUrlTemplate: "u" };
-    const { store, commit } = await openToldStore(words, engine);
+    const { store, commit } = await openNotifiedStore(words, engine);
     await commit(firing("a"), firing("b", { receivers: ["other"] }));
     await commit(resolved("a", startMs));
     expect([...(await store.notified.textsOf("am", ["a", "b", "c"]))]).toEqual([

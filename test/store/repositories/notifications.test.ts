@@ -3,7 +3,7 @@ import { insertOutboxItems } from "../../../src/store/outbox.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { research } from "../../support/fleet.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
-import { firing, resolved } from "../../notify/support/told-store.ts";
+import { firing, resolved } from "../../notify/support/notified-store.ts";
 import { engines } from "../support/engines.ts";
 import {
   dayMs,
