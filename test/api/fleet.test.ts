@@ -143,7 +143,7 @@ describe("while a poll gives all servers of a target another status", () => {
     const statuses = [
       ...(await listed).servers.map(({ status }) => status),
       ...(await found).listed.map((each) => each.server.status),
-      ...Array.from(present.servers, ({ status }) => status),
+      ...Array.from(present.servers, (each) => each.server.status),
     ];
     expect(statuses).toHaveLength(1_000 + 1 + 6_000);
     expect(new Set(statuses)).toEqual(new Set(["idle"]));
