@@ -2,16 +2,16 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { statuses } from "../../src/fleet/model.ts";
-import type { Presence, Status } from "../../src/fleet/model.ts";
+import type { Presence } from "../../src/fleet/model.ts";
 import { resolutions } from "../../src/fleet/buckets.ts";
 import { countDwells } from "../../src/fleet/dwell.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
 import type { Store } from "../../src/store/store.ts";
 import { bucketsIn, collect } from "../support/collect.ts";
-import type { PollRecord } from "../support/history/poll-record.ts";
-import type { ScriptServer } from "../support/history/script.ts";
-import { plainBucket, trueBuckets } from "../support/history/true-buckets.ts";
-import { truthOf } from "../support/history/truth.ts";
+import { trueBuckets } from "../sim/oracle/buckets.ts";
+import type { ShownServer } from "../sim/oracle/evidence.ts";
+import { truthOf } from "../sim/oracle/truth.ts";
+import type { PollRecord } from "../sim/oracle/truth.ts";
 import { apiKey, watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 
@@ -72,7 +72,7 @@ it("over any number of restarts, what is kept is what the service showed, and wh
 
     for (const resolution of resolutions) {
       const found = await bucketsIn(store.occupancy, { resolution });
-      const held = found.map(({ bucket }) => plainBucket(bucket));
+      const held = found.map(({ bucket }) => bucket);
       const recorded = held.filter(({ recordedMs }) => recordedMs > 0);
       expect(recorded).toEqual(trueBuckets(service.truth(), resolution));
     }
@@ -102,13 +102,7 @@ const listingSchema = z.object({
 /** Asks the service itself what it shows, and works out what must be known from that. */
 function watchService(world: WatchedWorld) {
   const records: PollRecord[] = [];
-  const servers = new Map<string, ScriptServer>();
-  const serverOf = (sandboxId: string, serverId: string, serverName: string): ScriptServer => {
-    const server = servers.get(serverId) ?? { sandboxId, serverId, serverName, stays: [] };
-    servers.set(serverId, server);
-    return server;
-  };
-  const nothing = { accepted: false, complete: false, shown: new Map<ScriptServer, Status>() };
+  const nothing = { accepted: false, complete: false, shown: new Map<string, ShownServer>() };
   return {
     async list() {
       const address = world.config.regions.get("us")?.baseUrl ?? "";
@@ -119,9 +113,9 @@ function watchService(world: WatchedWorld) {
       if (!response.ok || text.startsWith("<")) return nothing;
       const listing = listingSchema.parse(JSON.parse(text));
       const shown = listing.local_sandboxes.flatMap(({ local_sandbox_id: box, servers: listed }) =>
-        listed.map(({ id, server_name: name, status }): [ScriptServer, Status] => [
-          serverOf(box, id, name),
-          statuses.find((each) => each === status) ?? "unknown",
+        listed.map(({ id, server_name: name, status }): [string, ShownServer] => [
+          `${box} ${id}`,
+          { name, status: statuses.find((each) => each === status) ?? "unknown" },
         ]),
       );
       const complete = listing.total_count === listing.local_sandboxes.length;
@@ -132,9 +126,9 @@ function watchService(world: WatchedWorld) {
       const last = records.at(-1);
       const elapsedMs = last ? utcMs - last.utcMs : 0;
       const unbroken = last !== undefined && !restarted && elapsedMs <= heldUpMs;
-      records.push({ ...listed, utcMs, elapsedMs, unbroken });
+      records.push({ ...listed, utcMs, elapsedMs, unbroken, forgotten: new Set() });
     },
-    truth: () => truthOf(records, [...servers.values()], world.config.poll.goneAfter),
+    truth: () => truthOf(records, world.config.poll.goneAfter),
   };
 }
 
@@ -183,7 +177,7 @@ async function totalsIn(store: Store): Promise<Totals> {
     const ofTarget = `region="${target.region}",key="${target.key}"`;
     const labels = `${ofTarget},server_name="${serverName ?? ""}",from="${from}",to="${to}"`;
     add(`sandbox_server_transitions_total{${labels}}`, 1);
-    // Of those in occupied the occupancy tells.
+    // Those in occupied are in the occupancy.
     if (dwellMs !== null && from !== "occupied") {
       addDwells(`${ofTarget},status="${from}"`, 1, dwellMs);
     }

@@ -13,32 +13,32 @@ import type { Keeper } from "../support/history/play.ts";
 import { recordsOf } from "../support/history/poll-record.ts";
 import { anySteps, forwardSteps, scripts } from "../support/history/script.ts";
 import type { Script } from "../support/history/script.ts";
-import { plainBucket, trueBuckets } from "../support/history/true-buckets.ts";
-import { truthOf } from "../support/history/truth.ts";
-import type { Truth } from "../support/history/truth.ts";
+import { trueBuckets } from "../sim/oracle/buckets.ts";
+import { truthOf } from "../sim/oracle/truth.ts";
+import type { Truth } from "../sim/oracle/truth.ts";
 import { changesOf } from "../support/listing.ts";
 import { research } from "../support/fleet.ts";
 
 const runs = { numRuns: 50 };
 
 function truthIn(script: Script): Truth {
-  return truthOf(recordsOf(script), script.servers, script.goneAfter);
+  return truthOf(recordsOf(script), script.goneAfter);
 }
 
-/** What goes wrong between the daemon and what it keeps. */
-type Mishap = (paper: Paper) => Keeper;
-const none: Mishap = (paper) => paper;
+/** A fault between the daemon and its store. */
+type Fault = (paper: Paper) => Keeper;
+const none: Fault = (paper) => paper;
 
-function bucketsAreTrue(mishap: Mishap) {
+function bucketsAreTrue(fault: Fault) {
   return fc.asyncProperty(scripts(forwardSteps), async (script) => {
     const paper = createPaper();
-    await play(script, research, mishap(paper));
+    await play(script, research, fault(paper));
     const truth = truthIn(script);
     for (const resolution of resolutions) {
       const held = paper.buckets
         .whole(resolution)
         .filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
-      expect(held.map(plainBucket)).toEqual(trueBuckets(truth, resolution));
+      expect(held).toEqual(trueBuckets(truth, resolution));
     }
   });
 }
@@ -48,25 +48,32 @@ describe("the history of a world", () => {
     await expect(fc.assert(bucketsAreTrue(none), runs)).resolves.toBeUndefined();
   });
 
-  it("has the changes that the script says, each with the stay that it ended", async () => {
+  it("has the changes that the script says, each with the dwell time that it ended", async () => {
     await fc.assert(
       fc.asyncProperty(scripts(anySteps), async (script) => {
         const verdicts = await play(script, research, createPaper());
-        const told = verdicts.flatMap(({ at, diff }) =>
+        const found = verdicts.flatMap(({ at, diff }) =>
           changesOf(diff).map((change) =>
-            JSON.stringify([at.utcMs, change.serverId, change.from, change.to, change.dwellMs]),
+            JSON.stringify([
+              at.utcMs,
+              `${change.sandboxId} ${change.serverId}`,
+              change.from,
+              change.to,
+              change.dwellMs,
+            ]),
           ),
         );
-        const expected = truthIn(script).changes.map(({ atMs, server, from, to, dwellMs }) =>
-          JSON.stringify([atMs, server.serverId, from, to, dwellMs]),
+        const changes = truthIn(script).changes.filter(({ observation }) => observation === null);
+        const expected = changes.map(({ atMs, server, from, to, dwellMs }) =>
+          JSON.stringify([atMs, server, from, to, dwellMs]),
         );
-        expect(told.toSorted()).toEqual(expected.toSorted());
+        expect(found.toSorted()).toEqual(expected.toSorted());
       }),
       runs,
     );
   });
 
-  it("adds up however the wall clock is stepped: all that passed is booked, and once", async () => {
+  it("adds up however the wall clock is stepped: all time is recorded once", async () => {
     await fc.assert(
       fc.asyncProperty(scripts(anySteps), async (script) => {
         const paper = createPaper();
@@ -105,7 +112,7 @@ function trueTotal({ stretches, changes }: Truth): unknown {
   const byStatus = statuses.map(inStatus);
   return {
     recordedMs: sum(lengths),
-    unobservedMs: sum(lengths.filter((_, at) => stretches[at]?.watched === false)),
+    unobservedMs: sum(lengths.filter((_, at) => stretches[at]?.observed === false)),
     serverMs: sum([...byStatus, inStatus(null)]),
     byStatus,
     dwells: changes.filter(({ from, dwellMs }) => from === "occupied" && dwellMs !== null).length,
@@ -117,7 +124,7 @@ function sum(numbers: readonly number[]): number {
 }
 
 describe("the comparison with the script", () => {
-  const mishaps: readonly [string, Mishap][] = [
+  const faults: readonly [string, Fault][] = [
     [
       "forgets at a restart what was open",
       (paper) => ({
@@ -129,7 +136,7 @@ describe("the comparison with the script", () => {
       }),
     ],
     [
-      "takes the time across a restart for watched",
+      "takes the time across a restart for observed",
       (paper) => ({
         ...paper,
         async commit(id, verdict) {
@@ -154,8 +161,8 @@ describe("the comparison with the script", () => {
     ],
   ];
 
-  it.each(mishaps)("notices a daemon that %s", async (_, mishap) => {
-    const { failed } = await fc.check(bucketsAreTrue(mishap), { ...runs, endOnFailure: true });
+  it.each(faults)("notices a daemon that %s", async (_, fault) => {
+    const { failed } = await fc.check(bucketsAreTrue(fault), { ...runs, endOnFailure: true });
     expect(failed).toBe(true);
   });
 });

@@ -22,7 +22,11 @@ export interface TrueStretch {
   readonly toMs: number;
   readonly observed: boolean;
   /** The servers that were known throughout; null: the status was not observed. */
-  readonly servers: readonly { readonly name: string; readonly status: Status | null }[];
+  readonly servers: readonly {
+    readonly server: string;
+    readonly name: string;
+    readonly status: Status | null;
+  }[];
 }
 
 export interface TrueChange {
@@ -109,7 +113,7 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
         const status = presence(server, poll - 1);
         const isListed = observed && missing(server, poll - 1) === 0;
         const name = nameOf(server, poll - 1);
-        return { name, status: isListed && status !== "absent" ? status : null };
+        return { server, name, status: isListed && status !== "absent" ? status : null };
       }),
     });
     for (const server of servers) {

@@ -9,8 +9,8 @@ import { recordsOf } from "../../support/history/poll-record.ts";
 import { forwardSteps, scripts, type Script } from "../../support/history/script.ts";
 import { rebuiltTimes, trueTimes } from "../../support/history/server-times.ts";
 import { keepInStore, type StoreKeeper } from "../../support/history/store-keeper.ts";
-import { plainBucket, trueBuckets } from "../../support/history/true-buckets.ts";
-import { truthOf, type Truth } from "../../support/history/truth.ts";
+import { trueBuckets } from "../../sim/oracle/buckets.ts";
+import { truthOf, type Truth } from "../../sim/oracle/truth.ts";
 import { research } from "../../support/fleet.ts";
 import { engines } from "../support/engines.ts";
 
@@ -23,7 +23,7 @@ describe.each(engines)("on $name", (engine) => {
     await play(script, research, keeper);
     const [known] = await keeper.store.targets.all();
     if (known) await keeper.settle(known.id);
-    return truthOf(recordsOf(script), script.servers, script.goneAfter);
+    return truthOf(recordsOf(script), script.goneAfter);
   }
 
   describe.each([
@@ -39,13 +39,13 @@ describe.each(engines)("on $name", (engine) => {
           const held = found
             .map(({ bucket }) => bucket)
             .filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
-          expect(held.map(plainBucket)).toEqual(trueBuckets(truth, resolution));
+          expect(held).toEqual(trueBuckets(truth, resolution));
         }
       });
       await expect(fc.assert(property, runs)).resolves.toBeUndefined();
     });
 
-    it("has for gaps all that nobody watched, each as one however many polls fell into it", async () => {
+    it("has all unobserved time as gaps, each as one however many polls are in it", async () => {
       const property = fc.asyncProperty(scripts(forwardSteps), async (script) => {
         await using keeper = await keepInStore(atOnce, engine);
         const truth = await playInStore(script, keeper);
@@ -60,15 +60,9 @@ describe.each(engines)("on $name", (engine) => {
         await using keeper = await keepInStore(atOnce, engine);
         const truth = await playInStore(script, keeper);
         const found = await changesOf(keeper);
-        const expected = [
-          ...truth.changes.map(({ server, ...change }) => {
-            return { ...change, serverId: server.serverId, observation: null };
-          }),
-          ...truth.lapses.map(({ atMs, server, kind, status }) => {
-            const { serverId } = server;
-            return { atMs, from: status, to: status, dwellMs: null, serverId, observation: kind };
-          }),
-        ];
+        const expected = truth.changes.map(({ server, ...change }) => {
+          return { ...change, serverId: server.split(" ")[1] ?? "" };
+        });
         const linesOf = (all: readonly Line[]): readonly string[] =>
           all
             .map(({ atMs, serverId, from, to, dwellMs, observation }) =>
@@ -80,7 +74,7 @@ describe.each(engines)("on $name", (engine) => {
       await expect(fc.assert(property, runs)).resolves.toBeUndefined();
     });
 
-    it("tells of each single server how long it was in what, and that adds up to the buckets", async () => {
+    it("has how long each server was in each status, which adds up to the buckets", async () => {
       const property = fc.asyncProperty(scripts(fc.constant(0)), async (script) => {
         await using keeper = await keepInStore(atOnce, engine);
         const truth = await playInStore(script, keeper);
@@ -113,15 +107,15 @@ describe.each(engines)("on $name", (engine) => {
     return numbers.reduce((total, each) => total + each, 0);
   }
 
-  /** A clock that was stepped passed over time in which nobody watched; a little is no step. */
+  /** A clock that was stepped skipped unobserved time; a small difference is no step. */
   const slackMs = 1_000;
 
   function trueGaps({ stretches }: Truth): readonly { fromMs: number; toMs: number }[] {
     const gaps: { fromMs: number; toMs: number }[] = [];
-    for (const [at, { fromMs, toMs, watched }] of stretches.entries()) {
+    for (const [at, { fromMs, toMs, observed }] of stretches.entries()) {
       const beforeMs = stretches[at - 1]?.toMs ?? fromMs;
-      const gap = { fromMs: beforeMs, toMs: watched ? fromMs : toMs };
-      if (gap.toMs - gap.fromMs <= (watched ? slackMs : 0)) continue;
+      const gap = { fromMs: beforeMs, toMs: observed ? fromMs : toMs };
+      if (gap.toMs - gap.fromMs <= (observed ? slackMs : 0)) continue;
       const last = gaps.at(-1);
       if (last?.toMs === gap.fromMs) last.toMs = gap.toMs;
       else gaps.push(gap);

@@ -1,19 +1,7 @@
 import type { Status } from "../../../src/fleet/model.ts";
+import type { PollRecord } from "../../sim/oracle/truth.ts";
 import { statusAt } from "./script.ts";
 import type { Script, ScriptServer } from "./script.ts";
-
-/** A poll that was kept, as the script has it. */
-export interface PollRecord {
-  readonly utcMs: number;
-  /** Since the one before that was kept: on the wall clock where nothing else knows. */
-  readonly elapsedMs: number;
-  /** Whether one process saw it all through, from the poll before that was kept. */
-  readonly unbroken: boolean;
-  readonly accepted: boolean;
-  readonly complete: boolean;
-  /** What it listed. */
-  readonly shown: ReadonlyMap<ScriptServer, Status>;
-}
 
 /** A turn with the moment at which it comes. */
 export interface Moment {
@@ -67,13 +55,20 @@ export function recordsOf(script: Script): readonly PollRecord[] {
       continue;
     }
     const inUtcMs = last === null ? 0 : Math.max(0, moment.utcMs - last.utcMs);
+    const shown = shownAt(script, at, moment.worldMs).entries();
     records.push({
       utcMs: moment.utcMs,
       elapsedMs: broken || last === null ? inUtcMs : moment.worldMs - last.worldMs,
       unbroken: !broken,
       accepted: outcome === "complete" || outcome === "partial",
       complete: outcome === "complete",
-      shown: shownAt(script, at, moment.worldMs),
+      forgotten: new Set(),
+      shown: new Map(
+        shown.map(([{ sandboxId, serverId, serverName }, status]) => [
+          `${sandboxId} ${serverId}`,
+          { status, name: serverName ?? "" },
+        ]),
+      ),
     });
     broken = false;
     last = moment;

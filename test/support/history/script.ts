@@ -13,7 +13,7 @@ export interface ScriptServer {
   readonly serverId: string;
   readonly serverName: string | null;
   /** One after the other; the last one goes on for ever. */
-  readonly stays: readonly { readonly presence: Presence; readonly ms: number }[];
+  readonly dwells: readonly { readonly presence: Presence; readonly ms: number }[];
 }
 
 /** What happens when it is a target's turn. */
@@ -53,7 +53,7 @@ const servers = fc
     fc.record({
       sandbox: fc.nat(2),
       serverName: fc.constantFrom("git", "git", "jira", "__proto__", null),
-      stays: fc.array(fc.record({ presence: fc.constantFrom(...presences), ms: lengths }), {
+      dwells: fc.array(fc.record({ presence: fc.constantFrom(...presences), ms: lengths }), {
         minLength: 1,
         maxLength: 12,
       }),
@@ -108,8 +108,8 @@ export const anySteps = fc.oneof(
 );
 
 /** @param atMs since the world began */
-export function statusAt({ stays }: ScriptServer, atMs: number): Status | null {
+export function statusAt({ dwells }: ScriptServer, atMs: number): Status | null {
   let endMs = 0;
-  const current = stays.find(({ ms }) => (endMs += ms) > atMs) ?? stays.at(-1);
+  const current = dwells.find(({ ms }) => (endMs += ms) > atMs) ?? dwells.at(-1);
   return current === undefined || current.presence === "absent" ? null : current.presence;
 }

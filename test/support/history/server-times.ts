@@ -1,12 +1,12 @@
 import type { Status } from "../../../src/fleet/model.ts";
 import type { Gap } from "../../../src/fleet/accounting.ts";
 import type { StoredChange } from "../../../src/store/changes.ts";
-import type { Truth } from "./truth.ts";
+import type { Truth } from "../../sim/oracle/truth.ts";
 
-/** How long one server was in each status, and not watched. Milliseconds; no zeros. */
+/** How long one server was in each status, and not observed. Milliseconds; no zeros. */
 export type ServerTimes = ReadonlyMap<string, ReadonlyMap<Status | "unobserved", number>>;
 
-/** From its appearance forwards: what the changes, the lapses and the gaps tell of each server. */
+/** From its appearance forwards: what the changes and the gaps say of each server. */
 export function rebuiltTimes(
   changes: readonly StoredChange[],
   gaps: readonly Gap[],
@@ -33,7 +33,7 @@ export function trueTimes({ stretches }: Truth): ServerTimes {
   const times = createTimes();
   for (const { fromMs, toMs, servers } of stretches) {
     for (const { server, status } of servers) {
-      times.add(server.serverId, status ?? "unobserved", toMs - fromMs);
+      times.add(server.split(" ")[1] ?? "", status ?? "unobserved", toMs - fromMs);
     }
   }
   return times.all;
