@@ -26,7 +26,7 @@ export interface ComposedMessage {
 interface ComposedMessages {
   /** In the order in which they must be sent. */
   readonly messages: readonly ComposedMessage[];
-  /** When the next of the waiting groups is due. UTC milliseconds; null: none waits. */
+  /** Of the waiting groups. UTC milliseconds; null: none waits. */
   readonly nextDueAtMs: number | null;
 }
 
@@ -112,27 +112,17 @@ function* composeMessage(
   const identity = JSON.stringify([receiver, type, ...contents]);
   if (isLong) yield;
   const summary = summarize(latest);
-  if (isLong) yield;
-  const group = groupValues(items, groupBy);
   const runbookUrl = runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, latest);
   if (isLong) yield;
+  const group = groupValues(items, groupBy);
+  const causedAtMs = items.reduce((least, item) => Math.min(least, item.causedAtMs), Infinity);
+  const truncated = latest.length - incidents.length;
+  const what = { receiver, type, rule, severity, group, summary, runbookUrl };
   return {
     identity,
     itemSeqs: items.map((item) => item.seq),
     groupNames: [...new Set(items.flatMap((item) => nameOf.get(item) ?? []))],
-    notification: {
-      receiver,
-      type,
-      rule,
-      severity,
-      group,
-      summary,
-      runbookUrl,
-      createdAtMs: nowMs,
-      causedAtMs: items.reduce((least, item) => Math.min(least, item.causedAtMs), Infinity),
-      incidents,
-      truncated: latest.length - incidents.length,
-    },
+    notification: { ...what, createdAtMs: nowMs, causedAtMs, incidents, truncated },
   };
 }
 

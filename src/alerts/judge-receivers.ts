@@ -36,8 +36,6 @@ export interface ReceiverJudgeOptions extends AlertOptions {
 
 /**
  * Decides what becomes of a receiver's incident, of which it has one at most. All other receivers are notified of it.
- *
- * @param atMs UTC milliseconds
  */
 export function judgeReceiver(
   { receiver, incident, lastStartedAtMs }: ReceiverState,

@@ -2,7 +2,6 @@ import { formatDuration } from "../fleet/duration.ts";
 import type { Presence } from "../fleet/model.ts";
 import type { Severity } from "./rule.ts";
 
-/** The messages about incidents; `test` is about none. */
 export const incidentMessages = [
   "incident.firing",
   "incident.reminder",
@@ -12,7 +11,6 @@ export const incidentMessages = [
 export type IncidentMessage = (typeof incidentMessages)[number];
 export type NotificationType = IncidentMessage | "test";
 
-/** What an incident can be about. */
 export const subjectKinds = ["server", "target", "pool", "probe", "receiver"] as const;
 export type SubjectKind = (typeof subjectKinds)[number];
 
@@ -77,7 +75,7 @@ export interface OutboxItem {
   readonly type: IncidentMessage;
   readonly rule: string;
   readonly severity: Severity;
-  /** The condition as text, such as "in error" or "down (timeout)". */
+  /** Such as "in error" or "down (timeout)". */
   readonly condition: string;
   /** The rule's templates, filled when the message is composed; null: the rule has none. */
   readonly summaryTemplate: string | null;
@@ -87,7 +85,6 @@ export interface OutboxItem {
   readonly causedAtMs: number;
 }
 
-/** Of an item whose rule has none, or does not exist any more. */
 export const noTemplates = { summaryTemplate: null, runbookUrlTemplate: null } as const;
 
 /** An outbox item as the store keeps it. `seq` grows with every item: the order of notification. */

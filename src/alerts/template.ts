@@ -114,8 +114,6 @@ export function isBodyText(text: string): boolean {
 /**
  * Fills the placeholders in all texts of a body, but not in the names of its fields. JSON is made of it afterwards, so
  * nothing in a value can change the body's form.
- *
- * @param nowMs when the message is sent. UTC milliseconds
  */
 export function fillBody(template: Json, notification: Notification, nowMs: number): Json {
   if (typeof template === "string") {

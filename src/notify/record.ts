@@ -5,7 +5,7 @@ import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Attempt, DueNotification, Outbox } from "./outbox.ts";
-import type { DeliveryObserver, Log } from "./receiver.ts";
+import type { DeliveryFailureReason, DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";
 
 export interface RecorderDeps {
@@ -40,10 +40,19 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
 
   const judging = (event: ReceiverEvent, atMs: number) => (state: ReceiverState) =>
     judgeReceiver(state, event, atMs, deps.judge);
+  const lost = (reason: DeliveryFailureReason, settledAtMs: number) =>
+    [
+      { state: "dead", reason, settledAtMs },
+      judging({ kind: "lost", reason }, settledAtMs),
+    ] as const;
 
-  const reportUnreadable = (fields: Readonly<Record<string, number>>): void => {
-    observe.dead(receiver, unreadable.reason);
-    deadLog.add({ receiver, ...unreadable, ...fields }, unreadable.detail);
+  const reportDead = (
+    reason: DeliveryFailureReason,
+    fields: Readonly<Record<string, string | number>>,
+    summary: string,
+  ): void => {
+    observe.dead(receiver, reason);
+    deadLog.add({ receiver, ...fields, reason }, summary);
   };
 
   const reportAttempt = (
@@ -61,16 +70,11 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
     }
     const { reason, detail } = failure;
     if (reason !== "unreadable" && reason !== "expired") observe.attemptFailed(receiver, reason);
-    if (decision.kind === "dead") {
-      observe.dead(receiver, decision.reason);
-      deadLog.add({ ...fields, detail, reason: decision.reason }, summary);
-    } else if (!failing) {
-      failing = true;
-      log.warn(
-        { event: "notification.retry", ...fields, detail, reason },
-        `${receiver} does not accept notifications; deliveries are retried`,
-      );
-    }
+    if (decision.kind === "dead")
+      return reportDead(decision.reason, { ...fields, detail }, summary);
+    const text = `${receiver}: notifications are not accepted, they are retried`;
+    if (!failing) log.warn({ event: "notification.retry", ...fields, detail, reason }, text);
+    failing = true;
   };
 
   return {
@@ -80,20 +84,15 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       { atMs, failure, decision }: EndedAttempt,
     ): Promise<IncidentOutcome | null> {
       const attempt = { atMs, failure };
-      switch (decision.kind) {
-        case "retry":
-          await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
-          return null;
-        case "delivered": {
-          const judge = judging({ kind: "took" }, atMs);
-          return outbox.settle(seq, { state: "delivered", settledAtMs: atMs }, attempt, judge);
-        }
-        case "dead": {
-          const { reason } = decision;
-          const judge = judging({ kind: "lost", reason }, atMs);
-          return outbox.settle(seq, { state: "dead", reason, settledAtMs: atMs }, attempt, judge);
-        }
+      if (decision.kind === "retry") {
+        await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
+        return null;
       }
+      const [settlement, judge] =
+        decision.kind === "delivered"
+          ? [{ state: decision.kind, settledAtMs: atMs }, judging({ kind: "took" }, atMs)]
+          : lost(decision.reason, atMs);
+      return outbox.settle(seq, settlement, attempt, judge);
     },
 
     /** Counts and logs it. Only for what was stored. */
@@ -102,19 +101,18 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       ended: EndedAttempt,
       judged: IncidentOutcome | null,
     ): void {
+      const { reason, detail } = unreadable;
       if (notification) reportAttempt(notification, attempts + 1, ended);
-      else reportUnreadable({ notification_seq: seq });
+      else reportDead(reason, { detail, notification_seq: seq }, detail);
       if (judged) onJudged(judged);
     },
 
     /** Dead-letters items that cannot be read. */
     async deadLetterItems(itemSeqs: readonly number[]): Promise<void> {
-      const { reason } = unreadable;
-      const atMs = clock.now().utcMs;
-      const dead = { state: "dead", reason, settledAtMs: atMs } as const;
-      const judge = judging({ kind: "lost", reason }, atMs);
-      const judged = await outbox.settleUnreadable(receiver, itemSeqs, dead, judge);
-      for (const item of itemSeqs) reportUnreadable({ outbox_item: item });
+      const { reason, detail } = unreadable;
+      const settled = lost(reason, clock.now().utcMs);
+      const judged = await outbox.settleUnreadable(receiver, itemSeqs, ...settled);
+      for (const item of itemSeqs) reportDead(reason, { detail, outbox_item: item }, detail);
       onJudged(judged);
     },
 

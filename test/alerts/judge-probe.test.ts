@@ -106,18 +106,6 @@ it.each<[what: string, story: string, rule?: Partial<ProbeRule>]>([
 });
 
 describe("a run of a probe", () => {
-  it("for which nothing could be sent says so", () => {
-    const { result, incidents } = ranProbe(judgeProbesBy([{ ...probeFailing, ...once }])).run(
-      unsent,
-    );
-    const detail = "nothing was sent";
-    expect(result).toMatchObject({ reason: "rate_limited", detail, durationMs: null });
-    expect(incidents.outbox[0]).toMatchObject({
-      condition: "failing (rate_limited)",
-      incident: { subject: "probe", probe: "login", region: "us", key: "research", status: null },
-    });
-  });
-
   it("whose answer is not as expected says which expectation was not met", () => {
     const fields = [{ path: ["a(b)"], must: { be: "present" } as const }];
     const probe = { ...login, expect: { ...login.expect, fields } };

@@ -118,12 +118,6 @@ describe("that a receiver loses a notification", () => {
     expect(phaseOf("b")).toBe(phase);
   });
 
-  it("is an incident also where it is the only receiver", () => {
-    const { see, phaseOf } = watchReceivers(["a"]);
-    expect([see("a", lost), phaseOf("a")]).toEqual([[], "firing"]);
-    expect([see("a", took), phaseOf("a")]).toEqual([[], "none"]);
-  });
-
   it("is notified to those that want it", () => {
     const notifies: ReceiverJudgeOptions["notifies"] = (receiver, type) =>
       receiver === "a" || type === "incident.firing";

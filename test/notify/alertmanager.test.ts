@@ -98,14 +98,6 @@ describe("an alert", () => {
     );
   });
 
-  it("has the default text when the text of its notifications is not kept any more", async () => {
-    const { send, server, commitAs, forgetItems } = await openAlertmanager();
-    await commitAs({ condition: "in a bad way" }, firing("a"));
-    await forgetItems();
-    await send(about("a"));
-    expect(posted(server)[0]?.[0]?.annotations["summary"]).toContain("in error");
-  });
-
   it("neither starts nor ends in the future when the wall clock was set back", async () => {
     const { send, clock, server, commit } = await openAlertmanager();
     await commit(firing("a"), resolved("b", startMs + 1));
@@ -237,32 +229,6 @@ describe("a receiver that was started", () => {
     await hanging?.received(2);
     expect([well?.requests.length, hanging?.mostOpen]).toEqual([2, 1]);
     expect([observed, logged]).toEqual([["am timeout"], ["alertmanager.failed 1"]]);
-  });
-
-  it("begins no second round at an instance that is slow with the first", async () => {
-    const answers: (() => void)[] = [];
-    const secondRound = Promise.withResolvers<void>();
-    let rounds = 0;
-    const { receiver, clock, server, commit, ended } = await openAlertmanager(
-      [(response) => void answers.push(() => response.end())],
-      { onReposted: () => void (++rounds === 2 && secondRound.resolve()) },
-    );
-    await commit(...many(2_500));
-    receiver.start?.();
-    clock.advance(0);
-    for (const request of [1, 2, 3, 4, 5]) {
-      await server.received(request);
-      clock.advance(14_000);
-      // It has read its alerts while the first one is still under way.
-      if (request === 5) await secondRound.promise;
-      answers[request - 1]?.();
-      await ended(request);
-    }
-    clock.advance(50_000);
-    await server.received(6);
-    // It is of the third minute's round: the second one's would end earlier.
-    expect(ofServers(posted(server)[5])[0]?.[1]).toBe(7);
-    expect(server.mostOpen).toBe(1);
   });
 
   it("posts to an instance that comes back what it missed, and logs both once", async () => {

@@ -97,17 +97,6 @@ describe("a receiver that does not accept its notifications", () => {
     await notifier.stop({ graceMs: 5_000 });
   });
 
-  it("may be one of two: each is reported to the other once", async () => {
-    const oncall = await startReceiverServer(status(400));
-    const other = await startReceiverServer(status(404));
-    const { pass, insert } = openDelivery({ oncall, other });
-    await insert(fire("a"));
-    await pass(0);
-    const reason = "not accepting notifications (rejected)";
-    expect(aboutReceivers(other)).toEqual([`receiver oncall ${reason}`]);
-    expect(aboutReceivers(oncall)).toEqual([`receiver other ${reason}`]);
-  });
-
   it.each(["before", "after"])(
     "is reported once when the process is killed %s the end of the attempt is stored",
     async (when) => {
@@ -155,18 +144,6 @@ describe("a replay", () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it("has the whole `give_up_after` again", async () => {
-    const settings = { giveUpAfterMs: hourMs };
-    const { delivery, server, pass, store } = await deadLettered([fire("a")], { settings });
-    await pass(5 * hourMs);
-    server.answerWith(status(503));
-    await replay(delivery, { receiver: "oncall" });
-    await pass(hourMs - 1);
-    expect(await store.states()).toEqual(["pending"]);
-    await pass(1);
-    expect(await store.states()).toEqual(["dead"]);
-  });
-
   it.each([
     ["the resolve first", [[2], [1]]],
     ["the firing first", [[1], [2]]],
@@ -203,28 +180,5 @@ describe("a replay", () => {
     server.answerWith(status(204));
     await pass(10 * minuteMs);
     expect(sentTo(server).slice(length)).toEqual(["firing a", "firing a", "resolved a"]);
-  });
-
-  it("of hundreds keeps their order", async () => {
-    const items = Array.from({ length: 130 }, (_, n) => [fire(`${n}`), resolve(`${n}`)]).flat();
-    const { delivery, server, since } = await deadLettered(items);
-    server.answerWith(status(204));
-    expect(await replay(delivery, { receiver: "oncall" })).toBe(260);
-    const order = since();
-    expect(order).toHaveLength(260);
-    for (let n = 0; n < 130; n++) {
-      expect(order.indexOf(`firing ${n}`)).toBeLessThan(order.indexOf(`resolved ${n}`));
-    }
-  });
-
-  it("does not send what was discarded", async () => {
-    const { delivery, server, clock, store } = await deadLettered();
-    const atMs = clock.now().utcMs;
-    expect(await store.notifications.discard({ seqs: [1] }, atMs)).toBe(1);
-    expect(await store.notifications.discard({ seqs: [1] }, atMs)).toBe(0);
-    expect(await store.states()).toEqual(["discarded", "dead"]);
-    expect(await store.outbox.figures()).toMatchObject([{ dead: 1, pending: 0 }]);
-    expect(await replay(delivery, { receiver: "oncall" })).toBe(1);
-    expect(server.requests).toHaveLength(3);
   });
 });

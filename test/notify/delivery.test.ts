@@ -80,22 +80,6 @@ describe("delivery", () => {
     expect(sentTo(server)).toEqual(["firing a", "firing b"]);
   });
 
-  it("sends what is stored while the rest is composed", async () => {
-    const server = await startReceiverServer();
-    let composed = 0;
-    const { pass, insert } = openDelivery(server, {
-      outbox: (outbox) => ({
-        async compose(...notifications) {
-          if (++composed === 2) await server.received(1);
-          return outbox.compose(...notifications);
-        },
-      }),
-    });
-    await insert(...fireMany(101));
-    await pass(0);
-    expect(server.requests).toHaveLength(101);
-  });
-
   it("keeps the order of one server's notifications while the first is retried", async () => {
     const server = await startReceiverServer(status(503));
     const { pass, store, insert } = openDelivery(server);
@@ -110,17 +94,6 @@ describe("delivery", () => {
     expect(order).toHaveLength(5);
     expect(order.indexOf("resolved a")).toBeGreaterThan(order.lastIndexOf("firing a"));
     expect(new Set(await store.states())).toEqual(new Set(["delivered"]));
-  });
-
-  it("sends the resolve also after the firing was dead-lettered", async () => {
-    const server = await startReceiverServer((response, request) =>
-      status(request.body.includes("incident.firing") ? 410 : 204)(response, request, 0),
-    );
-    const { pass, insert, observed } = openDelivery(server);
-    await insert(fire("a"), resolve("a"));
-    await pass(0);
-    expect(sentTo(server)).toEqual(["firing a", "resolved a"]);
-    expect(observed).toEqual(["failed oncall gone", "dead oncall gone", "delivered oncall 0s"]);
   });
 
   it("has at most four attempts in flight at one receiver, and delays no other", async () => {
@@ -148,15 +121,6 @@ describe("delivery", () => {
     clock.advance(requestTimeoutMs);
     await run;
     expect(observed.filter((line) => line === "failed stuck timeout")).toHaveLength(4);
-  });
-
-  it("leaves items of a receiver that is not configured in the outbox", async () => {
-    const server = await startReceiverServer();
-    const { pass, store, insert } = openDelivery(server);
-    await insert(outboxItem({ receiver: "former" }));
-    await pass(0);
-    expect(await store.outbox.openItems("former", 10)).toHaveLength(1);
-    expect(server.requests).toHaveLength(0);
   });
 
   it("composes what comes after very many items that wait for their group's interval", async () => {

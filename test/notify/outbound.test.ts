@@ -1,12 +1,11 @@
 import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
-import { connect, createServer, type Socket } from "node:net";
-import type { LookupFunction } from "node:net";
+import { connect, createServer, type LookupFunction, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { parseNetwork } from "../../src/lib/networks.ts";
 import type { OutboundDeps } from "../../src/notify/outbound.ts";
 import { failed } from "../../src/notify/receiver.ts";
 import type { SendResult } from "../../src/notify/receiver.ts";
-import { parseNetwork } from "../../src/lib/networks.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { startMs } from "./support/items.ts";
 import { openOutbound } from "./support/outbound.ts";
@@ -15,16 +14,16 @@ import type { Answer } from "./support/receiver-server.ts";
 
 const never = new AbortController().signal;
 const delivered: SendResult = { kind: "delivered" };
+const byName = "http://hooks.example.com:9/T0PSECRET";
 
 /** Posts to a URL. */
 function open(more: Partial<OutboundDeps> = {}) {
-  const clock = createFakeClock();
-  const outbound = openOutbound(clock, more);
+  const outbound = openOutbound(createFakeClock(), more);
   return (url: string, signal = never): Promise<SendResult> =>
     outbound.send({ url: new URL(url), body: "{}" }, signal);
 }
 
-/** What a request comes to that is answered so, and how often the server was asked. */
+/** The result of a request that is answered so, and how often the server was asked. */
 async function answeredWith(answer: Answer): Promise<readonly [SendResult, requests: number]> {
   const server = await startReceiverServer(answer);
   return [await open()(server.url.reveal()), server.requests.length];
@@ -44,8 +43,6 @@ function resolver(...answers: readonly (readonly string[])[]) {
   };
   return { asked, lookup };
 }
-
-const networks = (...texts: string[]) => texts.flatMap((text) => parseNetwork(text) ?? []);
 
 /** Answers each connection as it wants, over plain TCP. */
 async function startTcpServer(answer: (socket: Socket) => void) {
@@ -70,12 +67,9 @@ describe("a receiver's host", () => {
   it.each([
     ["http://169.254.169.254/latest", "a metadata service"],
     ["http://2852039166/latest", "a metadata service"],
-    ["http://0xa9fea9fe/latest", "a metadata service"],
     ["http://[::ffff:169.254.169.254]/latest", "a metadata service"],
-    ["http://[fd00:ec2::254]/latest", "a metadata service"],
     ["http://[fe80::1]/", "a link-local address"],
     ["http://0.0.0.0/", "the unspecified address"],
-    ["http://[::]/", "the unspecified address"],
     ["https://224.0.0.1/", "a multicast or broadcast address"],
   ])("that is the address %s is denied", async (url, why) => {
     expect(await open()(url)).toEqual(failed("denied", why));
@@ -83,36 +77,26 @@ describe("a receiver's host", () => {
 
   it.each([
     [["169.254.169.254"], "a metadata service"],
-    [["::ffff:169.254.169.254"], "a metadata service"],
     [["64:ff9b::a9fe:a9fe"], "a metadata service"],
     [["127.0.0.1", "fe80::1"], "a link-local address"],
-    [["0.0.0.0"], "the unspecified address"],
   ])("that resolves to %j is denied", async (addresses, why) => {
     const { lookup, asked } = resolver(addresses);
-    const url = "http://hooks.example.com:9/T0PSECRET";
-    expect(await open({ lookup })(url)).toEqual(failed("denied", why));
+    expect(await open({ lookup })(byName)).toEqual(failed("denied", why));
     expect(asked).toEqual(["hooks.example.com"]);
   });
 
-  it("is resolved once, and that address is connected to, whatever the next answer is", async () => {
-    const server = await startReceiverServer();
-    const { lookup, asked } = resolver(["127.0.0.1"], ["169.254.169.254"]);
-    const url = server.url.reveal().replace("127.0.0.1", "hooks.example.com");
-    expect(await open({ lookup })(url)).toEqual(delivered);
-    expect(server.requests).toHaveLength(1);
-    expect(asked).toEqual(["hooks.example.com"]);
-  });
-
-  it("is resolved again for a new connection, and then denied if it has moved", async () => {
+  it("is resolved once for each connection, and denied if it has moved", async () => {
     const server = await startReceiverServer(status(204, { connection: "close" }));
-    const { lookup } = resolver(["127.0.0.1"], ["127.0.0.1", "169.254.169.254"]);
+    const { lookup, asked } = resolver(["127.0.0.1"], ["127.0.0.1", "169.254.169.254"]);
     const post = open({ lookup });
     const url = server.url.reveal().replace("127.0.0.1", "hooks.example.com");
     expect(await post(url)).toEqual(delivered);
+    expect(asked).toHaveLength(1);
     expect(await post(url)).toEqual(failed("denied", "a metadata service"));
     expect(server.requests).toHaveLength(1);
   });
 
+  const networks = (...texts: string[]) => texts.flatMap((text) => parseNetwork(text) ?? []);
   it.each([
     ["denies its network", networks("127.0.0.0/8"), null, "denied by deny_networks"],
     ["allows other networks only", [], networks("10.0.0.0/8"), "not among allow_networks"],
@@ -129,10 +113,10 @@ describe("a receiver's host", () => {
   });
 
   it.each([
-    ["that cannot be resolved is a network failure", "ENOTFOUND", "network"],
-    ["that takes too long to be reached is a time-out", "ETIMEDOUT", "timeout"],
-    ["that takes too long to be connected to is a time-out", "UND_ERR_CONNECT_TIMEOUT", "timeout"],
-  ] as const)("%s, which does not contain it", async (_, code, reason) => {
+    ["ENOTFOUND", "network"],
+    ["ETIMEDOUT", "timeout"],
+    ["UND_ERR_CONNECT_TIMEOUT", "timeout"],
+  ] as const)("that cannot be resolved for %s is a failure: %s", async (code, reason) => {
     const lookup: LookupFunction = (hostname, _options, callback) => {
       callback(Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code }), "");
     };
@@ -140,8 +124,7 @@ describe("a receiver's host", () => {
   });
 
   it("that resolves to nothing is a network failure", async () => {
-    const { lookup } = resolver([]);
-    const result = await open({ lookup })("http://hooks.example.com/");
+    const result = await open(resolver([]))(byName);
     expect(result).toMatchObject({ kind: "failed", reason: "network" });
   });
 });
@@ -150,40 +133,25 @@ describe("an answer", () => {
   it.each([
     [200, null],
     [204, null],
-    [301, "redirect"],
+    [307, "redirect"],
     [400, "rejected"],
-    [401, "rejected"],
     [404, "rejected"],
     [408, "timeout"],
     [410, "gone"],
-    [422, "rejected"],
     [425, "rate_limited"],
     [429, "rate_limited"],
     [500, "server_error"],
     [599, "server_error"],
-  ] as const)("with status %i means: %s", async (code, reason) => {
-    const [result, requests] = await answeredWith(status(code));
+  ] as const)("with status %i means: %s; a redirect is not followed", async (code, reason) => {
+    const [result, requests] = await answeredWith(status(code, { location: "/elsewhere" }));
     expect(result).toEqual(reason === null ? delivered : failed(reason, `HTTP ${code}`));
     expect(requests).toBe(1);
   });
 
-  it.each(["http://169.254.169.254/latest/meta-data/", "/elsewhere"])(
-    "that redirects to %s is not followed",
-    async (location) => {
-      const [result, requests] = await answeredWith(status(307, { location }));
-      expect(result).toEqual(failed("redirect", "HTTP 307"));
-      expect(requests).toBe(1);
-    },
-  );
-
   it.each([
     ["120", 120_000],
-    ["0", 0],
     [new Date(startMs + 90_000).toUTCString(), 90_000],
-    [new Date(startMs - 90_000).toUTCString(), 0],
     ["soon", null],
-    ["-5", 0],
-    ["", null],
   ])("with Retry-After %j asks to wait %s ms", async (value, retryAfterMs) => {
     const [result] = await answeredWith(status(429, { "retry-after": value }));
     expect(result).toMatchObject({ kind: "failed", retryAfterMs });
@@ -211,32 +179,17 @@ describe("an answer", () => {
     expect(result).toEqual(delivered);
   });
 
-  it("whose headers never end is a network failure, read no further than 16 KiB and a little", async () => {
-    const line = `x-more: ${"a".repeat(1_000)}\r\n`;
-    const { url } = await startTcpServer((socket) => {
-      socket.write("HTTP/1.1 200 OK\r\n");
-      const more = (): void => {
-        while (!socket.destroyed && socket.write(line));
-        if (!socket.destroyed) socket.once("drain", more);
-      };
-      more();
-    });
-    expect(await open()(url)).toEqual(failed("network", "UND_ERR_HEADERS_OVERFLOW"));
-  });
-
   it.each<[string, (socket: Socket) => void]>([
     ["of garbage", (socket) => void socket.end("T0PSECRET garbage\r\n\r\n")],
     ["that breaks off", (socket) => void socket.destroy()],
+    [
+      "whose headers do not end",
+      (socket) => void socket.write(`HTTP/1.1 200 OK\r\n${"x-more: a\r\n".repeat(9_000)}`),
+    ],
   ])("%s is a network failure, which contains nothing of it", async (_, answer) => {
     const result = await open()((await startTcpServer(answer)).url);
     expect(result).toMatchObject({ kind: "failed", reason: "network" });
     expect(JSON.stringify(result)).not.toContain("T0PSECRET");
-  });
-
-  it("of a closed port is a network failure", async () => {
-    const { url, server } = await startTcpServer(() => {});
-    await new Promise((resolve) => server.close(resolve));
-    expect(await open()(url)).toEqual(failed("network", "ECONNREFUSED"));
   });
 
   it("that never comes is aborted with the signal", async () => {

@@ -49,17 +49,6 @@ it.each<[AttemptFailureReason, "retry" | "dead"]>([
 });
 
 describe("a failed attempt", () => {
-  it("is not repeated when it is final", async () => {
-    const server = await startReceiverServer(status(400));
-    const { pass, store, insert, observed } = openDelivery(server);
-    await insert(fire("a"));
-    await pass(0);
-    await pass(hourMs);
-    expect(await store.states()).toEqual(["dead"]);
-    expect(observed).toEqual(["failed oncall rejected", "dead oncall rejected"]);
-    expect(server.requests).toHaveLength(1);
-  });
-
   it("is a time-out when the receiver does not answer within 15 seconds", async () => {
     const server = await startReceiverServer(hang);
     const { notifier, clock, store, insert, observed } = openDelivery(server);

@@ -3,8 +3,11 @@ import { describe, expect, it } from "vitest";
 import type { Notification } from "../../src/alerts/notification.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { Secret } from "../../src/lib/secret.ts";
-import { alertmanagerBody } from "../../src/notify/receivers/alertmanager-body.ts";
-import { createWebhookReceiver, webhookBody } from "../../src/notify/receivers/webhook.ts";
+import {
+  alertmanagerBody,
+  createWebhookReceiver,
+  webhookBody,
+} from "../../src/notify/receivers/webhook.ts";
 import type { WebhookSettings } from "../../src/notify/receivers/webhook.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { webhookBodySchema } from "../support/webhook-body.ts";

@@ -5,8 +5,7 @@ import type { Notification, OutboxItem } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import type { Target } from "../../fleet/model.ts";
-import { alertLabels } from "./alertmanager-body.ts";
-import { isoTime, mapTexts, stateFields } from "./message-text.ts";
+import { alertLabels, isoTime, mapTexts, stateFields } from "./message-text.ts";
 import type { Texts } from "./message-text.ts";
 
 /** An incident that a receiver was notified of, as it is now. */
@@ -97,7 +96,6 @@ export const repostEveryMs = 60_000;
 /** Alertmanager resolves an alert that it has not received again for this long. */
 const firingForMs = 5 * repostEveryMs;
 
-/** @param nowMs by the wall clock, UTC milliseconds */
 export function renderAlert(alert: CurrentAlert, nowMs: number): PostableAlert {
   const { startedAtMs, resolvedAtMs } = alert.incident;
   // After the wall clock was set back, an alert must not end before it starts, which Alertmanager

@@ -31,8 +31,6 @@ const alertsPerRequest = 500;
  * contains at the time, so that nothing late or repeated undoes what came after it. A notification only makes its alerts
  * be posted at once, and is delivered when one instance accepted them; all alerts are posted to every instance again each
  * minute.
- *
- * @throws {Error} when a URL cannot be used; the error does not contain it
  */
 export function createAlertmanagerReceiver(
   settings: AlertmanagerSettings,
@@ -152,10 +150,7 @@ type Instance = (
 /** Each notification that another instance accepts would leave one more request at an instance that hangs. */
 const mostUnanswered = 8;
 
-/**
- * @param number counted from 1, in the order of the configuration: the URL is secret
- * @throws {Error} when the URL cannot be used; the error does not contain it
- */
+/** @param number counted from 1, in the order of the configuration: the URL is secret */
 function createInstance(
   { name: receiver, bearerToken }: AlertmanagerSettings,
   secretUrl: Secret,

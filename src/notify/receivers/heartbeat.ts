@@ -14,8 +14,6 @@ export interface HeartbeatDeps extends SenderDeps {
 /**
  * Pings an external dead man's switch while sandwatch does its work, and does not while it cannot. It is notified of no
  * incident; a test sends one ping.
- *
- * @throws {Error} when the URL cannot be used; the error does not contain it
  */
 export function createHeartbeatReceiver(
   settings: Pick<ConfigOf<"heartbeat">, "name" | "url" | "everyMs" | "method">,

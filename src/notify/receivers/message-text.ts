@@ -65,6 +65,14 @@ export function subjectFields(incident: NotifiedIncident) {
   };
 }
 
+/**
+ * What identifies an alert: an incident has the same labels as long as it lasts, and so has the next incident of the
+ * same rule and subject.
+ */
+export function alertLabels(rule: string, severity: string, incident: NotifiedIncident) {
+  return { alertname: rule, severity, ...subjectFields(incident) };
+}
+
 /** The state of an incident under the names that documents use. */
 export function stateFields(incident: NotifiedIncident) {
   return {

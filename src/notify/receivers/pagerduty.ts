@@ -7,11 +7,7 @@ import type { Receiver } from "../receiver.ts";
 import { delayedSeconds, isoTime, runbookLink, shortTexts } from "./message-text.ts";
 import { shownSummary, stateFields, subjectFields } from "./message-text.ts";
 
-/**
- * Sends each incident as an event of PagerDuty's Events API v2.
- *
- * @throws {Error} when the URL cannot be used; the error does not contain it
- */
+/** Sends each incident as an event of PagerDuty's Events API v2. */
 export function createPagerdutyReceiver(
   settings: Pick<ConfigOf<"pagerduty">, "name" | "url" | "routingKey">,
   { outbound, clock }: SenderDeps,
@@ -47,8 +43,6 @@ const longestValue = 500;
 /**
  * One incident as an event. All events of an incident have its id as `dedup_key`, so however often one arrives it makes
  * one alert.
- *
- * @param nowMs when the notification is sent. UTC milliseconds
  */
 export function pagerdutyEvent(
   routingKey: string,

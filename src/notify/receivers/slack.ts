@@ -11,11 +11,7 @@ import { incidentLine, runbookLink, shortTexts, shownSummary } from "./message-t
 /** Slack accepts about one message a second from an incoming webhook. */
 const restMs = 1_000;
 
-/**
- * Posts notifications to a Slack incoming webhook.
- *
- * @throws {Error} when the URL cannot be used; the error does not contain it
- */
+/** Posts notifications to a Slack incoming webhook. */
 export function createSlackReceiver(
   settings: Pick<ConfigOf<"slack">, "name" | "url">,
   { outbound, clock }: SenderDeps,
@@ -71,8 +67,6 @@ const longestField = 200;
 /**
  * A message in Block Kit. Whatever the names are, it keeps Slack's limits, and nothing in them becomes a link, a mention
  * or a command.
- *
- * @param nowMs when the notification is sent. UTC milliseconds
  */
 export function slackMessage(notification: Notification, nowMs: number) {
   const { severity, rule, causedAtMs } = notification;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
@@ -7,19 +8,16 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
-import { alertmanagerBody } from "./alertmanager-body.ts";
-import { delayedSeconds, isoTime, subjectFields } from "./message-text.ts";
+import { alertLabels, delayedSeconds, incidentLine, isoTime } from "./message-text.ts";
+import { shortTexts, stateFields, subjectFields } from "./message-text.ts";
+import type { Texts } from "./message-text.ts";
 
 export type WebhookSettings = Pick<
   ConfigOf<"webhook">,
   "name" | "url" | "secret" | "format" | "bodyTemplate"
 >;
 
-/**
- * Posts notifications as Standard Webhooks, in any of the formats that a body can have.
- *
- * @throws {Error} when the URL or the signing secret cannot be used; the error contains neither
- */
+/** Posts notifications as Standard Webhooks, in any of the formats that a body can have. */
 export function createWebhookReceiver(
   settings: WebhookSettings,
   { outbound, clock }: SenderDeps,
@@ -60,11 +58,7 @@ function createSigner({ name, secret }: WebhookSettings): Webhook | null {
   }
 }
 
-/**
- * The body in the format of Standard Webhooks: `type`, `timestamp`, `data`.
- *
- * @param nowMs when the notification is sent. UTC milliseconds
- */
+/** The body in the format of Standard Webhooks: `type`, `timestamp`, `data`. */
 export function webhookBody(notification: Notification, nowMs: number) {
   const { type, createdAtMs, rule, severity, group, incidents } = notification;
   const { truncated, runbookUrl } = notification;
@@ -101,4 +95,64 @@ function incidentFields(incident: NotifiedIncident) {
     ...(flapping && { flapping: true }),
     ...(acknowledgedBy !== null && { acknowledged_by: acknowledgedBy }),
   };
+}
+
+/** Go's zero time: how Alertmanager says that an alert has not ended. */
+const noTime = "0001-01-01T00:00:00Z";
+
+const longestValue = 1_000;
+
+/** The body that Alertmanager sends to webhooks, version 4. sandwatch has no page to link to, so its URLs are empty. */
+export function alertmanagerBody(notification: Notification, nowMs: number) {
+  const { receiver, rule, severity, group, incidents, truncated } = notification;
+  const { incident, ...groupValues } = group;
+  const groupLabels = shortTexts({ alertname: rule, ...groupValues }, longestValue);
+  const key = { ...groupLabels, severity, ...(incident !== undefined && { incident }) };
+  const alerts = incidents.map((each) => webhookAlert(each, notification, nowMs));
+  return {
+    version: "4",
+    groupKey: groupKey(key),
+    truncatedAlerts: truncated,
+    status: incidents.every(({ state }) => state === "resolved") ? "resolved" : "firing",
+    receiver,
+    groupLabels,
+    commonLabels: inCommon(alerts.map(({ labels }) => labels)),
+    commonAnnotations: inCommon(alerts.map(({ annotations }) => annotations)),
+    externalURL: "",
+    alerts,
+  };
+}
+
+function webhookAlert(incident: NotifiedIncident, notification: Notification, nowMs: number) {
+  const { rule, severity, runbookUrl } = notification;
+  const labels = shortTexts(alertLabels(rule, severity, incident), longestValue);
+  const annotations = {
+    summary: summaryAt(notification, nowMs),
+    description: incidentLine(incident),
+    runbook_url: runbookUrl,
+    incident_id: incident.id,
+    ...stateFields(incident),
+    delayed_seconds: delayedSeconds(notification, nowMs)?.toString() ?? null,
+  };
+  return {
+    status: incident.state,
+    labels,
+    annotations: shortTexts(annotations, longestValue),
+    startsAt: isoTime(incident.startedAtMs),
+    endsAt: incident.resolvedAtMs === null ? noTime : isoTime(incident.resolvedAtMs),
+    generatorURL: "",
+    fingerprint: createHash("sha256").update(JSON.stringify(labels)).digest("hex").slice(0, 16),
+  };
+}
+
+function inCommon([first = {}, ...others]: readonly Texts[]): Texts {
+  return Object.fromEntries(
+    Object.entries(first).filter(([name, value]) => others.every((other) => other[name] === value)),
+  );
+}
+
+/** In the form of the key of a group that a route without matchers made. */
+function groupKey(labels: Texts): string {
+  const pairs = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{}:{${pairs.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(", ")}}`;
 }
