@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";
@@ -88,16 +87,6 @@ describe("the commands about alerts", () => {
     const shown = await run("notifications", "show", seq);
     expect(shown.out).toMatch(/^notification \d+ to oncall: delivered\n[^]*\n\S+Z +taken\n$/);
     expect(outputs.join("")).not.toContain("T0PSECRET");
-  });
-
-  it("create no store", async () => {
-    const { config, store } = writeConfig();
-    expect(await runCommand(["changes", "--config", config])).toEqual({
-      code: 1,
-      out: "",
-      err: `There is no store ${store}: the daemon has not run with this configuration on this machine.\n`,
-    });
-    expect(existsSync(store)).toBe(false);
   });
 
   it("fail when nothing listens at the address", async () => {

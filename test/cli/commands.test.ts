@@ -156,18 +156,6 @@ describe("demo", () => {
     expect(ended).toMatchObject({ code: 0, err: "" });
     expect(ended.out.indexOf("/metrics")).toBeLessThan(ended.out.indexOf("lists "));
   });
-
-  it("has changes of the simulated past", async () => {
-    const args = ["demo", "--port", "0", "--servers", "40", "--keys", "1", "--history", "1"];
-    const demo = startSandwatch(args);
-    const url = /http:\S+(?=\/metrics)/.exec(await demo.line("/metrics"))?.[0] ?? "";
-    const listed = await runCommand(["changes", "--url", url, "--json", "--limit", "1000"]);
-    expect(listed).toMatchObject({ code: 0, err: "" });
-    const tenHoursAgo = new Date(Date.now() - 10 * 3_600_000).toISOString();
-    expect(listed.out).toContain(tenHoursAgo.slice(0, "2026-11-20T09".length));
-    demo.send("SIGINT");
-    expect(await demo.ended).toMatchObject({ code: 0, err: "" });
-  });
 });
 
 describe("simulate", () => {

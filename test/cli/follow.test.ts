@@ -1,13 +1,12 @@
-import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
-import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { Command } from "commander";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { addChanges } from "../../src/cli/changes.ts";
 import { addIncidents } from "../../src/cli/incidents.ts";
 import { openStore } from "../../src/store/store.ts";
+import { answerJson, startPeer } from "../service/peer.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { watchWorld } from "../support/watched-world.ts";
@@ -175,22 +174,16 @@ it("--follow ends when another sandwatch comes to the configured address", async
 /** An address at which the world's present daemon answers while the gate is open. */
 async function startGate(world: WatchedWorld) {
   let isOpen = true;
-  const pass = async (path: string, response: ServerResponse): Promise<void> => {
-    const answer = await fetch(new URL(path, await world.address()));
-    response.writeHead(answer.status, { "content-type": "application/json" });
-    response.end(await answer.text());
-  };
-  const server = createServer((request, response) => {
+  const { baseUrl } = await startPeer((request, response) => {
     if (isOpen) void pass(request.url ?? "", response);
     else request.destroy();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : 0;
+  const pass = async (path: string, response: ServerResponse): Promise<void> => {
+    const answer = await fetch(new URL(path, await world.address()));
+    answerJson(response, await answer.json(), answer.status);
+  };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: baseUrl,
     open: () => void (isOpen = true),
     close: () => void (isOpen = false),
   };

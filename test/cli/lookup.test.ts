@@ -103,11 +103,4 @@ describe("lookup with a daemon", () => {
     expect(ended.err).toContain("Give its address with --url");
     expect(peer.paths).toEqual([]);
   });
-
-  it("reports that a response is too large for it", async () => {
-    const { url } = await withDaemon(answering({ text: "x".repeat(9 * 2 ** 20) }));
-    const ended = await lookup("universe-data", "n1", "--url", url);
-    expect(ended).toMatchObject({ code: 1, out: "" });
-    expect(ended.err).toContain("If the daemon makes the call, it reads at most 8 MiB");
-  });
 });

@@ -130,19 +130,12 @@ describe("a query while no daemon runs", () => {
     expect(storeBytes(old)).toEqual(bytes);
   });
 
-  it.each([[["silence", "list"]], [["insights"]]])(
-    "reports a damaged store: %s",
-    async (command) => {
-      const { config, store } = writeConfig();
-      writeFileSync(store, "not a database, but something dear to somebody");
-      const { code, err } = await runCommand([...command, "--config", config]);
-      expect([code, err]).toEqual([
-        1,
-        expect.stringContaining("damaged or is not an SQLite database"),
-      ]);
-      expect(err).not.toContain("--url");
-    },
-  );
+  it("reports a damaged store", async () => {
+    const { config, store } = writeConfig();
+    writeFileSync(store, "not a database, but something dear to somebody");
+    const { code, err } = await runCommand(["insights", "--config", config]);
+    expect([code, err]).toEqual([1, expect.stringContaining("is damaged or is not")]);
+  });
 });
 
 describe("a command that acts while no daemon runs", () => {

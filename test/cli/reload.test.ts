@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createReloads } from "../../src/cli/run.ts";
+import { startPeer } from "../service/peer.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";
@@ -113,11 +112,8 @@ describe("a reload", () => {
 
   it("returns to the previous configuration when its address is in use", async () => {
     const { edit, reload, shows, daemon, address, stop } = await startSite();
-    const taken = createServer().listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    onTestFinished(() => void taken.close());
-    const other = taken.address();
-    edit(address, `127.0.0.1:${typeof other === "object" && other ? other.port : 0}`);
+    const other = await startPeer(() => {});
+    edit(address, new URL(other.baseUrl).host);
     expect((await reload()).status).toBe(200);
     expect(await daemon.line("EADDRINUSE")).toContain("config.refused");
     await shows(failed);

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
 import { report } from "../../src/cli/report.ts";
@@ -37,14 +36,6 @@ describe("report", () => {
     await world.daemon().stop();
     expect(await reportOf(world, { config, by: "server", format: "csv" })).toBe(before);
     expect(before).toMatch(/^region,key,sandbox,server,server_name,occupied_share,/);
-  });
-
-  it("creates no store", async () => {
-    const { config, store } = writeConfig();
-    const ended = await runCommand(["report", "--from", "7d", "--config", config]);
-    const err = `There is no store ${store}: the daemon has not run with this configuration on this machine.\n`;
-    expect(ended).toEqual({ code: 1, out: "", err });
-    expect(existsSync(store)).toBe(false);
   });
 
   it("refuses wrong options with exit code 2", async () => {

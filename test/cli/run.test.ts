@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/store/store.ts";
+import { startPeer } from "../service/peer.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { runCommand } from "../support/run-command.ts";
@@ -17,30 +16,15 @@ function started(daemon: SandwatchProcess): Promise<string> {
   return Promise.race([daemon.line("daemon.started"), daemon.ended.then(({ out }) => out)]);
 }
 
-/** Gives an address of this machine that is in use, and what was requested there. */
-async function startPeer(answer: () => Promise<number>) {
-  const requested = Promise.withResolvers<void>();
-  const server = createServer((_, response) => {
-    requested.resolve();
-    void answer().then((status) => response.writeHead(status).end());
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : 0;
-  return { address: `127.0.0.1:${port}`, requested: requested.promise };
-}
-
 /** A daemon whose one delivery gets its answer only when that is released, which stopping waits for. */
 async function startDelivering(outputFd?: number) {
   const { baseUrl } = await startOneServerService("error");
-  const released = Promise.withResolvers<number>();
-  const { address, requested } = await startPeer(() => released.promise);
-  const receiver = { name: "oncall", type: "webhook", url: `http://${address}`, group_wait: "0s" };
+  const [requested, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const peer = await startPeer((_request, response) => {
+    requested.resolve();
+    void released.promise.then(() => response.writeHead(204).end());
+  });
+  const receiver = { name: "oncall", type: "webhook", url: peer.baseUrl, group_wait: "0s" };
   const { config } = writeConfig({
     regions: { us: { base_url: baseUrl } },
     keys: [{ name: "research", api_key: "T0PSECRET" }],
@@ -48,8 +32,8 @@ async function startDelivering(outputFd?: number) {
     alerts: { receivers: [receiver] },
   });
   const daemon = startSandwatch(["run", "--config", config], {}, outputFd);
-  await requested;
-  return { daemon, release: () => released.resolve(204) };
+  await requested.promise;
+  return { daemon, release: released.resolve };
 }
 
 describe("run", () => {
@@ -97,8 +81,8 @@ describe("run", () => {
       code: 1,
       err: expect.stringMatching(/^.*is damaged or is not an SQLite database.*\n$/),
     });
-    const { address } = await startPeer(() => Promise.resolve(200));
-    const { config } = writeConfig({ http: { listen: address } });
+    const { baseUrl } = await startPeer(() => {});
+    const { config } = writeConfig({ http: { listen: new URL(baseUrl).host } });
     expect(await runSandwatch(["run", "--config", config])).toMatchObject({
       code: 1,
       err: expect.stringMatching(/^listen EADDRINUSE.*Give another address with http\.listen\.\n$/),

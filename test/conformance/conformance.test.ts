@@ -95,8 +95,6 @@ it.each<[Fault, string]>([
     reshape(`${servers}.gpu`, 2),
     `list_sandboxes ${servers}.gpu: unknown field 200 times (whole number)`,
   ],
-  [reshape("total_count"), "list_sandboxes total_count: missing once"],
-  [reshape("total_count", 3), "list_sandboxes total_count: mismatch once"],
   [
     { kind: "odd", kinds: ["duplicate_id"] },
     "list_sandboxes local_sandboxes[].local_sandbox_id: duplicate once",
@@ -133,8 +131,6 @@ it.each([
   [400, "get_user", "not_seen", "HTTP 400: the id is not valid"],
   [400, "list_universes", "failed", "HTTP 400"],
   [422, "list_universes", "failed", "HTTP 422, though the operation takes no input"],
-  [401, "get_user", "failed", "HTTP 401"],
-  [429, "get_user", "failed", "HTTP 429"],
   [500, "get_user", "failed", "HTTP 500"],
 ] as const)("reports a %i of %s as %s", async (status, operation, outcome, detail) => {
   const { report } = await check({ faults: [{ kind: "status", status, operation }] });
@@ -157,13 +153,6 @@ it.each<[Ids, readonly string[]]>([
   expect(codes.map((code) => code.replace(/ .*/, ""))).toEqual(
     all.filter((operation) => !expected.includes(operation)),
   );
-});
-
-it("gets the data of a given universe also where universes cannot be listed", async () => {
-  const faults: Fault[] = [{ kind: "status", status: 503, operation: "list_universes" }];
-  const { report } = await check({ faults }, { universe: "universe-us-1" });
-  const data = report.operations.find(({ operation }) => operation === "get_universe_data");
-  expect(data).toMatchObject({ outcome: "answered" });
 });
 
 it("reports unknown ids as not seen, and a refused key and a service that is down as failed", async () => {
