@@ -95,11 +95,8 @@ export function unobservedMsOf({ elapsedMs, observed }: Stretch): number {
 
 /**
  * Records the time that ended with a poll, and the dwell times that ended with it, in the buckets that they fall into.
- * Hours or days that passed as a whole without being observed are recorded in one bucket of the coarsest such
- * resolution, and in no finer one: however long sandwatch was away, few rows are written.
- *
- * All elapsed time is recorded, whatever the calendar did: after a step backwards of the clock it goes to the bucket
- * that was open.
+ * Hours or days that passed unobserved as a whole are recorded in one bucket of the coarsest such resolution alone: few
+ * rows are written, however long sandwatch was away. After a step backwards of the clock, time goes to the open bucket.
  *
  * @param untilMs when the poll ended. UTC milliseconds
  */
@@ -214,12 +211,12 @@ function addTimeOfName(
 ): NameAccount {
   const known = countByStatus(servers);
   if (!observed) return { ...account, unobservedMs: account.unobservedMs + known * ms };
-  const seen = countByStatus(listed);
+  const observedCount = countByStatus(listed);
   return {
     ms: addTimes(account.ms, listed, ms),
-    unobservedMs: account.unobservedMs + (known - seen) * ms,
+    unobservedMs: account.unobservedMs + (known - observedCount) * ms,
     extent: widen(account.extent, extentOf(listed)),
-    exhaustedMs: account.exhaustedMs + (listed.idle === 0 && seen > 0 ? ms : 0),
+    exhaustedMs: account.exhaustedMs + (listed.idle === 0 && observedCount > 0 ? ms : 0),
     dwells: account.dwells,
   };
 }

@@ -3,33 +3,17 @@
  * them. Histograms add up without loss; a quantile is known to within the bounds of its bucket.
  */
 export interface DwellHistogram {
-  /** How many dwell times were at most as long as the bound of the same place; last those over all bounds. */
+  /** How many dwell times were at most as long as the bound at the same index; last those over all bounds. */
   readonly counts: readonly number[];
   /** All dwell times together. Milliseconds. */
   readonly sumMs: number;
 }
 
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
-
-/** Upper bounds, inclusive. Milliseconds. */
-const dwellBoundsMs: readonly number[] = [
-  10 * secondMs,
-  30 * secondMs,
-  minuteMs,
-  2 * minuteMs,
-  5 * minuteMs,
-  15 * minuteMs,
-  30 * minuteMs,
-  hourMs,
-  2 * hourMs,
-  4 * hourMs,
-  12 * hourMs,
-  dayMs,
-  7 * dayMs,
+/** Upper bounds, inclusive. */
+const boundsSeconds = [
+  10, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800,
 ];
+const dwellBoundsMs: readonly number[] = boundsSeconds.map((seconds) => seconds * 1_000);
 
 export const noDwells: DwellHistogram = {
   counts: Array.from({ length: dwellBoundsMs.length + 1 }, () => 0),
@@ -41,7 +25,8 @@ export function dwellsOf(dwellsMs: Iterable<number>): DwellHistogram {
   const counts = [...noDwells.counts];
   let sumMs = 0;
   for (const ms of dwellsMs) {
-    const bucket = bucketOf(ms);
+    const found = dwellBoundsMs.findIndex((boundMs) => ms <= boundMs);
+    const bucket = found === -1 ? dwellBoundsMs.length : found;
     counts[bucket] = (counts[bucket] ?? 0) + 1;
     sumMs += ms;
   }
@@ -86,9 +71,4 @@ export function dwellQuantileMs(histogram: DwellHistogram, quantile: number): nu
     below += count;
   }
   return dwellBoundsMs.at(-1) ?? null;
-}
-
-function bucketOf(ms: number): number {
-  const bucket = dwellBoundsMs.findIndex((boundMs) => ms <= boundMs);
-  return bucket === -1 ? dwellBoundsMs.length : bucket;
 }

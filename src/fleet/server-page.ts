@@ -10,9 +10,8 @@ export interface ServerPageQuery {
 }
 
 /**
- * The first servers in the order of their sandboxes' ids and then their own, by code units: listings have orders of
- * their own, which change, so where a list goes on cannot be told by them. It takes one pass over the snapshot, and
- * memory for twice as many servers as it gives.
+ * The first servers in the order of their sandboxes' ids and then their own, by code units: the order of listings
+ * changes. It takes one pass over the snapshot, and memory for twice as many servers as it gives.
  */
 export function* pageOfServers(
   { sandboxes }: Snapshot,

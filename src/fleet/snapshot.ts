@@ -6,13 +6,9 @@ import { noTallies, TallyChange } from "./tallies.ts";
 import type { Tallies } from "./tallies.ts";
 
 /**
- * The accepted state of a target after its last listing: immutable arrays of immutable objects. A listing gives the
- * next snapshot (`next-snapshot.ts`), in which whatever did not change is the same object as in this one. So comparing
- * is `===`, a scrape or report holds the snapshot that it began with for as long as it takes, and a poll that could
- * not be committed is dropped by dropping the reference.
- *
- * What is kept is what is shown, stored or filtered by. Addresses, metadata, authentication data and times are not:
- * they may hold secrets, and what is not kept is not compared.
+ * The accepted state of a target after its last listing: immutable arrays of immutable objects. What did not change is
+ * the same object in the next snapshot (`next-snapshot.ts`). So comparing is `===`, a scrape or report holds the snapshot
+ * that it began with, and a poll that could not be committed is dropped by dropping the reference.
  *
  * Invariants: ids of sandboxes are unique, ids of servers are unique within their sandbox. `texts` is as long as
  * `sandboxes`, and `places` has each sandbox's index. Sandboxes that the last listing held come first, in its order.
@@ -21,10 +17,7 @@ export interface Snapshot {
   readonly sandboxes: readonly Sandbox[];
   /** How many of them, from the first one on, the last listing held. */
   readonly listedCount: number;
-  /**
-   * Servers that a partial listing left out of sandboxes that it held. It proves nothing about them, so nothing else
-   * tells them from those that it held.
-   */
+  /** Servers that a partial listing lacked in sandboxes that it held. It proves nothing about them. */
   readonly unlistedServers: ReadonlySet<Server>;
   /** The text that each sandbox was read from; null: it must be read again. */
   readonly texts: readonly (SandboxText | null)[];
@@ -144,12 +137,10 @@ export function isAsKnown(known: Sandbox, listed: ListedSandbox): boolean {
   if (known.id !== listed.id || known.status !== listed.status || known.missing > 0) return false;
   if (known.benchmark !== listed.benchmark) return false;
   if (known.servers.length !== listed.servers.length) return false;
-  for (let at = 0; at < known.servers.length; at++) {
-    const [server, other] = [known.servers[at], listed.servers[at]];
-    if (!server || !other) return false;
-    if (server === other ? server.missing > 0 : !isServerAsKnown(server, other)) return false;
-  }
-  return true;
+  return known.servers.every((server, at) => {
+    const other = listed.servers[at];
+    return other !== undefined && isServerAsKnown(server, other);
+  });
 }
 
 export function isServerAsKnown(known: Server, listed: ListedServer): boolean {
@@ -159,13 +150,9 @@ export function isServerAsKnown(known: Server, listed: ListedServer): boolean {
     known.missing === 0 &&
     known.name === listed.name &&
     known.benchmark === listed.benchmark &&
-    isSameList(known.tags, listed.tags)
+    known.tags.length === listed.tags.length &&
+    known.tags.every((tag, at) => tag === listed.tags[at])
   );
-}
-
-function isSameList(one: readonly string[], other: readonly string[]): boolean {
-  if (one === other) return true;
-  return one.length === other.length && one.every((text, at) => text === other[at]);
 }
 
 export function findSandbox({ places, sandboxes }: Snapshot, sandboxId: string) {
@@ -173,11 +160,7 @@ export function findSandbox({ places, sandboxes }: Snapshot, sandboxId: string) 
   return place === undefined ? undefined : sandboxes[place];
 }
 
-export function findServer(
-  snapshot: Snapshot,
-  sandboxId: string,
-  serverId: string,
-): Server | undefined {
+export function findServer(snapshot: Snapshot, sandboxId: string, serverId: string) {
   return findSandbox(snapshot, sandboxId)?.servers.find(({ id }) => id === serverId);
 }
 
@@ -187,10 +170,10 @@ export function findListedServer(
   sandboxId: string,
   serverId: string,
 ): Server | undefined {
-  const place = snapshot.places.get(sandboxId);
-  if (place === undefined || place >= snapshot.listedCount) return undefined;
-  const server = snapshot.sandboxes[place]?.servers.find(({ id }) => id === serverId);
-  return server && isListed(snapshot, server) ? server : undefined;
+  const place = snapshot.places.get(sandboxId) ?? Infinity;
+  const server = findServer(snapshot, sandboxId, serverId);
+  const isHeld = place < snapshot.listedCount && server && isListed(snapshot, server);
+  return isHeld ? server : undefined;
 }
 
 /** A server and the sandbox that it is in. */

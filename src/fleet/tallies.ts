@@ -3,8 +3,7 @@ import type { Status } from "./status.ts";
 
 /**
  * How many servers and sandboxes of a target are in which status, so that no metric, rule or report has to walk over
- * them. Tallies are values that belong to a snapshot: the next ones are the same object where nothing is counted
- * otherwise, and the tally of a name is the same object as long as its counts are.
+ * them. The next tallies are the same object where no count differs, and so is the tally of each name.
  *
  * A name that was ever counted stays, with counts of zero, so that no series of a metric vanishes. Past
  * `maxDistinctNames` further names of a target are counted together as `other`.
@@ -13,7 +12,7 @@ export interface Tallies {
   /** By the name as aggregates show it; a server without a name counts under the empty one. */
   readonly names: ReadonlyMap<string, NameTally>;
   readonly sandboxes: CountByStatus;
-  /** Whatever their names. */
+  /** Of all names. */
   readonly servers: CountByStatus;
 }
 
@@ -58,7 +57,7 @@ export function byStatus<Value>(of: (status: Status) => Value): Readonly<Record<
   };
 }
 
-/** How many there are, or how long, whatever the status. */
+/** How many there are, or how long, in all statuses. */
 export function countByStatus(counts: CountByStatus): number {
   return counts.idle + counts.occupied + counts.error + counts.unknown;
 }
@@ -67,26 +66,15 @@ export function addTimes(to: CountByStatus, counts: CountByStatus, times: number
   return byStatus((status) => to[status] + counts[status] * times);
 }
 
-/** What is counted of a server. */
-interface CountedServer {
-  readonly name: string | null;
-  readonly status: Status;
-  readonly missing: number;
-}
-
 type Counts = Record<Status, number>;
 
 /** Adds to tallies and takes away from them, and gives the next ones at the end. */
 export class TallyChange {
   private readonly before: Tallies;
   private readonly names: Map<string, NameTally>;
-  private readonly changed = new Map<
-    string,
-    { readonly servers: Counts; readonly listed: Counts }
-  >();
+  private readonly changed = new Map<string, { servers: Counts; listed: Counts }>();
   private readonly sandboxes: Counts;
   private readonly servers: Counts;
-  private isChanged = false;
 
   constructor(before: Tallies) {
     this.before = before;
@@ -96,12 +84,13 @@ export class TallyChange {
   }
 
   countSandbox(status: Status, by: 1 | -1): void {
-    this.isChanged = true;
     this.sandboxes[status] += by;
   }
 
-  countServer({ name, status, missing }: CountedServer, by: 1 | -1): void {
-    this.isChanged = true;
+  countServer(
+    { name, status, missing }: { name: string | null; status: Status; missing: number },
+    by: 1 | -1,
+  ): void {
     const { servers, listed } = this.countsOf(name ?? "");
     this.servers[status] += by;
     servers[status] += by;
@@ -110,11 +99,14 @@ export class TallyChange {
 
   finish(): Tallies {
     const { before, names, sandboxes, servers } = this;
-    if (!this.isChanged) return before;
     let isSame = isSameCount(before.sandboxes, sandboxes);
     for (const [name, counts] of this.changed) {
       const known = before.names.get(name);
-      if (known && isSameTally(known, counts)) continue;
+      const isKnown =
+        known &&
+        isSameCount(known.servers, counts.servers) &&
+        isSameCount(known.listed, counts.listed);
+      if (isKnown) continue;
       isSame = false;
       names.set(name, { name, ...counts });
     }
@@ -134,10 +126,6 @@ export class TallyChange {
     this.changed.set(name, counts);
     return counts;
   }
-}
-
-function isSameTally(one: Omit<NameTally, "name">, other: Omit<NameTally, "name">): boolean {
-  return isSameCount(one.servers, other.servers) && isSameCount(one.listed, other.listed);
 }
 
 function isSameCount(one: CountByStatus, other: CountByStatus): boolean {

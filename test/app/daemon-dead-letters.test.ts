@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { listNotifications, replayNotifications } from "../../src/api/operations/notifications.ts";
-import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { sumOf } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
@@ -66,20 +65,6 @@ describe("a receiver of the daemon that refuses its notifications", () => {
       receiver: "oncall",
     });
     expect(backup.refused).toEqual([]);
-  });
-
-  it("is not notified to a heartbeat", async () => {
-    const { world, oncall, backup, both } = await watchWithBackup();
-    const heartbeat = { name: "watchdog", type: "heartbeat", url: backup.url };
-    const rules = [{ name: "down", on: "server", status: "error", receivers: ["oncall"] }];
-    await world.restart({ alerts: { rules, receivers: [...both, heartbeat] } });
-    oncall.answer(404);
-    world.show(0, "error");
-    await world.poll(2);
-    const { incidents } = await world.daemon().api(listIncidents, { rule: "receiver-failing" });
-    expect(incidents).toMatchObject([{ receiver: "oncall", receivers: ["backup"] }]);
-    const page = await fetch(`${await world.address()}/`);
-    expect(await page.text()).not.toContain("watchdog");
   });
 
   it("has what it refused replayed in order, and the figure of dead ones falls", async () => {

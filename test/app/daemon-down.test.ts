@@ -77,21 +77,6 @@ describe("the daemon where observation fails", () => {
     );
   });
 
-  it("counts polls for which no request was sent as failed, and takes no duration of them", async () => {
-    const world = await watchWorld({ servers: 1 });
-    await world.poll();
-    world.fail({ kind: "status", status: 503, retry_after: 600 });
-    await world.poll(3);
-
-    const text = await world.metrics();
-    expect(sumOf(text, "sandwatch_api_requests_total")).toBe(2);
-    expect(sumOf(text, "sandwatch_polls_total")).toBe(4);
-    const failures = "sandwatch_poll_failures_total";
-    expect(sumOf(text, failures, 'reason="server_error"')).toBe(1);
-    expect(sumOf(text, failures, 'reason="rate_limited"')).toBe(2);
-    expect(sumOf(text, "sandwatch_poll_duration_seconds_count")).toBe(2);
-  });
-
   it("books the time between complete polls to the statuses, and the rest as unobserved", async () => {
     const world = await watchWorld({ servers: 4 });
     await world.poll();

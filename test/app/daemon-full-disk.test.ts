@@ -76,18 +76,3 @@ it("a disk that is full is reported, what is due is told, and with room all goes
   expect(events(world).filter((event) => event === "server.gone")).toEqual([]);
   expect(await isWhole()).toBe(true);
 });
-
-it("what a full disk kept from being stored is unobserved, and all of it adds up", async () => {
-  const { world, fill, makeRoom } = await watchOnDisk();
-  await world.poll(2);
-  await fill();
-  for (let server = 0; server < servers; server += 1) world.show(server, "occupied");
-  await world.poll(3);
-  await makeRoom();
-  await world.poll(2);
-  const text = await world.metrics();
-  const secondsIn = (status: string): number =>
-    sumOf(text, "sandbox_server_status_seconds_total", `status="${status}"`);
-  expect([secondsIn("idle"), secondsIn("occupied")]).toEqual([5 * servers, 5 * servers]);
-  expect(sumOf(text, "sandbox_unobserved_seconds_total")).toBe(4 * 5);
-});

@@ -118,16 +118,4 @@ describe("an acknowledged incident", () => {
     expect(first).toMatchObject({ incident_id: id, author: "ann", already: false });
     expect(second).toMatchObject({ author: "ann", note: "rebooting it", already: true });
   });
-
-  it("is delivered at once, without waiting for a poll", async () => {
-    const world = await watchWorld({ receiver: { send_acknowledged: true } });
-    world.show(0, "error");
-    await world.daemon().start();
-    await world.peer.received(1);
-    await world
-      .daemon()
-      .api(acknowledgeIncident, { id: await firingIncident(world), author: "ann" });
-    await world.peer.received(2);
-    expect(told(world)).toEqual(["server-error firing", "server-error acknowledged"]);
-  });
 });

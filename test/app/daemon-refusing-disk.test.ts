@@ -1,59 +1,8 @@
 import { copyFileSync, renameSync, rmSync } from "node:fs";
-import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
-import { openDatabase } from "../../src/store/sqlite/database.ts";
-import type { OpenDatabase } from "../../src/store/sqlite/database.ts";
-import { createStore, openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/store.ts";
 import { sumOf, told } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import type { WatchedWorld } from "../support/watched-world.ts";
-
-/** A store whose every write SQLite refuses from a moment on (SQLITE_READONLY). */
-async function watchOnReadOnlyDisk() {
-  let database: OpenDatabase | undefined;
-  const world = await watchWorld({
-    openStore(path, observers) {
-      database = openDatabase(path, observers);
-      const { kysely, close, ...readers } = database;
-      return createStore(kysely, close, readers);
-    },
-  });
-  const fail = async (): Promise<void> => {
-    if (database) await sql`pragma query_only = on`.execute(database.kysely);
-  };
-  return { world, fail };
-}
-
-/** Stops it; all that it may take passes as soon as it waits. */
-async function stop(world: WatchedWorld): Promise<void> {
-  const stopping = world.daemon().stop();
-  world.clock.advance(10_000);
-  await stopping;
-}
-
-describe("a stop while SQLite may write nothing", () => {
-  it("ends, with a delivery that cannot be marked and a poll that cannot be stored", async () => {
-    const { world, fail } = await watchOnReadOnlyDisk();
-    await world.poll();
-    world.peer.answer(503);
-    world.show(0, "error");
-    await world.poll();
-    await fail();
-    world.show(1, "error");
-    world.peer.answer(204);
-    world.clock.advance(60_000);
-    await world.daemon().pollOnce();
-    world.daemon().watch();
-    await world.peer.received(1);
-    await expect(stop(world)).resolves.toBeUndefined();
-    await world.restart();
-    await world.poll(2);
-    const servers = world.alerts.flatMap(({ data }) =>
-      data.incidents.map((each) => each.server_id),
-    );
-    expect(new Set(servers)).toEqual(new Set(world.serverIds.slice(0, 2)));
-  });
-});
 
 describe("a store whose file is", () => {
   it.each<readonly [string, (store: string) => void]>([

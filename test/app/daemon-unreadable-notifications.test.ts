@@ -6,7 +6,7 @@ import {
   showNotification,
 } from "../../src/api/operations/notifications.ts";
 import { told } from "../support/heard.ts";
-import { outOfRange, spoil, unreadable } from "../support/spoil.ts";
+import { spoil, unreadable } from "../support/spoil.ts";
 import { dumpStore } from "../support/store-dump.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld, WorldOptions } from "../support/watched-world.ts";
@@ -84,29 +84,6 @@ describe("a pending notification that cannot be read", () => {
     expect(JSON.stringify([world.log, listed, text])).not.toContain(secret);
     expect(unreadable(world)).toHaveLength(1);
   });
-});
-
-describe("a notification with a number that is out of range", () => {
-  it.each(["attempts", "caused_at_ms", "created_at_ms", "give_up_at_ms"])(
-    "in %s is dead-lettered or sent, and its receiver is notified of what comes after it",
-    async (column) => {
-      const { world, alerts } = await withWitness();
-      await world.poll();
-      world.peer.answer(503);
-      world.show(0, "error");
-      await world.poll();
-      await spoil(world, outOfRange("notifications", column), { alerts });
-      world.peer.answer(204);
-      world.show(1, "error");
-      await world.poll(2);
-      const heard = world.alerts.flatMap(({ data }) =>
-        data.incidents.map((each) => each.server_id),
-      );
-      expect(heard).toContain(world.serverIds[1]);
-      const { notifications } = await world.daemon().api(listNotifications, {});
-      expect(notifications.length).toBeGreaterThan(0);
-    },
-  );
 });
 
 describe("an item of the outbox that cannot be read", () => {

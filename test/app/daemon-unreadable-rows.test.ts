@@ -7,8 +7,6 @@ import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listProbes } from "../../src/api/operations/probes.ts";
 import { listServers } from "../../src/api/operations/servers.ts";
 import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
-import { posted } from "../notify/support/alertmanager.ts";
-import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
 import { told } from "../support/heard.ts";
 import { runCommand } from "../support/run-command.ts";
 import { outOfRange, spoil, unreadable } from "../support/spoil.ts";
@@ -164,27 +162,6 @@ describe("queries", () => {
         expect.stringMatching(/open_buckets: 5m of target 1, 1h/),
       ]);
     }
-  });
-});
-
-describe("an Alertmanager receiver", () => {
-  it("is posted the alerts that can be read", async () => {
-    const server = await startReceiverServer(status(200));
-    const alerts = {
-      receivers: [{ name: "am", type: "alertmanager", urls: [server.origin], allow_http: true }],
-    };
-    const world = await watchWorld({ alerts });
-    world.show(0, "error");
-    world.show(1, "error");
-    await world.poll(2);
-    await spoil(
-      world,
-      `update incidents set receivers = '[' where server_id = '${world.serverIds[0]}';
-       update outbox_items set body = '{' where seq = 2`,
-    );
-    world.show(2, "error");
-    await world.poll(2);
-    expect(JSON.stringify(posted(server).at(-1))).toContain(world.serverIds[2]);
   });
 });
 

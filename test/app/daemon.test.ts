@@ -80,22 +80,6 @@ describe("the daemon between the service and a receiver", () => {
     expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
   });
 
-  it("is ready when every target was polled, well or badly, and healthy all along", async () => {
-    const world = await watchWorld({ servers: 1 });
-    world.fail({ kind: "status", status: 500 });
-    const address = await world.daemon().serve();
-    const statusOf = async (path: string): Promise<number> => {
-      const response = await fetch(`${address}${path}`);
-      return response.status;
-    };
-    expect(await statusOf("/-/ready")).toBe(503);
-    expect(await statusOf("/-/healthy")).toBe(200);
-
-    await world.poll();
-    expect(await statusOf("/-/ready")).toBe(200);
-    expect(await statusOf("/-/healthy")).toBe(200);
-  });
-
   it("tells an error that goes on to a receiver that is new, and its end to all that were told", async () => {
     const world = await watchWorld({ alerts: { receivers: [] } });
     world.show(0, "error");

@@ -2,8 +2,6 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bucketStart, resolutionMs, resolutions } from "../../src/fleet/buckets.ts";
 import type { Resolution } from "../../src/fleet/buckets.ts";
-import { countDwells } from "../../src/fleet/dwell.ts";
-import { noneByStatus } from "../../src/fleet/tallies.ts";
 import { serverMsOf } from "../../src/fleet/buckets.ts";
 import { createLedger, tally } from "../alerts/support/ledger.ts";
 
@@ -12,32 +10,6 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 describe("a stretch", () => {
-  it("is split where a bucket ends, to the millisecond", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
-    ledger.pass(2 * minuteMs + 1, [tally("git", { idle: 2, error: 1 })]);
-    const [first, second] = ledger.ofResolution("5m");
-    expect(first?.names.get("git")?.ms).toMatchObject({ idle: 200_000, error: 100_000 });
-    expect(second?.names.get("git")?.ms).toMatchObject({ idle: 40_002, error: 20_001 });
-  });
-
-  it("that nobody watched is of no status, and of every server", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
-    ledger.pass(1_000, [tally("git", { idle: 2 })], { observed: false });
-    const bucket = ledger.ofResolution("5m").at(-1);
-    expect(bucket).toMatchObject({ recordedMs: 1_000, unobservedMs: 1_000, extent: null });
-    expect(bucket?.names.get("git")).toMatchObject({ ms: noneByStatus, unobservedMs: 2_000 });
-  });
-
-  it("is unobserved for a server that the listing lacked", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
-    ledger.pass(1_000, [tally("git", { occupied: 1 }, 1)]);
-    const account = ledger.ofResolution("5m").at(-1)?.names.get("git");
-    expect(account).toMatchObject({ ms: { occupied: 1_000, idle: 0 }, unobservedMs: 1_000 });
-  });
-
   it("of months that nobody watched takes few buckets", () => {
     const ledger = createLedger();
     ledger.pass(0, []);
@@ -68,19 +40,6 @@ describe("a bucket", () => {
     expect(closed?.bucket.startMs).toBe(bucketStart("5m", ledger.atMs - hourMs - 30_000));
   });
 
-  it("knows the least and the most servers in each status, and how long none was idle", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
-    ledger.pass(10_000, [tally("git", { idle: 2 }), tally("jira", { idle: 1 })]);
-    ledger.pass(10_000, [tally("git", { occupied: 2 }), tally("jira", { idle: 1 })]);
-    const bucket = ledger.ofResolution("5m").at(-1);
-    expect(bucket?.names.get("git")).toMatchObject({
-      exhaustedMs: 10_000,
-      extent: { least: { idle: 0, occupied: 0 }, most: { idle: 2, occupied: 2 } },
-    });
-    expect(bucket?.extent).toMatchObject({ least: { idle: 1 }, most: { idle: 3, occupied: 2 } });
-  });
-
   it("knows that there were no servers of a name before the first and after the last", () => {
     const ledger = createLedger();
     ledger.pass(0, []);
@@ -105,15 +64,6 @@ describe("a bucket", () => {
     const [first, second] = ledger.ofResolution("5m");
     expect([first?.recordedMs, second?.recordedMs]).toEqual([100_000, 0]);
     expect(second?.names.get("git")?.dwells.sumMs).toBe(90_000);
-  });
-
-  it("counts the dwell times that ended in it", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
-    const dwell = { serverName: "git", status: "occupied", ms: 90_000 } as const;
-    ledger.pass(30_000, [tally("git", { occupied: 1 })], { dwells: [dwell, dwell] });
-    const dwells = ledger.whole("1d").at(-1)?.names.get("git")?.dwells;
-    expect(dwells && [countDwells(dwells), dwells.sumMs]).toEqual([2, 180_000]);
   });
 });
 

@@ -3,32 +3,12 @@ import { diffSnapshots, statusAfter, statusBefore } from "../../src/fleet/diff.t
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import type { Sandbox } from "../../src/fleet/snapshot.ts";
-import { boxOf, listing, partial, sandbox, server, snapshotOf, take } from "./support/listings.ts";
-import { changeRows } from "./support/rows.ts";
+import { boxOf, listing, sandbox, server, snapshotOf, take } from "./support/listings.ts";
 
 const idle = server("a", "idle");
 const broken = server("a", "error");
 
 describe("a change", () => {
-  it("is a server that appears: it was absent before", () => {
-    const { diff } = take(emptySnapshot, boxOf(broken));
-    expect(changeRows(diff)).toEqual([["box", "a", "github", "absent", "error", null]]);
-    expect(diff.changes).toMatchObject([{ kind: "appeared", before: null, movedFrom: null }]);
-    expect(diff.sandboxes).toMatchObject([{ before: null, after: { id: "box" } }]);
-  });
-
-  it("is a status that differs, with how long the one before lasted", () => {
-    const { diff } = take(snapshotOf(boxOf(idle)), boxOf(broken), { atMs: 61_000 });
-    expect(changeRows(diff)).toEqual([["box", "a", "github", "idle", "error", 60_000]]);
-    expect(diff.sandboxes).toEqual([]);
-  });
-
-  it("is a server that is gone", () => {
-    const { diff } = take(snapshotOf(boxOf(idle)), listing(), { atMs: 31_000 });
-    expect(diff.changes).toMatchObject([{ kind: "gone", after: null, dwellMs: 30_000 }]);
-    expect(diff.sandboxes).toMatchObject([{ before: { id: "box" }, after: null }]);
-  });
-
   it.each([{ name: "git" }, { benchmark: "MCP_Atlas" }, { tags: ["prod"] }])(
     "is not another attribute, though the server differs: %j",
     (edit) => {
@@ -54,22 +34,6 @@ describe("how long a status lasted", () => {
     const { diff } = take(snapshot, boxOf(broken), { atMs: 9_000, observedMs: 6_000 });
     expect(diff.changes[0]?.dwellMs).toBe(5_000);
   });
-
-  it.each([
-    ["beginning", { witnessed: false }, {}],
-    ["end", {}, { witnessed: false }],
-  ])("is unknown when its %s was not witnessed", (_, first, second) => {
-    const { snapshot } = take(emptySnapshot, boxOf(idle), first);
-    expect(take(snapshot, boxOf(broken), second).diff.changes[0]?.dwellMs).toBeNull();
-    expect(take(snapshot, boxOf(), second).diff.changes[0]?.dwellMs).toBeNull();
-  });
-
-  it("is unknown when the server was missing before", () => {
-    const { snapshot } = take(snapshotOf(boxOf(idle)), boxOf(), { goneAfter: 2 });
-    for (const later of [boxOf(broken), boxOf()]) {
-      expect(take(snapshot, later, { goneAfter: 2 }).diff.changes[0]?.dwellMs).toBeNull();
-    }
-  });
 });
 
 describe("an observation gap", () => {
@@ -85,11 +49,6 @@ describe("an observation gap", () => {
     ]);
     expect(second.diff.servers.map(({ kind }) => kind)).toEqual(["still_missing"]);
     expect([first, second, third].flatMap(({ diff }) => diff.changes)).toEqual([]);
-  });
-
-  it("does not begin with a partial listing", () => {
-    const { diff } = take(snapshotOf(boxOf(idle)), partial(boxOf()), { goneAfter: 4 });
-    expect(diff).toEqual({ sandboxes: [], servers: [], changes: [], gaps: [] });
   });
 });
 

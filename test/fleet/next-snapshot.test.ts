@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { nextSnapshot } from "../../src/fleet/next-snapshot.ts";
-import {
-  emptySnapshot,
-  findListedServer,
-  findSandbox,
-  findServer,
-} from "../../src/fleet/snapshot.ts";
+import { emptySnapshot, findListedServer, findServer } from "../../src/fleet/snapshot.ts";
 import type { ListedSandbox, Listing, SandboxText, Snapshot } from "../../src/fleet/snapshot.ts";
 import { boxOf, listing, partial, sandbox, server, snapshotOf, take } from "./support/listings.ts";
 
@@ -27,23 +22,6 @@ describe("a server that a complete listing lacks", () => {
     const gone = take(again.snapshot, boxOf(), { goneAfter: 2 });
     expect(findServer(gone.snapshot, "box", "a")).toBeUndefined();
   });
-
-  it("is not counted by partial listings, nor do they start the count again", () => {
-    const missed = take(snapshotOf(boxOf(idle)), boxOf(), { goneAfter: 2 });
-    const { snapshot } = take(missed.snapshot, partial(boxOf()), { goneAfter: 2 });
-    expect(findServer(snapshot, "box", "a")?.missing).toBe(1);
-    const gone = take(snapshot, boxOf(), { goneAfter: 2 });
-    expect(findServer(gone.snapshot, "box", "a")).toBeUndefined();
-  });
-
-  it("goes with its sandbox", () => {
-    const { snapshot } = take(snapshotOf(boxOf(idle)), listing());
-    expect([snapshot.sandboxes, snapshot.tallies.servers.idle]).toEqual([[], 0]);
-  });
-
-  it("leaves a sandbox that is still listed, though nothing is in it", () => {
-    expect(findSandbox(snapshotOf(boxOf(idle), boxOf()), "box")?.servers).toEqual([]);
-  });
 });
 
 describe("what a partial listing leaves out", () => {
@@ -56,34 +34,9 @@ describe("what a partial listing leaves out", () => {
     expect(findListedServer(snapshot, "box", "b")).toBeUndefined();
     expect(findListedServer(snapshot, "box", "a")?.status).toBe("error");
   });
-
-  it("is among what was listed again once a listing holds it", () => {
-    const { snapshot } = take(snapshotOf(both), partial(boxOf(idle)));
-    expect(findListedServer(take(snapshot, both).snapshot, "box", "b")).toBeDefined();
-  });
-
-  it("of whole sandboxes comes behind those that were listed", () => {
-    const before = snapshotOf(listing(sandbox("one", [idle]), sandbox("two", [idle])));
-    const { snapshot } = take(before, partial(listing(sandbox("two", [idle]))));
-    expect(snapshot.sandboxes.map(({ id }) => id)).toEqual(["two", "one"]);
-    expect(findListedServer(snapshot, "one", "a")).toBeUndefined();
-    expect(findServer(snapshot, "one", "a")).toBe(findServer(before, "one", "a"));
-  });
 });
 
 describe("since when a server has its status", () => {
-  it("is when that was first listed, whatever else of it changes", () => {
-    const renamed = boxOf({ ...idle, name: "git", tags: ["prod"], benchmark: "MCP_Atlas" });
-    const { snapshot } = take(snapshotOf(boxOf(idle)), renamed, { atMs: 9_000 });
-    expect(findServer(snapshot, "box", "a")).toMatchObject({ name: "git", since: { atMs: 1_000 } });
-  });
-
-  it("is not witnessed of one that was missing before it was listed in another one", () => {
-    const { snapshot } = take(snapshotOf(boxOf(idle)), boxOf(), { goneAfter: 3 });
-    const seen = take(snapshot, boxOf(broken), { goneAfter: 3 });
-    expect(findServer(seen.snapshot, "box", "a")?.since.witnessed).toBe(false);
-  });
-
   it("is one object for all servers that changed with one poll", () => {
     const { snapshot } = take(emptySnapshot, boxOf(idle, server("b", "error")));
     const [a, b] = snapshot.sandboxes[0]?.servers ?? [];
@@ -100,10 +53,6 @@ describe("the text that a sandbox was read from", () => {
   };
   const both = sandbox("box", [idle, server("b", "idle")]);
 
-  it("is known from then on", () => {
-    expect(read(emptySnapshot, both).texts).toEqual([text]);
-  });
-
   it("is not known while a server is missing that it does not list: it is news each time", () => {
     const lacking = sandbox("box", [idle]);
     const first = read(read(emptySnapshot, both), lacking);
@@ -112,10 +61,6 @@ describe("the text that a sandbox was read from", () => {
     expect(findServer(second, "box", "b")?.missing).toBe(2);
     const third = read(second, lacking);
     expect([findServer(third, "box", "b"), third.texts]).toEqual([undefined, [text]]);
-  });
-
-  it("is not known of a sandbox that is missing itself", () => {
-    expect(read(read(emptySnapshot, both)).texts).toEqual([null]);
   });
 
   it("is replaced without replacing the sandbox, whose content it does not change", () => {

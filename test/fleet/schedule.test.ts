@@ -1,19 +1,7 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { phaseOf } from "../../src/fleet/schedule.ts";
 
 describe("a target's phase", () => {
-  it("is in the interval, its end excluded", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (name) => {
-        const phase = phaseOf(name);
-        expect(phase).toBeGreaterThanOrEqual(0);
-        expect(phase).toBeLessThan(1);
-        expect(phaseOf(name)).toBe(phase);
-      }),
-    );
-  });
-
   // A golden value that changes means that every target's turn moves at the next update.
   it.each([
     ["", 0.6689221884589642],

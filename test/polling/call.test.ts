@@ -107,14 +107,6 @@ describe("retries", () => {
     expect(gaps).toEqual([400, 800, 1_600]);
   });
 
-  it("are not begun when one as slow as the last could not end before the next turn", async () => {
-    const service = start(afterSaving(() => ({ result: failed("server_error"), tookMs: 5_000 })));
-    await service.saveRetries();
-    const { outcome } = await service.call(service.now() + 10_000);
-    expect(service.sent.length).toBe(1);
-    expect(outcome).toEqual(failed("server_error"));
-  });
-
   it("end before the next turn even when they hang, and the turn ends as the failure before", async () => {
     const service = start(
       afterSaving((request) =>
@@ -180,20 +172,6 @@ describe("Retry-After", () => {
     }
     expect(outcomes).toEqual(["failed", "not_sent", "ok", "ok"]);
     expect(service.sent).toEqual([0, 70_000, 90_000]);
-  });
-
-  it("beyond the next turn costs none of the retries that there are", async () => {
-    let patienceMs: number | null = 40_000;
-    const service = start(afterSaving(() => ({ result: failed("server_error", patienceMs) })));
-    await service.saveRetries();
-    for (let turn = 0; turn < 5; turn += 1) {
-      await service.call(service.now() + 30_000);
-      service.clock.advance(60_000);
-    }
-    expect(service.sent.length).toBe(5);
-    patienceMs = null;
-    await service.call(service.now() + 30_000);
-    expect(service.sent.length).toBeGreaterThan(6);
   });
 });
 

@@ -1,4 +1,3 @@
-import { getEventListeners } from "node:events";
 import { setImmediate as settle } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -29,14 +28,6 @@ describe("the limit of a key", () => {
       }),
       { numRuns: 200 },
     );
-  });
-
-  it("lets calls leave in the order in which they came, whatever region they are for", async () => {
-    const { admit, advance, granted } = startLimits({ requests: 1, perMs: 100 });
-    const names = Array.from({ length: 20 }, (_, index) => String(index));
-    for (const [index, name] of names.entries()) admit(index % 2 ? us : eu, name);
-    await advance(3_000);
-    expect(granted().map(([name]) => name)).toEqual(names);
   });
 
   it("is shared by its regions and not by other keys", async () => {
@@ -87,25 +78,6 @@ describe("a call that opens its connection first", () => {
     ]);
   });
 
-  it("and fails to, holds nobody up for longer than a call that was sent, nor lets anybody pass", async () => {
-    const { admit, admitOpening, opening, advance, granted } = startLimits();
-    for (const name of ["a", "b"]) admitOpening(us, name);
-    await advance(900);
-    admit(us, "c");
-    await advance(100);
-    opening.get("a")?.ended();
-    opening.get("b")?.ended();
-    await advance(40);
-    admit(eu, "d");
-    admit(eu, "e");
-    await advance(2_000);
-    expect(granted().slice(2)).toEqual([
-      ["c", 1_050],
-      ["d", 1_050],
-      ["e", 2_100],
-    ]);
-  });
-
   it("holds up the key's other regions for three periods at most where it never ends", async () => {
     const { admit, admitOpening, advance, granted } = startLimits({ requests: 1, perMs: 1_000 });
     admitOpening(us, "hangs");
@@ -135,20 +107,6 @@ describe("a pause", () => {
     ]);
     await advance(5_000);
     expect(granted()[3]).toEqual(["paused", 5_000]);
-  });
-
-  it("is not shortened by a later, shorter one, and is lengthened by a longer one", async () => {
-    const { admit, advance, pause, granted } = startLimits();
-    pause(us, 5_000);
-    pause(us, 1_000);
-    admit(us, "patient");
-    await advance(4_500);
-    expect(granted()).toEqual([]);
-    pause(us, 7_000);
-    await advance(2_450);
-    expect(granted()).toEqual([]);
-    await advance(50);
-    expect(granted()).toEqual([["patient", 7_000]]);
   });
 
   it("lets those whom it held back leave no faster than the limit", async () => {
@@ -183,15 +141,6 @@ it("stopping ends the waits at once and leaves no timer", async () => {
     "stopped",
   ]);
   expect(clock.armed).toBe(0);
-});
-
-it("leaves nothing on the signal of a call that was let through", async () => {
-  const { admit, advance, stop, granted } = startLimits({ requests: 1, perMs: 1_000 });
-  admit(us, "at once");
-  admit(us, "after a wait");
-  await advance(1_050);
-  expect(granted()).toHaveLength(2);
-  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
 });
 
 it("says when the next call may leave, after the calls before and a pause", async () => {

@@ -49,16 +49,6 @@ describe("changes", () => {
     expect(lines).toHaveLength(1_005);
   });
 
-  it("of a first listing are a line each for debugging", async () => {
-    const { poll } = start(judgeBy([]), "debug");
-    const lines = await poll(listing({ a: "idle", b: "error" }));
-    expect(lines.map(({ level, event, msg }) => [level, event, msg])).toEqual([
-      ["info", "target.first_listing", "us/research lists 2 servers: 1 idle, 1 in error"],
-      ["debug", "server.changed", "us/research github (a): absent -> idle"],
-      ["debug", "server.changed", "us/research github (b): absent -> error"],
-    ]);
-  });
-
   it("are one line each, with everything that tells which server it is", async () => {
     const { poll } = start(judgeBy([]));
     await poll(listing({ a: "idle", b: "idle", c: "idle" }));

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setImmediate as settle } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { failureReasons } from "../../src/fleet/model.ts";
@@ -108,20 +107,6 @@ describe("a run", () => {
     expect(figures().lastUsedAtMs).toBe(atMs);
   });
 
-  it("takes from its first request on: the wait for the key's limit says nothing of the service", async () => {
-    const { run, clock, limits, watched, last, world } = await start(user(null));
-    world.answer = (...answered) => {
-      clock.advance(second);
-      user(null)(...answered);
-    };
-    limits.pause(watched.subject, clock.now().monotonicMs + 10 * second);
-    const running = run();
-    await settle();
-    clock.advance(10 * second);
-    await running;
-    expect(last()).toMatchObject({ reason: null, durationMs: second });
-  });
-
   it("honours Retry-After for every call in that region", async () => {
     const { run, last, limits, watched, clock, peer } = await start((response) => {
       response.writeHead(429, { "retry-after": "300" }).end();
@@ -156,39 +141,10 @@ describe("a run", () => {
       "incident.fired",
     ]);
   });
-
-  it("that is under way when sandwatch stops commits nothing, and none follows it", async () => {
-    const { run, probing, told, peer } = await start(() => void probing.stop());
-    await run();
-    await run();
-    expect(told).toEqual([]);
-    expect(peer.paths).toHaveLength(1);
-  });
 });
 
 describe("a key that is refused", () => {
   const refuse: Answer = (response) => answerJson(response, {}, 403);
-
-  it("is asked at the next run, then at distances that double, and no run failed in between", async () => {
-    const { run, peer, clock, last, watched, world } = await start(refuse);
-    const askedAt: number[] = [];
-    for (let minutes = 0; minutes <= 12; minutes += 1) {
-      const before = peer.paths.length;
-      await run();
-      if (peer.paths.length > before) askedAt.push(minutes);
-      expect(watched.progress.last).toMatchObject({ reason: "auth" });
-      expect(watched.readings.success).toBe(false);
-      clock.advance(minute);
-    }
-    expect(askedAt).toEqual([0, 1, 3, 7, 12]);
-    expect(watched.progress).toMatchObject({ failuresInARow: 5, attempted: { polls: 5 } });
-    world.answer = user(null);
-    clock.advance(4 * minute);
-    await run();
-    await run();
-    expect(last()?.reason).toBeNull();
-    expect(peer.paths).toHaveLength(7);
-  });
 
   it("is asked at every turn when that is what is expected", async () => {
     const { run, peer, last } = await start(refuse, { expect: { ...login.expect, status: 403 } });

@@ -27,13 +27,6 @@ describe("a refused key", () => {
     expect(askedAt).toEqual([0, 30, 90, 210, 450, 750, 1_050, 1_350]);
   });
 
-  it("that is accepted at the next poll is polled as usual, and nothing was notified", async () => {
-    const { askedAt, committed, watched } = await play([false, false, true, false, false, false]);
-    expect(askedAt).toEqual([0, 30, 60, 90, 120, 150]);
-    expect(committed.flatMap(({ incidents }) => incidents.outbox)).toEqual([]);
-    expect(watched.up).toBe(true);
-  });
-
   it("that is refused after it was accepted again is asked about at the next poll again", async () => {
     const { askedAt, lines } = await play([true, true, true, false, true, true]);
     expect(askedAt).toEqual([0, 30, 90, 210, 240, 270]);

@@ -1,4 +1,3 @@
-import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createRetryBudget } from "../../src/lib/retry.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -37,16 +36,6 @@ describe("calls of a target that are admitted one by one", () => {
       ["behind it", 42_100],
     ]);
   });
-
-  it("stop waiting when sandwatch stops, and leave no timer behind", async () => {
-    const { clock, admitProbe, stop, log } = startLimits({ requests: 1, perMs: 1_000 });
-    for (const name of ["1", "2", "3"]) admitProbe(us, name);
-    await settle();
-    stop.abort();
-    await settle();
-    expect(log.map(({ admission }) => admission)).toEqual(["granted", "stopped", "stopped"]);
-    expect(clock.armed).toBe(0);
-  });
 });
 
 describe("a request that is sent again", () => {
@@ -75,16 +64,6 @@ describe("a request that is sent again", () => {
     clock.advance(550);
     limits.admitNow(us)?.sent();
     expect(nextFreeMs()).toBe(1_550);
-  });
-
-  it("but never was, neither time, leaves no token behind that is not given back", () => {
-    const { clock, limits, budget, granted, nextFreeMs } = startCall(2);
-    expect(mayResend(granted, budget)).toBe(true);
-    clock.advance(400);
-    granted.ended();
-    expect(nextFreeMs()).toBe(1_050);
-    clock.advance(650);
-    expect([limits.admitNow(us), limits.admitNow(us)]).not.toContain(null);
   });
 
   it.each([

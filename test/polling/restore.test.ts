@@ -79,15 +79,6 @@ describe("the configured targets", () => {
     expect(known?.polled).toBe(false);
     expect(retired).toEqual([]);
   });
-
-  it("that the store does not know are added, once", async () => {
-    const store = await storeAfterError();
-    const fresh: Target = { region: "eu", key: "research" };
-    const first = await restore(store, [fresh]);
-    const second = await restore(store, [fresh]);
-    expect(second.watched[0]?.id).toBe(first.watched[0]?.id);
-    expect((await store.targets.all()).length).toBe(3);
-  });
 });
 
 describe("incidents that no rule owns any more", () => {

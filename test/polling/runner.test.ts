@@ -73,20 +73,6 @@ it("runs each unit right after the start, and then once in each round of its own
   await runner.stop();
 });
 
-it("never runs a unit twice at a time, and the others do not wait for it", async () => {
-  const held = Promise.withResolvers<typeof ok>();
-  const { runner, pass, runsOf } = start({ fast: 10, other: 10 }, (name) =>
-    name === "fast" ? held.promise : Promise.resolve(ok),
-  );
-  runner.start();
-  await pass(45);
-  expect([runsOf("fast").length, runsOf("other").length]).toEqual([0, 5]);
-  held.resolve(ok);
-  await pass(15);
-  expect(runsOf("fast").length).toBeGreaterThan(1);
-  await runner.stop();
-});
-
 it("stops once what is under way has ended, and leaves no timer", async () => {
   const held = Promise.withResolvers<typeof ok>();
   const { clock, runner, pass, runs } = start({ one: 10, other: 60 }, () => held.promise);

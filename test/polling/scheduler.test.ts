@@ -72,25 +72,6 @@ describe("the first poll", () => {
       expect(firsts.length).toBe(count);
     },
   );
-
-  it("does not wait for the schedule's first moment", async () => {
-    let beginRound: (lengthMs: number) => void = () => {};
-    const ticker = {
-      intervalMs: 60 * minute,
-      firstRoundMs: 60 * minute,
-      start: (onRound: (lengthMs: number) => void) => void (beginRound = onRound),
-      stop() {},
-    };
-    const { turns, advance } = start(manyTargets(3), { ticker });
-    await advance(2 * second);
-    expect(turns.map(({ deadlineMs, atMs }) => deadlineMs - atMs)).toEqual(
-      Array.from({ length: 3 }, () => 60 * minute),
-    );
-    await advance(50 * minute, minute);
-    beginRound(60 * minute);
-    await advance(minute);
-    expect(turns.length).toBe(6);
-  });
 });
 
 describe("the turns after it", () => {
@@ -153,52 +134,6 @@ describe("the turns after it", () => {
       ),
       { numRuns: 10, seed: 20 },
     );
-  });
-
-  it("give as deadline the moment of the target's next turn", async () => {
-    const { advance, turns } = start(manyTargets(5));
-    await advance(130 * second);
-    const later = turns.filter(({ atMs }) => atMs >= 30 * second);
-    const errorsMs = later.flatMap(({ name, atMs, deadlineMs }) => {
-      const next = turns.find((turn) => turn.name === name && turn.atMs > atMs);
-      return next ? [Math.abs(next.atMs - deadlineMs)] : [];
-    });
-    expect(errorsMs.length).toBeGreaterThan(5);
-    expect(Math.max(...errorsMs)).toBeLessThan(1);
-  });
-});
-
-describe("where the schedule pauses", () => {
-  async function evening(startBeforeMs: number) {
-    let beginRound: (lengthMs: number) => void = () => {};
-    const ticker = {
-      intervalMs: 10 * second,
-      firstRoundMs: 10 * second,
-      start: (onRound: (lengthMs: number) => void) => void (beginRound = onRound),
-      stop() {},
-    };
-    const targets = manyTargets(100);
-    const { advance, timesOf } = start(targets, { ticker });
-    for (let leftMs = startBeforeMs; leftMs > 0; leftMs -= 10 * second) {
-      beginRound(10 * second);
-      await advance(10 * second);
-    }
-    beginRound(13 * 60 * minute);
-    await advance(2 * minute);
-    return targets.map((target) => timesOf(target.name));
-  }
-
-  it("the last turns before are as far from those before them as ever", async () => {
-    for (const times of await evening(minute)) {
-      expect(times.length).toBeGreaterThanOrEqual(7);
-      expect((times.at(-1) ?? 0) - (times.at(-2) ?? 0)).toBe(10 * second);
-    }
-  });
-
-  it("they come though the first poll was shortly before", async () => {
-    for (const times of await evening(10 * second)) {
-      expect(times.at(-1)).toBeGreaterThanOrEqual(10 * second);
-    }
   });
 });
 

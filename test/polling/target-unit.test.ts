@@ -5,7 +5,7 @@ import type { Snapshot } from "../../src/fleet/snapshot.ts";
 import { countByStatus } from "../../src/fleet/tallies.ts";
 import { listing } from "../support/fleet.ts";
 import { changesOf } from "../support/listing.ts";
-import { failed, listed, minute, startPolling } from "./support/start-polling.ts";
+import { failed, listed, startPolling } from "./support/start-polling.ts";
 import type { Answer } from "./support/start-polling.ts";
 
 describe("a poll", () => {
@@ -47,18 +47,6 @@ describe("a poll", () => {
     expect(gathered()).toBe(1);
   });
 
-  it("for which Retry-After leaves no room counts as failed, though nothing was sent", async () => {
-    const { poll, watched, heard } = startPolling(() => failed("server_error", 10 * minute));
-    await poll();
-    heard();
-    await poll();
-    expect(heard()).toEqual(["polled us rate_limited null", "commit 1", "committed true"]);
-    expect(watched.state.progress).toMatchObject({
-      failuresInARow: 2,
-      lastFailure: "rate_limited",
-    });
-  });
-
   it("is called with what was observed before, and a number that is one more after each listing", async () => {
     const { poll, calls, watched } = startPolling(() => listed(listing({ a: "idle" })));
     const before: Snapshot[] = [];
@@ -69,19 +57,6 @@ describe("a poll", () => {
     expect(calls.every((call, at) => call.before === before[at])).toBe(true);
     const first = calls[0]?.poll ?? 0;
     expect(calls.map((call) => call.poll - first)).toEqual([0, 1, 2]);
-  });
-
-  it("whose call throws is lost alone", async () => {
-    let broken = true;
-    const { poll, heard } = startPolling(() => {
-      if (broken) throw new TypeError("our own bug");
-      return listed(listing({}));
-    });
-    await poll();
-    expect(heard()).toEqual(["lost"]);
-    broken = false;
-    await poll();
-    expect(heard()).toContain("committed true");
   });
 });
 
@@ -131,20 +106,5 @@ describe("stopping", () => {
     await polled;
     await poll();
     expect([heard(), calls.length, watched.polled]).toEqual([[], 1, false]);
-  });
-
-  it("lets a commit under way go on to its end", async () => {
-    const { polling, poll, world, heard, watched } = startPolling(() =>
-      listed(listing({ a: "idle" })),
-    );
-    let finish: () => void = () => {};
-    world.commit = () => new Promise((resolve) => void (finish = resolve));
-    const polled = poll();
-    await settle();
-    await polling.stop();
-    finish();
-    await polled;
-    expect(heard()).toContain("committed true");
-    expect(watched.polled).toBe(true);
   });
 });

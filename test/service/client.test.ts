@@ -183,8 +183,3 @@ it("a key that no header can carry is an authentication failure and is not sent"
   expect(JSON.stringify(result)).not.toContain("break");
   expect(peer.paths).toEqual([]);
 });
-
-it("a region that is not configured is wrong use", async () => {
-  const { client, call } = createTestClient("http://127.0.0.1:1");
-  await expect(client.listSandboxes({ ...call, region: "mars" })).rejects.toThrow(RangeError);
-});

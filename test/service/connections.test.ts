@@ -43,19 +43,6 @@ describe("a kept connection", () => {
     expect(ended.map(({ code }) => code)).toEqual(["200", "network", "200"]);
   });
 
-  it("that was closed while idle does not fail the next request", async () => {
-    const peer = await startGoodPeer();
-    const { client, call } = createTestClient(peer.baseUrl);
-    const resending = { ...call, mayResend: () => true };
-    for (let round = 0; round < 5; round++) {
-      const polls = await Promise.all([1, 2, 3].map(() => client.listSandboxes(resending)));
-      expect(polls.map(({ kind }) => kind)).toEqual(["ok", "ok", "ok"]);
-      // Half of the rounds break them as a firewall would, the other half as a server does.
-      if (round % 2) peer.server.closeIdleConnections();
-      else for (const socket of peer.sockets) socket.resetAndDestroy();
-    }
-  });
-
   it.each([
     ["where that is not allowed", 2, false],
     ["where its replacement breaks too", 3, true],
@@ -165,20 +152,6 @@ describe("silence", () => {
     expect(await poll).toMatchObject({ reason: "timeout", status: null });
     expect(sent).toBe(0);
   });
-});
-
-it("requests at once open their connections side by side, also over TLS", async () => {
-  const both = Promise.withResolvers<void>();
-  let connections = 0;
-  const address = await startTcpPeer(() => {
-    connections += 1;
-    if (connections === 2) both.resolve();
-  });
-  const { client, call } = createTestClient(address.replace("http:", "https:"));
-  const polls = [client.listSandboxes(call), client.listSandboxes(call)];
-  await both.promise;
-  await client.close();
-  for (const poll of polls) expect(await poll).toMatchObject({ detail: "stopped" });
 });
 
 describe("stopping", () => {

@@ -70,12 +70,6 @@ describe("items that are listed more than once", () => {
     const once = take(listing([sandbox, ...boxes(1)]), before);
     expect(findServer(once, "s1", "v2")?.missing).toBe(1);
   });
-
-  it("are joined also where the first one came with the text that was known", () => {
-    const before = take(listing([sandbox]));
-    const after = take(listing([sandbox, sandbox, again], 1), before);
-    expect(findServer(after, "s1", "v1")?.status).toBe("error");
-  });
 });
 
 describe("a text that is known", () => {
