@@ -105,16 +105,3 @@ it("keeps what is new at once and counts once a minute, and says it once the sto
   expect(await askApi(world)).toMatchObject([{ count: 9 }]);
   expect(kept).toBeLessThanOrEqual(6);
 });
-
-it("counts what look-ups meet as well", async () => {
-  const world = await watchWorld();
-  world.fail({ kind: "reshape", operation: "get_user", field: "plan", value: "T0PSECRET" });
-  const response = await fetch(`${await world.address()}/api/v1/lookups/user?id=user-1`);
-  expect(response.status).toBe(200);
-  expect(await askApi(world)).toMatchObject([
-    { operation: "get_user", field: "plan", count: 1, example: "text of 9 characters" },
-  ]);
-  expect(await world.metrics()).toContain(
-    'sandwatch_schema_deviations_total{region="us",operation="get_user",field="plan"} 1',
-  );
-});

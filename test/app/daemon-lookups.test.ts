@@ -67,15 +67,6 @@ describe("a look-up through the daemon", () => {
     );
   });
 
-  it("that is refused for its key leaves polls as they are", async () => {
-    const world = await watchWorld();
-    await world.poll();
-    world.fail({ kind: "status", status: 403, operation: "get_user" });
-    expect(await ask(world, "user?id=user-1")).toMatchObject({ body: { reason: "auth" } });
-    await world.poll();
-    expect(await world.metrics()).toContain('sandwatch_target_up{region="us",key="research"} 1');
-  });
-
   it("that waits for its turn does not outlive the daemon", async () => {
     const { daemon, clock, address } = await serveDaemon({ requests: 1, per: "2s" });
     await fetch(`${address}/api/v1/lookups/universes`);

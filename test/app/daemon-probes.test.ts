@@ -114,14 +114,4 @@ describe("what there is to see of probes", () => {
     expect(all).not.toContain("user-2");
     expect(all).not.toContain(apiKey);
   });
-
-  it("goes with a probe that the configuration has no more, and stays with one that it has", async () => {
-    const world = await watchWorld({ probes: [login, universes] });
-    await world.poll(2);
-    await world.restart({ probes: [universes] });
-    await world.restart({ probes: [login, universes] });
-    const { probes } = await world.daemon().api(listProbes, {});
-    expect(probes.map(({ results }) => results.length)).toEqual([0, 2]);
-    expect(probes.map(({ state }) => state)).toEqual(["not_run", "failing"]);
-  });
 });

@@ -76,18 +76,6 @@ describe("upkeep", () => {
     expect(clock.armed).toBe(0);
   });
 
-  it("leaves the first minute to what a start is waited for with, but for what is due then", async () => {
-    const chore = createChore();
-    const due = Object.assign(createChore(), { isDueAtStart: true });
-    const { upkeep, clock, waits } = createKept(chore, due);
-    upkeep.start();
-    await waits();
-    clock.advance(59_999);
-    await upkeep.stop();
-    expect([chore.steps, due.steps]).toEqual([0, 1]);
-    expect(clock.armed).toBe(0);
-  });
-
   it("says once what fails, does the rest meanwhile, and says it again after it was well", async () => {
     const chore = createChore();
     const failing: Chore = { what: "the old", step: broken };

@@ -17,15 +17,6 @@ describe("a change", () => {
       expect(diff.servers).toMatchObject([{ kind: "updated", before: idle, after: edit }]);
     },
   );
-
-  it("of a sandbox alone is none of its servers", () => {
-    const failed = listing(sandbox("box", [idle], { status: "error" }));
-    const { diff } = take(snapshotOf(boxOf(idle)), failed);
-    expect(diff.sandboxes).toMatchObject([
-      { before: { status: "idle" }, after: { status: "error" } },
-    ]);
-    expect(diff.servers).toEqual([]);
-  });
 });
 
 describe("how long a status lasted", () => {
@@ -33,22 +24,6 @@ describe("how long a status lasted", () => {
     const { snapshot } = take(emptySnapshot, boxOf(idle), { atMs: 10_000, observedMs: 1_000 });
     const { diff } = take(snapshot, boxOf(broken), { atMs: 9_000, observedMs: 6_000 });
     expect(diff.changes[0]?.dwellMs).toBe(5_000);
-  });
-});
-
-describe("an observation gap", () => {
-  it("begins with the first complete listing that lacks a server, and ends when it is listed again", () => {
-    const options = { goneAfter: 4 };
-    const first = take(snapshotOf(boxOf(idle)), boxOf(), options);
-    const second = take(first.snapshot, boxOf(), options);
-    const third = take(second.snapshot, boxOf(idle), options);
-    expect([first, second, third].map(({ diff }) => diff.gaps.map(({ kind }) => kind))).toEqual([
-      ["missing"],
-      [],
-      ["seen"],
-    ]);
-    expect(second.diff.servers.map(({ kind }) => kind)).toEqual(["still_missing"]);
-    expect([first, second, third].flatMap(({ diff }) => diff.changes)).toEqual([]);
   });
 });
 

@@ -1,40 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { nextSnapshot } from "../../src/fleet/next-snapshot.ts";
-import { emptySnapshot, findListedServer, findServer } from "../../src/fleet/snapshot.ts";
+import { emptySnapshot, findServer } from "../../src/fleet/snapshot.ts";
 import type { ListedSandbox, Listing, SandboxText, Snapshot } from "../../src/fleet/snapshot.ts";
-import { boxOf, listing, partial, sandbox, server, snapshotOf, take } from "./support/listings.ts";
+import { boxOf, listing, sandbox, server, snapshotOf, take } from "./support/listings.ts";
 
 const idle = server("a", "idle");
 const broken = server("a", "error");
-
-describe("a server that a complete listing lacks", () => {
-  it("keeps its status and its since, and is counted again from the start once it was listed", () => {
-    const missed = take(snapshotOf(boxOf(idle)), boxOf(), { goneAfter: 2, atMs: 5_000 });
-    expect(findServer(missed.snapshot, "box", "a")).toMatchObject({ status: "idle", missing: 1 });
-    const seen = take(missed.snapshot, boxOf(idle), { goneAfter: 2, atMs: 6_000 });
-    expect(findServer(seen.snapshot, "box", "a")).toMatchObject({
-      since: { atMs: 1_000 },
-      missing: 0,
-    });
-    const again = take(seen.snapshot, boxOf(), { goneAfter: 2 });
-    expect(findServer(again.snapshot, "box", "a")?.missing).toBe(1);
-    const gone = take(again.snapshot, boxOf(), { goneAfter: 2 });
-    expect(findServer(gone.snapshot, "box", "a")).toBeUndefined();
-  });
-});
-
-describe("what a partial listing leaves out", () => {
-  const both = boxOf(idle, server("b", "occupied"));
-
-  it("stays as it was, and is not among what was listed", () => {
-    const before = snapshotOf(both);
-    const { snapshot } = take(before, partial(boxOf(broken)));
-    expect(findServer(snapshot, "box", "b")).toBe(findServer(before, "box", "b"));
-    expect(findListedServer(snapshot, "box", "b")).toBeUndefined();
-    expect(findListedServer(snapshot, "box", "a")?.status).toBe("error");
-  });
-});
 
 describe("since when a server has its status", () => {
   it("is one object for all servers that changed with one poll", () => {

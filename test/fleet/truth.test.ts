@@ -135,30 +135,6 @@ describe("the comparison with the script", () => {
         },
       }),
     ],
-    [
-      "takes the time across a restart for observed",
-      (paper) => ({
-        ...paper,
-        async commit(id, verdict) {
-          const { accounting } = verdict;
-          const written = accounting.written.map(({ resolution, bucket }) => {
-            return { resolution, bucket: { ...bucket, unobservedMs: 0 } };
-          });
-          await paper.commit(id, { ...verdict, accounting: { ...accounting, written } });
-        },
-      }),
-    ],
-    [
-      "writes only the bucket that is open",
-      (paper) => ({
-        ...paper,
-        async commit(id, verdict) {
-          const { accounting } = verdict;
-          const written = accounting.written.slice(-1);
-          await paper.commit(id, { ...verdict, accounting: { ...accounting, written } });
-        },
-      }),
-    ],
   ];
 
   it.each(faults)("notices a daemon that %s", async (_, fault) => {

@@ -6,7 +6,6 @@ import {
   judgeBy,
   listing,
   research,
-  server,
   serverError,
   targetBlind,
   watchFleet,
@@ -72,16 +71,6 @@ describe("changes", () => {
       { ...changed, server_id: "b", to: "error", msg: "us/research github (b): idle -> error" },
     ]);
   });
-});
-
-it("names from the service reach a terminal without their control characters", async () => {
-  const { poll } = start(judgeBy([]));
-  await poll(listing({}));
-  const odd = server("a", { name: "two\nlines \u001b[31m" });
-  const box = { id: "box", status: "idle", benchmark: null, servers: [odd] } as const;
-  const [line] = await poll({ sandboxes: [box], complete: true });
-  expect(line?.["msg"]).toBe("us/research two?lines ?[31m (a): absent -> idle");
-  expect(line?.["server_name"]).toBe("two\nlines \u001b[31m");
 });
 
 describe("incidents", () => {

@@ -2,8 +2,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { countByStatus } from "../../src/fleet/tallies.ts";
 import type { Target } from "../../src/fleet/model.ts";
-import { targetName } from "../../src/fleet/model.ts";
-import { phaseOf } from "../../src/fleet/schedule.ts";
 import { restoreTargets } from "../../src/polling/restore.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -50,19 +48,6 @@ async function restore(
 }
 
 describe("the configured targets", () => {
-  it("are stored in the order of their turns, so that what is committed together lies together", async () => {
-    const store = openStore(":memory:");
-    onTestFinished(() => store.close());
-    const configured = Array.from({ length: 20 }, (_, key) => ({
-      region: "eu",
-      key: `key-${key}`,
-    }));
-    const { watched } = await restore(store, configured);
-    expect(watched.map(({ target }) => target)).toEqual(configured);
-    const stored = (await store.targets.all()).map(({ target }) => phaseOf(targetName(target)));
-    expect(stored).toEqual(stored.toSorted((one, other) => one - other));
-  });
-
   it("come back in their order as they were last committed", async () => {
     const store = await storeAfterError();
     const { watched, retired } = await restore(store, [evals, research]);

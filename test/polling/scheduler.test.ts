@@ -154,23 +154,6 @@ describe("after the process was held up", () => {
   );
 });
 
-describe("a slow poll", () => {
-  it("skips its next turns instead of running beside itself or queueing", async () => {
-    let end: () => void = () => {};
-    const slow = (name: string): Promise<void> =>
-      name === "us/key-1" ? new Promise((resolve) => void (end = resolve)) : Promise.resolve();
-    const { advance, timesOf } = start(manyTargets(3), { lengthMs: 10 * second, poll: slow });
-    await advance(45 * second);
-    expect(timesOf("us/key-1").length).toBe(1);
-    expect(timesOf("us/key-0").length).toBeGreaterThan(3);
-    end();
-    await settle();
-    expect(timesOf("us/key-1").length).toBe(1);
-    await advance(10 * second);
-    expect(timesOf("us/key-1").length).toBe(2);
-  });
-});
-
 describe("stopping", () => {
   it("waits for the turns under way, starts no more and leaves no timer", async () => {
     const ends: (() => void)[] = [];

@@ -2,43 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
 import type { JsonValue } from "../../src/service/json.ts";
-import {
-  inWords,
-  listedSandbox,
-  listing,
-  outcomeOf,
-  read,
-  sandbox,
-  server,
-} from "./support/listings.ts";
-
-const field = (names: readonly string[]) => fc.oneof(fc.constantFrom(...names), fc.string());
-const oddObject = (names: readonly string[], values: fc.Arbitrary<unknown>) =>
-  fc.dictionary(field(names), values, { maxKeys: 12 });
-const oddServer = oddObject(Object.keys(server), fc.jsonValue({ maxDepth: 2 }));
-const oddSandbox = oddObject(
-  Object.keys(sandbox),
-  fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.array(oddServer, { maxLength: 4 })),
-);
-const oddListing = fc.record({
-  local_sandboxes: fc.array(fc.oneof(oddSandbox, fc.jsonValue({ maxDepth: 1 }))),
-  total_count: fc.integer(),
-});
-
-test("any JSON is a listing of unique ids, or none at all, and never an exception", () => {
-  fc.assert(
-    fc.property(fc.oneof(oddListing, fc.jsonValue()), (body) => {
-      const outcome = outcomeOf(body);
-      const sandboxes = outcome.kind === "read" ? outcome.listing.sandboxes : [];
-      const ids = sandboxes.map(({ id: sandboxId }) => sandboxId);
-      expect(new Set(ids).size).toBe(ids.length);
-      for (const each of sandboxes) {
-        const serverIds = each.servers.map(({ id: serverId }) => serverId);
-        expect(new Set(serverIds).size).toBe(serverIds.length);
-      }
-    }),
-  );
-});
+import { inWords, listedSandbox, listing, read, sandbox, server } from "./support/listings.ts";
 
 /** Without what no database can carry. */
 const text = (maxLength: number) =>

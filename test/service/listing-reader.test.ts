@@ -216,27 +216,3 @@ describe("total_count", () => {
     expect(after.sandboxes.map(({ missing }) => missing)).toEqual([0, 0]);
   });
 });
-
-describe("a key __proto__", () => {
-  it("is an unknown field like any other, in any object", () => {
-    const odd = '"__proto__":{"status":"error","servers":[]}';
-    const inServer = `{"id":"v1",${odd}}`;
-    const inSandbox = `{"local_sandbox_id":"s","created_at":"","servers":[${inServer}],${odd}}`;
-    const outcome = read(`{${odd},"local_sandboxes":[${inSandbox}],"total_count":1}`);
-    expect(outcome.listing.sandboxes).toMatchObject([
-      { id: "s", status: "unknown", servers: [{ id: "v1", status: "unknown" }] },
-    ]);
-    expect(inWords(outcome)).toEqual([
-      "__proto__ unknown_field 1",
-      `${sandboxes}.__proto__ unknown_field 1`,
-      `${servers}.__proto__ unknown_field 1`,
-    ]);
-  });
-
-  it("gives an item no id that it does not have", () => {
-    const item = '{"__proto__":{"local_sandbox_id":"s"},"created_at":"","servers":[]}';
-    const { unkept } = read(`{"local_sandboxes":[${item}],"total_count":1}`);
-    const place = "local_sandboxes[0].local_sandbox_id";
-    expect(unkept.first).toMatchObject([{ place, problem: "missing" }]);
-  });
-});

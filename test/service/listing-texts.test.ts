@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runAtOnce } from "../../src/fleet/slices.ts";
-import { emptySnapshot, findServer } from "../../src/fleet/snapshot.ts";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { createListingReader } from "../../src/service/listing-reader.ts";
 import {
   boxes,
@@ -33,43 +33,6 @@ describe("items that are listed more than once", () => {
       }
     },
   );
-
-  const again = {
-    ...sandbox,
-    status: "error",
-    benchmark: "MCP_Atlas",
-    servers: [
-      { ...server, status: "error", server_name: "gitlab" },
-      { ...server, id: "v2" },
-    ],
-  };
-
-  it("are one, with the servers of both, the worse being believed in either order", () => {
-    for (const items of [
-      [sandbox, again],
-      [again, sandbox],
-    ]) {
-      const outcome = read(listing(items, 1));
-      const [taken] = outcome.listing.sandboxes;
-      expect(taken).toMatchObject({ status: "error", benchmark: "MCP_Atlas" });
-      expect(taken?.servers.map(({ id, name, status }) => [id, name, status])).toEqual([
-        ["v1", "gitlab", "error"],
-        ["v2", "github", "occupied"],
-      ]);
-      expect(inWords(outcome)).toEqual([
-        "local_sandboxes[].local_sandbox_id duplicate 1",
-        "local_sandboxes[].servers[].id duplicate 1",
-      ]);
-    }
-  });
-
-  it("are read each time: one of them alone is news", () => {
-    const twice = listing([sandbox, ...boxes(2), again], 3);
-    const before = take(twice, take(twice));
-    expect(findServer(before, "s1", "v2")?.missing).toBe(0);
-    const once = take(listing([sandbox, ...boxes(1)]), before);
-    expect(findServer(once, "s1", "v2")?.missing).toBe(1);
-  });
 });
 
 describe("a text that is known", () => {
@@ -108,25 +71,6 @@ describe("a text that is known", () => {
     expect(after.sandboxes.every((each, at) => each === before.sandboxes[at])).toBe(true);
     const again = touched("2026-02-16T12:45:55.123456-08:00");
     expect(countParsed(() => void take(again, after, quietPoll(after)))).toBe(0);
-  });
-
-  it("is news each time while it lacks a server that is not gone", () => {
-    const lacking = listing([{ ...sandbox, servers: [] }]);
-    const first = take(lacking, take(listing([sandbox])));
-    const second = take(lacking, first);
-    expect(findServer(second, "s1", "v1")?.missing).toBe(2);
-    expect(findServer(take(lacking, second), "s1", "v1")).toBeUndefined();
-  });
-
-  it("is reported to deviate each time", () => {
-    const body = listing(boxes(3, { owner: "me", servers: [{ ...server, status: "resting" }] }));
-    const first = read(body);
-    const again = read(body, take(body));
-    expect(inWords(again)).toEqual(inWords(first));
-    expect(again.deviations.map(({ example }) => example)).toEqual([
-      "text of 2 characters",
-      '"resting"',
-    ]);
   });
 
   it("is parsed all the same at one poll in 1,024", () => {

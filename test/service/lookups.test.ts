@@ -55,15 +55,6 @@ describe("a look-up", () => {
     expect(result).toMatchObject({ kind: "failed", reason: "invalid_body", status: 200 });
   });
 
-  it("keeps the path of the base address, with and without a slash at its end", async () => {
-    const peer = await startPeer((_request, response) => answerJson(response, {}));
-    for (const suffix of ["/us", "/us/", "/deep/er"]) {
-      const { client, call } = createTestClient(peer.baseUrl + suffix);
-      await client.look(call, user);
-    }
-    expect(peer.paths).toEqual(["/us/user/u1", "/us/user/u1", "/deep/er/user/u1"]);
-  });
-
   it("asks for any id as that id and no other route", async () => {
     const peer = await startPeer((_request, response) => answerJson(response, {}));
     const { client, call } = createTestClient(`${peer.baseUrl}/us`);
