@@ -1,19 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { serverMsOf } from "../../src/fleet/buckets.ts";
 import { meanDwellMs } from "../../src/fleet/dwell.ts";
-import { sharesOf, type ReportRow } from "../../src/reports/row.ts";
+import { type ReportRow, sharesOf } from "../../src/reports/row.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import { idle, occupied, research, watch } from "./support/polls-alike.ts";
 import { tell } from "./support/tell.ts";
 
 const hourMs = 3_600_000;
+const inEu = { region: "eu", key: "research" };
 
 function hoursOf(row: ReportRow): number {
   return serverMsOf(row) / hourMs;
 }
 
 describe("a report", () => {
-  it("tells what was recorded, how many there were, and their dwell times", async () => {
+  it("has what was recorded, how many there were, and their dwell times", async () => {
     const history = recordHistory();
     const target = history.add(research);
     watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" });
@@ -27,15 +28,12 @@ describe("a report", () => {
       idle,
     ]);
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" };
-    const [row, ...others] = (await tell(history, { ...range, by: "region,key" })).rows;
-    expect(others).toEqual([]);
-    expect(row).toMatchObject({
-      group: research,
-      isObserved: true,
-      occupiedPeak: { count: 2, isExact: true },
-    });
+    const { rows } = await tell(history, { ...range, by: "region,key" });
     const latter = 12 - 6 - 5 / 60;
-    expect(row?.occupiedAverage).toBeCloseTo((6 + 5 / 60 + 2 * latter) / 12);
+    const occupiedAverage = expect.closeTo((6 + 5 / 60 + 2 * latter) / 12);
+    expect(rows).toMatchObject([
+      { group: research, occupiedPeak: { count: 2, isExact: true }, occupiedAverage },
+    ]);
     const names = (await tell(history, { ...range, by: "server_name" })).rows;
     expect(names.map(({ group, occupiedPeak }) => [group.server_name, occupiedPeak])).toEqual([
       ["git", { count: 1, isExact: true }],
@@ -57,25 +55,90 @@ describe("a report", () => {
       { ...span, startedAtMs: at("03:30"), firedAtMs: at("03:30"), recoveredAtMs: null },
       { ...span, startedAtMs: at("03:40"), firedAtMs: null, recoveredAtMs: at("03:50") },
     );
-    const told = await tell(history, {
-      from: "2026-11-01T01:00Z",
-      to: "2026-11-01T04:00Z",
-      by: "hour,server_name",
-    });
-    expect(told.rows.map(({ incidents, recoveries }) => [incidents, recoveries])).toEqual([
+    const range = { from: "2026-11-01T01:00Z", to: "2026-11-01T04:00Z" };
+    const { rows } = await tell(history, { ...range, by: "hour,server_name" });
+    expect(rows.map(({ incidents, recoveries }) => [incidents, recoveries])).toEqual([
       [1, { count: 0, ms: 0 }],
       [0, { count: 0, ms: 0 }],
       [1, { count: 1, ms: 2 * hourMs }],
     ]);
   });
 
-  it("adds up what several targets had at most in the same buckets, and says so", async () => {
+  it("counts incidents of a server name without a row of its own as those of other names", async () => {
     const history = recordHistory();
-    const range = { from: "2026-11-01T00:00Z", to: "2026-11-02T00:00Z" };
-    watch(history.add(research), range);
-    watch(history.add({ region: "eu", key: "research" }), range);
-    const [row] = (await tell(history, { ...range, by: "key" })).rows;
-    expect(row).toMatchObject({ occupiedAverage: 2, occupiedPeak: { count: 2, isExact: false } });
+    const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" };
+    watch(history.add(research), range, [occupied, { ...idle, name: "other" }]);
+    const startedAtMs = Date.parse("2026-11-01T01:00Z");
+    const times = { startedAtMs, firedAtMs: startedAtMs, recoveredAtMs: null };
+    for (const serverName of ["rare", "git"]) {
+      const server = { target: research, sandboxId: "", serverId: serverName, serverName };
+      history.spans.push({ ...server, ...times });
+    }
+    const { rows } = await tell(history, { ...range, by: "server_name" });
+    expect(rows.map(({ group, incidents }) => [group.server_name, incidents])).toEqual([
+      ["git", 1],
+      ["other", 1],
+    ]);
+  });
+
+  it("averages over each target's own observed time, however long others were observed", async () => {
+    const history = recordHistory();
+    const from = "2026-11-01T00:00Z";
+    watch(history.add(research), { from, to: "2026-11-01T12:00Z" }, [occupied]);
+    const two = [occupied, { ...occupied, id: "c" }];
+    watch(history.add(inEu), { from, to: "2026-11-01T03:00Z" }, two);
+    // Never observed: it has no average, so it adds nothing to that of the others.
+    history.add({ region: "ap", key: "research" }).poll(Date.parse(from), { kind: "failed" });
+    const averages = async (by: string) =>
+      (await tell(history, { from, to: "2026-11-01T12:00Z", by })).rows.map((row) => [
+        row.group.region ?? row.group.server_name ?? row.group.server,
+        row.occupiedAverage,
+      ]);
+    expect(await averages("region")).toEqual([
+      ["ap", null],
+      ["eu", 2],
+      ["us", 1],
+    ]);
+    expect(await averages("server_name")).toEqual([["git", 3]]);
+    expect(await averages("server")).toEqual([
+      ["eu", 1],
+      ["eu", 1],
+      ["us", 1],
+    ]);
+  });
+
+  it("has an exact peak where only one target had occupied servers, also of two as high", async () => {
+    const history = recordHistory();
+    const [us, eu] = [history.add(research), history.add(inEu)];
+    const first = { from: "2026-11-01T00:00Z", to: "2026-11-01T02:00Z" };
+    const between = { from: "2026-11-01T02:05Z", to: "2026-11-01T03:00Z" };
+    const last = { from: "2026-11-01T03:05Z", to: "2026-11-01T05:00Z" };
+    const atRest = { ...occupied, status: "idle" } as const;
+    for (const target of [us, eu]) {
+      watch(target, first, [occupied]);
+      watch(target, between, [atRest]);
+    }
+    watch(us, last, [occupied, { ...occupied, id: "c" }]);
+    watch(eu, last, [atRest]);
+    const peak = async (range: { from: string; to: string }) =>
+      (await tell(history, { ...range, by: "key" })).rows[0]?.occupiedPeak;
+    expect(await peak(first)).toEqual({ count: 2, isExact: false });
+    expect(await peak({ ...last, from: "2026-11-01T04:00Z" })).toEqual({ count: 2, isExact: true });
+    expect(await peak({ ...first, to: last.to })).toEqual({ count: 2, isExact: true });
+  });
+
+  it("does not count a server as occupied while a listing lacks it", async () => {
+    const history = recordHistory();
+    const target = history.add(research);
+    const other = { ...occupied, id: "c" };
+    const polls = [[occupied], [other], [{ ...occupied, status: "idle" as const }, other]];
+    for (const [index, servers] of polls.entries()) {
+      const atMs = Date.parse("2026-11-01T00:00Z") + index * 300_000;
+      target.poll(atMs, { kind: "all", servers });
+    }
+    const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T00:10Z", by: "sandbox" };
+    const { rows } = await tell(history, range);
+    expect(rows).toMatchObject([{ occupiedPeak: { count: 1, isExact: true } }]);
   });
 
   it("has a row for each hour and day, also of those of which nothing is known", async () => {
@@ -90,20 +153,13 @@ describe("a report", () => {
     ]);
     const hours = await tell(history, { ...range, by: "hour" });
     expect(hours.rows.map(hoursOf)).toEqual(Array.from({ length: 26 }, () => 2));
+    const before = { from: "2026-10-01T00:00Z", to: "2026-10-08T00:00Z", by: "region" };
+    const earlier = await tell(history, { ...before, now: range.to });
+    expect(earlier.rows.map(sharesOf)).toMatchObject([{ idle: 0, unobserved: 1 }]);
+    expect(earlier.rows).toMatchObject([{ occupiedAverage: null, occupiedPeak: null }]);
   });
 
-  it("tells of a range before the history began that nothing of it was observed", async () => {
-    const history = recordHistory();
-    watch(history.add(research), { from: "2026-11-01T12:00Z", to: "2026-11-01T13:00Z" });
-    const range = { from: "2026-10-01T00:00Z", to: "2026-10-08T00:00Z" };
-    const { rows } = await tell(history, { ...range, now: "2026-11-01T13:00Z", by: "region" });
-    expect(rows.map(sharesOf)).toEqual([
-      { idle: 0, occupied: 0, error: 0, unknown: 0, unobserved: 1 },
-    ]);
-    expect(rows).toMatchObject([{ occupiedAverage: null, occupiedPeak: null }]);
-  });
-
-  it("does not hold against a target that it is going to be polled in a moment", async () => {
+  it("has unobserved time after the last poll only where that was long ago", async () => {
     const history = recordHistory();
     watch(history.add(research), { from: "2026-11-01T00:00Z", to: "2026-11-01T02:00Z" });
     const asked = { from: "2026-11-01T00:00Z", by: "region" };
@@ -113,26 +169,25 @@ describe("a report", () => {
     expect(late.rows.map(sharesOf)).toMatchObject([{ idle: 0.25, unobserved: 0.5 }]);
   });
 
-  it("leaves out what the configuration has no more, from its last poll on", async () => {
+  it("has a target that is no longer configured from its first poll to its last", async () => {
     const history = recordHistory();
     const target = history.add(research);
     watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" });
     target.isConfigured = false;
-    const asked = { to: "2026-11-03T00:00Z", by: "region" };
-    const { rows } = await tell(history, { ...asked, from: "2026-11-01T00:00Z" });
-    expect(rows.map(sharesOf)).toMatchObject([{ idle: 0.5, unobserved: 0 }]);
-    const after = await tell(history, { ...asked, from: "2026-11-02T00:00Z" });
-    expect(after.rows).toEqual([]);
-    expect(after.report.notes).toEqual(["No target matches."]);
-    const before = await tell(history, {
-      from: "2026-10-30T00:00Z",
-      to: "2026-11-01T00:00Z",
-      by: "region",
-    });
-    expect(before.rows).toEqual([]);
+    const during = async (from: string, to: string) => {
+      const { rows, report } = await tell(history, { from, to, by: "region" });
+      return [rows.map(sharesOf), report.notes];
+    };
+    expect(await during("2026-11-01T00:00Z", "2026-11-03T00:00Z")).toMatchObject([
+      [{ idle: 0.5, unobserved: 0 }],
+      [],
+    ]);
+    const none = [[], ["No target matches."]];
+    expect(await during("2026-11-02T00:00Z", "2026-11-03T00:00Z")).toEqual(none);
+    expect(await during("2026-10-30T00:00Z", "2026-11-01T00:00Z")).toEqual(none);
   });
 
-  it("says of a target without servers neither that they were idle nor unobserved", async () => {
+  it("has no shares of a target without servers", async () => {
     const history = recordHistory();
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" };
     watch(history.add(research), range, []);
@@ -143,14 +198,14 @@ describe("a report", () => {
 
   it("refuses a range that has not begun, and ends one that is not over", async () => {
     const history = recordHistory();
-    watch(history.add(research), { from: "2026-11-01T00:00Z", to: "2026-11-01T02:00Z" });
     const now = "2026-11-01T02:00Z";
-    const to = "2026-12-01T00:00Z";
-    const later = tell(history, { from: "2026-11-01T02:00Z", to, now, by: "region" });
+    watch(history.add(research), { from: "2026-11-01T00:00Z", to: now });
+    const asked = { to: "2026-12-01T00:00Z", now, by: "day" };
+    const later = tell(history, { ...asked, from: now });
     await expect(later).rejects.toThrow("The range has not begun yet.");
-    const told = await tell(history, { from: "2026-11-01T00:00Z", to, now, by: "day" });
-    expect(told.rows.map(hoursOf)).toEqual([4]);
-    expect(told.report.notes).toEqual([expect.stringContaining("ends in the future")]);
+    const { rows, report } = await tell(history, { ...asked, from: "2026-11-01T00:00Z" });
+    expect(rows.map(hoursOf)).toEqual([4]);
+    expect(report.notes).toEqual([expect.stringContaining("ends in the future")]);
   });
 });
 
@@ -181,7 +236,7 @@ describe("a day of a zone", () => {
     expect(new Set(ofDay.map(({ group }) => group.hour)).size).toBe(hours);
   });
 
-  it("tells its two equal hours apart", async () => {
+  it("distinguishes its two equal hours", async () => {
     const history = recordHistory();
     const range = { from: "2026-10-24T23:00Z", to: "2026-10-25T03:00Z" };
     watch(history.add(research), range);
@@ -222,7 +277,7 @@ describe("what was removed from the history", () => {
     return tell(history, { ...range, by, ...(tz !== undefined && { tz }) });
   }
 
-  it("is not missed where something coarser will do", async () => {
+  it("is reported where something coarser will do", async () => {
     const { rows, report } = await pruned("day");
     expect(rows.map((row) => [hoursOf(row), sharesOf(row)?.occupied])).toEqual(
       Array.from({ length: 8 }, () => [24, 1]),

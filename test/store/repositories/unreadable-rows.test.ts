@@ -32,64 +32,44 @@ describe.each(engines)("a row that cannot be read on $name", (engine) => {
     return { kysely, store, id, found };
   }
 
-  type Read = (store: Store, targetId: number) => Promise<number>;
+  type Read = (store: Store, targetId: number) => Promise<readonly unknown[]>;
+
+  const snapshot: Read = async (store, id) => [...eachServer(await store.targets.snapshotOf(id))];
+  const changes: Read = (store) =>
+    collect(store.changes.between({ ...allTime, direction: "asc", observations: true }));
 
   it.each<[UnreadableRow["table"], string, Read]>([
+    ["servers", "set status = 'melted' where server_id = 'a'", snapshot],
+    ["servers", "set tags = '[' where server_id = 'a'", snapshot],
+    ["changes", "set to_status = 'melted' where seq = (select min(seq) from changes)", changes],
+    ["changes", "set observation = 'melted' where seq = (select min(seq) from changes)", changes],
     [
-      "servers",
-      "update servers set status = 'melted' where server_id = 'a'",
-      async (store, id) => [...eachServer(await store.targets.snapshotOf(id))].length,
-    ],
-    [
-      "servers",
-      "update servers set tags = '[' where server_id = 'a'",
-      async (store, id) => [...eachServer(await store.targets.snapshotOf(id))].length,
-    ],
-    [
-      "changes",
-      "update changes set to_status = 'melted' where seq = (select min(seq) from changes)",
-      async (store) =>
-        (await collect(store.changes.between({ ...allTime, direction: "asc" }))).length,
-    ],
-    [
-      "changes",
-      "update changes set observation = 'melted' where seq = (select min(seq) from changes)",
-      async (store) => {
-        const all = store.changes.between({ ...allTime, direction: "asc", observations: true });
-        return (await collect(all)).length;
-      },
+      "incidents",
+      "set phase = 'melted' where server_id = 'a'",
+      async (store) => (await store.targets.all())[0]?.openIncidents ?? [],
     ],
     [
       "incidents",
-      "update incidents set phase = 'melted' where server_id = 'a'",
-      async (store) => (await store.targets.all())[0]?.openIncidents.length ?? 0,
-    ],
-    [
-      "incidents",
-      "update incidents set receivers = '{}' where server_id = 'a'",
-      async (store) => (await store.incidents.page({ limit: 9, before: null })).length,
+      "set receivers = '{}' where server_id = 'a'",
+      (store) => store.incidents.page({ limit: 9, before: null }),
     ],
     [
       "outbox_items",
-      "update outbox_items set body = '{' where seq = 1",
-      async (store) => (await store.outbox.openItems("oncall", 9)).length,
+      "set body = '{' where seq = 1",
+      (store) => store.outbox.openItems("oncall", 9),
     ],
     [
       "outbox_items",
-      "update outbox_items set type = 'melted' where seq = 1",
-      async (store) => (await store.notifications.about(["incident-1", "incident-2"])).length,
+      "set type = 'melted' where seq = 1",
+      (store) => store.notifications.about(["incident-1", "incident-2"]),
     ],
-    [
-      "silences",
-      "update silences set match = 'null' where id = 's1'",
-      async (store) => (await store.silences.open(startMs)).length,
-    ],
+    ["silences", "set match = 'null' where id = 's1'", (store) => store.silences.open(startMs)],
   ])("of %s is skipped and reported once: %s", async (table, damage, read) => {
     const { kysely, store, id, found } = await openTwoOfEverything();
-    expect(await read(store, id)).toBe(2);
-    await sql.raw(damage).execute(kysely);
-    expect(await read(store, id)).toBe(1);
-    expect(await read(store, id)).toBe(1);
+    expect(await read(store, id)).toHaveLength(2);
+    await sql.raw(`update ${table} ${damage}`).execute(kysely);
+    expect(await read(store, id)).toHaveLength(1);
+    expect(await read(store, id)).toHaveLength(1);
     expect(found.map((row) => row.table)).toEqual([table]);
     expect([...store.unreadable.keys()]).toEqual([table]);
   });
