@@ -77,7 +77,6 @@ describe("OpenMetrics", () => {
     const { render } = eventful();
     const collect = [
       "sandwatch_polls_total",
-      "sandwatch_poll_duration_seconds",
       "sandwatch_schema_deviations_total",
       "sandbox_server_info",
     ];
@@ -85,22 +84,6 @@ describe("OpenMetrics", () => {
       "# HELP sandwatch_polls Polls, including failed polls and polls that the rate limit prevented.
       # TYPE sandwatch_polls counter
       sandwatch_polls_total{region="us",key="research"} 2
-      # HELP sandwatch_poll_duration_seconds Duration of polls, with retries and the wait for the rate limit.
-      # TYPE sandwatch_poll_duration_seconds histogram
-      sandwatch_poll_duration_seconds_bucket{le="0.01",region="us"} 0
-      sandwatch_poll_duration_seconds_bucket{le="0.025",region="us"} 0
-      sandwatch_poll_duration_seconds_bucket{le="0.05",region="us"} 0
-      sandwatch_poll_duration_seconds_bucket{le="0.1",region="us"} 0
-      sandwatch_poll_duration_seconds_bucket{le="0.25",region="us"} 2
-      sandwatch_poll_duration_seconds_bucket{le="0.5",region="us"} 2
-      sandwatch_poll_duration_seconds_bucket{le="1.0",region="us"} 2
-      sandwatch_poll_duration_seconds_bucket{le="2.5",region="us"} 2
-      sandwatch_poll_duration_seconds_bucket{le="5.0",region="us"} 2
-      sandwatch_poll_duration_seconds_bucket{le="10.0",region="us"} 2
-      sandwatch_poll_duration_seconds_bucket{le="30.0",region="us"} 2
-      sandwatch_poll_duration_seconds_bucket{le="+Inf",region="us"} 2
-      sandwatch_poll_duration_seconds_sum{region="us"} 0.5
-      sandwatch_poll_duration_seconds_count{region="us"} 2
       # HELP sandwatch_schema_deviations Deviations of responses from the interface of the service.
       # TYPE sandwatch_schema_deviations counter
       sandwatch_schema_deviations_total{region="us",operation="list_sandboxes",field="say \\"what\\"\\n"} 3

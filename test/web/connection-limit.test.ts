@@ -63,16 +63,6 @@ describe("one connection more than allowed", () => {
     expect(full).toEqual([]);
   });
 
-  it("closes one that never had a request", async () => {
-    const { address } = await serveTwo();
-    const silent = await open(address);
-    const closed = once(silent, "close");
-    await open(address);
-    await once(await open(address, healthRequest), "data");
-    await closed;
-    expect(silent.destroyed).toBe(true);
-  });
-
   it("is refused if each other has a request, which is reported once", async () => {
     const { address, full, bothAsked, release } = await serveTwo();
     const answers = [fetch(`${address}/-/ready`), fetch(`${address}/-/ready`)];

@@ -1,10 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { constants, networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseListenAddress } from "../../src/config/address.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { createSimulator } from "../../src/simulator/simulator.ts";
 import { startProgram } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { serveWeb } from "./support/serve-web.ts";
@@ -42,17 +40,12 @@ describe("the status page is served", () => {
     { listen: "[::]:0", ipv4: true, ipv6: hasIpv6, opened: "127.0.0.1" },
     { listen: "0.0.0.0:0", ipv4: true, ipv6: false, opened: "127.0.0.1" },
     { listen: "127.0.0.1:0", ipv4: true, ipv6: false, opened: "127.0.0.1" },
+    ...(hasIpv6 ? [{ listen: "[::1]:0", ipv4: false, ipv6: true, opened: "[::1]" }] : []),
   ])("at $listen, on the families $ipv4 and $ipv6", async ({ listen, opened, ...families }) => {
     const address = await serveAt(listen);
     expect(await familiesAt(address)).toEqual(families);
     expect(address.hostname).toBe(opened);
     expect(await isServed(`${address.origin}/-/healthy`)).toBe(true);
-  });
-
-  it.runIf(hasIpv6)("at [::1]:0, on IPv6 alone", async () => {
-    const address = await serveAt("[::1]:0");
-    expect(await familiesAt(address)).toEqual({ ipv4: false, ipv6: true });
-    expect(address.hostname).toBe("[::1]");
   });
 
   it("at localhost:0, by that name", async () => {
@@ -85,23 +78,3 @@ http: { listen: ":0" }
     expect(await daemon.ended).toMatchObject({ code: 0, err: "" });
   });
 });
-
-it.each(["::", "0.0.0.0", "127.0.0.1"])(
-  "the simulated service at %s gives addresses that can be called",
-  async (host) => {
-    const simulator = createSimulator({
-      seed: 3,
-      clock: systemClock,
-      regions: ["us"],
-      keys: [{ name: "research", apiKey: "T0PSECRET" }],
-      servers: 1,
-    });
-    const addresses = await simulator.listen({ host, port: 0 });
-    onTestFinished(() => simulator.close());
-    const address = new URL(addresses.get("us") ?? "");
-    expect(address.hostname).toBe("127.0.0.1");
-    expect(await isServed(`${address.href}/openapi.json`)).toBe(true);
-    const overIpv6 = `http://[::1]:${address.port}/us/openapi.json`;
-    expect(await isServed(overIpv6)).toBe(host === "::" && hasIpv6);
-  },
-);
