@@ -25,31 +25,18 @@ const mostListed = 20;
  */
 export function matchNotes(
   { rules, targets, probes }: KnownNames,
-  { rule = [], severity = [], region = [], key = [], probe = [] }: SilenceMatch,
+  match: SilenceMatch,
 ): readonly string[] {
-  return [
-    ...unknownNames(
-      "rule",
-      rule,
-      [...rules, receiverRule].map(({ name }) => name),
-    ),
-    ...unknownNames("severity", severity, severities),
-    ...unknownNames(
-      "region",
-      region,
-      targets.map(({ target }) => target.region),
-    ),
-    ...unknownNames(
-      "key",
-      key,
-      targets.map(({ target }) => target.key),
-    ),
-    ...unknownNames(
-      "probe",
-      probe,
-      probes.map(({ subject }) => subject.probe),
-    ),
-  ];
+  const known = {
+    rule: [...rules, receiverRule].map(({ name }) => name),
+    severity: severities,
+    region: targets.map(({ target }) => target.region),
+    key: targets.map(({ target }) => target.key),
+    probe: probes.map(({ subject }) => subject.probe),
+  };
+  return (["rule", "severity", "region", "key", "probe"] as const).flatMap((field) =>
+    unknownNames(field, match[field] ?? [], known[field]),
+  );
 }
 
 /** A note on each pattern that matches no known name. */
@@ -71,15 +58,16 @@ export function unknownNames(
 }
 
 /** The fields of servers that a silence can match. */
-const serverFields = {
-  sandbox_id: ({ sandbox }) => [sandbox.id],
-  server_id: ({ server }) => [server.id],
-  server_name: ({ server }) => [server.name],
-  benchmark: ({ server }) => [server.benchmark],
-  tag: ({ server }) => server.tags,
-} as const satisfies Partial<
-  Record<keyof SilenceMatch, (server: PlacedServer) => readonly (string | null)[]>
->;
+const serverFields = [
+  ["sandbox_id", ({ sandbox }) => [sandbox.id]],
+  ["server_id", ({ server }) => [server.id]],
+  ["server_name", ({ server }) => [server.name]],
+  ["benchmark", ({ server }) => [server.benchmark]],
+  ["tag", ({ server }) => server.tags],
+] as const satisfies readonly (readonly [
+  keyof SilenceMatch,
+  (server: PlacedServer) => readonly (string | null)[],
+])[];
 
 const serversAtOnce = 2_000;
 
@@ -89,10 +77,9 @@ export async function serverNotes(
   targets: readonly Pick<WatchedView, "state">[],
 ): Promise<readonly string[]> {
   if (targets.every(({ state }) => eachServer(state.snapshot).next().done)) return [];
-  let unmatched = Object.entries(serverFields).flatMap(([field, textsOf]) => {
-    const patterns = Object.entries(match).find(([name]) => name === field)?.[1] ?? [];
-    return patterns.map((pattern) => ({ field, pattern, textsOf }));
-  });
+  let unmatched = serverFields.flatMap(([field, textsOf]) =>
+    (match[field] ?? []).map((pattern) => ({ field, pattern, textsOf })),
+  );
   for (const { state } of targets) {
     for await (const servers of paced(batches(eachServer(state.snapshot), serversAtOnce))) {
       if (unmatched.length === 0) return [];

@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { nearestName } from "../config/nearest-name.ts";
+import type { z } from "zod";
 import { RefusedError } from "../lib/refusal.ts";
 import type { ApiContext } from "./context.ts";
 
@@ -87,7 +86,7 @@ export function readRequest<Schema extends z.ZodType>(
     if (issue.code !== "unrecognized_keys") return [{ path, allowed: issue.message }];
     return issue.keys.map((key) => ({
       path: path === "" ? key : `${path}.${key}`,
-      allowed: `nothing: there is no such field${suggestion(key, fieldsAt(schema, issue.path))}`,
+      allowed: noSuchField,
     }));
   });
   const list = new Set(
@@ -100,12 +99,16 @@ export function readRequest<Schema extends z.ZodType>(
   );
 }
 
+const noSuchField = "nothing: there is no such field";
+
 /** What is allowed where a schema has no message of its own. */
 function allowedValues(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
       if (issue.expected !== "string") return typeWords[issue.expected];
       return Array.isArray(issue.input) ? "one text, given once" : "a text";
+    case "invalid_key":
+      return noSuchField;
     case "too_small":
       if (issue.origin === "string") return "a text that is not empty";
       return issue.origin === "array"
@@ -121,21 +124,7 @@ function allowedValues(issue: z.core.$ZodRawIssue): string | undefined {
 
 const typeWords: Readonly<Record<string, string>> = {
   object: "an object with fields",
+  record: "an object with fields",
   array: "a list",
   int: "a whole number",
 };
-
-function suggestion(name: string, known: readonly string[]): string {
-  const nearest = nearestName(name, known);
-  return nearest === null ? "" : `, perhaps ${nearest}`;
-}
-
-/** The fields that a request may have at a path within it. */
-function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
-  if (schema instanceof z.ZodPipe) return fieldsAt(schema.in, path);
-  if (!(schema instanceof z.ZodObject)) return [];
-  const [field, ...rest] = path;
-  if (field === undefined) return Object.keys(schema.shape);
-  const inner: unknown = schema.shape[String(field)];
-  return inner instanceof z.ZodType ? fieldsAt(inner, rest) : [];
-}

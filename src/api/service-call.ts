@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { nearestName } from "../config/nearest-name.ts";
 import type { Target } from "../fleet/model.ts";
 import { RefusedError } from "../lib/refusal.ts";
 import type { Secret } from "../lib/secret.ts";
@@ -33,6 +32,9 @@ interface ChosenTarget {
   readonly apiKey: Secret;
 }
 
+/** Further choices are not listed. */
+const mostListed = 30;
+
 /**
  * Chooses the target of a call, and its API key.
  *
@@ -42,46 +44,19 @@ export function chooseTarget(
   { targets, keys }: Pick<ServiceContext, "targets" | "keys">,
   choice: { readonly region?: string | undefined; readonly key?: string | undefined },
 ): ChosenTarget {
-  let fitting = targets.map(({ target }) => target);
-  for (const path of ["region", "key"] as const) {
-    const chosen = choice[path];
-    if (chosen === undefined) continue;
-    const known = namesOf(fitting, path);
-    fitting = fitting.filter((target) => target[path] === chosen);
-    if (fitting.length === 0) throw unknownName(path, chosen, known);
-  }
+  const all = targets.map(({ target }) => target);
+  const fitting = all.filter(
+    ({ region, key }) => region === (choice.region ?? region) && key === (choice.key ?? key),
+  );
   const [target, ...others] = fitting;
   const apiKey = keys.find(({ name }) => name === target?.key)?.apiKey;
-  if (!target || !apiKey) throw new TypeError("There must be a target, and its key");
-  if (others.length === 0) return { target, apiKey };
-  const open = (["region", "key"] as const).flatMap((path) => {
-    const names = namesOf(fitting, path);
-    return names.length > 1 ? [{ path, allowed: listText(names) }] : [];
-  });
-  const lines = open.map(
-    ({ path, allowed }) => `There are several ${path}s. Choose one (--${path}): ${allowed}.`,
-  );
-  throw new RefusedError("invalid", lines.join("\n"), open);
-}
-
-function namesOf(targets: readonly Target[], path: "region" | "key"): readonly string[] {
-  return [...new Set(targets.map((target) => target[path]))];
-}
-
-function unknownName(path: string, name: string, known: readonly string[]): RefusedError {
-  const nearest = nearestName(name, known);
-  const hint = nearest === null ? "" : ` Did you mean ${JSON.stringify(nearest)}?`;
-  const allowed = listText(known);
-  const message = `There is no ${path} ${JSON.stringify(name)}. Configured: ${allowed}.${hint}`;
-  return new RefusedError("invalid", message, [{ path, allowed }]);
-}
-
-/** Further names are only counted. */
-const mostListed = 30;
-
-function listText(names: readonly string[]): string {
-  const more = names.length > mostListed ? `, and ${names.length - mostListed} more` : "";
-  return names.slice(0, mostListed).join(", ") + more;
+  if (target && apiKey && others.length === 0) return { target, apiKey };
+  const choices = (target ? fitting : all).map(({ region, key }) => `${region}/${key}`);
+  const more = choices.length > mostListed ? ", ..." : "";
+  const allowed = choices.slice(0, mostListed).join(", ") + more;
+  const what = target ? "Several targets match" : "No target matches";
+  const message = `${what}. Choose one by region and key (--region, --key): ${allowed}.`;
+  throw new RefusedError("invalid", message, [{ path: "region", allowed }]);
 }
 
 /**

@@ -9,7 +9,7 @@ import type { WatchedView } from "../alerts/watched-view.ts";
 import { statuses } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import { html, table } from "./html.ts";
-import type { Column, Html } from "./html.ts";
+import type { Column } from "./html.ts";
 
 /** What the status page shows. Times are UTC milliseconds. */
 export interface StatusView {
@@ -20,31 +20,25 @@ export interface StatusView {
   /** The open incidents that belong to no target. */
   readonly untargeted: readonly Incident[];
   /** Silences and maintenance windows in force. */
-  readonly silences: readonly SilenceInForce[];
+  readonly silences: readonly {
+    readonly match: SilenceMatch;
+    readonly by: string;
+    readonly reason: string | null;
+    readonly endsAtMs: number;
+  }[];
   readonly acknowledgedBy: (incidentId: string) => string | null;
   /** The names of the configured receivers. */
   readonly receivers: readonly string[];
   /** What waits for receivers; those without may be absent. */
-  readonly waiting: readonly WaitingNotifications[];
+  readonly waiting: readonly {
+    readonly receiver: string;
+    readonly pending: number;
+    readonly dead: number;
+  }[];
 }
 
-interface SilenceInForce {
-  readonly match: SilenceMatch;
-  readonly by: string;
-  readonly reason: string | null;
-  readonly endsAtMs: number;
-}
-
-interface WaitingNotifications {
-  readonly receiver: string;
-  readonly pending: number;
-  readonly dead: number;
-}
-
-/** Further ones are only counted. */
-const mostIncidents = 200;
-const mostSilences = 100;
-const mostProbes = 500;
+/** Further incidents, silences and probes are only counted. */
+const mostRows = 200;
 
 /** The page that a person opens first. */
 export function renderStatusPage(view: StatusView): string {
@@ -68,11 +62,12 @@ export function renderStatusPage(view: StatusView): string {
       <body>
         <h1>sandwatch</h1>
         <h2>Targets</h2>
-        ${table(targets, targetColumns)} ${probes.length === 0 ? "" : probeSection(probes)}
+        ${table(targets, targetColumns)}
+        ${probes.length > 0 ? [html`<h2>Probes</h2>`, table(probes, probeColumns, mostRows)] : ""}
         <h2>Open incidents</h2>
-        ${incidents.length === 0 ? none : table(incidents, incidentColumns, mostIncidents)}
+        ${incidents.length === 0 ? none : table(incidents, incidentColumns, mostRows)}
         <h2>Active silences</h2>
-        ${silences.length === 0 ? none : table(silences, silenceColumns, mostSilences)}
+        ${silences.length === 0 ? none : table(silences, silenceColumns, mostRows)}
         <h2>Receivers</h2>
         ${
           queues.length === 0
@@ -143,11 +138,6 @@ function targetText({ polled, up, detail, state }: WatchedView): string {
   const { lastFailure } = state.progress;
   if (lastFailure === null) return "down: not stored, see the log";
   return `down: ${lastFailure}${detail ? `, ${detail.text}` : ""}`;
-}
-
-function probeSection(probes: readonly ProbeView[]): Html {
-  return html`<h2>Probes</h2>
-    ${table(probes, probeColumns, mostProbes)}`;
 }
 
 const probeColumns: readonly Column<ProbeView>[] = [
@@ -245,14 +235,14 @@ function subjectText(subject: Subject): string {
   }
 }
 
-const silenceColumns: readonly Column<SilenceInForce>[] = [
+const silenceColumns: readonly Column<StatusView["silences"][number]>[] = [
   { head: "matches", cell: ({ match }) => matchText(match) },
   { head: "by", cell: ({ by }) => by },
   { head: "reason", cell: ({ reason }) => reason ?? "" },
   { head: "until", cell: ({ endsAtMs }) => timeText(endsAtMs) },
 ];
 
-const receiverColumns: readonly Column<WaitingNotifications>[] = [
+const receiverColumns: readonly Column<StatusView["waiting"][number]>[] = [
   { head: "receiver", cell: ({ receiver }) => receiver },
   { head: "pending", isNumber: true, cell: ({ pending }) => pending },
   {

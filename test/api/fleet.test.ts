@@ -102,7 +102,7 @@ describe("servers", () => {
   });
 
   it.each([
-    [{ stauts: "idle" }, "stauts: nothing: there is no such field, perhaps status"],
+    [{ stauts: "idle" }, "stauts: nothing: there is no such field"],
     [{ status: "busy" }, "status: idle, occupied, error, unknown"],
     [{ cursor: "W10" }, "cursor: next of the previous page"],
     [{ cursor: "%%%" }, "cursor: next of the previous page"],

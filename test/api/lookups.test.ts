@@ -215,13 +215,12 @@ describe("the target of a call", () => {
   });
 
   it.each([
-    [{}, "There are several regions. Choose one (--region): us, eu."],
-    [{}, "There are several keys. Choose one (--key): research, training."],
-    [{ region: "eu" }, "There are several keys. Choose one (--key): research, training."],
-    [{ region: "su" }, 'There is no region "su". Configured: us, eu. Did you mean "us"?'],
-    [{ key: "x".repeat(9) }, "Configured: research, training."],
-    [{ region: "us", key: "training" }, 'There is no key "training". Configured: research.'],
-  ])("is not chosen by %j", (choice, message) => {
-    expect(() => choose(choice)).toThrow(message);
+    [{}, "Several targets match", "us/research, eu/research, eu/training."],
+    [{ region: "eu" }, "Several targets match", ": eu/research, eu/training."],
+    [{ region: "su" }, "No target matches", ": us/research, eu/research, eu/training."],
+    [{ region: "us", key: "training" }, "No target matches", "(--region, --key): us/research, "],
+  ])("is not chosen by %j", (choice, what, choices) => {
+    expect(() => choose(choice)).toThrow(what);
+    expect(() => choose(choice)).toThrow(choices);
   });
 });

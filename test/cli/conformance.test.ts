@@ -81,7 +81,10 @@ it("conformance and drift find deviations, by the daemon and by the store", asyn
 });
 
 it.each([
-  [["--config", "CONFIG"], "There are several regions. Choose one (--region): us, eu."],
+  [
+    ["--config", "CONFIG"],
+    "Choose one by region and key (--region, --key): us/research, eu/research.",
+  ],
   [["--config", "CONFIG", "--region", "us", "--user", ".."], "Allowed: user: an id of"],
   [["--base-url", "https://127.0.0.1:1"], "SANDWATCH_API_KEY"],
   [["--base-url", "http://example.com/"], "with http the key would be sent unencrypted"],

@@ -74,7 +74,7 @@ describe("lookup without a daemon", () => {
     [["user", "..", "--config", "CONFIG"], "other than . and .."],
     [
       ["user", "u1", "--region", "su", "--config", "CONFIG"],
-      'There is no region "su". Configured: us. Did you mean "us"?',
+      "No target matches. Choose one by region and key (--region, --key): us/research.",
     ],
   ])("refuses %j with exit code 2, without a call", async (args, message) => {
     const { peer, config } = await prepare(answering(user));

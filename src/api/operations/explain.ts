@@ -132,10 +132,6 @@ function incidentEvents(stored: readonly StoredIncident[]): readonly TimelineEve
   return incidents.flatMap(({ incident, acknowledgement }) => {
     const { id: incidentId, rule, severity, phase, receivers } = incident;
     const { startedAtMs, firedAtMs, resolvedAtMs } = incident;
-    const at = (atMs: number | null, event: string, text: string): readonly TimelineEvent[] =>
-      atMs === null
-        ? []
-        : [{ atMs, event: `incident.${event}`, text: `${rule}: ${text}`, incidentId }];
     // An incident that a silence resolved continues as another one with the same start.
     const silencedAtMs = incidents
       .map((each) => each.incident)
@@ -146,22 +142,23 @@ function incidentEvents(stored: readonly StoredIncident[]): readonly TimelineEve
     const isSilenced = firedAtMs === null && phase.name !== "pending";
     const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
     const note = acknowledgement?.note ? `: ${acknowledgement.note}` : "";
-    return [
-      ...(silencedAtMs === undefined
-        ? at(startedAtMs, "opened", isSilenced ? "opened, silenced" : "opened")
-        : at(silencedAtMs, "muted", "continues, silenced")),
-      ...at(firedAtMs, "fired", `firing (${severity}), notifies ${names}`),
-      ...(acknowledgement
-        ? at(
-            acknowledgement.atMs,
-            "acknowledged",
-            `acknowledged by ${acknowledgement.author}${note}`,
-          )
-        : []),
-      ...(phase.name === "resolved"
-        ? at(resolvedAtMs, "resolved", `resolved (${phase.reason})`)
-        : []),
+    const happened: readonly (readonly [atMs: number | null, event: string, text: string])[] = [
+      silencedAtMs === undefined
+        ? [startedAtMs, "opened", isSilenced ? "opened, silenced" : "opened"]
+        : [silencedAtMs, "muted", "continues, silenced"],
+      [firedAtMs, "fired", `firing (${severity}), notifies ${names}`],
+      [
+        acknowledgement?.atMs ?? null,
+        "acknowledged",
+        `acknowledged by ${acknowledgement?.author}${note}`,
+      ],
+      [resolvedAtMs, "resolved", `resolved (${phase.name === "resolved" ? phase.reason : "?"})`],
     ];
+    return happened.flatMap(([atMs, event, text]) =>
+      atMs === null
+        ? []
+        : [{ atMs, event: `incident.${event}`, text: `${rule}: ${text}`, incidentId }],
+    );
   });
 }
 
@@ -236,24 +233,17 @@ function deliveryEvents({ items, attempts }: ServerHistory): readonly TimelineEv
     if (!notification) return [];
     const { seq, id: notificationId, state, lastReason, settledAtMs } = notification;
     const what = messageWords[type];
-    const taken = (atMs: number): TimelineEvent => {
-      return {
-        atMs,
-        event: "delivery.taken",
-        text: `${receiver} accepted: ${what}`,
-        notificationId,
-      };
-    };
+    const accepted = { event: "delivery.taken", text: `${receiver} accepted: ${what}` };
     const stored = (attemptsOf.get(seq) ?? []).map(({ atMs, reason, detail }): TimelineEvent => {
-      if (reason === null) return taken(atMs);
+      if (reason === null) return { atMs, ...accepted, notificationId };
       const why = detail === null ? reason : `${reason}: ${detail}`;
       const text = `${receiver} did not accept: ${what} (${why})`;
       return { atMs, event: "delivery.failed", text, notificationId };
     });
     if (settledAtMs === null) return stored;
     if (state === "delivered") {
-      const isStored = stored.some(({ event }) => event === "delivery.taken");
-      return isStored ? stored : [...stored, taken(settledAtMs)];
+      const isStored = stored.some(({ event }) => event === accepted.event);
+      return isStored ? stored : [...stored, { atMs: settledAtMs, ...accepted, notificationId }];
     }
     const reason = state === "dead" ? ` (${lastReason ?? "no reason stored"})` : "";
     const text = `${receiver}: ${state}: ${what}${reason}`;

@@ -20,22 +20,10 @@ const patterns = z
     [pattern, z.array(pattern, patternsAllowed).min(1, patternsAllowed).max(1_000)],
     patternsAllowed,
   )
-  .transform((value): readonly string[] => [value].flat())
-  .exactOptional();
+  .transform((value): readonly string[] => [value].flat());
 
 const matchField = z
-  .strictObject({
-    rule: patterns,
-    severity: patterns,
-    region: patterns,
-    key: patterns,
-    probe: patterns,
-    sandbox_id: patterns,
-    server_id: patterns,
-    server_name: patterns,
-    benchmark: patterns,
-    tag: patterns,
-  })
+  .partialRecord(z.enum(matchFields), patterns)
   .refine(
     (match) => Object.keys(match).length > 0,
     "at least one field; otherwise everything would be silenced",
@@ -216,6 +204,6 @@ function viewWindow(window: TimedWindow, nowMs: number): readonly SilenceView[] 
   const { match, reason } = window;
   const state = present ? "in_force" : "to_come";
   const kind = "maintenance";
-  const common = { id: windowId(window), kind, state, match, reason } as const;
-  return [{ ...common, author: null, created_at: null, ...toView(opening) }];
+  const none = { author: null, created_at: null };
+  return [{ ...toView({ id: windowId(window), kind, state, match, reason, ...opening }), ...none }];
 }
