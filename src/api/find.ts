@@ -81,7 +81,7 @@ export async function findServer(
   if (exact) return exact;
   const written = JSON.stringify(text);
   if (!only) {
-    const message = `No server is known by ${written}: give its id, a prefix of its id, or its name.`;
+    const message = `No known server matches ${written}: give its id, a prefix of its id, or its name.`;
     throw new RefusedError("not_found", message);
   }
   if (others.length === 0) return only;

@@ -113,7 +113,7 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
   const acts = operation.callsService || operation.method === "POST";
   if (acts && isStoreInUse(config.store.path)) {
     throw new CommandError(
-      `A sandwatch runs on the store ${config.store.path}, but not at the configured address. Give its address with --url.`,
+      `A daemon runs on the store ${config.store.path}, but not at the configured address. Give its address with --url.`,
     );
   }
   if (operation.callsService) {
@@ -160,5 +160,5 @@ export async function readHistory(
 export function runningApi(options: ApiOptions, terminal: Terminal, signal: AbortSignal): CallApi {
   const { api } = namedDaemon(options, terminal, signal);
   if (api) return api;
-  throw wrongUse("The configuration leaves the port to be chosen: give the address with --url.");
+  throw wrongUse("http.listen has port 0, so the port is not known: give the address with --url.");
 }

@@ -20,7 +20,7 @@ export function addChanges(program: Command, terminal: Terminal, times?: FollowT
           to_status: toStatus,
         }),
         items: ({ changes }) => changes,
-        nothing: "No stored change fits.",
+        nothing: "There are no such changes.",
         columns: {
           at: "at",
           region: "region",

@@ -38,7 +38,7 @@ export function configNotes(config: Config): readonly string[] {
   return [
     ...keys.flatMap((key) => rateLimitNotes(config, key)),
     ...(probes.length > 0 && !hasProbeRule
-      ? ["there are probes but no rule on them, so nobody will be notified when one fails"]
+      ? ["there are probes but no rule on probes, so nobody is notified when one fails"]
       : []),
     ...receiverNotes(config),
     ...maintenanceNotes(config),
@@ -70,11 +70,11 @@ function probeRunsPerMs({ probes }: Config, key: string): number {
 
 function receiverNotes({ alerts: { receivers, rules } }: Config): readonly string[] {
   if (receivers.every(({ type }) => type === "heartbeat")) {
-    return ["there are no receivers, so nobody will be alerted"];
+    return ["no receivers are configured, so nobody is notified"];
   }
   return rules
     .filter((rule) => rule.receivers.length === 0)
-    .map(({ name }) => `rule ${name} has no receivers, so nobody will be notified of it`);
+    .map(({ name }) => `rule ${name} has no receivers, so nobody is notified of its incidents`);
 }
 
 /** A name without * that nothing has is an error; patterns are only noted. */

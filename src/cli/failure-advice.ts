@@ -26,7 +26,7 @@ export function adviceFor({ reason, status, detail, problem }: Failed): string {
     case "server_error":
       return "The service failed: try again, and inform its operator if it continues.";
     case "invalid_body":
-      return "Check that the region's base_url is the service's, and what answers in between.";
+      return "Check the region's base_url, and whether a proxy responds instead of the service.";
     case "too_large":
       return "Increase poll.max_body if the account has that much. If the daemon makes the call, it reads at most 8 MiB of a look-up.";
     case "http_error":
@@ -35,8 +35,8 @@ export function adviceFor({ reason, status, detail, problem }: Failed): string {
       }
       if (problem === "operation_missing") return "Check the path in the region's base_url.";
       return status === 404
-        ? "Check the id, the region, and that the key may see it."
-        : "Check the id if one was given, and that the region's base_url is the service's.";
+        ? "Check the id and the region, and that the key has access to it."
+        : "Check the id if one was given, and the region's base_url.";
   }
 }
 
@@ -52,6 +52,9 @@ const networkAdvice: readonly (readonly [RegExp, string])[] = [
     "The service's certificate has expired or is not yet valid: its operator must renew it, unless this machine's clock is wrong.",
   ],
   [/ALTNAME/, "The certificate is for another host: check the host in the region's base_url."],
-  [/^TLS/, "What answers does not speak TLS: check the scheme and the port in the base_url."],
+  [
+    /^TLS/,
+    "The server does not accept a TLS connection: check the scheme and the port in the base_url.",
+  ],
   [/^host name/, "Check the host in the region's base_url, and this machine's DNS."],
 ];

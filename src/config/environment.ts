@@ -60,7 +60,7 @@ export function resolveReferences(
 
   const readSecret = (name: unknown, path: Path): string | undefined => {
     if (name === undefined) return undefined;
-    const allowed = "the path of a text file that holds the secret alone";
+    const allowed = "the path of a text file that contains only the secret";
     if (typeof name !== "string" || name === "") return fail(path, "no path", allowed);
     const file = resolve(folder, name);
     const read = readText(file, longestSecret);

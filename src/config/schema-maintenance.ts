@@ -39,7 +39,7 @@ export const matchSchema = settings({
 export const maintenanceSchema = settings({
   name: name().describe("The name of the window. It must be unique."),
   start: cronExpression(startAllowed, false).describe(
-    "When the window begins. A time in the hour that is skipped when clocks are set forward means the end of that hour. In an hour that comes twice the window begins once.",
+    "When the window begins. A time in an hour that is skipped when clocks are set forward means the end of that hour. In a repeated hour, the window begins once.",
   ),
   durationMs: duration("1m", "31d").describe("How long the window lasts."),
   timeZone: timeZone().prefault("UTC").describe("The time zone of `start`."),

@@ -111,7 +111,7 @@ export function createServiceClient(options: ServiceClientOptions) {
     const { connections } = regionOf(call);
     const key = apiKey.reveal();
     if (/[^\x20-\x7e]/.test(key)) {
-      return failure("auth", "the key has characters that no header can have");
+      return failure("auth", "the key has characters that are not allowed in a header");
     }
     const startedMs = clock.now().monotonicMs;
     const report = (code: string): void => {

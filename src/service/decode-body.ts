@@ -25,7 +25,7 @@ export function readEncoding(header: string | readonly string[]): readonly Encod
   if (unknown !== undefined) {
     // It comes from outside: what does not look like a name is not repeated.
     const shown = /^[a-z][a-z0-9-]{0,15}$/.test(unknown) ? ` (${unknown})` : "";
-    return `the body has a content-encoding that was not asked for${shown}`;
+    return `the body has a content-encoding that was not requested${shown}`;
   }
   if (names.length > mostEncodings) return `the body is encoded more than ${mostEncodings} times`;
   return names.filter(isEncoding);

@@ -175,10 +175,10 @@ function parseRest(body: Buffer, start: number, cuts: readonly Cut[]): JsonObjec
   }
   const rest = Buffer.concat([...pieces, body.subarray(at)]);
   if (rest.length > valueLimits.bytes) {
-    throw tooLarge(`the body holds more than ${valueLimits.bytes} bytes beside its sandboxes`);
+    throw tooLarge(`the body holds more than ${valueLimits.bytes} bytes apart from its sandboxes`);
   }
   const root = parseText(decode(rest));
-  if (!isObject(root)) throw invalidBody("is not JSON (beside its sandboxes)");
+  if (!isObject(root)) throw invalidBody("is not JSON (apart from its sandboxes)");
   return root;
 }
 

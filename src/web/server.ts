@@ -134,7 +134,7 @@ export function createWebServer(deps: WebDeps): WebServer {
 
   server.setErrorHandler((error, _, reply) => {
     const status = clientStatus(error);
-    if (status !== null) return sendText(reply, status, "the request is wrong");
+    if (status !== null) return sendText(reply, status, "the request is invalid");
     deps.onError(asError(error));
     return sendText(reply, 500, "internal error; see the log");
   });

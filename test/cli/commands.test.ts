@@ -36,7 +36,7 @@ describe("check-config", () => {
     const { config } = writeConfig();
     expect(await runCommand(["check-config", "--config", config])).toEqual({
       code: 0,
-      out: `${config} is valid: 1 region, 1 key, 1 target, 3 rules, 0 receivers, 0 probes, 0 maintenance windows\nnote: there are no receivers, so nobody will be alerted\n`,
+      out: `${config} is valid: 1 region, 1 key, 1 target, 3 rules, 0 receivers, 0 probes, 0 maintenance windows\nnote: no receivers are configured, so nobody is notified\n`,
       err: "",
     });
   });
@@ -78,12 +78,12 @@ describe("check-config", () => {
     [
       { probes: [login] },
       {},
-      ["there are probes but no rule on them, so nobody will be notified when one fails"],
+      ["there are probes but no rule on probes, so nobody is notified when one fails"],
     ],
     [
       {},
       { rules: [{ name: "quiet", on: "server", status: "unknown", receivers: [] }] },
-      ["rule quiet has no receivers, so nobody will be notified of it"],
+      ["rule quiet has no receivers, so nobody is notified of its incidents"],
     ],
     [
       {},

@@ -73,7 +73,7 @@ it("JSON output cannot move a cursor either, and is the same JSON", () => {
 
 it.each<[Partial<FailedView>, string]>([
   [{ reason: "auth", status: 401 }, "us/research: HTTP 401. Check the key's api_key"],
-  [{}, "HTTP 404. Check the id, the region"],
+  [{}, "HTTP 404. Check the id and the region"],
   [{ problem: "operation_missing" }, "HTTP 404. Check the path in the region's base_url"],
   [{ reason: "rate_limited", status: 429, retry_after_seconds: 7 }, "Try again in 7 s."],
   [{ status: 302, problem: "redirected" }, "The key is sent to the configured address only"],

@@ -51,7 +51,7 @@ describe("lookup without a daemon", () => {
     const ended = await lookup("user", "u1", "--json", "--config", config);
     expect(ended.code).toBe(1);
     expect(JSON.parse(ended.out)).toMatchObject({ outcome: "failed", status: 404 });
-    expect(ended.err).toContain("Check the id, the region");
+    expect(ended.err).toContain("Check the id and the region");
   });
 
   it.each([

@@ -50,7 +50,7 @@ describe("poll", () => {
       "a page",
       (_request, response) => response.end("<html>T0PSECRET"),
       "the body is not JSON (at byte 0)",
-      "Check that the region's base_url is the service's",
+      "whether a proxy responds instead of the service",
     ],
   ])("reports %s as the log does, and what to do", async (_, handler, detail, advice) => {
     const { baseUrl } = await startPeer(handler);
@@ -68,7 +68,7 @@ describe("poll", () => {
     const { baseUrl, server } = await startPeer(answer(200));
     const plain = await poll(baseUrl.replace("http:", "https:"));
     expect(plain.err).toMatch(
-      /^us\/research: TLS failed \(\w+\)\. What answers does not speak TLS/,
+      /^us\/research: TLS failed \(\w+\)\. The server does not accept a TLS connection/,
     );
     server.close();
     server.closeAllConnections();

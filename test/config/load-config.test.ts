@@ -148,7 +148,7 @@ describe("secret files", () => {
     ] as const) {
       const config = join(folder, "sandwatch.yaml");
       writeFileSync(config, `${region}${write(name)}`);
-      const allowed = "the path of a text file that holds the secret alone";
+      const allowed = "the path of a text file that contains only the secret";
       expect(faultLines(loadConfig(config, { DIR: folder }))).toEqual([
         expect.stringContaining(`${path}: found ${why}; allowed: ${allowed}`),
       ]);

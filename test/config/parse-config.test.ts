@@ -72,7 +72,7 @@ describe("the smallest configuration", () => {
     ]);
     expect(configNotes(config)).toEqual([]);
     const alone = parsed({ alerts: { receivers: [heartbeat] } });
-    expect(configNotes(alone)).toEqual(["there are no receivers, so nobody will be alerted"]);
+    expect(configNotes(alone)).toEqual(["no receivers are configured, so nobody is notified"]);
     expect(parsed({ alerts: { rules: [] } }).alerts.rules).toEqual([]);
   });
 });

@@ -157,9 +157,9 @@ test.for([
 });
 
 test.for([
-  ["zstd", "the body has a content-encoding that was not asked for (zstd)"],
-  ["gzip, compress", "the body has a content-encoding that was not asked for (compress)"],
-  ["T0PSECRET T0PSECRET", "the body has a content-encoding that was not asked for"],
+  ["zstd", "the body has a content-encoding that was not requested (zstd)"],
+  ["gzip, compress", "the body has a content-encoding that was not requested (compress)"],
+  ["T0PSECRET T0PSECRET", "the body has a content-encoding that was not requested"],
   ["gzip, gzip, gzip, gzip, gzip", "the body is encoded more than 4 times"],
 ] as const)("a body in the encoding %s is refused with its reason", async ([encoding, detail]) => {
   const { baseUrl } = await startEncodedPeer(encoding, zstdCompressSync(small));

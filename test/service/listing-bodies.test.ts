@@ -47,7 +47,7 @@ describe("a body that is no listing", () => {
     ['{"local_sandboxes":[{},{"T0PSECRET":nothing}]}', "the body is not JSON (at byte 23)"],
     ['{"local_sandboxes":[{}{}],"total_count":2}', "the body is not JSON (at byte 22)"],
     ['{"local_sandboxes":[{},],"total_count":1}', "the body is not JSON (at byte 23)"],
-    ['{"local_sandboxes":[],"total_count":T0P}', "the body is not JSON (beside its sandboxes)"],
+    ['{"local_sandboxes":[],"total_count":T0P}', "the body is not JSON (apart from its sandboxes)"],
     [`${whole} {}`, `the body is not JSON (at byte ${Buffer.byteLength(whole) + 1})`],
     ["[1]", "the body does not have the expected shape"],
     ['{"local_sandboxes":{},"total_count":0}', "the body does not have the expected shape"],

@@ -108,7 +108,7 @@ describe("the API", () => {
     ["POST", "/../openapi.json", "GET, HEAD"],
   ])("answers %s %s with the allowed methods", async (method, path, allow) => {
     const { send } = await serve();
-    const body = { detail: `There is no ${method} of this address, only ${allow}.` };
+    const body = { detail: `${method} is not allowed for this address, only ${allow}.` };
     const headers = { ...problemType, allow };
     expect(await send(path, { method })).toMatchObject({ status: 405, headers, body });
   });

@@ -51,7 +51,7 @@ describe("a request for something else", () => {
     const { get } = await serveWeb();
     const { status, headers, text } = await get(path, { method });
     expect([status, headers.get("allow")]).toEqual([405, allow]);
-    expect(text).toBe(`There is no ${method} of this address, only ${allow}.\n`);
+    expect(text).toBe(`${method} is not allowed for this address, only ${allow}.\n`);
   });
 
   it("is the client's mistake, whatever body it carries", async () => {

@@ -120,7 +120,7 @@ export const acknowledgeIncident = defineOperation({
     const outcome = await store.acknowledgements.acknowledge(given, context.composeAcknowledged);
     switch (outcome.kind) {
       case "unknown": {
-        const message = `There is no incident ${id}. List them for their ids.`;
+        const message = `There is no incident ${id}. List incidents to see their ids.`;
         throw new RefusedError("not_found", message);
       }
       case "not_firing": {

@@ -42,7 +42,7 @@ const failedView = z.object({
   problem: z
     .enum(operationProblems)
     .nullable()
-    .describe("What is wrong with the operation itself, whatever the id; null: nothing"),
+    .describe("What is wrong with the operation itself, for any id; null: nothing"),
   retry_after_seconds: z.number().nullable(),
   validation: listed(
     z.object({

@@ -107,6 +107,6 @@ export const testFileSchema = settings({
   tests: z.array(testSchema, "a list of tests").min(1, "at least one test").readonly(),
 }).refine(
   ({ config, rules }) => (config === undefined) !== (rules === undefined),
-  "either config: the path of a configuration, or rules: as in one",
+  "either config (the path of a configuration) or rules (as in a configuration)",
 );
 export type TestFile = z.output<typeof testFileSchema>;

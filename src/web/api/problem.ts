@@ -58,6 +58,6 @@ export function clientStatus(error: unknown): number | null {
 }
 
 export function wrongMethod(method: string, allowed: readonly string[]): Problem {
-  const detail = `There is no ${method} of this address, only ${allowed.join(", ")}.`;
+  const detail = `${method} is not allowed for this address, only ${allowed.join(", ")}.`;
   return { status: 405, detail };
 }
