@@ -17,7 +17,7 @@ describe("output to a file", () => {
   });
 
   it.each(["json", "pretty"] as const)(
-    "loses lines on a full disk and goes on when there is room again (%s)",
+    "loses lines on a full disk and continues (%s)",
     (format) => {
       const full = openSync("/dev/full", "w");
       const lines: string[] = [];
@@ -32,27 +32,25 @@ describe("output to a file", () => {
       isFull = false;
       log.info("kept");
       closeSync(full);
-      expect(lines).toHaveLength(1);
-      expect(lines[0]).toContain("kept");
+      expect(lines).toEqual([expect.stringContaining("kept")]);
     },
   );
 
   it("begins a line of its own after one that a full disk has cut", () => {
-    let room = 10;
+    let free = 10;
     let written = "";
     const output = createFileOutput((bytes) => {
-      if (room === 0) throw new Error("ENOSPC");
-      const taken = Math.min(room, bytes.length);
-      room -= taken;
+      if (free === 0) throw new Error("ENOSPC");
+      const taken = Math.min(free, bytes.length);
+      free -= taken;
       written += Buffer.from(bytes.subarray(0, taken)).toString();
       return taken;
     });
     output.write("first\n");
     output.write("second\n");
-    room = 100;
+    free = 100;
     output.write("third\n");
-    output.write("fourth\n");
-    expect(written).toBe("first\nseco\nthird\nfourth\n");
+    expect(written).toBe("first\nseco\nthird\n");
   });
 });
 
@@ -74,11 +72,13 @@ describe("output to a pipe", () => {
     output.write("line 7\n");
     await setImmediate();
     readNext();
-
-    const [loss = "", ...rest] = read.splice(3);
-    expect(read).toEqual(["line 1\n", "line 2\n", "line 3\n"]);
-    expect(JSON.parse(loss)).toMatchObject({ event: "log.lost", lines: 3 });
-    expect(rest).toEqual(["line 7\n"]);
+    expect(read).toEqual([
+      "line 1\n",
+      "line 2\n",
+      "line 3\n",
+      expect.stringMatching(/"event":"log.lost","lines":3/),
+      "line 7\n",
+    ]);
   });
 
   it("sends lines that are written one after another together", async () => {
@@ -93,23 +93,17 @@ describe("output to a pipe", () => {
     for (let line = 1; line <= 3; line += 1) output.write(`line ${line}\n`);
     await setImmediate();
     output.write("line 4\n");
-    output.write("line 5\n");
     await setImmediate();
-    expect(sent).toEqual(["line 1\nline 2\nline 3\n", "line 4\nline 5\n"]);
+    expect(sent).toEqual(["line 1\nline 2\nline 3\n", "line 4\n"]);
   });
 
-  it("goes on without a reader", () => {
-    const pipe = new PassThrough();
-    const output = createPipeOutput(pipe);
-    pipe.destroy(new Error("EPIPE"));
-    output.write("nobody hears this\n");
-    expect(output.destroyed).toBe(false);
-  });
-
-  it("is listened to once, however many logs are begun on it", () => {
+  it("goes on without a reader, and listens once, however many logs are begun on it", () => {
     const pipe = new PassThrough();
     const { length } = pipe.listeners("error");
-    for (let begun = 0; begun < 20; begun += 1) createPipeOutput(pipe);
+    const outputs = Array.from({ length: 20 }, () => createPipeOutput(pipe));
     expect(pipe.listeners("error")).toHaveLength(length + 1);
+    pipe.destroy(new Error("EPIPE"));
+    outputs[0]?.write("nobody hears this\n");
+    expect(outputs[0]?.destroyed).toBe(false);
   });
 });
