@@ -5,8 +5,8 @@ import { durationPattern, parseDuration } from "../fleet/duration.ts";
 import { parseNetwork, whyAlwaysDenied, type Network } from "../lib/networks.ts";
 import { Secret } from "../lib/secret.ts";
 import { listenPattern, parseListenAddress } from "./address.ts";
-import { configuredTargets } from "./configured-targets.ts";
 import { flag, matching, oneOf, optional, settings, text, textOf } from "./fields.ts";
+import { checkRelations, targetsIn } from "./relations.ts";
 import { toSchedule } from "./schedule-fields.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
 import { probeSchema, targetsOf } from "./schema-probes.ts";
@@ -117,7 +117,7 @@ const outboundSchema = settings({
 }).transform((outbound) => ({ deny: outbound.denyNetworks, allow: outbound.allowNetworks }));
 
 /** The rules that there are where the configuration has none. */
-export const defaultRules = [
+const defaultRules = [
   { name: "server-error", on: "server", status: "error" },
   { name: "target-down", on: "target", failing: { polls: 3 } },
   { name: "target-partial", on: "target", partial: { polls: 10 } },
@@ -147,7 +147,7 @@ const alertsSchema = settings({
 });
 
 /**
- * The whole file. Each setting is checked for itself; what several say together: `crossChecks`.
+ * The whole file. Each setting is checked for itself; what several say together: `checkRelations`.
  * Durations become milliseconds, sizes bytes.
  */
 export const configSchema = settings({
@@ -179,32 +179,35 @@ export const configSchema = settings({
   log: logSchema.prefault({}).describe("The log, which is written to standard output."),
   metrics: metricsSchema.prefault({}).describe("What is exported to Prometheus."),
   alerts: alertsSchema.prefault({}).describe("Which incidents go to which receivers."),
-}).transform(({ keys: writtenKeys, poll, probes: writtenProbes, alerts, ...rest }) => {
-  const { timeZone, ...polls } = poll;
-  const keys = writtenKeys.map((key) => ({
-    name: key.name,
-    apiKey: new Secret(key.apiKey),
-    regions: key.regions ?? [...rest.regions.keys()],
-  }));
-  const targets = configuredTargets({ keys });
-  const probes = writtenProbes.map(
-    ({ regions, keys: named, schedule, everyMs, ...probe }): Probe => ({
-      ...probe,
-      schedule: toSchedule({ schedule, everyMs }, timeZone, { kind: "every", ms: 60_000 }),
-      targets: targetsOf({ regions, keys: named }, targets),
-    }),
-  );
-  const everyReceiver = alerts.receivers
-    .filter(({ type }) => type !== "heartbeat")
-    .map((receiver) => receiver.name);
-  const rules = alerts.rules.map(({ summary, runbookUrl, receivers, ...rule }): Rule => ({
-    ...rule,
-    receivers: receivers ?? everyReceiver,
-    summaryTemplate: summary,
-    runbookUrlTemplate: runbookUrl,
-  }));
-  return { ...rest, keys, poll: polls, probes, alerts: { ...alerts, rules } };
-});
+})
+  .superRefine(checkRelations)
+  .transform((written) => {
+    const { poll, alerts, ...rest } = written;
+    const { timeZone, ...polls } = poll;
+    const targets = targetsIn(written);
+    const keys = written.keys.map((key) => ({
+      name: key.name,
+      apiKey: new Secret(key.apiKey),
+      regions: key.regions ?? [...written.regions.keys()],
+    }));
+    const probes = written.probes.map(
+      ({ regions, keys: named, schedule, everyMs, ...probe }): Probe => ({
+        ...probe,
+        schedule: toSchedule({ schedule, everyMs }, timeZone, { kind: "every", ms: 60_000 }),
+        targets: targetsOf({ regions, keys: named }, targets),
+      }),
+    );
+    const everyReceiver = alerts.receivers
+      .filter(({ type }) => type !== "heartbeat")
+      .map((receiver) => receiver.name);
+    const rules = alerts.rules.map(({ summary, runbookUrl, receivers, ...rule }): Rule => ({
+      ...rule,
+      receivers: receivers ?? everyReceiver,
+      summaryTemplate: summary,
+      runbookUrlTemplate: runbookUrl,
+    }));
+    return { ...rest, keys, poll: polls, probes, alerts: { ...alerts, rules } };
+  });
 
 /** A configuration that passed every check. */
 export type Config = z.output<typeof configSchema>;

@@ -104,7 +104,7 @@ const secretSettings = new Set([
 const longestShown = 60;
 
 /** What stands at the path, in words. Secrets, and values out of `${...}`, are not shown. */
-export function describe(evidence: Evidence, path: Path): string {
+function describe(evidence: Evidence, path: Path): string {
   const value = valueAt(evidence.value, path);
   const isText = typeof value === "string";
   if (!isText && typeof value !== "number" && typeof value !== "boolean") {
@@ -147,6 +147,10 @@ export function valueAt(value: unknown, path: Path): unknown {
 
 /** Findings out of what zod complains of, one for each setting. */
 export function issueFindings(error: z.ZodError | undefined, evidence: Evidence): Finding[] {
+  // A name that came out of a variable is not suggested.
+  const hidden = new Set(
+    [...evidence.origins.keys()].map((key): unknown => valueAt(evidence.value, JSON.parse(key))),
+  );
   return (error?.issues ?? []).flatMap((issue): Finding[] => {
     const path = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
     if (issue.code === "unrecognized_keys") {
@@ -158,73 +162,37 @@ export function issueFindings(error: z.ZodError | undefined, evidence: Evidence)
         suggestion: nearestName(key, known),
       }));
     }
+    // One text may stand for a list of it.
+    const isInList = Array.isArray(valueAt(evidence.value, path.slice(0, -1)));
+    if (typeof path.at(-1) === "number" && !isInList) path.pop();
     const value = valueAt(evidence.value, path);
-    const isText = typeof value === "string";
-    const suggestion = isText ? nearestName(value, namesKnownTo(issue)) : null;
-    return [{ path, found: foundBy(issue, evidence, path), allowed: issue.message, suggestion }];
-  });
-}
-
-function foundBy(issue: z.core.$ZodIssue, evidence: Evidence, path: Path): string {
-  // The only format is that of a region's name, and the path ends in it.
-  if (issue.code === "invalid_format") return "a name that is not allowed";
-  if (issue.code === "invalid_type") return describeKind(valueAt(evidence.value, path));
-  const params = issue.code === "custom" ? issue.params : undefined;
-  return String(params?.["found"] ?? `${describe(evidence, path)}${params?.["note"] ?? ""}`);
-}
-
-function namesKnownTo(issue: z.core.$ZodIssue): readonly string[] {
-  const ofUnion: unknown = "options" in issue ? issue.options : undefined;
-  const known: unknown = issue.code === "custom" ? issue.params?.["known"] : ofUnion;
-  return Array.isArray(known) ? known.filter((name) => typeof name === "string") : [];
-}
-
-/** One of several settings of the same kind: a key's name, a region that a rule names. */
-export interface Mention {
-  readonly path: Path;
-  /** Undefined: it is wrong by itself. */
-  readonly value: string | undefined;
-}
-
-/** Each value that stands a second time. */
-export function repeatedFindings(
-  mentions: readonly Mention[],
-  evidence: Evidence,
-  allowed: string,
-): Finding[] {
-  const first = new Map<string, Path>();
-  return mentions.flatMap(({ path, value }) => {
-    const earlier = value === undefined ? undefined : first.get(value);
-    if (value !== undefined && !earlier) first.set(value, path);
-    if (!earlier) return [];
+    const params = issue.code === "custom" ? (issue.params ?? {}) : {};
+    const names = (list: unknown): readonly string[] =>
+      Array.isArray(list)
+        ? list.filter((each) => typeof each === "string" && !hidden.has(each))
+        : [];
+    const listed = names(params["listed"]).filter((each) => namePattern.test(each));
+    const known = [...names(params["known"]), ...listed];
+    const list = listed.length === 0 ? "" : `: ${listed.slice(0, 20).join(", ")}`;
     return [
-      { path, found: `${describe(evidence, path)}, the same as ${pathText(earlier)}`, allowed },
+      {
+        path,
+        found: foundBy(issue, evidence, path, params),
+        allowed: issue.message + list,
+        suggestion: typeof value === "string" ? nearestName(value, known) : null,
+      },
     ];
   });
 }
 
-/** Each mention of a name that nothing configured has. */
-export function unknownFindings(
-  mentions: readonly Mention[],
-  known: readonly Mention[],
+function foundBy(
+  issue: z.core.$ZodIssue,
   evidence: Evidence,
-  what: string,
-): Finding[] {
-  // The name may be among those that are wrong by themselves.
-  if (known.some(({ value }) => value === undefined)) return [];
-  const values = new Set(known.map(({ value }) => value));
-  const shown = known.flatMap(({ path, value }) =>
-    value !== undefined && namePattern.test(value) && !evidence.origins.has(pathKey(path))
-      ? [value]
-      : [],
-  );
-  const list = shown.length === 0 ? "" : `: ${shown.slice(0, 20).join(", ")}`;
-  return mentions
-    .filter(({ value }) => value !== undefined && !values.has(value))
-    .map(({ path, value = "" }) => ({
-      path,
-      found: describe(evidence, path),
-      allowed: `the name of a configured ${what}${list}`,
-      suggestion: nearestName(value, shown),
-    }));
+  path: Path,
+  params: Readonly<Record<string, unknown>>,
+): string {
+  // The only format is that of a region's name, and the path ends in it.
+  if (issue.code === "invalid_format") return "a name that is not allowed";
+  if (issue.code === "invalid_type") return describeKind(valueAt(evidence.value, path));
+  return String(params["found"] ?? `${describe(evidence, path)}${String(params["note"] ?? "")}`);
 }

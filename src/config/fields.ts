@@ -13,6 +13,8 @@ interface Refusal {
   readonly note?: string;
   /** Names among which a misspelt one is looked up. */
   readonly known?: readonly string[];
+  /** The same, to be added to what is allowed. */
+  readonly listed?: readonly string[];
 }
 
 /** Adds a fault to those that zod found. */
@@ -90,7 +92,7 @@ export function name() {
   return matching(nameAllowed, namePattern);
 }
 
-/** Names of what is configured elsewhere in the file; whether it is: `crossChecks`. */
+/** Names of what is configured elsewhere in the file; whether it is: `checkRelations`. */
 export function namesOf(what: string) {
   const each = text(`the name of a configured ${what}`).meta(textLike(namePattern));
   return z

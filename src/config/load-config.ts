@@ -1,6 +1,5 @@
 import { dirname } from "node:path";
 import { configSchema, type Config } from "./config.ts";
-import { crossChecks } from "./cross-checks.ts";
 import { resolveReferences, type Environment } from "./environment.ts";
 import { issueFindings, pathKey, toFaults, valueAt } from "./faults.ts";
 import type { Evidence, Fault, Finding, Path, Position } from "./faults.ts";
@@ -52,7 +51,7 @@ function check(
 ): LoadedConfig {
   const { data, error } = configSchema.safeParse(evidence.value);
   const known = new Set(before.map(({ path }) => pathKey(path)));
-  const findings = [...issueFindings(error, evidence), ...crossChecks(evidence)]
+  const findings = issueFindings(error, evidence)
     // As it is written: a secret that came from a file as `..._file`.
     .map((each) => ({ ...each, path: evidence.origins.get(pathKey(each.path))?.path ?? each.path }))
     .filter(({ path }) => path.length === 0 || !known.has(pathKey(path)));

@@ -143,7 +143,7 @@ export const onlyKnownToSandwatch: readonly Faulty[] = [
   [
     "keys",
     ["research", "batch"].map((each) => ({ name: each, api_key: "k1" })),
-    'one API key under two names, "research" and "batch"; allowed: an API key under one name',
+    "an API key that has another name already; allowed: an API key under one name",
     "keys[1].api_key",
   ],
   [

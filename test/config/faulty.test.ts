@@ -33,35 +33,36 @@ describe("a fault names the setting, what was found and what is allowed", () => 
   });
 });
 
-it("every fault is reported at once, within settings and between those that are right", () => {
+it("faults are reported at once: those within settings, and when there are none those between them", () => {
   const loaded = parseConfig({
     regions: { us: { base_url: "https://us.example.com", typo: 1 }, eu: {} },
-    keys: [
-      { name: "x", api_key: "k", regions: ["su"] },
-      { name: "x", api_key: "k" },
-    ],
+    keys: [{ name: "x", api_key: "k", regions: ["su"] }],
     poll: { schedule: "*", timeout: "soon" },
-    alerts: {
-      rules: [
-        { on: "server", status: "bad" },
-        { name: "a", on: "server", status: "error", receivers: ["nobody"], match: { key: "z" } },
-      ],
-      receivers: [{ name: "r", type: "webhook", url: "http://x.example", group_by: ["x"] }],
-    },
+    alerts: { rules: [{ on: "server", status: "bad" }] },
     loog: {},
   });
-  expect(faultLines(loaded).map((line) => line.split(":")[0])).toEqual([
+  const pathsOf = (lines: readonly string[]) => lines.map((line) => line.split(":")[0]);
+  expect(pathsOf(faultLines(loaded))).toEqual([
     "regions.us.typo",
     "regions.eu.base_url",
     "poll.schedule",
     "poll.timeout",
     "alerts.rules[0].name",
     "alerts.rules[0].status",
-    "alerts.receivers[0].group_by[0]",
     "loog",
+  ]);
+  const between = parseConfig({
+    regions: everyKind.regions,
+    keys: [
+      { name: "x", api_key: "k", regions: ["su"] },
+      { name: "x", api_key: "k" },
+    ],
+    alerts: { rules: [{ name: "a", on: "target", auth: "1m", match: { key: "z" } }] },
+  });
+  expect(pathsOf(faultLines(between))).toEqual([
     "keys[1].name",
     "keys[1].api_key",
     "keys[0].regions[0]",
-    "alerts.rules[1].match.key",
+    "alerts.rules[0].match.key",
   ]);
 });

@@ -1,0 +1,165 @@
+import type { z } from "zod";
+import { receiverRule } from "../alerts/judge-receivers.ts";
+import { matchesAny, matchesTarget } from "../alerts/rule.ts";
+import type { Target } from "../fleet/model.ts";
+import { configuredTargets } from "./configured-targets.ts";
+import { refuse } from "./fields.ts";
+import type { maintenanceSchema } from "./schema-maintenance.ts";
+import { targetsOf, type probeSchema } from "./schema-probes.ts";
+import type { receiverSchema } from "./schema-receivers.ts";
+import type { ruleSchema } from "./schema-rules.ts";
+import type { keySchema } from "./schema-watched.ts";
+
+type Key = z.output<typeof keySchema>;
+type Probe = z.output<typeof probeSchema>;
+type Rule = z.output<typeof ruleSchema>;
+
+interface Settings {
+  readonly regions: ReadonlyMap<string, unknown>;
+  readonly keys: readonly Key[];
+  readonly probes: readonly Probe[];
+  readonly alerts: {
+    readonly rules: readonly Rule[];
+    readonly receivers: readonly z.output<typeof receiverSchema>[];
+    readonly maintenance: readonly z.output<typeof maintenanceSchema>[];
+  };
+}
+
+type Path = readonly (string | number)[];
+
+/** The targets of a configuration whose keys may leave their regions open. */
+export function targetsIn({ regions, keys }: Pick<Settings, "regions" | "keys">) {
+  const everyRegion = [...regions.keys()];
+  return configuredTargets({
+    keys: keys.map((key) => ({ name: key.name, regions: key.regions ?? everyRegion })),
+  });
+}
+
+/** Refuses what is wrong between settings each of which is right by itself. */
+export function checkRelations(settings: Settings, context: z.RefinementCtx): void {
+  const { regions, keys, probes, alerts } = settings;
+  const { rules, receivers, maintenance } = alerts;
+  const targets = targetsIn(settings);
+  const names = {
+    region: [...regions.keys()],
+    key: refuseRepeated("key", keys, ["keys"], context),
+    probe: refuseRepeated("probe", probes, ["probes"], context),
+    receiver: refuseRepeated("receiver", receivers, ["alerts", "receivers"], context),
+    rule: [...refuseRepeated("rule", rules, ["alerts", "rules"], context), receiverRule.name],
+  };
+  refuseRepeated("window", maintenance, ["alerts", "maintenance"], context);
+
+  /** Whether all names are known; patterns are not looked up. */
+  const knows = (what: keyof typeof names, named: Names, ...path: Path): boolean => {
+    const unknown = [...(named ?? []).entries()].filter(([, each]) => !names[what].includes(each));
+    for (const [index] of unknown) {
+      const listed = names[what];
+      refuse(context, `the name of a configured ${what}`, { path: [...path, index], listed });
+    }
+    return unknown.length === 0;
+  };
+  const knowsMatch = (match: Readonly<Record<string, Names>>, path: Path): boolean =>
+    (["rule", "region", "key", "probe"] as const).every((field) => {
+      // One that is not plain is taken for known.
+      const plain = match[field]?.map((each) =>
+        each.includes("*") ? (names[field][0] ?? "") : each,
+      );
+      return knows(field, plain, ...path, "match", field);
+    });
+
+  refuseSharedKeys(keys, context);
+  for (const [index, key] of keys.entries()) {
+    knows("region", key.regions, "keys", index, "regions");
+  }
+  for (const [index, probe] of probes.entries()) {
+    const path = ["probes", index];
+    const isKnown = [
+      knows("region", probe.regions, ...path, "regions"),
+      knows("key", probe.keys, ...path, "keys"),
+    ];
+    if (isKnown.includes(false) || targetsOf(probe, targets).length > 0) continue;
+    const found = "no key that is used in any of its regions";
+    refuse(context, "at least one key that is used in one of the regions", { path, found });
+  }
+  const heartbeats = receivers.filter(({ type }) => type === "heartbeat").map((each) => each.name);
+  for (const [index, rule] of rules.entries()) {
+    const path = ["alerts", "rules", index];
+    if (rule.name === receiverRule.name) {
+      const allowed = "a name that no other rule has";
+      refuse(context, allowed, { path: [...path, "name"], note: ", which is built in" });
+    }
+    knows("receiver", rule.receivers, ...path, "receivers");
+    for (const [at, receiver] of (rule.receivers ?? []).entries()) {
+      if (!heartbeats.includes(receiver)) continue;
+      const allowed = "a receiver of another type: a heartbeat gets no notifications";
+      const note = ", which is a heartbeat";
+      refuse(context, allowed, { path: [...path, "receivers", at], note });
+    }
+    if (knowsMatch({ ...rule.match }, path)) refuseIdle(rule, path, probes, targets, context);
+  }
+  for (const [index, { match }] of maintenance.entries()) {
+    knowsMatch({ ...match }, ["alerts", "maintenance", index]);
+  }
+}
+
+type Names = readonly string[] | null | undefined;
+
+/** @returns all names */
+function refuseRepeated(
+  what: string,
+  items: readonly { readonly name: string }[],
+  path: Path,
+  context: z.RefinementCtx,
+): readonly string[] {
+  const names = items.map(({ name }) => name);
+  const first = new Map(names.map((name, index) => [name, index] as const).toReversed());
+  for (const [index, name] of names.entries()) {
+    const earlier = first.get(name) ?? index;
+    if (earlier === index) continue;
+    const note = `, the same as ${path.join(".")}[${earlier}].name`;
+    refuse(context, `a name that no other ${what} has`, { path: [...path, index, "name"], note });
+  }
+  return names;
+}
+
+/** Two names for one key would each take the rate limit for themselves. */
+function refuseSharedKeys(keys: readonly Key[], context: z.RefinementCtx): void {
+  const known = new Set<string>();
+  for (const [index, { apiKey }] of keys.entries()) {
+    if (known.has(apiKey)) {
+      const found = "an API key that has another name already";
+      refuse(context, "an API key under one name", { path: ["keys", index, "api_key"], found });
+    }
+    known.add(apiKey);
+  }
+}
+
+/** A rule that is about nothing can never hold. */
+function refuseIdle(
+  rule: Rule,
+  path: Path,
+  probes: readonly Probe[],
+  targets: readonly Target[],
+  context: z.RefinementCtx,
+): void {
+  const fits = (target: Target): boolean => matchesTarget(rule.match, target);
+  if (rule.on === "probe" && probes.length === 0) {
+    const found = "a rule on probes, but no probes";
+    const allowed = "another subject, or probes in the file";
+    refuse(context, allowed, { path: [...path, "on"], found });
+  } else if (rule.on === "probe") {
+    const isAbout = probes.some((probe) => {
+      const own = targetsOf(probe, targets);
+      // That a probe has none is a fault of its own.
+      return own.length === 0 || (matchesAny(rule.match.probe, probe.name) && own.some(fits));
+    });
+    if (isAbout) return;
+    const found = "no configured probe that matches";
+    const allowed = "a match that applies to at least one probe";
+    refuse(context, allowed, { path: [...path, "match"], found });
+  } else if (!targets.some(fits)) {
+    const found = "no configured target that matches";
+    const allowed = "a match that applies to at least one target";
+    refuse(context, allowed, { path: [...path, "match"], found });
+  }
+}
