@@ -189,10 +189,12 @@ function foundBy(
   issue: z.core.$ZodIssue,
   evidence: Evidence,
   path: Path,
-  params: Readonly<Record<string, unknown>>,
+  params: { readonly found?: unknown; readonly note?: unknown },
 ): string {
   // The only format is that of a region's name, and the path ends in it.
   if (issue.code === "invalid_format") return "a name that is not allowed";
   if (issue.code === "invalid_type") return describeKind(valueAt(evidence.value, path));
-  return String(params["found"] ?? `${describe(evidence, path)}${String(params["note"] ?? "")}`);
+  const { found, note } = params;
+  if (typeof found === "string") return found;
+  return describe(evidence, path) + (typeof note === "string" ? note : "");
 }
