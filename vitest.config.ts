@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { patienceMs } from "./test/support/patience.ts";
+import { testTimeoutMs } from "./test/support/test-timeout.ts";
 
 export default defineConfig({
   test: {
@@ -11,7 +11,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     // One less than the cores there are would be one alone where there are two.
     maxWorkers: "100%",
-    testTimeout: patienceMs,
-    hookTimeout: patienceMs,
+    testTimeout: testTimeoutMs,
+    hookTimeout: testTimeoutMs,
   },
 });

@@ -1,10 +1,10 @@
 import { defineConfig } from "vitest/config";
-import { patienceMs } from "./test/support/patience.ts";
+import { testTimeoutMs } from "./test/support/test-timeout.ts";
 
 export default defineConfig({
   test: {
     include: ["test/crash/every-statement.test.ts"],
     // They start hundreds of processes one after the other.
-    testTimeout: 10 * patienceMs,
+    testTimeout: 10 * testTimeoutMs,
   },
 });

@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { patienceMs } from "./test/support/patience.ts";
+import { testTimeoutMs } from "./test/support/test-timeout.ts";
 
 export default defineConfig({
   test: {
@@ -7,8 +7,8 @@ export default defineConfig({
     include: ["test/e2e/**/*.test.ts", "test/store/repositories/**/*.test.ts"],
     globalSetup: ["test/store/support/postgres-server.ts"],
     // Several of them wait for several things in a row, each with that patience.
-    testTimeout: 3 * patienceMs,
-    hookTimeout: patienceMs,
+    testTimeout: 3 * testTimeoutMs,
+    hookTimeout: testTimeoutMs,
     fileParallelism: false,
   },
 });

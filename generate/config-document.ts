@@ -10,7 +10,7 @@ const file = join(import.meta.dirname, "../docs/configuration.md");
 /** The places of tables, each of the settings below one; the rest of the document is written by hand. */
 const places = /(<!-- settings below (\S+) -->\n)[\s\S]*?(\n<!-- end of settings -->)/g;
 
-/** The document with each table of settings made anew: a setting is where the longest path fits. */
+/** The document with each table of settings generated again; each setting is in the table of its longest matching path. */
 export function configDocument(): string {
   const document = readFileSync(file, "utf8");
   const tables = Array.from(document.matchAll(places), ([, , path = ""]) => path);

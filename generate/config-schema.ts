@@ -88,8 +88,8 @@ function fileEntry(fileSetting: string, setting: string): [string, Json] {
 }
 
 /**
- * Mappings of several kinds, told apart by one setting: which it is is looked at first, so that what
- * is wrong is told of that kind alone.
+ * Mappings of several kinds, distinguished by one setting, which is checked first, so that faults
+ * are those of that kind alone.
  */
 function byKind(node: Json): Json {
   const { oneOf, ...rest } = node;

@@ -1,14 +1,14 @@
 import { asJson, listOf, namesOf } from "./config-schema.ts";
 import type { Json } from "./config-schema.ts";
 
-/** One setting, as documents tell of it. */
+/** One setting, as documents describe it. */
 export interface SettingRow {
   /** As faults write it, with `<name>` for any name and `[]` for any place in a list. */
   readonly path: string;
   /** The kinds of rules or receivers that have it; none: all of them, or there are no kinds. */
   readonly kinds: readonly string[];
   readonly allowed: string;
-  /** What holds where it is left out: a default as it is written, or in words; null: it cannot be. */
+  /** The default, as it is written or in words; null: the setting is required. */
   readonly leftOut: { readonly value: unknown } | { readonly words: string } | null;
   readonly description: string;
 }
@@ -77,7 +77,9 @@ function rowOf(
 function leftOutOf(setting: Json, path: string): SettingRow["leftOut"] {
   if ("leftOut" in setting) return { words: String(setting["leftOut"]) };
   if ("default" in setting) return { value: setting["default"] };
-  throw new Error(`${path} does not say what holds where it is left out (leftOut)`);
+  throw new Error(
+    `${path} has no default, and does not say in words what holds without it (leftOut)`,
+  );
 }
 
 function allowedIn(setting: Json): string {

@@ -80,8 +80,8 @@ export const oneTarget: Scenario = {
       rows.push(...(await measureScrapes(daemon, size)));
     }
     rows.push(await measureStarts(program, folder.path, settings, { ...size, of, budget: 2 }));
-    const telling = { ...settings, groupWait: "0s" };
-    await using daemon = await startDaemon(program, folder.path, telling);
+    const alerting = { ...settings, groupWait: "0s" };
+    await using daemon = await startDaemon(program, folder.path, alerting);
     const watched: Watched = { service, daemon, floors, fleets: new Map([[region, fleet]]) };
     rows.push(await measureAlerts(watched, size, of));
     return rows;

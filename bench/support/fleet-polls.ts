@@ -99,11 +99,11 @@ export async function measureStarts(
   return { what: `start until a complete scrape, ${of}`, unit: "s", samples, budget };
 }
 
-const patienceMs = 120_000;
+const longestMs = 120_000;
 
 export async function untilShown(url: string, servers: number): Promise<void> {
   const startedMs = performance.now();
-  while (performance.now() - startedMs < patienceMs) {
+  while (performance.now() - startedMs < longestMs) {
     // Refused until the process listens.
     const shown = await scrape(url).catch(() => null);
     if (shown?.servers === servers) return;

@@ -14,7 +14,7 @@ import { dataSource } from "./variables.ts";
 /** What every panel has. */
 export interface About {
   readonly title: string;
-  /** For whoever wonders what they see, and why there may be nothing to see. */
+  /** What the panel shows, and why it may be empty. */
   readonly description: string;
   /** The id of one of Grafana's units. */
   readonly unit: string;

@@ -13,7 +13,7 @@ const columns = 24;
 
 export interface Row {
   readonly title: string;
-  /** Side by side, as many as there is room for. */
+  /** Side by side, as many as fit. */
   readonly panels: readonly SizedPanel[];
 }
 

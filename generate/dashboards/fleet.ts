@@ -17,7 +17,7 @@ export function fleet(): string {
     since: "24h",
     refresh: "1m",
     variables: fleetVariables,
-    rows: [now(), fleetErrors(), fleetOccupancy(), fleetWeeks(), notSeen()],
+    rows: [now(), fleetErrors(), fleetOccupancy(), fleetWeeks(), unobservedRow()],
   });
 }
 
@@ -100,7 +100,7 @@ function now(): Row {
   };
 }
 
-function notSeen(): Row {
+function unobservedRow(): Row {
   return {
     title: "Unobserved time",
     panels: [

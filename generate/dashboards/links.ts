@@ -26,7 +26,7 @@ export const toOthers: DashboardLink = {
 /** Leads from a series of a server to the dashboard of that server. */
 export const toServerOfSeries = toServer((label) => `\${__field.labels.${label}:percentencode}`);
 
-/** Leads from a row of a table that tells of a server to the dashboard of that server. */
+/** Leads from a row of a table about a server to the dashboard of that server. */
 export const toServerOfRow = toServer((label) => `\${__data.fields.${label}:percentencode}`);
 
 function toServer(valueOf: (label: string) => string): DashboardLink {

@@ -33,11 +33,11 @@ export function buckets(expr: string): Query {
   };
 }
 
-const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** What a panel calls one of its queries, of which there are at most 26. */
 export function refId(index: number): string {
-  return letters.charAt(index);
+  return alphabet.charAt(index);
 }
 
 export function target({ expr, prepare }: Query, index: number): DataqueryBuilder {

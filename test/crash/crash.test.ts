@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { brokenPromises } from "./broken-promises.ts";
-import { killVictims } from "./kill-victims.ts";
+import { brokenPromises, killVictims } from "./kill-victims.ts";
 
 /**
  * Each victim takes a process of its own to load: `npm run test:crash` tries every statement. The first of

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { brokenPromises } from "./broken-promises.ts";
-import { killVictims } from "./kill-victims.ts";
+import { brokenPromises, killVictims } from "./kill-victims.ts";
 
 describe("a daemon that is killed at every statement of commit and delivery", () => {
   it("has one incident an episode and one id a message, loses none, and resolves after it fires", async ({

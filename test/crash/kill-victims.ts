@@ -17,7 +17,7 @@ export interface Killings {
   readonly refused: readonly string[];
   /** How often the server went into error. */
   readonly episodes: number;
-  /** At how many different statements a victim was killed while it told of an error. */
+  /** At how many different statements a victim was killed while it notified of an error. */
   readonly killedAtStatements: number;
 }
 
@@ -38,7 +38,7 @@ const unknownUser = { kind: "status", status: 404, operation: "get_user" } as co
 export async function killVictims(
   signal: AbortSignal,
   options: {
-    /** Left out: the server. */
+    /** Default: the server. */
     readonly subject?: "server" | "probe";
     readonly outboxOutside?: boolean;
     readonly firstStatement?: number;
@@ -100,7 +100,7 @@ export async function killVictims(
   let next = spawnVictim(settings);
   for (let victims = 0; victims < (options.mostVictims ?? 500); victims += 1) {
     const victim = next;
-    // The one after it is loaded meanwhile; it opens the store only when it is told to.
+    // The one after it is loaded meanwhile; it opens the store only when it is asked to.
     next = spawnVictim(settings);
     signal.throwIfAborted();
     await victim.open();
@@ -119,10 +119,38 @@ export async function killVictims(
   return { alerts: peer.alerts, refused: peer.refused, episodes, killedAtStatements };
 }
 
+/** What went wrong: one line for each promise that was broken. */
+export function brokenPromises({ alerts, refused, episodes }: Killings): readonly string[] {
+  const faults = refused.map((reason) => `refused: ${reason}`);
+  const byIncident = Map.groupBy(alerts, ({ data }) => data.incidents[0]?.id ?? "none");
+  if (byIncident.size !== episodes)
+    faults.push(`${episodes} episodes, ${byIncident.size} incidents`);
+  for (const [id, own] of byIncident) {
+    const fired = own.filter(({ type }) => type === "incident.firing");
+    const resolved = own.filter(({ type }) => type === "incident.resolved");
+    if (new Set(fired.map(({ webhookId }) => webhookId)).size !== 1) {
+      faults.push(`${id}: not exactly one message that it fires`);
+    }
+    if (new Set(resolved.map(({ webhookId }) => webhookId)).size !== 1) {
+      faults.push(`${id}: not exactly one message that it is resolved`);
+    }
+    if (own[0]?.type !== "incident.firing") faults.push(`${id}: resolved before it fired`);
+    if (
+      own.some(
+        ({ type }, index) =>
+          type === "incident.firing" && own[index - 1]?.type === "incident.resolved",
+      )
+    ) {
+      faults.push(`${id}: fired again after it was resolved`);
+    }
+  }
+  return faults;
+}
+
 interface Victim {
   /** Lets it start on the store; resolves when it has caught up with the world as it is. */
   open(): Promise<void>;
-  /** Lets it look again; tells whether it got through. It is dead afterwards in any case. */
+  /** Lets it poll again; whether it got through. It is dead afterwards in any case. */
   killAt(statement: number): Promise<boolean>;
 }
 

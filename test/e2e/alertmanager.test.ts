@@ -36,7 +36,7 @@ async function startPager() {
   return { pages, url: `http://127.0.0.1:${port}/` };
 }
 
-/** Of an Alertmanager that tells of its alerts at once, each for itself. */
+/** Of an Alertmanager that notifies of its alerts at once, each for itself. */
 function writeConfig(pagerUrl: string): string {
   const file = join(tempFolder(), "alertmanager.yml");
   const route = { receiver: "pager", group_by: ["..."], group_wait: "0s", group_interval: "1s" };

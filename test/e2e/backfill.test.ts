@@ -47,7 +47,7 @@ async function exportHistory(world: WatchedWorld, resolution: "5m" | "1h"): Prom
 }
 
 it.each(["1h", "5m"] as const)(
-  "history at %s that is backfilled is what a real Prometheus tells, as the report does",
+  "history at %s that is backfilled is what a real Prometheus shows, as the report does",
   async (resolution) => {
     const world = await live();
     const text = await exportHistory(world, resolution);
@@ -84,11 +84,11 @@ it.each(["1h", "5m"] as const)(
     for (const row of rows) {
       const place = `${row.region}/${row.key}/${row.server_name}`;
       for (const status of statuses) {
-        const told = row[`${status}_seconds`];
+        const reported = row[`${status}_seconds`];
         expect([place, status, seconds.get(`${place}/${status}`)]).toEqual([
           place,
           status,
-          expect.closeTo(told, 6),
+          expect.closeTo(reported, 6),
         ]);
       }
     }

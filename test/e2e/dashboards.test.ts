@@ -81,7 +81,7 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
   const shows = (promql: string) => async (prometheus: Prometheus) =>
     (await prometheus.query(promql)).length > 0;
 
-  // What is told, refused and met before the first scrape would be no increase.
+  // What is sent, refused and observed before the first scrape would be no increase.
   await everywhere("a first scrape", shows("sandbox_servers"));
   world.show(3, "error");
   world.show(0, "idle");

@@ -123,7 +123,7 @@ http: { listen: "127.0.0.1:0" }
   expect(rows[0].occupied_peak).toBeGreaterThan(0);
 });
 
-it("the package, installed so, tells an older Node.js what it needs", async () => {
+it("the package, installed so, says to an older Node.js what it needs", async () => {
   const file = join(await installPackage(), "node_modules/sandwatch/dist/cli.js");
   const older =
     'data:text/javascript,Object.defineProperty(process, "version", { value: "v20.20.2" })';

@@ -104,7 +104,7 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
     "SandwatchNotificationsDead",
     "SandwatchReceiverFailing",
   );
-  // Told by sandwatch itself, and so not once more.
+  // sandwatch notifies of it itself, so the rules do not.
   const second = await until("the second line's alert", async () =>
     (await alertsOf(alertmanagerPort)).find(
       ({ labels, status: { state } }) =>

@@ -19,7 +19,7 @@ it("exposes nothing that Prometheus's own linter objects to", async () => {
   expect(await lint(exposition)).toEqual({ code: 0, findings: "" });
 });
 
-it("would be told if there were something to object to", async () => {
+it("fails if promtool has an objection", async () => {
   const { code, findings } = await lint("# TYPE things_total gauge\nthings_total 1\n");
   expect(code).not.toBe(0);
   expect(findings).toContain("things_total");

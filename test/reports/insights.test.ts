@@ -4,7 +4,7 @@ import type { HistoryContext } from "../../src/api/context.ts";
 import { createApi } from "../../src/api/operation.ts";
 import { computeInsights, type InsightsRequest } from "../../src/api/operations/insights.ts";
 import type { ReportSources } from "../../src/reports/sources.ts";
-import { recordHistory, type SeenServer } from "../support/recorded-history.ts";
+import { recordHistory, type ListedServer } from "../support/recorded-history.ts";
 import { moves, play } from "./support/random-history.ts";
 import { tell as tellReport } from "./support/tell.ts";
 
@@ -20,7 +20,7 @@ function insightsOf(request: InsightsRequest, reports: ReportSources, atMs: numb
 }
 
 /** Polls every ten minutes for some weeks. */
-function watch(weeks: number, serversAt: (atMs: number, week: number) => readonly SeenServer[]) {
+function watch(weeks: number, serversAt: (atMs: number, week: number) => readonly ListedServer[]) {
   const history = recordHistory();
   const target = history.add(research);
   const endMs = startMs + weeks * 7 * dayMs;
@@ -36,7 +36,7 @@ const hourOf = (atMs: number): number => new Date(atMs).getUTCHours();
 const dayOf = (atMs: number): number => new Date(atMs).getUTCDay();
 
 it("the busiest hour of the week is the one with the largest occupied share, in the zone", async () => {
-  const busyOnTuesday = (atMs: number): readonly SeenServer[] => [
+  const busyOnTuesday = (atMs: number): readonly ListedServer[] => [
     { id: "a", status: dayOf(atMs) === 2 && hourOf(atMs) === 14 ? "occupied" : "idle" },
     { id: "b", status: "idle" },
   ];
@@ -60,7 +60,7 @@ it("names without an idle server are listed with for how long, in whole hours of
 });
 
 describe("servers that were in error", () => {
-  const stuck: SeenServer = { id: "stuck", name: "git", status: "error" };
+  const stuck: ListedServer = { id: "stuck", name: "git", status: "error" };
 
   it("are listed by how often and by how long", async () => {
     const { ask } = watch(1, (atMs) => {

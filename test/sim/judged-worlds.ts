@@ -39,7 +39,7 @@ export function accountOf(
     ...rules.map((rule) => `rule ${JSON.stringify(rule)}`),
     ...receivers.map((receiver) => `receiver ${JSON.stringify(receiver)}`),
     "",
-    ...(left > 0 ? [`(${left} earlier lines are left out)`] : []),
+    ...(left > 0 ? [`(${left} earlier lines are omitted)`] : []),
     ...lines.slice(-longestAccount).map(({ atMs, text }) => `${timeText(atMs)}  ${text}`),
   ].join("\n");
 }

@@ -18,7 +18,7 @@ export interface ScenarioTarget {
   readonly sandboxes: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Opens every so many hours by the clocks of a zone, at a minute. */
+/** Opens every N hours by the clocks of a zone, at a minute. */
 export interface MaintenanceWindow {
   readonly name: string;
   readonly start: { readonly minute: number; readonly everyHours: number };

@@ -26,7 +26,7 @@ describe("the whole daemon, where everything fails that can", () => {
 
 /** Caught in the first world or two; `npm run test:sim -- --controls` tries all of them. */
 const quick = [
-  "marks messages as delivered before it sends them",
+  "records deliveries before it sends them",
   "commits only the first poll of a group",
   "polls twice as often",
   "takes an unknown status for a recovery",

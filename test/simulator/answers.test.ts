@@ -112,7 +112,7 @@ test("past two requests a second a key gets 429 with Retry-After, in that region
   expect([await statusOf(), await statusOf(), await statusOf()]).toEqual([200, 200, 429]);
 });
 
-test("Retry-After tells whole seconds until the next request may come", async () => {
+test("Retry-After has whole seconds until the next request may come", async () => {
   const { clock, get } = await startSimulator({ rateLimit: { requests: 1, perMs: 30_000 } });
   await get("/universes");
   clock.advance(10_500);

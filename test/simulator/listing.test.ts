@@ -118,7 +118,7 @@ test("a partial listing counts the sandboxes that it does not list", async () =>
   expect(whole.local_sandboxes).toEqual(expect.arrayContaining(partial.local_sandboxes));
 });
 
-test("servers vanish, the same ones each time, and nothing tells", async () => {
+test("servers vanish, the same ones each time, and nothing says so", async () => {
   const { simulator, list } = await startSimulator({ faults: [{ kind: "vanish", share: 0.25 }] });
   const listing = await list();
   expect(serversIn(listing)).toHaveLength(30);

@@ -17,7 +17,7 @@ const own: Readonly<Record<string, readonly string[]>> = {
 /**
  * Every series that sandwatch exposes or Prometheus makes.
  *
- * @param recorded what rules record, with its labels; it is asked anew each time
+ * @param recorded what rules record, with its labels; it is called again each time
  */
 export async function readKnownSeries(
   recorded: ReadonlyMap<string, ReadonlySet<string>> = new Map(),

@@ -4,7 +4,7 @@ import { buildConnector, type Dispatcher, Pool } from "undici";
 export interface LateConnections {
   /** To `origin`; `onDispatch` is called as each request asks for a connection. */
   createDispatcher(origin: string, onDispatch: () => void): Dispatcher;
-  /** Resolves once so many are being made. */
+  /** Resolves once N are being made. */
   begun(count: number): Promise<void>;
   /** Those under way are open now, and those to come at once. */
   open(): void;

@@ -21,7 +21,7 @@ import type { EndedDwell } from "./ended-dwells.ts";
 import { partsOfUnobserved } from "./history/copy-bucket.ts";
 import type { TimeRange } from "../../src/reports/time-range.ts";
 
-export interface SeenServer {
+export interface ListedServer {
   readonly id: string;
   readonly name?: string;
   readonly sandbox?: string;
@@ -30,11 +30,11 @@ export interface SeenServer {
 
 /** What a poll gave: all servers, those of a partial listing, or nothing. */
 export type Seen =
-  | { readonly kind: "all" | "some"; readonly servers: readonly SeenServer[] }
+  | { readonly kind: "all" | "some"; readonly servers: readonly ListedServer[] }
   | { readonly kind: "failed" };
 
 interface Known {
-  readonly server: SeenServer;
+  readonly server: ListedServer;
   readonly sinceMs: number;
   readonly isWitnessed: boolean;
   readonly missing: number;
@@ -172,7 +172,7 @@ function recordTarget(target: Target): Recording {
 
   const change = (
     atMs: number,
-    server: SeenServer,
+    server: ListedServer,
     from: Presence,
     to: Presence,
     more: Partial<Pick<ServerChange, "dwellMs" | "observation">> = {},
@@ -268,11 +268,11 @@ function recordTarget(target: Target): Recording {
     },
     whole(resolution) {
       const coarser = resolutions.slice(resolutions.indexOf(resolution) + 1).toReversed();
-      const unseen = coarser
+      const unobserved = coarser
         .flatMap((each) => ofResolution(each).map((bucket) => ({ bucket, from: each })))
         .flatMap(({ bucket, from }) => partsOfUnobserved(bucket, from, resolution));
       const all = new Map(
-        [...unseen, ...ofResolution(resolution)].map((each) => [each.startMs, each]),
+        [...unobserved, ...ofResolution(resolution)].map((each) => [each.startMs, each]),
       );
       for (const finer of resolutions.slice(0, resolutions.indexOf(resolution))) {
         const bucket = open[finer];

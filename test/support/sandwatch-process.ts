@@ -15,7 +15,7 @@ export interface Ended {
 export interface SandwatchProcess {
   /** Resolves with the first line of standard output that holds the text, past ones included. */
   line(part: string): Promise<string>;
-  /** Resolves once so many lines of standard output hold the text. */
+  /** Resolves once N lines of standard output hold the text. */
   lines(part: string, count: number): Promise<void>;
   send(signal: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;

@@ -23,9 +23,9 @@ export interface WebhookPeer {
   answer(status: number): void;
   /** From now on attempts get no answer at all. */
   hang(): void;
-  /** Resolves when so many attempts have come in all. */
+  /** Resolves when N attempts have come in all. */
   attempted(count: number): Promise<void>;
-  /** Resolves when so many alerts have come in all. */
+  /** Resolves when N alerts have come in all. */
   received(count: number): Promise<void>;
 }
 

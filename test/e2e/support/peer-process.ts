@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { onTestFinished } from "vitest";
 import { until } from "./until.ts";
 
-/** A port that nothing listens on; whoever takes it soon will have it. */
+/** A port that nothing listens on. Another program may take it first. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -9,7 +9,7 @@ export type Sample = { readonly metric: Readonly<Record<string, string>>; readon
 export interface Prometheus {
   readonly address: string;
   query(promql: string): Promise<readonly Sample[]>;
-  /** The values of each series over a time, in seconds since 1970; those that are no number are left out. */
+  /** The values of each series over a time, in seconds since 1970; those that are no number are omitted. */
   queryRange(
     promql: string,
     range: { readonly from: number; readonly to: number; readonly step: number },

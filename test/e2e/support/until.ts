@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
-import { patienceMs } from "../../support/patience.ts";
+import { testTimeoutMs } from "../../support/test-timeout.ts";
 
 const betweenMs = 100;
 
-/** Asks again and again until there is an answer, and fails with the last error when it has been patient for long. */
+/** Asks again and again until there is an answer, and fails with the last error after a long time. */
 export async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
-  const endMs = performance.now() + patienceMs;
+  const endMs = performance.now() + testTimeoutMs;
   for (;;) {
     let problem: unknown = "no answer";
     try {

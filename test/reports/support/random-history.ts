@@ -5,7 +5,7 @@ import type {
   RecordedHistory,
   RecordedTarget,
   Seen,
-  SeenServer,
+  ListedServer,
 } from "../../support/recorded-history.ts";
 
 const minuteMs = 60_000;
@@ -63,9 +63,9 @@ export function play(moved: Moves, startMs: number): { history: RecordedHistory;
   return { history, endMs };
 }
 
-function toSeen(kind: Seen["kind"], listed: readonly (SeenServer["status"] | null)[]): Seen {
+function toSeen(kind: Seen["kind"], listed: readonly (ListedServer["status"] | null)[]): Seen {
   if (kind === "failed") return { kind };
-  const seen = servers.flatMap((server, index): SeenServer[] => {
+  const seen = servers.flatMap((server, index): ListedServer[] => {
     const status = listed[index];
     // Ids are unique in a sandbox only, but here they are the key.
     return status ? [{ ...server, id: `${server.sandbox}/${server.id}`, status }] : [];

@@ -22,7 +22,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
       /not then for that|something else was not notified|was resolved when|notified too early|notified for nothing/,
     configured: (configured) => ({ ...configured, maintenance: [] }),
   },
-  "marks messages as delivered before it sends them": {
+  "records deliveries before it sends them": {
     from: 27,
     ...ofPart("outbox", (outbox) => ({
       async due(receiver, nowMs, limit, inFlight) {

@@ -75,7 +75,7 @@ function asItsType(receiver: ScenarioReceiver): ScenarioReceiver {
 
 /**
  * Whether some messages have no incident ids. The incident after a silence begins when the one before did, so they
- * could not be told apart: nothing is silenced in such a world.
+ * could not be distinguished: nothing is silenced in such a world.
  */
 export function hasSlack(receivers: readonly ScenarioReceiver[]): boolean {
   return receivers.some(({ type }) => type === "slack");

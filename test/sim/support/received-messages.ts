@@ -52,7 +52,7 @@ const readWebhook: ReadMessage = ({ headers, body }) => {
 
 /**
  * An event of PagerDuty's Events API v2 as the message that it stands for. One incident has one event of
- * each kind, which may come several times; only reminders, which are triggers too, cannot be told apart.
+ * each kind, which may come several times; only reminders, which are triggers too, cannot be distinguished.
  */
 const readPagerdutyEvent: ReadMessage = ({ headers, body }, atMs) => {
   if (headers["content-type"] !== "application/json") throw new Error("the event is not JSON");

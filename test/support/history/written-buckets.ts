@@ -35,7 +35,7 @@ export function createWrittenBuckets(): WrittenBuckets {
         : { "5m": latest("5m"), "1h": latest("1h"), "1d": latest("1d") },
     whole(resolution) {
       const at = resolutions.indexOf(resolution);
-      const unseen = resolutions
+      const unobserved = resolutions
         .slice(at + 1)
         .toReversed()
         .flatMap((from) => {
@@ -46,7 +46,7 @@ export function createWrittenBuckets(): WrittenBuckets {
             .flatMap((bucket) => partsOfUnobserved(bucket, from, resolution));
         });
       const all = new Map(
-        [...unseen, ...ofResolution(resolution)].map((bucket) => [bucket.startMs, bucket]),
+        [...unobserved, ...ofResolution(resolution)].map((bucket) => [bucket.startMs, bucket]),
       );
       for (const finer of resolutions.slice(0, at)) {
         const open = latest(finer);
