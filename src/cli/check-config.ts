@@ -1,10 +1,7 @@
 import type { Command } from "commander";
-import { matchNotes } from "../api/notes.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { resolutions } from "../fleet/buckets.ts";
 import { counted } from "../fleet/counted.ts";
-import { formatDuration } from "../fleet/duration.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { configOption, readConfig } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
@@ -33,70 +30,35 @@ export function addCheckConfig(program: Command, terminal: Terminal): void {
 
 /** Notes on a valid configuration that is probably not what was meant. */
 export function configNotes(config: Config): readonly string[] {
-  const { keys, probes, alerts } = config;
-  const hasProbeRule = alerts.rules.some(({ on }) => on === "probe");
-  return [
-    ...keys.flatMap((key) => rateLimitNotes(config, key)),
-    ...(probes.length > 0 && !hasProbeRule
-      ? ["there are probes but no rule on probes, so nobody is notified when one fails"]
-      : []),
-    ...receiverNotes(config),
-    ...maintenanceNotes(config),
-    ...historyNotes(config),
-  ];
-}
-
-function rateLimitNotes(config: Config, key: Config["keys"][number]): readonly string[] {
-  const { schedule, rateLimit } = config.poll;
-  const { requests, perMs } = rateLimit;
-  const intervalMs = intervalOf(schedule);
-  const runsPerMs = probeRunsPerMs(config, key.name);
-  if ((key.regions.length / intervalMs + runsPerMs) * perMs <= requests) return [];
-  const polls = `${key.regions.length} polls every ${formatDuration(intervalMs)}`;
-  const runs = `${Number((runsPerMs * 60_000).toPrecision(3))} runs of probes a minute`;
-  const allowed = `${requests} requests per ${formatDuration(perMs)}`;
-  return [
-    `key ${key.name} would need ${polls} and ${runs}, but poll.rate_limit allows ${allowed}: some will fail`,
-  ];
-}
-
-/** How often probes call the service with a key. */
-function probeRunsPerMs({ probes }: Config, key: string): number {
-  return probes.reduce((sum, { targets, schedule }) => {
-    const runs = targets.filter((target) => target.key === key).length;
-    return runs === 0 ? sum : sum + runs / intervalOf(schedule);
-  }, 0);
-}
-
-function receiverNotes({ alerts: { receivers, rules } }: Config): readonly string[] {
-  if (receivers.every(({ type }) => type === "heartbeat")) {
-    return ["no receivers are configured, so nobody is notified"];
+  const { rules, receivers } = config.alerts;
+  const notes = config.keys.flatMap((key) => rateLimitNotes(config, key));
+  if (config.probes.length > 0 && !rules.some(({ on }) => on === "probe")) {
+    notes.push("there are probes but no rule on probes, so nobody is notified when one fails");
   }
-  return rules
-    .filter((rule) => rule.receivers.length === 0)
-    .map(({ name }) => `rule ${name} has no receivers, so nobody is notified of its incidents`);
+  if (receivers.every(({ type }) => type === "heartbeat")) {
+    return [...notes, "no receivers are configured, so nobody is notified"];
+  }
+  const quiet = rules.filter((rule) => rule.receivers.length === 0);
+  return [
+    ...notes,
+    ...quiet.map(({ name }) => `rule ${name} has no receivers, so nobody is notified of its incidents`),
+  ];
 }
 
-/** A name without * that nothing has is an error; patterns are only noted. */
-function maintenanceNotes(config: Config): readonly string[] {
-  const { probes, alerts } = config;
-  const known = {
-    rules: alerts.rules,
-    receivers: alerts.receivers.map(({ name }) => name),
-    targets: configuredTargets(config).map((target) => ({ target })),
-    probes: probes.map(({ name }) => ({ subject: { probe: name } })),
-  };
-  return alerts.maintenance.flatMap(({ name, match }) =>
-    matchNotes(known, match).map((note) => `maintenance window ${name}: ${note}`),
+function rateLimitNotes(config: Config, { name, regions }: Config["keys"][number]): string[] {
+  const { schedule, rateLimit } = config.poll;
+  const perMs = config.probes.reduce(
+    (sum, { targets, schedule: each }) => {
+      const runs = targets.filter(({ key }) => key === name).length;
+      return sum + runs / intervalOf(each);
+    },
+    regions.length / intervalOf(schedule),
   );
-}
-
-/** Coarser buckets need less space: it is hardly meant that they are deleted first. */
-function historyNotes({ history: { buckets } }: Config): readonly string[] {
-  return resolutions.flatMap((finer, index) =>
-    resolutions
-      .slice(index + 1)
-      .filter((coarser) => (buckets[coarser] ?? Infinity) < (buckets[finer] ?? Infinity))
-      .map((coarser) => `history.${finer} is kept longer than history.${coarser}`),
+  if (perMs * rateLimit.perMs <= rateLimit.requests) return [];
+  const [needed, allowed] = [perMs, rateLimit.requests / rateLimit.perMs].map((each) =>
+    Number((each * 60_000).toPrecision(3)),
   );
+  return [
+    `key ${name} needs ${needed} requests a minute, but poll.rate_limit allows ${allowed}: some will fail`,
+  ];
 }

@@ -5,7 +5,7 @@ import { noInterventions } from "../alerts/silence.ts";
 import { judgePoll } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import { targetName } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
+import type { FailureReason, Target } from "../fleet/model.ts";
 import { phaseOf } from "../fleet/schedule.ts";
 import { isFullyObserved } from "../alerts/target-state.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -77,24 +77,36 @@ export async function makeHistory(
   const targets = restored
     .map((watched) => ({
       watched,
-      look: createLook(watched.target, past),
+      troubleAt: troublesOf(past.seed, watched.target),
       phaseMs: Math.floor(phaseOf(targetName(watched.target)) * intervalMs),
       /** Polls that are not written yet. */
       polls: [] as Verdict[],
     }))
     .toSorted((one, other) => one.phaseMs - other.phaseMs);
 
+  const outcomeAt = (
+    target: Target,
+    utcMs: number,
+    trouble: FailureReason | "partial" | null,
+  ): PollOutcome => {
+    if (trouble !== null && trouble !== "partial") return { kind: "failed", reason: trouble };
+    const complete = trouble === null;
+    const view = { target, utcMs, servers, pins: new Map() };
+    const sandboxes = listDirectly(past.world.sandboxes(view), complete ? 1 : 0.6);
+    const texts = sandboxes.map(() => null);
+    return { kind: "listed", listing: { sandboxes, texts, complete } };
+  };
   let count = 0;
   let nowMs = beginMs;
   const pollAt = async (
-    { watched, look, polls }: (typeof targets)[number],
+    { watched, troubleAt, polls }: (typeof targets)[number],
     atMs: number,
     leastToWrite = pollsAtOnce,
   ): Promise<void> => {
     nowMs = Math.max(nowMs, atMs);
     const { id, target, state } = watched;
     const at = { utcMs: nowMs, monotonicMs: nowMs - beginMs };
-    const verdict = judgePoll(state, look(nowMs), at, judge);
+    const verdict = judgePoll(state, outcomeAt(target, nowMs, troubleAt(nowMs)), at, judge);
     const { snapshot, progress } = verdict;
     const ofPools = pools.concerns(target)
       ? pools.judge({ target, at, snapshot, whole: isFullyObserved(progress) }, judge)
@@ -117,21 +129,4 @@ export async function makeHistory(
   // So that almost no time is unobserved before the daemon starts.
   for (const each of targets) await pollAt(each, clock.now().utcMs, 0);
   return count;
-}
-
-/** What a poll at a moment (UTC milliseconds) gives. */
-function createLook(
-  target: Target,
-  { seed, servers, world }: Past,
-): (utcMs: number) => PollOutcome {
-  const troubleAt = troublesOf(seed, target);
-  return (utcMs) => {
-    const trouble = troubleAt(utcMs);
-    if (trouble !== null && trouble !== "partial") return { kind: "failed", reason: trouble };
-    const complete = trouble === null;
-    const view = { target, utcMs, servers, pins: new Map() };
-    const sandboxes = listDirectly(world.sandboxes(view), complete ? 1 : 0.6);
-    const texts = sandboxes.map(() => null);
-    return { kind: "listed", listing: { sandboxes, texts, complete } };
-  };
 }

@@ -11,9 +11,7 @@ import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addInsights(program: Command, terminal: Terminal): void {
-  const description =
-    "show the busiest hour, most frequent errors, long occupations and a forecast";
-  apiCommand(program, "insights", description)
+  apiCommand(program, "insights", "show the busiest hour, errors, long occupations and a forecast")
     .option("--from <time>", "the start, as for a report (default: 28d)")
     .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
     .option("--tz <zone>", "the time zone of hours, such as Europe/Berlin (default: UTC)")
@@ -29,13 +27,9 @@ export function addInsights(program: Command, terminal: Terminal): void {
     });
 }
 
-const margin = "  ";
-
 function insightsText(view: InsightsView, width?: number): string {
   const table = <Item>(items: readonly Item[], columns: Columns<Item>): string =>
-    items.length === 0
-      ? "none\n"
-      : renderTable(items, columns, width === undefined ? undefined : width - margin.length);
+    items.length === 0 ? "none\n" : renderTable(items, columns, width);
   const sections = {
     "Busiest hour of the week": `${busiestText(view)}\n`,
     Forecast: `${forecastText(view.forecast)}\n`,
@@ -54,19 +48,15 @@ function insightsText(view: InsightsView, width?: number): string {
       ...serverColumns,
     }),
   };
-  const parts = Object.entries(sections).map(
-    ([title, text]) => `\n${title}\n${text.replaceAll(/^(?=.)/gm, margin)}`,
-  );
+  const parts = Object.entries(sections).map(([title, text]) => `\n# ${title}\n${text}`);
   return `From ${view.from} to ${view.to} (hours in ${view.tz})\n${parts.join("")}`;
 }
-
-type ServerView = InsightsView["erred_longest" | "occupied_long"][number];
 
 function targetText({ region, key }: { readonly region: string; readonly key: string }): string {
   return `${region}/${key}`;
 }
 
-const serverColumns: Columns<ServerView> = {
+const serverColumns: Columns<InsightsView["erred_longest" | "occupied_long"][number]> = {
   target: targetText,
   name: "server_name",
   server: ({ server_id: id }) => shortId(id),

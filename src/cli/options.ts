@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Config } from "../config/config.ts";
 import { formatFaults } from "../config/faults.ts";
 import { loadConfig } from "../config/load-config.ts";
-import { wrongUse } from "./exit-codes.ts";
+import { CommandError, wrongUse } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A configuration that a command needs. */
@@ -38,3 +38,10 @@ export function wholeNumber(
 }
 
 export const readPort = wholeNumber(0, 65_535);
+
+/** A failure to listen as a line for a person; any other error as it is. */
+export function asListenFault(error: unknown, setting: string): unknown {
+  const isSystemError = error instanceof Error && "syscall" in error;
+  if (!isSystemError || !["listen", "getaddrinfo"].includes(String(error.syscall))) return error;
+  return new CommandError(`${error.message}. Give another address with ${setting}.`);
+}

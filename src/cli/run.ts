@@ -17,8 +17,7 @@ import { StoreError } from "../store/store-error.ts";
 import { openStore } from "../store/store.ts";
 import type { LastReload, ReloadAnswer } from "../web/server.ts";
 import { configNotes } from "./check-config.ts";
-import { asListenFault } from "./listen-fault.ts";
-import { configOption, readConfig } from "./options.ts";
+import { asListenFault, configOption, readConfig } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 

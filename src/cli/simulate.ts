@@ -9,8 +9,7 @@ import { faultsSchema } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import type { SimulatorOptions } from "../simulator/simulator.ts";
 import { wrongUse } from "./exit-codes.ts";
-import { asListenFault } from "./listen-fault.ts";
-import { readPort, seedOption, wholeNumber } from "./options.ts";
+import { asListenFault, readPort, seedOption, wholeNumber } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 

@@ -68,7 +68,7 @@ describe("poll", () => {
     const { baseUrl, server } = await startPeer(answer(200));
     const plain = await poll(baseUrl.replace("http:", "https:"));
     expect(plain.err).toMatch(
-      /^us\/research: TLS failed \(\w+\)\. The server does not accept a TLS connection/,
+      /^us\/research: TLS failed \(\w+\)\. Check the scheme, the host and the port/,
     );
     server.close();
     server.closeAllConnections();
