@@ -41,7 +41,9 @@ export function configNotes(config: Config): readonly string[] {
   const quiet = rules.filter((rule) => rule.receivers.length === 0);
   return [
     ...notes,
-    ...quiet.map(({ name }) => `rule ${name} has no receivers, so nobody is notified of its incidents`),
+    ...quiet.map(
+      ({ name }) => `rule ${name} has no receivers, so nobody is notified of its incidents`,
+    ),
   ];
 }
 

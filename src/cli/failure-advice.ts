@@ -30,7 +30,10 @@ const advice: readonly (readonly [RegExp, string])[] = [
   [/^rate_limited null/, "Try again, or set poll.rate_limit to the limit of the account."],
   [/^rate_limited/, "Check that poll.rate_limit is the limit of the account."],
   [/^server_error/, "The service failed: try again, and inform its operator if it continues."],
-  [/^invalid_body/, "Check the region's base_url, and whether a proxy responds instead of the service."],
+  [
+    /^invalid_body/,
+    "Check the region's base_url, and whether a proxy responds instead of the service.",
+  ],
   [
     /^too_large/,
     "Increase poll.max_body if the account has that much. If the daemon makes the call, it reads at most 8 MiB of a look-up.",
@@ -41,8 +44,5 @@ const advice: readonly (readonly [RegExp, string])[] = [
   ],
   [/^http_error \d+ operation_missing/, "Check the path in the region's base_url."],
   [/^http_error 404/, "Check the id and the region, and that the key has access to it."],
-  [
-    /^http_error/,
-    "Check the id if one was given, and the region's base_url.",
-  ],
+  [/^http_error/, "Check the id if one was given, and the region's base_url."],
 ];
