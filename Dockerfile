@@ -2,7 +2,8 @@
 #   --mount type=bind,source="$PWD/sandwatch.yaml",target=/etc/sandwatch/sandwatch.yaml,readonly \
 #   --env RESEARCH_API_KEY --publish 9740:9740 sandwatch
 #
-# In a container `http.listen` must be :9740 (every interface); otherwise it cannot be reached from outside.
+# In a container `http.listen` must be :9740 (every interface); otherwise it cannot be reached from outside. This needs
+# `http.auth`, with tokens in files or variables: see docs/access.md.
 
 FROM node:24-slim AS build
 WORKDIR /app

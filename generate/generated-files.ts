@@ -1,3 +1,4 @@
+import { accessDocument } from "./access-document.ts";
 import { commandReference } from "./command-reference.ts";
 import { configDocument } from "./config-document.ts";
 import { configSchema } from "./config-schema.ts";
@@ -15,6 +16,7 @@ export const generatedFiles: ReadonlyMap<string, MakeText> = new Map<string, Mak
   ["config/grafana/server.json", server],
   ["config/grafana/sandwatch.json", sandwatch],
   ["config/sandwatch.schema.json", configSchema],
+  ["docs/access.md", accessDocument],
   ["docs/commands.md", commandReference],
   ["docs/configuration.md", configDocument],
 ]);

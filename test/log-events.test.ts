@@ -14,7 +14,7 @@ const sources = globSync("src/**/*.ts", { cwd: root })
 /** The last part of an event that is put together is a key of the record of levels beside it. */
 function namesIn(source: string): readonly string[] {
   const names = Array.from(
-    source.matchAll(/\bevent(?::| =) (?:"([a-z]+\.[a-z_]+)"|`([a-z]+)\.\$\{\w+\}`)/g),
+    source.matchAll(/\bevent(?::| =) (?:"(audit|[a-z]+\.[a-z_]+)"|`([a-z]+)\.\$\{\w+\}`)/g),
     ([, whole, first]) => (whole === undefined ? stepsIn(source, first ?? "") : [whole]),
   );
   return names.flat();
@@ -28,14 +28,14 @@ function stepsIn(source: string, first: string): readonly string[] {
 /** Events that are logged by a call which holds both the level and the name. */
 function levelsIn(source: string): readonly (readonly [string, string])[] {
   return Array.from(
-    source.matchAll(/\blog\.(debug|info|warn|error)\(\s*\{ event: "([a-z]+\.[a-z_]+)"/g),
+    source.matchAll(/\blog\.(debug|info|warn|error)\(\s*\{ event: "(audit|[a-z]+\.[a-z_]+)"/g),
     ([, level = "", name = ""]) => [name, level] as const,
   );
 }
 
 const documented = Array.from(
   readFileSync(join(root, "docs/log-events.md"), "utf8").matchAll(
-    /^\| `([a-z]+\.[a-z_]+)` +\| ([a-z, ]+?) +\|/gm,
+    /^\| `(audit|[a-z]+\.[a-z_]+)` +\| ([a-z, ]+?) +\|/gm,
   ),
   ([, name = "", levels = ""]) => [name, levels.split(", ")] as const,
 );

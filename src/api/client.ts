@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { leavesUnencrypted } from "../config/address.ts";
 import { RefusedError } from "../lib/refusal.ts";
 import type { RefusalKind } from "../lib/refusal.ts";
+import type { Secret } from "../lib/secret.ts";
 import { operationsRoot, pathFields, readRequest } from "./operation.ts";
 import type { CallApi, Operation } from "./operation.ts";
 
@@ -18,18 +21,31 @@ export class ApiUnavailableError extends Error {
 
 const usualTimeoutMs = 30_000;
 
+export interface ApiClientOptions {
+  /** Ends calls that are in progress. */
+  readonly signal?: AbortSignal | undefined;
+  /** Of `http.auth.tokens`. */
+  readonly token?: Secret | undefined;
+  /** A file with the certificate of the daemon, which is trusted as it is. */
+  readonly certificateFile?: string | undefined;
+}
+
 /**
  * Calls the operations of a running daemon over HTTP. A call rejects with a `RefusedError` or an
  * `ApiUnavailableError`.
  *
  * @param address such as `http://127.0.0.1:9740`
- * @param signal ends calls that are in progress
  */
-export function createApiClient(address: string, signal?: AbortSignal): CallApi {
+export function createApiClient(address: string, options: ApiClientOptions = {}): CallApi {
   return async (operation, request) => {
+    if (options.token && leavesUnencrypted(new URL(address))) {
+      throw new ApiUnavailableError(
+        `The token is not sent to ${address}, because it would not be encrypted. Use https, or an address of this machine.`,
+      );
+    }
     // Checked here because a URL would change text that is not well-formed.
     readRequest(operation.request, request);
-    const response = await send(address, operation, Object(request), signal);
+    const response = await send(address, operation, Object(request), options);
     const content: unknown = await response.json().catch(() => null);
     const read = response.ok ? operation.response.safeParse(content) : null;
     if (read?.success) return read.data;
@@ -46,6 +62,30 @@ export function createApiClient(address: string, signal?: AbortSignal): CallApi 
 
 const problemSchema = z.object({ detail: z.string() });
 
+interface Sent {
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+/** Calls a server that must have the certificate of the file, whatever name it is called by. */
+async function sendTrusting(file: string, url: URL, sent: Sent): Promise<Response> {
+  const { Agent, request } = await import("undici");
+  const connect = {
+    ca: readFileSync(file),
+    allowPartialTrustChain: true,
+    checkServerIdentity: () => undefined,
+  };
+  const dispatcher = new Agent({ connect });
+  try {
+    const { statusCode: status, body } = await request(url, { ...sent, dispatcher });
+    return new Response(await body.text(), { status });
+  } finally {
+    await dispatcher.close();
+  }
+}
+
 const kinds: ReadonlyMap<number, RefusalKind> = new Map([
   [400, "invalid"],
   [404, "not_found"],
@@ -57,7 +97,7 @@ async function send(
   address: string,
   { method, path, timeoutMs = usualTimeoutMs }: Operation,
   request: Readonly<Record<string, unknown>>,
-  signal: AbortSignal | undefined,
+  { signal, token, certificateFile }: ApiClientOptions,
 ): Promise<Response> {
   const inPath = pathFields(path);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
@@ -74,17 +114,19 @@ async function send(
     }
   }
   try {
-    return await fetch(url, {
+    const init: Sent = {
       method,
-      redirect: "error",
       signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
-      ...(method === "POST" && {
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(Object.fromEntries(sent)),
-      }),
-    });
+      headers: {
+        ...(token && { authorization: `Bearer ${token.reveal()}` }),
+        ...(method === "POST" && { "content-type": "application/json" }),
+      },
+      ...(method === "POST" && { body: JSON.stringify(Object.fromEntries(sent)) }),
+    };
+    if (certificateFile !== undefined) return await sendTrusting(certificateFile, url, init);
+    return await fetch(url, { ...init, redirect: "error" });
   } catch (error) {
-    const cause = error instanceof Error ? error.cause : undefined;
+    const cause = error instanceof Error ? (error.cause ?? error) : undefined;
     if (cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED") {
       throw new ApiUnavailableError(`Nothing listens at ${address}.`, true);
     }

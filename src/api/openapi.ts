@@ -79,7 +79,7 @@ function makeDocument(): ReturnType<typeof createDocument> {
 
 function describeOperation(operation: Operation): ZodOpenApiOperationObject {
   const { name, summary, method, path, request, response, status = 200 } = operation;
-  const { refusals = [], callsService = false } = operation;
+  const { refusals = [] } = operation;
   const isGet = method === "GET";
   const inPath = pathFields(path);
   const fields = request instanceof z.ZodObject ? Object.entries(request.shape) : [];
@@ -96,8 +96,8 @@ function describeOperation(operation: Operation): ZodOpenApiOperationObject {
     ...(!isGet && { requestBody: { required: true, content: json(body) } }),
     responses: {
       [status]: { description: summary, content: json(response) },
-      ...(isGet && !callsService && notModified),
-      ...problems(400, 403, ...refusals, ...(isGet ? [] : [413, 415]), 500),
+      ...(isGet && notModified),
+      ...problems(400, 401, 403, ...refusals, ...(isGet ? [] : [413, 415]), 429, 500),
     },
   };
 }

@@ -29,8 +29,8 @@ export interface Operation<
   readonly status?: 201;
   /** Statuses by which it can refuse a valid request. */
   readonly refusals?: readonly (404 | 409 | 429)[];
-  /** It calls the service: no page of another site may request it, and no client may cache the response. */
-  readonly callsService?: boolean;
+  /** What its caller must be permitted to do. `call`: it calls the service. */
+  readonly permission: "read" | "act" | "call";
   /** How long a client waits for the response. Default: 30 s. */
   readonly timeoutMs?: number;
   /** @throws {RefusedError} when the request cannot be fulfilled */

@@ -35,6 +35,7 @@ import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { createUpkeep, retentionChores } from "./upkeep.ts";
 import { checkReadiness, findHealthProblem } from "./health.ts";
 import { repostsOf, watchLoops } from "./watch-loops.ts";
+import { createAccessControl } from "../web/access.ts";
 import { createWebServer } from "../web/server.ts";
 
 export interface Daemon {
@@ -243,6 +244,9 @@ export async function createDaemon(
     api: { call: api, events: (query) => readEvents(api, query) },
     requestReload: reloads && (() => reloads.request()),
     allowedHosts: config.http.allowedHosts,
+    access: createAccessControl(config.http.auth, clock),
+    tls: config.http.tls,
+    log,
     clock,
     onSlowScrape: () =>
       log.warn({ event: "http.slow_scrape" }, "a scrape was read too slowly and was cut off"),

@@ -24,6 +24,10 @@ export function apiCommand(
         "the address of a running sandwatch, instead of a configuration",
       ).conflicts("config"),
     )
+    .option(
+      "--token-file <file>",
+      "the file of a token for the sandwatch (default: $SANDWATCH_TOKEN)",
+    )
     .option("--json", "print JSON");
 }
 
@@ -52,9 +56,9 @@ export function callsOperation<Request extends z.ZodType, View extends object>(
   { operation, request, text }: Calling<Request, View>,
 ) {
   return async function call(this: Command): Promise<void> {
-    const { config, url, json, ...fields } = this.opts();
+    const { config, url, json, tokenFile, ...fields } = this.opts();
     const [argument = ""] = this.args;
-    const options = { config, url, json };
+    const options = { config, url, json, tokenFile };
     const view = await callOperation(options, terminal, operation, request(fields, argument));
     show(view, options, terminal, (each) => text(each, terminal));
   };

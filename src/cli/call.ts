@@ -1,6 +1,7 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { z } from "zod";
 import { ApiUnavailableError, createApiClient } from "../api/client.ts";
+import type { ApiClientOptions } from "../api/client.ts";
 import type { HistoryContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CallApi, Operation } from "../api/operation.ts";
@@ -8,9 +9,11 @@ import { listTargets } from "../api/operations/targets.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
+import { asError } from "../lib/as-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { localAddress } from "../lib/listen-address.ts";
 import { RefusedError } from "../lib/refusal.ts";
+import { Secret } from "../lib/secret.ts";
 import { unreadableNotes } from "../store/row-reading.ts";
 import { isStoreInUse } from "../store/sqlite/file-lock.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
@@ -22,6 +25,7 @@ export interface ApiOptions {
   readonly config?: string;
   readonly url?: string;
   readonly json?: boolean;
+  readonly tokenFile?: string;
 }
 
 /** The daemon that the options name. Without an api, its port is chosen when it starts. */
@@ -30,28 +34,46 @@ type NamedDaemon =
   | { readonly api: CallApi | null; readonly config: Config };
 
 function namedDaemon(
-  { config: file, url }: ApiOptions,
+  { config: file, url, tokenFile }: ApiOptions,
   terminal: Terminal,
   signal?: AbortSignal,
 ): NamedDaemon {
+  const client = { signal, token: readToken(tokenFile) };
   if (url !== undefined) {
     if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
-      return { api: createApiClient(url, signal), config: null };
+      return { api: createApiClient(url, client), config: null };
     }
     throw wrongUse("--url must be an address such as http://127.0.0.1:9740.");
   }
   if (file === undefined) throw wrongUse("Give either --config FILE or --url ADDRESS.");
   const config = readConfig(file, terminal);
-  return { api: config.http.port === 0 ? null : configuredApi(config, signal), config };
+  return { api: config.http.port === 0 ? null : configuredApi(config, client), config };
+}
+
+/** Undefined: the daemon may need none. */
+function readToken(file: string | undefined): Secret | undefined {
+  const token = file === undefined ? process.env["SANDWATCH_TOKEN"] : readTokenFile(file);
+  if (token === undefined || token === "") return undefined;
+  if (/^[\x21-\x7e]+$/.test(token)) return new Secret(token);
+  throw wrongUse("The token must be visible ASCII characters without blanks.");
+}
+
+function readTokenFile(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw wrongUse(`The token file ${file} cannot be read: ${asError(error).message}`);
+  }
 }
 
 /**
  * Calls the daemon at the configured address, once it is known to be the configured one: two configurations with
  * the default address name the same one. After a failed call another daemon may answer there, so it is checked again.
  */
-function configuredApi(config: Config, signal: AbortSignal | undefined): CallApi {
+function configuredApi(config: Config, client: ApiClientOptions): CallApi {
   const address = localAddress(config.http);
-  const api = createApiClient(address, signal);
+  const certificateFile = config.http.tls?.certificateFile;
+  const api = createApiClient(address, { ...client, certificateFile });
   let isChecked = false;
   return async (operation, request) => {
     try {
@@ -110,17 +132,16 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
 ): Promise<z.output<Response>> {
   // Loaded only here: it takes longer to load than most daemons take to answer.
   const { openForChanges, openForQueries, openService } = await import("../app/offline.ts");
-  const acts = operation.callsService || operation.method === "POST";
-  if (acts && isStoreInUse(config.store.path)) {
+  if (operation.permission !== "read" && isStoreInUse(config.store.path)) {
     throw new CommandError(
       `A daemon runs on the store ${config.store.path}, but not at the configured address. Give its address with --url.`,
     );
   }
-  if (operation.callsService) {
+  if (operation.permission === "call") {
     await using service = openService(config);
     return await createApi(service.context)(operation, request);
   }
-  const open = operation.method === "GET" ? openForQueries : openForChanges;
+  const open = operation.permission === "read" ? openForQueries : openForChanges;
   await using offline = await open(config);
   return await createApi(offline.context)(operation, request);
 }

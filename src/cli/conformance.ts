@@ -27,8 +27,8 @@ export function addConformance(program: Command, terminal: Terminal): void {
         `the base address of a deployment, instead of a configuration; its API key is read from ${apiKeyVariable}`,
       ).conflicts(["config", "url", "region", "key"]),
     )
-    .action(async ({ config, url, json, baseUrl, ...request }) => {
-      const options = { config, url, json };
+    .action(async ({ config, url, json, tokenFile, baseUrl, ...request }) => {
+      const options = { config, url, json, tokenFile };
       const report: ConformanceView =
         baseUrl === undefined
           ? await callOperation(options, terminal, checkConformance, request)

@@ -67,8 +67,8 @@ export function listsHistory<Request extends z.ZodType, View extends ListView, I
   list: HistoryList<Request, View, Item>,
 ) {
   return async function call(this: Command): Promise<void> {
-    const { config, url, json, follow, ...fields } = this.opts();
-    const options = { config, url, json };
+    const { config, url, json, tokenFile, follow, ...fields } = this.opts();
+    const options = { config, url, json, tokenFile };
     if (follow) return followHistory(options, fields, terminal, list, times);
     const view = await callOperation(options, terminal, list.operation, list.request(fields));
     show(view, options, terminal, (each) =>

@@ -18,8 +18,8 @@ export function addInsights(program: Command, terminal: Terminal): void {
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
     .option("--threshold <share>", "the occupied share that the forecast is about (default: 0.9)")
-    .action(async ({ config, url, json, ...request }) => {
-      const options = { config, url, json };
+    .action(async ({ config, url, json, tokenFile, ...request }) => {
+      const options = { config, url, json, tokenFile };
       await readHistory(options, terminal, async ({ api }) => {
         const view = await api(computeInsights, request);
         show(view, options, terminal, (each) => insightsText(each, terminal.columns));

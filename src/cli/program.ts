@@ -29,6 +29,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   insights: async () => (await import("./insights.ts")).addInsights,
   lookup: async () => (await import("./lookup.ts")).addLookup,
   "test-rules": async () => (await import("./test-rules.ts")).addTestRules,
+  "hash-password": async () => (await import("./hash-password.ts")).addHashPassword,
   simulate: async () => (await import("./simulate.ts")).addSimulate,
 };
 

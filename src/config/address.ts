@@ -25,7 +25,7 @@ export function leavesUnencrypted(url: URL): boolean {
   return url.protocol === "http:" && !isLoopback(url.hostname);
 }
 
-function isLoopback(hostname: string): boolean {
+export function isLoopback(hostname: string): boolean {
   if (/^(?:.+\.)?localhost$/.test(hostname)) return true;
   const address = hostname.replace(/^\[|\]$/g, "");
   return ipaddr.isValid(address) && ipaddr.process(address).range() === "loopback";

@@ -2,11 +2,11 @@ import { z } from "zod";
 import type { Probe } from "../alerts/probe.ts";
 import type { Rule } from "../alerts/rule.ts";
 import { durationPattern, parseDuration } from "../fleet/duration.ts";
-import { parseNetwork, whyAlwaysDenied, type Network } from "../lib/networks.ts";
+import { whyAlwaysDenied } from "../lib/networks.ts";
 import { Secret } from "../lib/secret.ts";
-import { listenPattern, parseListenAddress } from "./address.ts";
-import { flag, matching, oneOf, optional, settings, text, textOf } from "./fields.ts";
+import { flag, network, oneOf, optional, settings, text, textOf } from "./fields.ts";
 import { checkRelations, targetsIn } from "./relations.ts";
+import { httpSchema } from "./schema-http.ts";
 import { toSchedule } from "./schedule-fields.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
 import { probeSchema, targetsOf } from "./schema-probes.ts";
@@ -42,30 +42,6 @@ const historySchema = settings({
   "1d": kept().prefault("forever").describe("How long buckets of a day (UTC) are kept."),
 }).transform(({ changes, ...buckets }) => ({ changes, buckets }));
 
-const httpSchema = settings({
-  listen: textOf(
-    "HOST:PORT, such as 127.0.0.1:9740, [::1]:9740, or :9740 for every interface",
-    listenPattern,
-    parseListenAddress,
-  )
-    .prefault("127.0.0.1:9740")
-    .describe(
-      "The address of the status page, the metrics, the health checks and the API. Port 0 chooses a free port. There is no authentication: anyone who can reach the address can add silences and acknowledge incidents.",
-    ),
-  allowedHosts: z
-    .array(
-      matching(
-        "a name such as sandwatch.example.com, without a port",
-        /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?$/,
-      ).transform((host) => host.toLowerCase()),
-      "a list of names",
-    )
-    .prefault([])
-    .describe(
-      "Host names by which the API may be called, in addition to IP addresses and localhost.",
-    ),
-}).transform(({ listen, allowedHosts }) => ({ ...listen, allowedHosts }));
-
 const logSchema = settings({
   level: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .prefault("info")
@@ -83,33 +59,19 @@ const metricsSchema = settings({
     .describe("Whether series per server and per sandbox are exported. Totals always are."),
 });
 
-const networkAllowed = "a network such as 10.0.0.0/8 or fd00::/8, or one address";
-const deniedAllowed = "that is not always denied (link-local, multicast, metadata services)";
-
-const networkWhere = (allowed: string, isAllowed: (network: Network) => boolean) =>
-  textOf(
-    allowed,
-    /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\dA-Fa-f:.]*:[\dA-Fa-f:.]*)(?:\/\d{1,3})?$/,
-    (value) => {
-      const network = parseNetwork(value);
-      return network && isAllowed(network) ? network : undefined;
-    },
-  );
+const openable = network(
+  "that is not always denied (link-local, multicast, metadata services)",
+  (each) => whyAlwaysDenied(each) === undefined,
+);
 
 const outboundSchema = settings({
   denyNetworks: z
-    .array(
-      networkWhere(networkAllowed, () => true),
-      "a list of networks",
-    )
+    .array(network(), "a list of networks")
     .prefault([])
     .describe("Further networks that are denied."),
   allowNetworks: optional(
     z
-      .array(
-        networkWhere(`${networkAllowed}, ${deniedAllowed}`, (network) => !whyAlwaysDenied(network)),
-        "a list of networks",
-      )
+      .array(openable, "a list of networks")
       .min(1, "at least one network; omit the setting for all"),
     "all",
     "If set, only these networks are allowed.",

@@ -6,7 +6,10 @@ import { readText } from "./yaml-file.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings that may be read from a file, which is named by the same setting with `_file` after it. */
-const fromFile = ["api_key", "url", "secret", "routing_key", "bearer_token"];
+const fromFile = ["api_key", "url", "secret", "routing_key", "bearer_token", "token"];
+
+/** Settings that are the path of a file. */
+const paths = new Set(["certificate_file", "key_file", "client_ca_file"]);
 
 const longestSecret = 64 * 1024;
 
@@ -77,7 +80,13 @@ export function resolveReferences(
     if (Array.isArray(child)) return child.map((item, index) => walk(item, [...path, index]));
     if (typeof child !== "object" || child === null) return child;
     const resolved = new Map(
-      Object.entries(child).map(([name, each]) => [name, walk(each, [...path, name])]),
+      Object.entries(child).map(([name, each]) => {
+        const found = walk(each, [...path, name]);
+        return [
+          name,
+          paths.has(name) && typeof found === "string" ? resolve(folder, found) : found,
+        ];
+      }),
     );
     for (const name of fromFile) {
       const fileSetting = `${name}_file`;

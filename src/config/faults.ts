@@ -99,6 +99,8 @@ const secretSettings = new Set([
   "secret",
   "routing_key",
   "bearer_token",
+  "token",
+  "password_hash",
   "body",
 ]);
 const longestShown = 60;

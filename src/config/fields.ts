@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { durationPattern, formatDuration, parseDuration } from "../fleet/duration.ts";
+import { parseNetwork } from "../lib/networks.ts";
+import type { Network } from "../lib/networks.ts";
 import { leavesUnencrypted, parseWebAddress } from "./address.ts";
 
 type Scalar = string | number | boolean;
@@ -79,6 +81,19 @@ export function text(allowed = "text") {
   return scalar(allowed, (value) =>
     typeof value === "string" && value !== "" ? value : undefined,
   ).meta({ type: "string", minLength: 1 });
+}
+
+/** @param note what else must be true of it, in words */
+export function network(note = "", isAllowed: (network: Network) => boolean = () => true) {
+  const allowed = "a network such as 10.0.0.0/8 or fd00::/8, or one address";
+  return textOf(
+    note === "" ? allowed : `${allowed}, ${note}`,
+    /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\dA-Fa-f:.]*:[\dA-Fa-f:.]*)(?:\/\d{1,3})?$/,
+    (value) => {
+      const read = parseNetwork(value);
+      return read && isAllowed(read) ? read : undefined;
+    },
+  );
 }
 
 /** What is sent in a header, where anything but visible ASCII is refused or cut. */

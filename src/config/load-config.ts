@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { whyUnusable } from "../lib/tls.ts";
 import { configSchema, type Config } from "./config.ts";
 import { resolveReferences, type Environment } from "./environment.ts";
 import { issueFindings, pathKey, toFaults, valueAt } from "./faults.ts";
@@ -32,7 +33,12 @@ export function loadConfig(
   if (yaml.kind === "faulty") return yaml;
   const content = options.withoutSecrets === true ? inventSecrets(yaml.value) : yaml.value;
   const resolved = resolveReferences(content, environment, dirname(file));
-  return check(resolved, resolved.findings, yaml.locate, options);
+  const loaded = check(resolved, resolved.findings, yaml.locate, options);
+  if (loaded.kind === "faulty" || !loaded.config.http.tls) return loaded;
+  const why = whyUnusable(loaded.config.http.tls);
+  if (why === null) return loaded;
+  const finding = { path: ["http", "tls"], found: why, allowed: "a certificate with its key" };
+  return { kind: "faulty", faults: toFaults([finding], yaml.locate) };
 }
 
 /**

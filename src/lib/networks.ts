@@ -82,6 +82,12 @@ export function whyDenied(text: string, { deny, allow }: OutboundNetworks): stri
   return isAllowed ? null : "not among allow_networks";
 }
 
+/** @param text as sockets write it: IPv4 possibly as IPv6, and possibly with a zone */
+export function isInNetworks(text: string, networks: readonly Network[]): boolean {
+  const address = isIP(text) === 0 ? undefined : parseNetwork(text.replace(/%.*/, ""));
+  return address !== undefined && networks.some((network) => contains(network, address));
+}
+
 /** The IPv4 address that a gateway may make of an IPv6 address. */
 function embeddedIn(address: Network): Network | undefined {
   const found = embeddings.find(({ network }) => contains(network, address));

@@ -7,6 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import { chooseEncoding, chooseFormat } from "./negotiation.ts";
 import type { ExpositionFormat } from "./negotiation.ts";
 import { limitReaders } from "./readers.ts";
+import { strictHeaders } from "./guard.ts";
 
 export interface ScrapeSource {
   scrape(request: {
@@ -49,6 +50,7 @@ export function addScrapeRoute(
   server.route({
     method: ["GET", "HEAD"],
     url: "/metrics",
+    config: { permission: "metrics" },
     async handler({ method, url, headers }, reply) {
       const reader = readers.admit();
       if (!reader) {
@@ -73,11 +75,12 @@ export function addScrapeRoute(
         const first = method === "HEAD" ? null : pieces.next();
         reply.hijack();
         const { raw: response } = reply;
-        response.writeHead(200, {
-          "content-type": contentType,
-          vary: "accept, accept-encoding",
-          ...encoding.headers,
-        });
+        response.setHeaders(
+          new Map(
+            Object.entries({ ...strictHeaders, ...encoding.headers, "content-type": contentType }),
+          ),
+        );
+        response.setHeader("vary", "accept, accept-encoding");
         if (!first) return void response.end();
         reader.cutOff = () => {
           onSlowScrape();

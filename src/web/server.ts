@@ -1,17 +1,41 @@
+import { createServer } from "node:http";
+import type { Server, ServerOptions } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { Server as TlsServer } from "node:tls";
 import { fastify } from "fastify";
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { asError } from "../lib/as-error.ts";
+import type { Permission } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { addApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/api.ts";
-import { checkSender } from "./api/guard.ts";
 import { clientStatus, sendProblem, wrongMethod } from "./api/problem.ts";
+import type { Problem } from "./api/problem.ts";
+import type { AccessControl, Identity } from "./access.ts";
 import { connectionsAllowed, limitConnections } from "./connection-limit.ts";
+import { checkSender, strictHeaders } from "./guard.ts";
+import { readTls } from "../lib/tls.ts";
+import type { TlsSettings } from "../lib/tls.ts";
+import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute } from "./scrape-route.ts";
 import type { ScrapeSource } from "./scrape-route.ts";
 import { renderStatusPage, statusPageStyle } from "./status-page.ts";
 import type { StatusView } from "./status-page.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** What the route demands. Without one, it can be called by anyone. */
+    readonly permission?: Permission;
+    /** The operation of the API. */
+    readonly operation?: string;
+  }
+  interface FastifyRequest {
+    /** Who sent it; null: no permission was needed. */
+    identity: Identity | null;
+  }
+}
 
 /** Whether sandwatch works. An outage of the service does not count. */
 export type Readiness =
@@ -40,6 +64,10 @@ export interface WebDeps {
   readonly api: Pick<ApiDeps, "call" | "events">;
   /** Default: the configuration cannot be reloaded. */
   readonly requestReload?: (() => ReloadAnswer) | undefined;
+  readonly access: AccessControl;
+  /** Null: without encryption. */
+  readonly tls: TlsSettings | null;
+  readonly log: Pick<Logger, "info" | "error">;
   /** Host names in lower case that are accepted, beside addresses and `localhost`. */
   readonly allowedHosts: readonly string[];
   /** An error that a route did not expect. */
@@ -59,6 +87,25 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
+/** What is longer or slower is closed. Bytes and milliseconds. */
+const bounds: ServerOptions = {
+  /** Of all headers together. */
+  maxHeaderSize: 16_384,
+  /** Until a request has arrived, its body included. */
+  requestTimeout: 30_000,
+  /** Of a connection without a request. */
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 1_000,
+};
+
+const pagePolicy = `${strictHeaders["content-security-policy"]}; style-src 'self'`;
+
+/** Browsers ask for a user and password. */
+const challenge = 'Basic realm="sandwatch", charset="UTF-8"';
+
+/** Permissions whose use is logged. */
+const audited: ReadonlySet<Permission> = new Set(["act", "call", "reload"]);
+
 /** Handlers check their requests. The compilers that Fastify would use take longer to load than the rest of it. */
 const noCompilers = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
 
@@ -66,9 +113,15 @@ function refuseSchema(): never {
   throw new TypeError("a route must have no schema");
 }
 
+/** @throws when a file of its TLS cannot be used */
 export function createWebServer(deps: WebDeps): WebServer {
+  const { tls, log, clock } = deps;
   const server = fastify({
     forceCloseConnections: true,
+    serverFactory: (handler): Server =>
+      tls === null
+        ? createServer(bounds, handler)
+        : createSecureServer({ ...bounds, ...readTls(tls) }, handler),
     schemaController: { compilersFactory: noCompilers },
     // A URL that cannot be decoded belongs to no route.
     frameworkErrors: (_, __, reply) => {
@@ -91,39 +144,76 @@ export function createWebServer(deps: WebDeps): WebServer {
     return [...new Set(methods)].toSorted();
   };
 
-  server.get("/", async (_, reply) => {
+  server.decorateRequest("identity", null);
+  server.addHook("onRequest", async (request, reply) => {
+    void reply.headers(strictHeaders);
+    const { permission } = request.routeOptions.config;
+    if (permission === "health") return checkAccess(request, reply, permission);
+    const problem = checkSender(request, deps.allowedHosts);
+    if (problem) return sendRefusal(request, reply, problem);
+    return permission && checkAccess(request, reply, permission);
+  });
+  const checkAccess = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    permission: Permission,
+  ): Promise<unknown> => {
+    const { headers, ip: address } = request;
+    const decision = await deps.access.decide({ headers, address }, permission);
+    if (decision.kind === "denied") {
+      if (decision.status === 401) void reply.header("www-authenticate", challenge);
+      return sendRefusal(request, reply, decision);
+    }
+    request.identity = decision.identity;
+    return undefined;
+  };
+
+  server.addHook("onResponse", async ({ identity, ip, method, url, routeOptions }, reply) => {
+    const { permission, operation = null } = routeOptions.config;
+    if (!identity || !permission || !audited.has(permission)) return;
+    const { name: user, role } = identity;
+    // Without the query, which may hold what somebody put there by mistake.
+    const [path = ""] = url.split("?");
+    const { statusCode: status } = reply;
+    log.info(
+      { event: "audit", user, role, address: ip, method, path, operation, status },
+      `${user ?? "anonymous"} (${role}) at ${ip}: ${method} ${path}: ${status}`,
+    );
+  });
+
+  server.get("/", { config: { permission: "read" } }, async (_, reply) => {
     const page = renderStatusPage(await deps.status());
     return reply
       .type("text/html; charset=utf-8")
-      .header("content-security-policy", "default-src 'none'; style-src 'self'")
+      .header("content-security-policy", pagePolicy)
       .send(page);
   });
 
-  server.get("/status-page.css", (_, reply) => reply.type("text/css").send(statusPageStyle));
+  server.get("/status-page.css", { config: { permission: "read" } }, (_, reply) =>
+    reply.type("text/css").send(statusPageStyle),
+  );
 
   addScrapeRoute(server, deps);
 
   addApi(server, { ...deps.api, ...deps, allowedMethods });
 
-  server.get("/-/healthy", (_, reply) => {
+  server.get("/-/healthy", { config: { permission: "health" } }, (_, reply) => {
     const death = deps.death();
     return death === null
       ? sendText(reply, 200, "ok")
       : sendText(reply, 503, `not healthy: ${death}`);
   });
 
-  server.get("/-/ready", async (_, reply) => {
+  server.get("/-/ready", { config: { permission: "health" } }, async (_, reply) => {
     const readiness = await deps.readiness();
     return readiness.ready
       ? sendText(reply, 200, "ready")
       : sendText(reply, 503, `not ready: ${readiness.reason}`);
   });
 
-  const { requestReload, allowedHosts } = deps;
+  const { requestReload } = deps;
   if (requestReload) {
-    server.post("/-/reload", (request, reply) => {
-      const problem = checkSender(request, allowedHosts);
-      if (problem) return sendText(reply, problem.status, problem.detail);
+    server.post("/-/reload", { config: { permission: "reload" } }, (_, reply) => {
       const answer = requestReload();
       if (answer.kind === "refused") return sendText(reply, 400, answer.reason);
       reply.raw.once("close", answer.begin);
@@ -148,14 +238,35 @@ export function createWebServer(deps: WebDeps): WebServer {
     return sendText(reply, 405, wrongMethod(method, allowed).detail);
   });
 
+  const stopRenewing =
+    server.server instanceof TlsServer && tls
+      ? renewTls(server.server, tls, log, clock)
+      : (): void => {};
   return {
     async listen({ host, port }) {
       await server.listen({ host: hostToListen(host), port });
       const bound = server.server.address();
-      return localAddress({ host, port: typeof bound === "object" && bound ? bound.port : port });
+      return localAddress({
+        host,
+        port: typeof bound === "object" && bound ? bound.port : port,
+        tls,
+      });
     },
-    close: () => server.close(),
+    async close() {
+      stopRenewing();
+      await server.close();
+    },
   };
+}
+
+/** In the API as a problem, elsewhere as text. */
+function sendRefusal({ url }: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  if (url.startsWith("/api/")) return sendProblem(reply, problem);
+  const { status, detail, retryAfterMs } = problem;
+  if (retryAfterMs !== undefined) {
+    void reply.header("retry-after", Math.max(1, Math.ceil(retryAfterMs / 1_000)));
+  }
+  return sendText(reply, status, detail);
 }
 
 function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {

@@ -105,7 +105,7 @@ describe("the OpenAPI document", () => {
         replayNotifications: ["/api/v1/notifications/replay", { receiver: "oncall" }],
         discardNotifications: ["/api/v1/notifications/discard", { seqs: [1] }],
         listProbes: ["/api/v1/probes"],
-        lookUp: ["/api/v1/lookups/user?id=user-1"],
+        lookUp: ["/api/v1/lookups/user", { id: "user-1" }],
       };
     for (const operation of described) {
       const { operationId } = operation;

@@ -4,12 +4,13 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createDaemon } from "../../src/app/daemon.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { createWatchedClock } from "../simulator/start-simulator.ts";
+import { postLookup } from "../support/post-lookup.ts";
 import { testConfig } from "../support/test-config.ts";
 import { apiKey, watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 
 async function ask(world: WatchedWorld, path: string, init: RequestInit = {}) {
-  const answer = await fetch(`${await world.address()}/api/v1/lookups/${path}`, init);
+  const answer = await postLookup(await world.address(), path, init);
   const body: unknown = await answer.json();
   return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body };
 }
@@ -44,7 +45,7 @@ describe("a look-up through the daemon", () => {
     const { daemon, address, paths } = await serveDaemon({ requests: 1, per: "10s" });
     await daemon.runOnce();
     expect(paths).toEqual(["/us/local-sandbox"]);
-    const answer = await fetch(`${address}/api/v1/lookups/universes`);
+    const answer = await postLookup(address, "universes");
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "11"]);
     expect(paths).toEqual(["/us/local-sandbox"]);
   });
@@ -69,9 +70,9 @@ describe("a look-up through the daemon", () => {
 
   it("that waits for its turn does not outlive the daemon", async () => {
     const { daemon, clock, address } = await serveDaemon({ requests: 1, per: "2s" });
-    await fetch(`${address}/api/v1/lookups/universes`);
+    await postLookup(address, "universes");
     await clock.timerArmed();
-    const waiting = fetch(`${address}/api/v1/lookups/universes`).catch(() => "gone");
+    const waiting = postLookup(address, "universes").catch(() => "gone");
     await clock.timerArmed();
     expect(clock.armed).toBe(1);
     await daemon.stop();

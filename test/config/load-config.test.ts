@@ -37,6 +37,8 @@ describe("the example", () => {
       [
         "9 regions.us.base_url: found ${US_BASE_URL}",
         "5 keys[0].api_key: found ${RESEARCH_API_KEY}",
+        "9 http.auth.tokens[0].token: found ${METRICS_TOKEN}",
+        "9 http.auth.users[0].password_hash: found ${ANN_PASSWORD_HASH}",
         "7 alerts.receivers[0].url: found ${ONCALL_WEBHOOK_URL}",
         "7 alerts.receivers[0].secret: found ${ONCALL_WEBHOOK_SECRET}",
         "7 alerts.receivers[1].url: found ${SLACK_WEBHOOK_URL}",

@@ -49,12 +49,21 @@ export function receiverOf<Type extends ReceiverConfig["type"]>(
 
 const url = "https://a.example.com";
 const hold = { polls: 3 };
+const passwordHash = `$scrypt$ln=16,r=8,p=2$${"A".repeat(22)}$${"B".repeat(43)}`;
 
 /** The smallest configuration with each kind of rule and receiver. */
 export const everyKind = {
   regions: { us: { base_url: url } },
   keys: [{ name: "research", api_key: "k1" }],
   probes: [{ name: "login", operation: "user", id: "u" }],
+  http: {
+    auth: {
+      tokens: [{ name: "a", role: "metrics", token: "0123456789abcdef" }],
+      users: [{ name: "a", role: "viewer", password_hash: passwordHash }],
+      proxy: { header: "X-User", trusted: ["10.0.0.0/8"] },
+    },
+    tls: { certificate_file: "tls.crt", key_file: "tls.key" },
+  },
   alerts: {
     rules: [
       { name: "a", on: "server", status: "error", for: hold, flap: { changes: 1, within: "1h" } },
@@ -101,6 +110,8 @@ export const exampleEnvironment = {
   ONCALL_WEBHOOK_SECRET: signingSecret,
   SLACK_WEBHOOK_URL: "https://slack.example.com/x",
   PAGERDUTY_ROUTING_KEY: "0123456789abcdef0123456789abcdef",
+  METRICS_TOKEN: "0123456789abcdef",
+  ANN_PASSWORD_HASH: passwordHash,
   HEARTBEAT_URL: "https://heartbeat.example.com/x",
 };
 

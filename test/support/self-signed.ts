@@ -3,13 +3,13 @@ import { createServer } from "node:https";
 import { onTestFinished } from "vitest";
 
 /** Of `localhost` and 127.0.0.1, signed by itself, and used by tests alone. */
-const key = `-----BEGIN PRIVATE KEY-----
+export const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgqymqrPqQWLJHWxHc
 wvmSRyqUipiMhiA4DNAU7M41esihRANCAAQUntSO1MIYGKqM3VgjuKUdxABXFeok
 fuVlWCGH37nv8neIesgkLb2pR+5Rui8hax/bk0beV7WbvJ5mYEiyu1Rp
 -----END PRIVATE KEY-----
 `;
-const cert = `-----BEGIN CERTIFICATE-----
+export const cert = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUSN73p+6CN0cDcTnOCAuRou0aMgkwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNTE2Mzg1MVoYDzIxMjYxMTAx
 MTYzODUxWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO

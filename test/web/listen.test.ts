@@ -64,7 +64,7 @@ describe("the status page is served", () => {
 regions: { us: { base_url: "https://us.invalid" } }
 keys: [{ name: research, api_key: T0PSECRET }]
 store: { path: ${join(folder, "sandwatch.db")} }
-http: { listen: ":0" }
+http: { listen: ":0", auth: none }
 `,
     );
     const preload = `data:text/javascript,${encodeURIComponent(withoutIpv6)}`;

@@ -48,7 +48,7 @@ async function scraper(address: string, more = ""): Promise<Socket> {
   const socket = connect(Number(new URL(address).port), "127.0.0.1");
   socket.on("error", () => {});
   onTestFinished(() => void socket.destroy());
-  socket.write(`GET /metrics HTTP/1.1\r\nhost: x\r\n${more}\r\n`);
+  socket.write(`GET /metrics HTTP/1.1\r\nhost: localhost\r\n${more}\r\n`);
   await once(socket, "readable");
   return socket;
 }
@@ -109,7 +109,9 @@ describe("/metrics", () => {
     const { address } = await serve(exposing(() => lines));
     // HTTP/1.0 has no chunks.
     const socket = connect(Number(new URL(address).port), "127.0.0.1");
-    socket.write(`GET /metrics HTTP/1.0\r\nhost: x\r\naccept-encoding: ${encoding}\r\n\r\n`);
+    socket.write(
+      `GET /metrics HTTP/1.0\r\nhost: localhost\r\naccept-encoding: ${encoding}\r\n\r\n`,
+    );
     const answer = Buffer.concat(await socket.toArray());
     const bodyStart = answer.indexOf("\r\n\r\n") + 4;
     expect(answer.subarray(0, bodyStart).toString()).toContain(`content-encoding: ${encoding}`);
@@ -158,7 +160,7 @@ describe("a slow reader", () => {
     const { source, ended } = endless();
     const { address, clock, get } = await serve(source);
     const ends = Promise.all([ended(), ended()]);
-    const socket = await scraper(address, "\r\nGET /metrics HTTP/1.1\r\nhost: x\r\n");
+    const socket = await scraper(address, "\r\nGET /metrics HTTP/1.1\r\nhost: localhost\r\n");
     if (clock.armed < 2) await get("/-/healthy");
     expect(clock.armed).toBe(2);
     socket.destroy();

@@ -36,7 +36,9 @@ describe("the status page", () => {
     expect(page).toContain("<td>oncall</td>");
     const { headers } = await fetch(await world.address());
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
-    expect(headers.get("content-security-policy")).toBe("default-src 'none'; style-src 'self'");
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none'; frame-ancestors 'none'; style-src 'self'",
+    );
     await world.poll(2);
     expect(await pageOf(world)).toContain('<td class="number quiet">–</td>');
   });

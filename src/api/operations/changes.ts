@@ -32,6 +32,7 @@ export type ChangeView = z.output<typeof changeView>;
 export const listChanges = defineOperation({
   name: "listChanges",
   method: "GET",
+  permission: "read",
   path: "/changes",
   summary: "Changes of servers, latest first; with `after` in the order of storage",
   request: historyRequest(

@@ -26,6 +26,7 @@ const longestWaitMs = 10_000;
 export const checkConformance = defineOperation({
   name: "checkConformance",
   method: "POST",
+  permission: "call",
   path: "/conformance",
   summary:
     "Calls every operation of the service once and compares the responses with its interface",
@@ -37,7 +38,6 @@ export const checkConformance = defineOperation({
   }),
   response: conformanceView,
   refusals: [409, 429],
-  callsService: true,
   // Each call may wait for the key's limit, and then for the service.
   timeoutMs: 10 * 60_000,
   async handle(context: ServiceContext, { region, key, ...ids }) {

@@ -23,6 +23,7 @@ export type DriftView = z.output<typeof deviationView>;
 export const listDrift = defineOperation({
   name: "listDrift",
   method: "GET",
+  permission: "read",
   path: "/drift",
   summary: "How the service's responses deviate from its interface, newest deviation first",
   request: z.strictObject({}),

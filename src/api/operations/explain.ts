@@ -42,6 +42,7 @@ const mostSilences = 10_000;
 export const explainServer = defineOperation({
   name: "explainServer",
   method: "GET",
+  permission: "read",
   path: "/explain",
   summary: "Everything that happened to a server, oldest first",
   request: z.strictObject({ server: serverText }),

@@ -49,6 +49,7 @@ export type IncidentView = z.output<typeof incidentView>;
 export const listIncidents = defineOperation({
   name: "listIncidents",
   method: "GET",
+  permission: "read",
   path: "/incidents",
   summary: "Incidents, latest start first; with `after` in the order of their last changes",
   request: historyRequest(
@@ -92,6 +93,7 @@ export const listIncidents = defineOperation({
 export const acknowledgeIncident = defineOperation({
   name: "acknowledgeIncident",
   method: "POST",
+  permission: "act",
   path: "/incidents/{id}/acknowledge",
   summary: "Acknowledges a firing incident, which stops its reminders",
   request: z.strictObject({

@@ -69,6 +69,7 @@ export type InsightsView = z.output<typeof insightsView>;
 export const computeInsights = defineOperation({
   name: "computeInsights",
   method: "GET",
+  permission: "read",
   path: "/insights",
   summary:
     "The busiest hour, frequent and long errors, names without an idle server, long dwell times, and a forecast",

@@ -64,7 +64,8 @@ const longestWaitMs = 3_000;
 
 export const lookUp = defineOperation({
   name: "lookUp",
-  method: "GET",
+  method: "POST",
+  permission: "call",
   path: "/lookups/{operation}",
   summary: "Calls an operation of the service; what may be secret in the response is masked",
   request: z.strictObject({
@@ -74,7 +75,6 @@ export const lookUp = defineOperation({
   }),
   response: lookupView,
   refusals: [409, 429],
-  callsService: true,
   timeoutMs: 5 * 60_000,
   async handle(context: ServiceContext, { operation, id, ...choice }): Promise<LookupView> {
     const lookup = asLookup(operation, id);

@@ -32,6 +32,7 @@ const seqOf = (allowed: string) => z.coerce.number(allowed).int(allowed).min(0, 
 export const listNotifications = defineOperation({
   name: "listNotifications",
   method: "GET",
+  permission: "read",
   path: "/notifications",
   summary: "Notifications, latest first",
   request: z.strictObject({
@@ -75,6 +76,7 @@ export type NotificationDetailView = z.output<typeof detailView>;
 export const showNotification = defineOperation({
   name: "showNotification",
   method: "GET",
+  permission: "read",
   path: "/notifications/{id}",
   summary: "One notification, with its attempts",
   request: z.strictObject({ id: seqOf("a notification's number, as the list has it") }),
@@ -112,6 +114,7 @@ const countView = z.object({ count: z.number(), notes });
 export const replayNotifications = defineOperation({
   name: "replayNotifications",
   method: "POST",
+  permission: "act",
   path: "/notifications/replay",
   summary: "Delivers dead letters again",
   request: selection,
@@ -128,6 +131,7 @@ export const replayNotifications = defineOperation({
 export const discardNotifications = defineOperation({
   name: "discardNotifications",
   method: "POST",
+  permission: "act",
   path: "/notifications/discard",
   summary: "Discards dead letters",
   request: selection,

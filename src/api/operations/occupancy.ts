@@ -103,6 +103,7 @@ const cursorSchema = z.object({
 export const reportOccupancy = defineOperation({
   name: "reportOccupancy",
   method: "GET",
+  permission: "read",
   path: "/occupancy",
   summary: "How occupied servers were, by time and then by the fields of `by`",
   request: reportRequest.extend({

@@ -33,6 +33,7 @@ const probesAtOnce = 50;
 export const listProbes = defineOperation({
   name: "listProbes",
   method: "GET",
+  permission: "read",
   path: "/probes",
   summary: "The state of each probe, with its last results, latest first",
   request: z.strictObject({

@@ -34,6 +34,7 @@ const filterFields = z.strictObject({
 export const listServers = defineOperation({
   name: "listServers",
   method: "GET",
+  permission: "read",
   path: "/servers",
   summary: "The current state of servers, by region, key, sandbox and id",
   request: z.strictObject({

@@ -66,6 +66,7 @@ export type SilenceView = z.output<typeof silenceView>;
 export const listSilences = defineOperation({
   name: "listSilences",
   method: "GET",
+  permission: "read",
   path: "/silences",
   summary: "Silences and maintenance windows",
   request: z.strictObject({
@@ -94,6 +95,7 @@ const mostOpenSilences = 1_000;
 export const addSilence = defineOperation({
   name: "addSilence",
   method: "POST",
+  permission: "act",
   path: "/silences",
   summary: "Adds a silence",
   request: silenceRequest,
@@ -151,6 +153,7 @@ function readPeriod(request: z.output<typeof silenceRequest>, nowMs: number) {
 export const expireSilence = defineOperation({
   name: "expireSilence",
   method: "POST",
+  permission: "act",
   path: "/silences/{id}/expire",
   summary: "Ends a silence now",
   request: z.strictObject({ id: idBeginning }),

@@ -43,6 +43,7 @@ export type TargetView = z.output<typeof targetView>;
 export const listTargets = defineOperation({
   name: "listTargets",
   method: "GET",
+  permission: "read",
   path: "/targets",
   summary: "The current state of targets, by region and key",
   request: z.strictObject({

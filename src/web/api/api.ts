@@ -1,21 +1,20 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
 import { describeApi } from "../../api/openapi.ts";
-import { documentPath, eventsPath, operationsRoot, pathFields } from "../../api/operation.ts";
+import { documentPath, eventsPath, operationsRoot } from "../../api/operation.ts";
 import type { Operation } from "../../api/operation.ts";
 import { apiOperations } from "../../api/operations.ts";
 import { asError } from "../../lib/as-error.ts";
 import { RefusedError } from "../../lib/refusal.ts";
 import { addEventsRoute } from "./events-route.ts";
 import type { EventsDeps } from "./events-route.ts";
-import { checkRequest, checkSite } from "./guard.ts";
+import { checkJson } from "../guard.ts";
 import { asProblem, bodyLimit, sendProblem, wrongMethod } from "./problem.ts";
 
 export interface ApiDeps extends EventsDeps {
   /** Checks the request and answers it. Throws a `RefusedError` for a request that it refuses. */
   readonly call: (operation: Operation, request: unknown) => Promise<object>;
-  /** Names in lower case that are accepted as Host, beside addresses and `localhost`. */
-  readonly allowedHosts: readonly string[];
   /** The methods of the path of a URL. */
   readonly allowedMethods: (url: string) => readonly string[];
 }
@@ -24,28 +23,28 @@ const prefix = "/api";
 
 /** Binds the operations to HTTP. Every response is JSON, including refusals. */
 export function addApi(server: FastifyInstance, deps: ApiDeps): void {
-  const { call, allowedHosts, allowedMethods, onError } = deps;
+  const { call, allowedMethods, onError } = deps;
   const addRoutes = (api: FastifyInstance): void => {
-    api.addHook("onRequest", async (request, reply) => {
-      const problem = checkRequest(request, allowedHosts);
-      if (problem) await sendProblem(reply, problem);
-    });
-    api.get(withoutPrefix(documentPath), (request, reply) =>
+    api.get(withoutPrefix(documentPath), { config: { permission: "read" } }, (request, reply) =>
       sendFresh(request, reply, describeApi()),
     );
     addEventsRoute(api, withoutPrefix(eventsPath), deps);
     for (const operation of apiOperations) {
-      const { method, path, status = 200, callsService = false } = operation;
+      const { method, path, status = 200, permission } = operation;
       api.route({
         method,
         url: withoutPrefix(operationsRoot + path.replaceAll(/\{(\w+)\}/g, ":$1")),
         bodyLimit,
+        config: { permission, operation: operation.name },
+        async preParsing(request, reply) {
+          const problem = method === "POST" ? checkJson(request) : null;
+          if (problem) await sendProblem(reply, problem);
+        },
         async handler(request, reply) {
-          const problem = callsService ? checkSite(request) : null;
-          if (problem) return sendProblem(reply, problem);
           const content = await call(operation, requestOf(operation, request));
-          if (method === "GET" && !callsService) return sendFresh(request, reply, content);
-          return reply.code(status).header("cache-control", "no-store").send(content);
+          return method === "GET"
+            ? sendFresh(request, reply, content)
+            : reply.code(status).send(content);
         },
       });
     }
@@ -70,15 +69,22 @@ function withoutPrefix(path: string): string {
   return path.slice(prefix.length);
 }
 
-/** The fields of the path with those of the query of a GET, or of the body of a POST. */
-function requestOf({ method, path }: Operation, { params, query, body }: FastifyRequest): unknown {
+/**
+ * The fields of the path with those of the query of a GET, or of the body of a POST. The author of what is done is who
+ * sent the request, where that is known.
+ */
+function requestOf(
+  { method, request: schema }: Operation,
+  { params, query, body, identity }: FastifyRequest,
+): unknown {
   if (method === "POST" && Object.keys(Object(query)).length > 0) {
     throw new RefusedError("invalid", "A POST has its fields in the body, not in the query.");
   }
   const sent: unknown = method === "GET" ? query : body;
-  if (pathFields(path).length === 0) return sent;
-  const isObject = typeof sent === "object" && sent !== null && !Array.isArray(sent);
-  return isObject ? { ...sent, ...Object(params) } : sent;
+  if (typeof sent !== "object" || sent === null || Array.isArray(sent)) return sent;
+  const hasAuthor = schema instanceof z.ZodObject && "author" in schema.shape;
+  const author = hasAuthor && identity?.name ? { author: identity.name } : {};
+  return { ...sent, ...author, ...Object(params) };
 }
 
 /** Sends JSON that a client may cache but must revalidate each time. */
@@ -90,7 +96,7 @@ function sendFresh(
   const body = Buffer.from(JSON.stringify(content));
   const hash = createHash("sha256").update(body).digest("base64url").slice(0, 27);
   const etag = `"${hash}"`;
-  void reply.header("cache-control", "no-cache").header("etag", etag);
+  void reply.header("cache-control", "private, no-cache").header("etag", etag);
   // By the weak comparison that RFC 9110 requires for this header.
   const known = headers["if-none-match"]?.trim();
   const isKnown = known === "*" || known?.match(/"[^"]*"/g)?.includes(etag);

@@ -6,7 +6,7 @@ import { delay } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { limitReaders } from "../readers.ts";
 import type { Reader } from "../readers.ts";
-import { checkSite } from "./guard.ts";
+import { checkSite } from "../guard.ts";
 import { sendProblem } from "./problem.ts";
 
 /** What was stored after a cursor. */
@@ -78,6 +78,7 @@ export function addEventsRoute(
   api.route({
     method: ["GET", "HEAD"],
     url,
+    config: { permission: "read" },
     async handler(request, reply) {
       const problem = checkSite(request);
       if (problem) return sendProblem(reply, problem);

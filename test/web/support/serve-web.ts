@@ -3,6 +3,9 @@ import type { ScrapeSource } from "../../../src/web/scrape-route.ts";
 import { createWebServer } from "../../../src/web/server.ts";
 import type { WebDeps } from "../../../src/web/server.ts";
 import type { StatusView } from "../../../src/web/status-page.ts";
+import { createAccessControl } from "../../../src/web/access.ts";
+import { openAccess } from "../../../src/lib/access.ts";
+import type { AccessSettings } from "../../../src/lib/access.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 export const emptyStatus: StatusView = {
@@ -18,9 +21,16 @@ export const emptyStatus: StatusView = {
 };
 
 /** A server with nothing behind it but what a test adds, on a clock that stands still. */
-export async function serveWeb(deps: Partial<WebDeps> = {}, at = { host: "127.0.0.1", port: 0 }) {
+export async function serveWeb(
+  {
+    settings = openAccess,
+    ...deps
+  }: Partial<WebDeps> & { readonly settings?: AccessSettings } = {},
+  at = { host: "127.0.0.1", port: 0 },
+) {
   const clock = createFakeClock();
   const errors: string[] = [];
+  const logged: unknown[] = [];
   const web = createWebServer({
     metrics: exposing(() => []),
     readiness: () => Promise.resolve({ ready: true }),
@@ -32,6 +42,12 @@ export async function serveWeb(deps: Partial<WebDeps> = {}, at = { host: "127.0.
     },
     requestReload: () => ({ kind: "refused", reason: "not here" }),
     allowedHosts: [],
+    access: createAccessControl(settings, clock),
+    tls: null,
+    log: {
+      info: (fields: unknown) => void logged.push(fields),
+      error: (fields: unknown) => void logged.push(fields),
+    },
     onError: (error) => errors.push(error.message),
     onSlowScrape() {},
     onFull() {},
@@ -45,7 +61,7 @@ export async function serveWeb(deps: Partial<WebDeps> = {}, at = { host: "127.0.
     const { status, headers } = response;
     return { status, headers, type: headers.get("content-type"), text: await response.text() };
   };
-  return { web, address, clock, errors, get };
+  return { web, address, clock, errors, logged, get };
 }
 
 /** A source of these texts, which uses the bytes of a piece again for the next one. */

@@ -1,31 +1,31 @@
 import { isIP } from "node:net";
 import type { FastifyRequest } from "fastify";
-import type { Problem } from "./problem.ts";
+import type { Problem } from "./api/problem.ts";
+
+/** Of every response. A route adds to the policy what its page needs, and allows a client to keep what has an ETag. */
+export const strictHeaders = {
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+};
 
 /**
- * The API has no authentication: anyone who reaches it may use it. Pages of other sites in the browser of
- * such a person must not. A page can send forms, so only JSON is accepted; its Origin must be this
- * address; and the Host must be a known name, which prevents DNS rebinding.
+ * Pages of other sites, in the browser of a person who may use this server, must not use it. The Host must be a known
+ * name, which prevents DNS rebinding, and the Origin of what changes something must be this address.
  *
  * @param allowedHosts names in lower case, beside addresses and `localhost`
  * @returns null when the request is allowed
  */
-export function checkRequest(
-  request: Pick<FastifyRequest, "method" | "headers" | "is404">,
-  allowedHosts: readonly string[],
-): Problem | null {
-  const problem = checkSender(request, allowedHosts);
-  if (problem || request.is404 || isReading(request)) return problem;
-  return /^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? "")
-    ? null
-    : { status: 415, detail: "Send JSON, with content-type: application/json." };
-}
-
-/** Checks Host and Origin only. */
 export function checkSender(
-  request: Pick<FastifyRequest, "method" | "headers">,
+  request: Pick<FastifyRequest, "method" | "headers" | "raw">,
   allowedHosts: readonly string[],
 ): Problem | null {
+  // A proxy in front may look at another one than we do (RFC 9112, section 3.2).
+  if ((request.raw.headersDistinct["host"] ?? []).length > 1) {
+    return { status: 400, detail: "A request has one Host." };
+  }
   const { host = "", origin } = request.headers;
   // Without its port, and without the brackets of an IPv6 address.
   const [, address, named = ""] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::\d+)?$/.exec(host) ?? [];
@@ -40,6 +40,12 @@ export function checkSender(
   return { status: 403, detail };
 }
 
+/** A page can send forms to other sites, but not JSON. */
+export function checkJson({ headers }: Pick<FastifyRequest, "headers">): Problem | null {
+  if (/^application\/json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) return null;
+  return { status: 415, detail: "Send JSON, with content-type: application/json." };
+}
+
 /** A GET that costs something must not come from a page of another site, which a browser states. */
 export function checkSite({ headers }: Pick<FastifyRequest, "headers">): Problem | null {
   const site = headers["sec-fetch-site"] ?? "none";
@@ -47,7 +53,7 @@ export function checkSite({ headers }: Pick<FastifyRequest, "headers">): Problem
   return { status: 403, detail: "Requests from pages of other origins are refused." };
 }
 
-function isReading({ method }: Pick<FastifyRequest, "method">): boolean {
+export function isReading({ method }: Pick<FastifyRequest, "method">): boolean {
   return method === "GET" || method === "HEAD";
 }
 

@@ -1,0 +1,41 @@
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import type { Command } from "commander";
+import { hashPassword } from "../lib/password.ts";
+import { wrongUse } from "./exit-codes.ts";
+import type { Terminal } from "./terminal.ts";
+
+const leastCharacters = 12;
+
+export function addHashPassword(program: Command, terminal: Terminal): void {
+  program
+    .command("hash-password")
+    .description(
+      "print the hash of a password for http.auth.users, reading the password from standard input",
+    )
+    .action(async () => {
+      const password = await readPassword(terminal);
+      if (password.length < leastCharacters) {
+        throw wrongUse(`The password must have at least ${leastCharacters} characters.`);
+      }
+      terminal.out(`${await hashPassword(password)}\n`);
+    });
+}
+
+/** The first line of standard input. A terminal does not show what is typed. */
+async function readPassword({ err, isInteractive }: Terminal): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({
+    input: process.stdin,
+    output: silent,
+    terminal: process.stdin.isTTY,
+  });
+  if (process.stdin.isTTY && isInteractive) err("Password: ");
+  try {
+    for await (const line of lines) return line;
+    return "";
+  } finally {
+    lines.close();
+    if (process.stdin.isTTY && isInteractive) err("\n");
+  }
+}

@@ -1,0 +1,68 @@
+import type { Network } from "./networks.ts";
+import type { PasswordHash } from "./password.ts";
+import type { Secret } from "./secret.ts";
+
+/** What a route or an operation demands of its caller. */
+export type Permission = "health" | "metrics" | "read" | "act" | "call" | "reload";
+
+const toRead = ["health", "metrics", "read"] as const;
+
+/**
+ * What each role permits. `act` changes what is notified; `call` spends the rate limit of API keys and shows the
+ * service's data.
+ */
+const permissionsOf = {
+  health: ["health"],
+  metrics: ["health", "metrics"],
+  viewer: toRead,
+  operator: [...toRead, "act"],
+  caller: [...toRead, "call"],
+  admin: [...toRead, "act", "call", "reload"],
+} as const satisfies Readonly<Record<string, readonly Permission[]>>;
+
+export type Role = keyof typeof permissionsOf;
+
+export const roles: readonly Role[] = [
+  "health",
+  "metrics",
+  "viewer",
+  "operator",
+  "caller",
+  "admin",
+];
+
+export function permits(role: Role, permission: Permission): boolean {
+  return (permissionsOf[role] as readonly Permission[]).includes(permission);
+}
+
+/** Who may do what over HTTP. */
+export interface AccessSettings {
+  /** The role of requests without credentials; null: none. */
+  readonly anonymous: Role | null;
+  readonly tokens: readonly {
+    readonly name: string;
+    readonly role: Role;
+    readonly token: Secret;
+  }[];
+  readonly users: readonly {
+    readonly name: string;
+    readonly role: Role;
+    readonly passwordHash: PasswordHash;
+  }[];
+  /** A proxy that authenticates users and names them in a header. */
+  readonly proxy: {
+    /** In lower case. */
+    readonly header: string;
+    readonly trusted: readonly Network[];
+    /** Of users that are not among `users`. */
+    readonly role: Role;
+  } | null;
+}
+
+/** Everyone who reaches the server may do everything. */
+export const openAccess: AccessSettings = {
+  anonymous: "admin",
+  tokens: [],
+  users: [],
+  proxy: null,
+};

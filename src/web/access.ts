@@ -1,0 +1,196 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { permits } from "../lib/access.ts";
+import type { AccessSettings, Permission, Role } from "../lib/access.ts";
+import type { Clock } from "../lib/clock.ts";
+import { isInNetworks } from "../lib/networks.ts";
+import { isPassword, parsePasswordHash } from "../lib/password.ts";
+
+/** Who sent a request. */
+export interface Identity {
+  /** As configured, or as the proxy states it; null: the request has no credentials. */
+  readonly name: string | null;
+  readonly role: Role;
+}
+
+export type AccessDecision =
+  | { readonly kind: "permitted"; readonly identity: Identity }
+  | {
+      readonly kind: "denied";
+      readonly status: 401 | 403 | 429;
+      readonly detail: string;
+      /** Of a 429. */
+      readonly retryAfterMs?: number;
+    };
+
+export interface AccessRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** Of the connection. */
+  readonly address: string;
+}
+
+export interface AccessControl {
+  /** Whether a request may do what needs the permission. */
+  decide(request: AccessRequest, permission: Permission): Promise<AccessDecision>;
+}
+
+const mostFailures = 10;
+const failuresWithinMs = 60_000;
+/** Addresses whose failures are kept. When there are more, the oldest is forgotten. */
+const mostAddresses = 10_000;
+
+/** Compared where there is no such user, so that the time of a response does not tell which users exist. */
+const nobody = parsePasswordHash(`$scrypt$ln=16,r=8,p=2$${"A".repeat(22)}$${"A".repeat(43)}`);
+
+type Identified = Identity | "wrong" | "limited";
+
+/** A token has no user, or its name as user. */
+interface Credentials {
+  readonly user: string | null;
+  readonly secret: string;
+}
+
+export function createAccessControl(settings: AccessSettings, clock: Clock): AccessControl {
+  const { anonymous, tokens, users, proxy } = settings;
+  const hasCredentials = tokens.length + users.length > 0;
+  const failures = createFailures(clock);
+  const remembered = createRemembered(users.length);
+
+  const identifyByToken = (token: string): Identity | null => {
+    // Every token is compared, so that the time tells nothing about them.
+    const found = tokens.filter((each) => isSame(each.token.reveal(), token));
+    return found[0] ?? null;
+  };
+
+  let verifying: Promise<unknown> = Promise.resolve();
+
+  /** One password at a time: scrypt takes much memory, and a failure counts before the next one is verified. */
+  const identifyByPassword = (
+    { address }: AccessRequest,
+    user: string,
+    password: string,
+  ): Promise<Identified> => {
+    const verified = verifying.then(async (): Promise<Identified> => {
+      const found = users.find(({ name }) => name === user);
+      if (found && remembered.has(user, password)) return found;
+      if (failures.waitMs(address) > 0) return "limited";
+      const expected = found?.passwordHash ?? nobody;
+      const isRight = expected !== undefined && (await isPassword(password, expected));
+      if (!found || !isRight) return failures.add(address);
+      remembered.add(user, password);
+      return found;
+    });
+    verifying = verified.catch(() => {});
+    return verified;
+  };
+
+  const identifyByProxy = ({ headers, address }: AccessRequest): Identity | null => {
+    if (!proxy || !isInNetworks(address, proxy.trusted)) return null;
+    const name = headers[proxy.header];
+    if (typeof name !== "string" || name === "") return null;
+    return { name, role: users.find((user) => user.name === name)?.role ?? proxy.role };
+  };
+
+  const identify = async (request: AccessRequest): Promise<Identified> => {
+    const byProxy = identifyByProxy(request);
+    if (byProxy) return byProxy;
+    if (failures.waitMs(request.address) > 0) return "limited";
+    const credentials = readCredentials(request.headers.authorization);
+    if (!credentials) return failures.add(request.address);
+    const { user, secret } = credentials;
+    // Some clients can send a token as a password only.
+    const isUser = user !== null && !tokens.some(({ name }) => name === user);
+    if (isUser) return identifyByPassword(request, user, secret);
+    return identifyByToken(secret) ?? failures.add(request.address);
+  };
+
+  return {
+    async decide(request, permission) {
+      const { authorization } = request.headers;
+      const isAnonymous = authorization === undefined && !identifyByProxy(request);
+      if (isAnonymous || !(hasCredentials || proxy)) {
+        if (anonymous !== null && permits(anonymous, permission)) {
+          return { kind: "permitted", identity: { name: null, role: anonymous } };
+        }
+        return { kind: "denied", status: 401, detail: "Send a token, or a user and password." };
+      }
+      const identity = await identify(request);
+      if (identity === "limited") {
+        const detail = `There were ${mostFailures} requests with wrong credentials from this address within a minute.`;
+        const retryAfterMs = failures.waitMs(request.address);
+        return { kind: "denied", status: 429, detail, retryAfterMs };
+      }
+      if (identity === "wrong") {
+        const detail = "The token, or the user and password, are wrong.";
+        return { kind: "denied", status: 401, detail };
+      }
+      if (permits(identity.role, permission)) {
+        return { kind: "permitted", identity: { name: identity.name, role: identity.role } };
+      }
+      const detail = `The role ${identity.role} does not permit this.`;
+      return { kind: "denied", status: 403, detail };
+    },
+  };
+}
+
+/** Null: they are of another scheme, or cannot be read. */
+function readCredentials(authorization = ""): Credentials | null {
+  const [, scheme = "", value = ""] = /^(\w+) +(\S+) *$/.exec(authorization) ?? [];
+  if (scheme.toLowerCase() === "bearer") return { user: null, secret: value };
+  if (scheme.toLowerCase() !== "basic") return null;
+  const text = Buffer.from(value, "base64").toString("utf8");
+  const [, user, secret] = /^([^:]*):(.*)$/s.exec(text) ?? [];
+  return user === undefined || secret === undefined ? null : { user, secret };
+}
+
+/** In a time that depends on neither text. */
+function isSame(one: string, other: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+/** Requests with wrong credentials by address, within the last minute. */
+function createFailures(clock: Clock) {
+  const byAddress = new Map<string, readonly number[]>();
+  const recent = (address: string): readonly number[] => {
+    const sinceMs = clock.now().monotonicMs - failuresWithinMs;
+    return (byAddress.get(address) ?? []).filter((atMs) => atMs > sinceMs);
+  };
+  return {
+    add(address: string): "wrong" {
+      const times = [...recent(address), clock.now().monotonicMs];
+      byAddress.delete(address);
+      byAddress.set(address, times);
+      const [oldest] = byAddress.keys();
+      if (byAddress.size > mostAddresses && oldest !== undefined) byAddress.delete(oldest);
+      return "wrong";
+    },
+    /** How long until credentials of the address are looked at again; 0: they are now. */
+    waitMs(address: string): number {
+      const times = recent(address);
+      const last = times[times.length - mostFailures];
+      return last === undefined ? 0 : last + failuresWithinMs - clock.now().monotonicMs;
+    },
+  };
+}
+
+/**
+ * Passwords that were right, as digests under a key of this process: a browser sends its password with every
+ * request, and scrypt takes 0.2 s.
+ */
+function createRemembered(mostUsers: number) {
+  const key = randomBytes(32);
+  const digests = new Map<string, Buffer>();
+  const digestOf = (user: string, password: string): Buffer =>
+    createHmac("sha256", key).update(`${user}\0${password}`).digest();
+  return {
+    has(user: string, password: string): boolean {
+      const known = digests.get(user);
+      return known !== undefined && timingSafeEqual(known, digestOf(user, password));
+    },
+    add(user: string, password: string): void {
+      if (digests.size < mostUsers || digests.has(user))
+        digests.set(user, digestOf(user, password));
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { ApiUnavailableError, createApiClient } from "../../src/api/client.ts";
+import { listDrift } from "../../src/api/operations/drift.ts";
+import { Secret } from "../../src/lib/secret.ts";
+import { cert, key } from "../support/self-signed.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { serveWeb } from "./support/serve-web.ts";
+
+function files(client = false) {
+  const folder = tempFolder();
+  const certificateFile = join(folder, "tls.crt");
+  const keyFile = join(folder, "tls.key");
+  writeFileSync(certificateFile, cert);
+  writeFileSync(keyFile, key);
+  const clientCaFile = client ? certificateFile : null;
+  return { certificateFile, keyFile, clientCaFile, minimumVersion: "1.2" } as const;
+}
+
+const api = {
+  call: () => Promise.resolve({ drift: [] }),
+  events: () => Promise.reject(new Error("no events")),
+};
+
+/** Whether a handshake succeeds. */
+function handshake(address: string, options: object): Promise<boolean> {
+  const { port } = new URL(address);
+  const trusting = { host: "127.0.0.1", port: Number(port), ca: cert, servername: "localhost" };
+  return new Promise((resolve) => {
+    const socket = connect({ ...trusting, ...options });
+    const end = (isOk: boolean): void => {
+      socket.destroy();
+      resolve(isOk);
+    };
+    // With TLS 1.3 a server refuses a client's certificate after the client's handshake.
+    socket.once("secureConnect", () =>
+      socket.write("GET /-/ready HTTP/1.1\r\nhost: localhost\r\n\r\n"),
+    );
+    socket.once("data", () => end(true));
+    socket.once("error", () => end(false));
+    socket.once("close", () => end(false));
+  });
+}
+
+describe("a server with TLS", () => {
+  it("is called by commands that trust its certificate, and by no others", async () => {
+    const tls = files();
+    const { address } = await serveWeb({ tls, api });
+    expect(address).toMatch(/^https:/);
+    const { certificateFile } = tls;
+    const token = new Secret("of no use here");
+    const trusting = createApiClient(address, { certificateFile, token });
+    expect(await trusting(listDrift, {})).toEqual({ drift: [] });
+    await expect(createApiClient(address)(listDrift, {})).rejects.toThrow(ApiUnavailableError);
+  });
+
+  it("refuses versions below the lowest one", async () => {
+    const { address } = await serveWeb({ tls: { ...files(), minimumVersion: "1.3" } });
+    expect(await handshake(address, { maxVersion: "TLSv1.2" })).toBe(false);
+    expect(await handshake(address, {})).toBe(true);
+  });
+
+  it("refuses clients without a certificate where authorities of clients are configured", async () => {
+    const { address } = await serveWeb({ tls: files(true) });
+    expect(await handshake(address, {})).toBe(false);
+    expect(await handshake(address, { cert, key })).toBe(true);
+  });
+
+  it("reads changed files again, and keeps its certificate while they cannot be used", async () => {
+    const tls = files();
+    const { clock, logged } = await serveWeb({ tls });
+    clock.advance(60_000);
+    expect(logged).toEqual([]);
+    rmSync(tls.keyFile);
+    clock.advance(60_000);
+    expect(logged).toEqual([expect.objectContaining({ event: "http.certificate_unusable" })]);
+    writeFileSync(tls.keyFile, key);
+    utimesSync(tls.keyFile, 1, 1);
+    clock.advance(60_000);
+    expect(logged.at(-1)).toEqual({ event: "http.certificate_renewed" });
+  });
+});
+
+it("sends no token over http to another machine", async () => {
+  const client = createApiClient("http://sandwatch.example.com", { token: new Secret("secret") });
+  await expect(client(listDrift, {})).rejects.toThrow(/would not be encrypted/);
+});
