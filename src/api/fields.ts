@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { RefusedError } from "../lib/refusal.ts";
-import { isRangeFault, readTimeRange, timeAllowed } from "../reports/time-range.ts";
+import { allTime, isRangeFault, readTimeRange, timeAllowed } from "../reports/time-range.ts";
 import type { TimeContext, TimeRange, WrittenRange } from "../reports/time-range.ts";
 import { openZone, utc } from "../reports/zone.ts";
 import type { Zone } from "../reports/zone.ts";
-import { allTime } from "../store/changes.ts";
 
 /** Fields that several operations have in common. */
 

@@ -5,7 +5,7 @@ import type { PlacedServer } from "../fleet/snapshot.ts";
 import { firstOf } from "../lib/first-of.ts";
 import { batches, paced } from "../lib/paced.ts";
 import { RefusedError } from "../lib/refusal.ts";
-import { allTime } from "../store/changes.ts";
+import { allTime } from "../reports/time-range.ts";
 import type { KnownServer } from "../store/incident-history.ts";
 import type { Store } from "../store/store.ts";
 

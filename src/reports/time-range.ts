@@ -7,6 +7,11 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
+export const allTime: TimeRange = {
+  fromMs: Number.MIN_SAFE_INTEGER,
+  toMs: Number.MAX_SAFE_INTEGER,
+};
+
 /** What is wrong with a range as it was written, and what is allowed. */
 export interface RangeFault {
   readonly field: "from" | "to";

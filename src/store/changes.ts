@@ -107,9 +107,6 @@ export interface ChangeQuery extends ChangeSelection {
   readonly keptUpTo?: string | undefined;
 }
 
-/** From the first change that is stored to the last. */
-export const allTime = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
-
 const changesAtOnce = 1_000;
 
 /** A selection that more servers match is left to the database as a condition. */

@@ -120,25 +120,6 @@ describe("the stream of events", () => {
     await until(() => clock.armed === 0);
   });
 
-  it("lets the event loop turn between two queries", async () => {
-    let queries = 0;
-    const { open } = await serve(() => () => {
-      queries += 1;
-      const events = [{ kind: "change", view: {} }];
-      return Promise.resolve({ events, after: String(queries), hasMore: queries < 50 });
-    });
-    let most = 0;
-    let before = 0;
-    const opened = open();
-    await until(() => {
-      most = Math.max(most, queries - before);
-      before = queries;
-      return queries === 50;
-    });
-    (await opened).resume();
-    expect(most).toBeLessThanOrEqual(2);
-  });
-
   it("ends with a report if the store cannot be read", async () => {
     let isBroken = false;
     const { open, errors, clock } = await serve((source) => (query) => {

@@ -3,7 +3,7 @@ import { silenceFacts, silences as isAbout } from "../../alerts/silence.ts";
 import type { SilenceMatch } from "../../alerts/silence.ts";
 import type { Rule } from "../../alerts/rule.ts";
 import { firstOf } from "../../lib/first-of.ts";
-import { allTime } from "../../store/changes.ts";
+import { allTime } from "../../reports/time-range.ts";
 import type { StoredChange } from "../../store/changes.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
 import type { StoredAttempt, StoredNotificationItem } from "../../store/notifications.ts";

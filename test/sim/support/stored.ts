@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { allTime } from "../../../src/store/changes.ts";
+import { allTime } from "../../../src/reports/time-range.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { bucketsIn, collect } from "../../support/collect.ts";

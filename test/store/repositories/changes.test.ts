@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Presence } from "../../../src/fleet/model.ts";
-import { allTime, type ChangeQuery, type StoredChange } from "../../../src/store/changes.ts";
+import { type ChangeQuery, type StoredChange } from "../../../src/store/changes.ts";
+import { allTime } from "../../../src/reports/time-range.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { collect } from "../../support/collect.ts";
 import { listing, research, server, startMs, watchFleet } from "../../support/fleet.ts";

@@ -5,7 +5,7 @@ import { resolutions } from "../../../src/fleet/buckets.ts";
 import { statuses } from "../../../src/fleet/model.ts";
 import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
-import { allTime } from "../../../src/store/changes.ts";
+import { allTime } from "../../../src/reports/time-range.ts";
 import { bucketsIn, collect } from "../../support/collect.ts";
 import {
   judgeBy,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { addTarget } from "../../support/add-target.ts";
 import { collect } from "../../support/collect.ts";
 import { listing, research, startMs, watchFleet } from "../../support/fleet.ts";
-import { allTime } from "../../../src/store/changes.ts";
+import { allTime } from "../../../src/reports/time-range.ts";
 import { eachServer } from "../../../src/fleet/snapshot.ts";
 import { createRowReading, type UnreadableRow } from "../../../src/store/row-reading.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
