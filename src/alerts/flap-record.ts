@@ -1,5 +1,5 @@
 import { formatDuration } from "../fleet/duration.ts";
-import type { ClockReading, Flaps } from "./incident-phase.ts";
+import type { Flaps, SubjectEvent } from "./incident-phase.ts";
 import { incidentKey } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
 import { ruleFingerprint } from "./rule.ts";
@@ -41,31 +41,36 @@ export interface FlapReading {
 }
 
 /**
- * Counts a subject's entries into a rule's condition when it was observed.
+ * Counts a subject's entries into a rule's condition when it was observed; otherwise they count for longer.
  *
  * @param before the incident that the rule has for the subject
  * @returns null: there is nothing to count
  */
-export function countEntries(
+export function readFlaps(
   known: FlapRecord | undefined,
   rule: Rule,
   subject: Subject,
-  { kind, now }: { readonly kind: "holds" | "clears"; readonly now: ClockReading },
+  event: SubjectEvent,
   before: Incident | undefined,
 ): FlapReading | null {
   const limit = flapLimitOf(rule);
-  if (!limit || (!known && kind === "clears")) return null;
-  const recent = recentEntries(known?.enteredMs ?? [], now.ms, limit);
-  const enters = kind === "holds" && (!before || isClearing(before));
+  if (event.kind === "unobserved" && before && known && event.passed.ms > 0) {
+    const enteredMs = known.enteredMs.map((each) => each + event.passed.ms);
+    return { flaps: "no", frequency: "", changed: { ...known, enteredMs } };
+  }
+  if (!limit || (event.kind !== "holds" && event.kind !== "clears")) return null;
+  if (!known && event.kind === "clears") return null;
+  const { ms } = event.now;
+  const recent = recentEntries(known?.enteredMs ?? [], ms, limit);
+  const enters = event.kind === "holds" && (!before || isClearing(before));
   // More than decide whether it flaps would only grow.
-  const enteredMs = enters ? [...recent, now.ms].slice(-limit.changes - 1) : recent;
+  const enteredMs = enters ? [...recent, ms].slice(-limit.changes - 1) : recent;
   const times = enteredMs.length;
+  const record = { rule: rule.name, ruleFingerprint: ruleFingerprint(rule), subject, enteredMs };
   return {
     flaps: times > limit.changes ? "too_often" : times > 0 ? "recently" : "no",
     frequency: `${times} times in ${formatDuration(limit.withinMs)}`,
-    changed: enters
-      ? { rule: rule.name, ruleFingerprint: ruleFingerprint(rule), subject, enteredMs }
-      : null,
+    changed: enters ? record : null,
   };
 }
 

@@ -1,9 +1,9 @@
 import type { Presence, Target } from "../fleet/model.ts";
-import { countEntries, flapKey, flapLimitOf, recentEntries } from "./flap-record.ts";
+import { flapKey, flapLimitOf, readFlaps, recentEntries } from "./flap-record.ts";
 import type { FlapReading, FlapRecord } from "./flap-record.ts";
 import { advanceIncident, goesOnFiring } from "./incident-phase.ts";
 import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phase.ts";
-import type { IncidentStep, IncidentTiming, Transition } from "./incident-phase.ts";
+import type { IncidentStep, IncidentTiming, SubjectEvent, Transition } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
 import { noTemplates } from "./notification.ts";
@@ -11,7 +11,7 @@ import type { IncidentMessage, OutboxItem } from "./notification.ts";
 import { ruleFingerprint } from "./rule.ts";
 import type { Rule } from "./rule.ts";
 import { silenceFacts } from "./silence.ts";
-import type { Interventions, SilenceFacts } from "./silence.ts";
+import type { Interventions } from "./silence.ts";
 
 /** What an observation did to incidents: rows to write and delete, and notifications. */
 export interface IncidentOutcome {
@@ -50,12 +50,6 @@ export interface Observed {
   readonly benchmark?: string | null;
   readonly tags?: readonly string[];
 }
-
-/** What happened to a subject, before silences, acknowledgements and flapping are taken into account. */
-export type SubjectEvent =
-  | { readonly kind: "holds"; readonly now: ClockReading }
-  | { readonly kind: "clears"; readonly now: ClockReading }
-  | Exclude<IncidentEvent, { readonly kind: "holds" | "clears" }>;
 
 const messageOfStep: Readonly<Partial<Record<IncidentStep, IncidentMessage>>> = {
   fired: "incident.firing",
@@ -133,42 +127,7 @@ export function createIncidentEngine(
     record({ ...incident, id, phase, receivers: [], firedAtMs: null }, "muted", words);
   };
 
-  const readFlaps = (
-    known: FlapRecord | undefined,
-    rule: Rule,
-    subject: Subject,
-    event: SubjectEvent,
-    before: Incident | undefined,
-  ): FlapReading | null => {
-    if (event.kind === "holds" || event.kind === "clears") {
-      const reading = countEntries(known, rule, subject, event, before);
-      if (reading?.changed) changedFlaps.push(reading.changed);
-      return reading;
-    }
-    if (event.kind === "unobserved" && before && known && event.passed.ms > 0) {
-      // The subject's clock stood still.
-      const enteredMs = known.enteredMs.map((each) => each + event.passed.ms);
-      changedFlaps.push({ ...known, enteredMs });
-    }
-    return null;
-  };
-
   const forget = (each: FlapRecord): void => void changedFlaps.push({ ...each, enteredMs: [] });
-
-  /** The event, with what people did and whether the subject flaps. */
-  const inContext = (
-    event: SubjectEvent,
-    reading: FlapReading | null,
-    before: Incident | undefined,
-    factsOf: () => SilenceFacts,
-  ): IncidentEvent => {
-    const flapping = reading?.flaps ?? "no";
-    if (event.kind === "clears") return { ...event, flaps: flapping };
-    if (event.kind !== "holds") return event;
-    const silenced = silencedAtPresent()?.(factsOf()) ?? false;
-    const acknowledged = before !== undefined && interventions.acknowledgedBy(before.id) !== null;
-    return { ...event, silenced, acknowledged, flaps: flapping };
-  };
 
   return {
     outcome,
@@ -178,9 +137,18 @@ export function createIncidentEngine(
       const key = incidentKey(rule.name, subject);
       const before = incidents.get(key);
       const reading = readFlaps(flaps.get(key), rule, subject, event, before);
-      const whole = inContext(event, reading, before, () =>
-        silenceFacts(rule, target, subject, observed),
-      );
+      if (reading?.changed) changedFlaps.push(reading.changed);
+      const flapping = reading?.flaps ?? "no";
+      const isSilenced = (): boolean =>
+        silencedAtPresent()?.(silenceFacts(rule, target, subject, observed)) ?? false;
+      const isAcknowledged = (): boolean =>
+        before !== undefined && interventions.acknowledgedBy(before.id) !== null;
+      const whole: IncidentEvent =
+        event.kind === "holds"
+          ? { ...event, flaps: flapping, silenced: isSilenced(), acknowledged: isAcknowledged() }
+          : event.kind === "clears"
+            ? { ...event, flaps: flapping }
+            : event;
       const transition = advanceIncident(before?.phase ?? null, whole, timingOf(rule));
       const { phase, step } = transition;
       if (!before && phase === null) return;

@@ -34,29 +34,25 @@ export type IncidentPhase =
 /** `too_often`: beyond the rule's limit; `recently`: it may be settling; `no`: it does not flap, or has settled. */
 export type Flaps = "no" | "recently" | "too_often";
 
-/** The subject was observed and the rule's condition holds. */
-interface Holds {
-  readonly kind: "holds";
-  readonly now: ClockReading;
-  readonly silenced: boolean;
-  readonly acknowledged: boolean;
-  readonly flaps: Flaps;
-}
-
-/** The subject was observed and the condition does not hold. */
-interface Clears {
-  readonly kind: "clears";
-  readonly now: ClockReading;
-  readonly flaps: Flaps;
-}
-
-export type IncidentEvent =
-  | Holds
-  | Clears
+/** The subject was observed, and the rule's condition holds or does not. */
+type Held = { readonly kind: "holds"; readonly now: ClockReading };
+type Cleared = { readonly kind: "clears"; readonly now: ClockReading };
+type Other =
   /** The clock went on, but the subject itself was not observed: what passed does not count. */
   | { readonly kind: "unobserved"; readonly passed: ClockReading }
   | { readonly kind: "gone" }
   | { readonly kind: "rule_removed" };
+
+/** What happened to a subject, before silences, acknowledgements and flapping are taken into account. */
+export type SubjectEvent = Held | Cleared | Other;
+
+type Holds = Held & {
+  readonly silenced: boolean;
+  readonly acknowledged: boolean;
+  readonly flaps: Flaps;
+};
+type Clears = Cleared & { readonly flaps: Flaps };
+export type IncidentEvent = Holds | Clears | Other;
 
 export interface IncidentTiming {
   readonly hold: Hold;

@@ -1,7 +1,7 @@
 import type { Instant } from "../fleet/model.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
-import type { SubjectEvent } from "./incident-engine.ts";
+import type { SubjectEvent } from "./incident-phase.ts";
 import type { ProbeSubject } from "./incident.ts";
 import { unmetBy } from "./probe-expectation.ts";
 import type { Expectation } from "./probe-expectation.ts";

@@ -4,7 +4,7 @@ import type { Snapshot } from "../fleet/snapshot.ts";
 import { addTimes, countByStatus, noneByStatus } from "../fleet/tallies.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentEngine, IncidentOutcome } from "./incident-engine.ts";
-import type { SubjectEvent } from "./incident-engine.ts";
+import type { SubjectEvent } from "./incident-phase.ts";
 import type { Incident, PoolSubject } from "./incident.ts";
 import { holdIncidents, keyOfIncident } from "./open-incidents.ts";
 import { countPools, holdsForPool, placeOf, poolCondition, poolKey } from "./pool.ts";
@@ -26,12 +26,11 @@ export interface PoolOutcome {
   readonly clocks: readonly PoolClock[];
 }
 
-/** What a poll of a target showed, as far as it concerns pools. */
+/** What a poll of a target showed. `whole`: it was accepted and complete. */
 interface PoolObservation {
   readonly target: Target;
   readonly at: Instant;
   readonly snapshot: Snapshot;
-  /** Whether the poll was accepted and complete. */
   readonly whole: boolean;
 }
 
@@ -112,13 +111,9 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
       return {
         outcome: {
           incidents,
-          clocks: polls
-            .filter(({ scope }) => isOpen(scope))
-            .map(({ scope, poll }) => ({
-              rule: scope.rule.name,
-              scope: scope.name,
-              ms: poll.clockMs,
-            })),
+          clocks: polls.flatMap(({ scope, poll: { clockMs: ms } }) =>
+            isOpen(scope) ? [{ rule: scope.rule.name, scope: scope.name, ms }] : [],
+          ),
         },
         accept() {
           takeOn(incidents);

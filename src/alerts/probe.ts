@@ -17,7 +17,6 @@ export interface Probe {
   readonly expect: Expectation;
 }
 
-/** A probe as it runs in each region with each key: the unit of its results and incidents. */
 export function subjectsOf({ name, targets }: Probe): readonly ProbeSubject[] {
   return targets.map(({ region, key }) => ({ kind: "probe", probe: name, region, key }));
 }
@@ -67,7 +66,6 @@ export interface ProbeResult {
   readonly reason: ProbeFailure | null;
   /** A short phrase for a person, without anything secret. */
   readonly detail: string | null;
-  /** See {@link ProbeRun}. */
   readonly durationMs: number | null;
 }
 
