@@ -4,7 +4,7 @@ import { summarize } from "../../src/alerts/notification-summary.ts";
 import { elapsedSince, nothingKnown } from "../../src/alerts/target-state.ts";
 import { startMs } from "../support/fleet.ts";
 import { changesOf } from "../support/listing.ts";
-import { atOnce, broken, createWatch, idle, inPolls, intervalMs } from "./support/watch.ts";
+import { broken, createWatch, idle, inPolls, intervalMs } from "./support/watch.ts";
 import { serverRule, showing } from "./support/watch.ts";
 import { targetRule, watchAfter } from "./support/watch.ts";
 import type { Watch, WatchOptions } from "./support/watch.ts";
@@ -220,12 +220,6 @@ describe("a target", () => {
     expect(isNotifiedAsDown(watch.state.incidents.values())).toBe(false);
     watch.fail();
     expect(isNotifiedAsDown(watch.state.incidents.values())).toBe(true);
-  });
-
-  it("is the business only of rules that are about it", () => {
-    const match = { region: ["eu"] };
-    const rules = [serverRule({ match }), targetRule({ match, for: atOnce })];
-    expect(watchAfter("e!x-", { rules }).state.incidents.size).toBe(0);
   });
 
   it.each<[string, lastMs: number | null, complete: boolean, failures: number, object]>([

@@ -3,8 +3,6 @@ import type { NotifiedIncident, OutboxItem } from "../../src/alerts/notification
 import { outboxItem, startMs } from "../notify/support/items.ts";
 import { compose } from "./support/compose.ts";
 
-const resolved = "incident.resolved";
-
 describe("many subjects of a region", () => {
   const merging = { groupIntervalMs: 60_000, mergeAbove: 4, maxIncidents: 3 };
   /** Servers, each of a key of its own. */
@@ -37,11 +35,6 @@ describe("many subjects of a region", () => {
       ["stuck", "critical", "us"],
       ["server-error", "info", "us"],
     ]);
-  });
-
-  it("are counted by subject: one that comes and goes is one", () => {
-    const items = storm(2).flatMap((item) => [item, { ...item, type: resolved } as const, item]);
-    expect(compose(items, merging).messages).toHaveLength(6);
   });
 
   it("are due when the first of them is, and notified for all of their groups", () => {

@@ -138,20 +138,6 @@ describe("a rule that is removed", () => {
       { incident: { resolvedReason: "rule_removed", status: "error", previousStatus: "absent" } },
     ]);
   });
-
-  it("had a limit on flapping: what flapped settles or recovers without it", () => {
-    const limitless = { rules: [serverRule()] };
-    const [holding, clear] = ["", "i"].map((end) =>
-      watchAfter(`${flapping}${end}`, { rules: [serverRule({ flap })] }),
-    );
-    holding?.restart(limitless);
-    expect(holding && stepsOf(holding.see(broken).incidents)).toEqual(["settled server-error a"]);
-    expect(holding?.state.flaps.size).toBe(0);
-    clear?.restart(limitless);
-    expect(clear && stepsOf(clear.see(idle).incidents)).toEqual([
-      "resolved server-error a (recovered)",
-    ]);
-  });
 });
 
 describe("a rule that is new", () => {

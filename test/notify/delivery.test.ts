@@ -176,29 +176,6 @@ describe("stopping", () => {
     expect([server.requests.length, clock.armed]).toEqual([1, 0]);
   });
 
-  it("begins no attempt of what the store returns only afterwards", async () => {
-    const server = await startReceiverServer();
-    const asked = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<void>();
-    const { notifier, store, insert } = openDelivery(server, {
-      outbox: (outbox) => ({
-        async due(...query) {
-          const due = await outbox.due(...query);
-          asked.resolve();
-          await answer.promise;
-          return due;
-        },
-      }),
-    });
-    await insert(fire("a"));
-    notifier.start();
-    await asked.promise;
-    const stopped = notifier.stop({ graceMs: 5_000 });
-    answer.resolve();
-    await stopped;
-    expect([server.requests.length, await store.states()]).toEqual([0, ["pending"]]);
-  });
-
   it("aborts what outlasts the grace, which remains pending and uncounted", async () => {
     const server = await startReceiverServer(hang);
     const { notifier, clock, store, insert, observed } = openDelivery(server);
