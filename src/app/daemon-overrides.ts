@@ -7,18 +7,18 @@ import type { OpenOptions } from "../store/sqlite/database.ts";
 import type { Store } from "../store/store.ts";
 import type { LastReload, ReloadAnswer } from "../web/server.ts";
 
-/** What the world gives, handed in: with these replaced, one seed replays the whole daemon. */
+/** What depends on the outside: with these replaced, one seed replays the whole daemon. */
 export interface DaemonOverrides {
   readonly clock?: Clock;
-  /** Stands in for node-cron, which knows no clock but the machine's. */
+  /** Replaces node-cron, which knows no clock but the machine's. */
   readonly wakeAt?: WakeAt;
   readonly random?: Random;
   readonly newIncidentId?: () => string;
   readonly newSilenceId?: () => string;
   readonly log?: Logger;
-  /** Stands in for the network. Each that it gives is destroyed by whoever asked for it. */
+  /** Replaces the network. Each dispatcher is destroyed by its user. */
   readonly createDispatcher?: () => Dispatcher;
-  /** How it is asked to read its configuration again; left out: it is not. */
+  /** How it is asked to read its configuration again. Default: it is not. */
   readonly reloads?: {
     readonly request: () => ReloadAnswer;
     readonly last: () => LastReload;

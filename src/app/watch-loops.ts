@@ -13,10 +13,7 @@ import { upkeepEveryMs } from "./upkeep.ts";
 import { createWatchdog } from "./watchdog.ts";
 import type { Watchdog } from "./watchdog.ts";
 
-/**
- * A watchdog over every loop of the daemon. How often turns usually come is taken from the
- * configuration, and when a schedule's next turn is due from its expression, not from what starts them.
- */
+/** A watchdog over every loop of the daemon. It learns from the configuration when turns are due, not from the loops. */
 export function watchLoops(
   config: Config,
   { clock, log }: { readonly clock: Clock; readonly log: Pick<Logger, "error" | "info"> },

@@ -11,7 +11,7 @@ import {
 } from "./buckets.ts";
 import type { Bucket, Extent, NameAccount, Resolution } from "./buckets.ts";
 import type { ServerDiff } from "./diff.ts";
-import { addDwells, dwellsOf } from "./dwell.ts";
+import { addDwells, countDwells, dwellsOf } from "./dwell.ts";
 import type { DwellHistogram } from "./dwell.ts";
 import { addTimes, aggregateName, countByStatus, noneByStatus } from "./tallies.ts";
 import type { CountByStatus, NameTally, Tallies } from "./tallies.ts";
@@ -50,18 +50,16 @@ export function endedDwells(
   changes: readonly ServerDiff[],
   tallies: Pick<Tallies, "names">,
 ): EndedDwells {
-  const byName = new Map<string, number[]>();
-  for (const { before, dwellMs } of changes) {
-    if (before?.status !== "occupied" || dwellMs === null) continue;
-    const name = aggregateName(tallies, before.name);
-    const dwells = byName.get(name);
-    if (dwells) dwells.push(dwellMs);
-    else byName.set(name, [dwellMs]);
-  }
-  return new Map(byName.entries().map(([name, dwells]) => [name, dwellsOf(dwells)]));
+  const ended = changes.filter(({ before }) => before?.status === "occupied");
+  const byName = Map.groupBy(ended, ({ before }) => aggregateName(tallies, before?.name ?? null));
+  const dwells = byName.entries().map(([name, changed]) => {
+    const dwellsMs = changed.map(({ dwellMs }) => dwellMs).filter((ms) => ms !== null);
+    return [name, dwellsOf(dwellsMs)] as const;
+  });
+  return new Map(dwells.filter(([, histogram]) => countDwells(histogram) > 0));
 }
 
-/** A stretch of the calendar in which nobody observed a target. UTC milliseconds. */
+/** Calendar time in which a target was not observed. UTC milliseconds. */
 export interface Gap {
   readonly fromMs: number;
   readonly toMs: number;
@@ -71,10 +69,10 @@ export interface Gap {
 const slackMs = 1_000;
 
 /**
- * The time of the calendar that passed unobserved since the poll before. Between two polls that were observed that is
- * what the calendar passed over: it was set forward, or the machine was suspended.
+ * The time of the calendar that passed unobserved since the previous poll. Between two observed polls that is what the
+ * clock was set forward, or how long the machine was suspended.
  *
- * @param lastPollAtMs when the poll before ended; null: there was none
+ * @param lastPollAtMs when the previous poll ended; null: there was none
  * @param atMs when this one ended
  */
 export function gapBefore(

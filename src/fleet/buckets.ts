@@ -1,5 +1,6 @@
 import { addDwells, noDwells } from "./dwell.ts";
 import type { DwellHistogram } from "./dwell.ts";
+import { statuses } from "./status.ts";
 import { addTimes, byStatus, countByStatus, noneByStatus } from "./tallies.ts";
 import type { CountByStatus } from "./tallies.ts";
 
@@ -57,7 +58,7 @@ export function emptyBucket(startMs: number): Bucket {
   return { startMs, recordedMs: 0, unobservedMs: 0, extent: null, names: new Map() };
 }
 
-/** Opened only because a finer one was, or at the very moment of a poll: nothing was added to it. */
+/** It was opened only because a finer one was, or at the very moment of a poll. */
 export function isEmptyBucket({ recordedMs, names }: Bucket): boolean {
   return recordedMs === 0 && names.size === 0;
 }
@@ -79,12 +80,10 @@ export function accountIn({ names, extent }: Bucket, name: string): NameAccount 
 
 /** Adds what a finer bucket, or the same one of another target, holds. */
 export function addBucket(to: Bucket, from: Bucket): Bucket {
-  const names = new Map<string, NameAccount>();
-  for (const name of [...to.names.keys(), ...from.names.keys()]) {
-    if (!names.has(name)) {
-      names.set(name, addAccount(accountIn(to, name), accountIn(from, name)));
-    }
-  }
+  const all = new Set([...to.names.keys(), ...from.names.keys()]);
+  const names = new Map(
+    Array.from(all, (name) => [name, addAccount(accountIn(to, name), accountIn(from, name))]),
+  );
   return {
     startMs: to.startMs,
     recordedMs: to.recordedMs + from.recordedMs,
@@ -94,24 +93,21 @@ export function addBucket(to: Bucket, from: Bucket): Bucket {
   };
 }
 
-/**
- * The bucket with one account, under the empty name, of the servers of all names. It does not say for how long names were
- * exhausted.
- */
+/** The bucket with one account of all servers, under the empty name, without how long names were exhausted. */
 export function mergeNames(bucket: Bucket): Bucket {
   const { extent } = bucket;
   const all = bucket.names.values().reduce(addAccount, emptyAccount);
   return { ...bucket, names: new Map([["", { ...all, extent, exhaustedMs: 0 }]]) };
 }
 
-/** All time recorded of servers: in whatever status, and unobserved. Milliseconds of servers. */
+/** All time recorded of servers, observed or not. Milliseconds of servers. */
 export function serverMsOf({ ms, unobservedMs }: Pick<NameAccount, "ms" | "unobservedMs">): number {
   return countByStatus(ms) + unobservedMs;
 }
 
 /**
- * A coarser bucket that passed as a whole without being observed stands for its finer ones, which were not written and
- * are all alike. Gives one of them without its start; null where this bucket does not stand for others.
+ * A coarser bucket that passed unobserved as a whole stands for its finer ones, which were not written and are all
+ * alike. Gives one of them without its start; null where this bucket does not stand for others.
  */
 export function partOfUnobserved(
   { recordedMs, unobservedMs, names }: Bucket,
@@ -152,10 +148,5 @@ export function widen(some: Extent | null, more: Extent | null): Extent | null {
 }
 
 function isWithin(few: CountByStatus, many: CountByStatus): boolean {
-  return (
-    few.idle <= many.idle &&
-    few.occupied <= many.occupied &&
-    few.error <= many.error &&
-    few.unknown <= many.unknown
-  );
+  return statuses.every((status) => few[status] <= many[status]);
 }

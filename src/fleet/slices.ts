@@ -1,7 +1,7 @@
 /**
  * Work that can take long with a million servers, as a generator that yields between slices. A slice is a few hundred
- * microseconds, or a single item where that takes longer. Who runs it decides what happens between two slices: an edge
- * lets the event loop turn after about 2 ms, a test runs it at once. Nothing here knows a clock.
+ * microseconds, or a single item where that takes longer. After about 2 ms an edge lets the event loop turn; a test runs
+ * all slices at once.
  */
 export type Slices<Result> = Generator<void, Result>;
 
@@ -13,7 +13,7 @@ export function runAtOnce<Result>(slices: Iterator<void, Result>): Result {
   }
 }
 
-/** Uses each item, with an end of a slice after so many of them, where others follow. */
+/** Uses each item. A slice ends after `most` of them, where others follow. */
 export function* eachInSlices<Item>(
   items: Iterable<Item>,
   most: number,

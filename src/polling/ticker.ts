@@ -56,12 +56,8 @@ function createEveryTicker(lengthMs: number, clock: Clock): Ticker {
 }
 
 /**
- * A node-cron task for one moment, in UTC. node-cron is not asked for the next moments of a schedule:
- *
- * - It rounds the time by `Date.setMilliseconds`, which is local. In the hour that the machine's own
- *   zone repeats it takes the second pass for the first, whatever zone it is given, and is silent and
- *   busy until the hour is over. A plain timer waits for what lies there.
- * - Once the wall clock was set forward, it goes through each moment that was missed, however many.
+ * A node-cron task for one moment, in UTC. In the hour that the machine's own zone repeats, node-cron takes the second
+ * pass for the first in any zone, and is silent and busy until the hour is over: a plain timer waits there.
  */
 const wakeByNodeCron: WakeAt = (utcMs, onDue) => {
   if (isRepeatedHere(utcMs)) return systemClock.setTimer(utcMs - Date.now(), onDue);
@@ -81,13 +77,12 @@ function isRepeatedHere(utcMs: number): boolean {
 /** How late a round may be before the wall clock is taken to have been set. */
 const graceMs = 1_000;
 
-/** How often is looked whether the wall clock was set forward, past the next round. */
+/** How often the ticker checks whether the wall clock was set forward past the next round. */
 const lookEveryMs = 60_000;
 
 /**
- * One node-cron task whatever the number of targets, for one round at a time: `CronTimes` says when
- * that is. It waits for a moment of the wall clock, so after a step of that clock it comes late; a
- * timer on the monotonic clock notices, and starts the round that is due.
+ * One node-cron task for one round at a time. It waits for a moment of the wall clock, so after a step of that clock it
+ * comes late: a timer on the monotonic clock notices, and starts the round that is due.
  */
 function createCronTicker(
   times: CronTimes,

@@ -46,10 +46,7 @@ export interface Call {
   readonly apiKey: Secret;
   /** Ends the call at once, as a failure for the reason "network" with the detail "stopped". */
   readonly signal?: AbortSignal;
-  /**
-   * Asked before the request is sent again because a kept connection turned out dead: it is one
-   * more request within the key's limit. Default: it is not sent again, and the call fails.
-   */
+  /** Whether the request may be sent again because its kept connection turned out dead. Default: it may not. */
   readonly mayResend?: () => boolean;
   /** Called whenever the request is sent, once it has a connection. A call can end without it. */
   readonly onSent?: () => void;

@@ -159,7 +159,7 @@ function createConnector(timeoutMs: number) {
   return {
     connect,
     /**
-     * To be called as a request is dispatched. Tells of its error whether it broke a connection that had carried an
+     * To be called as a request is dispatched. The returned function says of its error whether it broke a connection that had carried an
      * answer before, and before a byte of this answer came: one request at a time goes over a connection, so one that
      * takes a new request and was read from has carried a whole answer.
      */

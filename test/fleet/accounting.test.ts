@@ -11,42 +11,44 @@ const dayMs = 24 * hourMs;
 
 describe("a stretch", () => {
   it("of months that nobody watched takes few buckets", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
-    const { written } = ledger.pass(200 * dayMs, [tally("git", { idle: 1 })], { observed: false });
+    const accounts = createLedger();
+    accounts.pass(0, []);
+    const { written } = accounts.pass(200 * dayMs, [tally("git", { idle: 1 })], {
+      observed: false,
+    });
     expect(written.length).toBeLessThan(300);
-    const booked = ledger.whole("1d").map(({ recordedMs }) => recordedMs);
-    expect(booked.reduce((sum, each) => sum + each, 0)).toBe(200 * dayMs);
+    const recorded = accounts.whole("1d").map(({ recordedMs }) => recordedMs);
+    expect(recorded.reduce((sum, each) => sum + each, 0)).toBe(200 * dayMs);
   });
 
   it("stays in the open bucket when the clock was set back, and nothing is lost", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
-    ledger.pass(30_000, [tally("git", { idle: 1 })], { steppedMs: -hourMs });
-    ledger.pass(30_000, [tally("git", { idle: 1 })]);
-    expect(ledger.ofResolution("5m")).toMatchObject([{ recordedMs: 60_000 }]);
+    const accounts = createLedger();
+    accounts.pass(0, []);
+    accounts.pass(30_000, [tally("git", { idle: 1 })], { steppedMs: -hourMs });
+    accounts.pass(30_000, [tally("git", { idle: 1 })]);
+    expect(accounts.ofResolution("5m")).toMatchObject([{ recordedMs: 60_000 }]);
   });
 });
 
 describe("a bucket", () => {
   it("is written once more when it closes without having changed, as the clock was set forwards", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
-    ledger.pass(30_000, [tally("git", { idle: 1 })]);
-    const { written } = ledger.pass(30_000, [tally("git", { idle: 1 })], { steppedMs: hourMs });
+    const accounts = createLedger();
+    accounts.pass(0, []);
+    accounts.pass(30_000, [tally("git", { idle: 1 })]);
+    const { written } = accounts.pass(30_000, [tally("git", { idle: 1 })], { steppedMs: hourMs });
     const closed = written.find(
       ({ resolution, bucket }) => resolution === "5m" && bucket.recordedMs === 30_000,
     );
-    expect(closed?.bucket.startMs).toBe(bucketStart("5m", ledger.atMs - hourMs - 30_000));
+    expect(closed?.bucket.startMs).toBe(bucketStart("5m", accounts.atMs - hourMs - 30_000));
   });
 
   it("knows that there were no servers of a name before the first and after the last", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
-    ledger.pass(10_000, [tally("git", { idle: 1 })]);
-    ledger.pass(10_000, [tally("jira", { idle: 1 })]);
-    ledger.pass(hourMs, [tally("k8s", { idle: 1 })]);
-    const least = ledger.whole("1d").flatMap(({ names }) => {
+    const accounts = createLedger();
+    accounts.pass(0, []);
+    accounts.pass(10_000, [tally("git", { idle: 1 })]);
+    accounts.pass(10_000, [tally("jira", { idle: 1 })]);
+    accounts.pass(hourMs, [tally("k8s", { idle: 1 })]);
+    const least = accounts.whole("1d").flatMap(({ names }) => {
       return Array.from(names, ([name, { extent }]) => [name, extent?.least.idle]);
     });
     expect(least).toEqual([
@@ -57,11 +59,11 @@ describe("a bucket", () => {
   });
 
   it("is closed by a poll at the very moment at which the next one begins", () => {
-    const ledger = createLedger();
-    ledger.pass(0, []);
+    const accounts = createLedger();
+    accounts.pass(0, []);
     const dwell = { serverName: "git", status: "occupied", ms: 90_000 } as const;
-    ledger.pass(100_000, [tally("git", { occupied: 1 })], { dwells: [dwell] });
-    const [first, second] = ledger.ofResolution("5m");
+    accounts.pass(100_000, [tally("git", { occupied: 1 })], { dwells: [dwell] });
+    const [first, second] = accounts.ofResolution("5m");
     expect([first?.recordedMs, second?.recordedMs]).toEqual([100_000, 0]);
     expect(second?.names.get("git")?.dwells.sumMs).toBe(90_000);
   });
@@ -105,23 +107,23 @@ describe("whatever happens", () => {
   it.each(resolutions)("the buckets of %s hold what passed in them", (resolution) => {
     fc.assert(
       fc.property(stretches, (played) => {
-        const ledger = createLedger();
+        const accounts = createLedger();
         const expected = new Map<
           number,
           { recordedMs: number; serverMs: number; idleMs: number }
         >();
-        ledger.pass(0, []);
+        accounts.pass(0, []);
         for (const { elapsedMs, observed, restarts, git, jira, missing } of played) {
-          if (restarts) ledger.restart();
+          if (restarts) accounts.restart();
           const tallies = [
             ...(git ? [tally("git", git, missing)] : []),
             ...(jira ? [tally("jira", jira)] : []),
           ];
-          const fromMs = ledger.atMs;
-          ledger.pass(elapsedMs, tallies, { observed });
+          const fromMs = accounts.atMs;
+          accounts.pass(elapsedMs, tallies, { observed });
           const servers = tallies.flatMap((each) => Object.values(each.servers));
           const idle = tallies.map(({ listed }) => listed.idle);
-          for (const [at, ms] of spread(resolution, fromMs, ledger.atMs)) {
+          for (const [at, ms] of spread(resolution, fromMs, accounts.atMs)) {
             const sum = expected.get(at) ?? { recordedMs: 0, serverMs: 0, idleMs: 0 };
             sum.recordedMs += ms;
             sum.serverMs += ms * servers.reduce((total, each) => total + each, 0);
@@ -129,21 +131,21 @@ describe("whatever happens", () => {
             expected.set(at, sum);
           }
         }
-        const booked = ledger.whole(resolution).map((bucket): [number, object] => {
-          const accounts = [...bucket.names.values()];
+        const recorded = accounts.whole(resolution).map((bucket): [number, object] => {
+          const ofNames = [...bucket.names.values()];
           return [
             bucket.startMs,
             {
               recordedMs: bucket.recordedMs,
-              serverMs: accounts.reduce((sum, account) => sum + serverMsOf(account), 0),
-              idleMs: accounts.reduce((sum, { ms }) => sum + ms.idle, 0),
+              serverMs: ofNames.reduce((sum, account) => sum + serverMsOf(account), 0),
+              idleMs: ofNames.reduce((sum, { ms }) => sum + ms.idle, 0),
             },
           ];
         });
-        const held = booked.filter(([at]) => expected.has(at));
+        const held = recorded.filter(([at]) => expected.has(at));
         expect(held).toEqual([...expected].toSorted(([one], [other]) => one - other));
         // One may have just begun.
-        expect(booked.length - held.length).toBeLessThanOrEqual(1);
+        expect(recorded.length - held.length).toBeLessThanOrEqual(1);
       }),
     );
   });

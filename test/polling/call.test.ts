@@ -16,7 +16,7 @@ const target: Target = { region: "us", key: "research" };
 
 const ok = { kind: "ok" } as const;
 
-/** What the service does with its n-th request; it takes `tookMs` unless it is given up before. */
+/** What the service does with its n-th request; it takes `tookMs` unless it is stopped before. */
 type Script = (request: number) => {
   readonly result: typeof ok | CallFailure;
   readonly tookMs?: number;
@@ -27,7 +27,7 @@ function start(script: Script, { random = (): number => 0.5 }: { random?: Random
   const startedMs = clock.now().monotonicMs;
   const sent: number[] = [];
   const stop = new AbortController();
-  const givenUp = failed("network");
+  const stopped = failed("network");
   const limits = createKeyLimits(clock, { requests: 100, perMs: 1_000 });
   const deps = { clock, random, limits, budget: createRetryBudget(retryShare) };
   const makeCall = (deadlineMs: number) =>
@@ -35,10 +35,10 @@ function start(script: Script, { random = (): number => 0.5 }: { random?: Random
       const { result, tookMs = 0 } = script(sent.length);
       sent.push(clock.now().monotonicMs - startedMs);
       return new Promise<typeof ok | CallFailure>((resolve) => {
-        if (signal.aborted) return resolve(givenUp);
+        if (signal.aborted) return resolve(stopped);
         if (tookMs === 0) return resolve(result);
         const cancel = clock.setTimer(tookMs, () => resolve(result));
-        const end = (): void => (cancel(), resolve(givenUp));
+        const end = (): void => (cancel(), resolve(stopped));
         signal.addEventListener("abort", end, { once: true });
       });
     });
@@ -55,7 +55,7 @@ function start(script: Script, { random = (): number => 0.5 }: { random?: Random
     if (!first) throw new Error("the call did not end");
     return first;
   };
-  /** Successful turns, so that there are retries to spend. */
+  /** Successful polls, so that there are retries to spend. */
   const saveRetries = async (): Promise<void> => {
     for (let request = 0; request < 30; request += 1) await call(1_000_000);
     sent.length = 0;
@@ -107,18 +107,18 @@ describe("retries", () => {
     expect(gaps).toEqual([400, 800, 1_600]);
   });
 
-  it("end before the next turn even when they hang, and the turn ends as the failure before", async () => {
+  it("end before the next poll even when they hang, and the call ends as the failure before", async () => {
     const service = start(
       afterSaving((request) =>
         request === 0 ? { result: failed("server_error") } : { result: ok, tookMs: 60_000 },
       ),
     );
     await service.saveRetries();
-    const nextTurnMs = service.now() + 10_000;
-    const { outcome, endedMs } = await service.call(nextTurnMs);
+    const nextPollMs = service.now() + 10_000;
+    const { outcome, endedMs } = await service.call(nextPollMs);
     expect(service.sent.length).toBe(2);
     expect(outcome).toEqual(failed("server_error"));
-    expect(endedMs).toBeLessThan(nextTurnMs);
+    expect(endedMs).toBeLessThan(nextPollMs);
     expect(service.clock.armed).toBe(0);
   });
 
@@ -133,11 +133,11 @@ describe("retries", () => {
             () => ({ result: random() < failing ? failed("server_error") : ok }),
             { random },
           );
-          const turns = 300;
-          for (let turn = 0; turn < turns; turn += 1) {
+          const polls = 300;
+          for (let poll = 0; poll < polls; poll += 1) {
             await service.call(service.now() + 30_000);
           }
-          const retries = service.sent.length - turns;
+          const retries = service.sent.length - polls;
           expect(retries).toBeGreaterThan(10);
           expect(retries).toBeLessThanOrEqual(service.sent.length / 10);
         },
@@ -148,7 +148,7 @@ describe("retries", () => {
 });
 
 describe("Retry-After", () => {
-  it("is waited out in full before a retry within the turn", async () => {
+  it("is waited out in full before a retry within the poll", async () => {
     const service = start(
       afterSaving((request) => ({ result: request === 0 ? failed("rate_limited", 7_000) : ok })),
     );
@@ -160,14 +160,14 @@ describe("Retry-After", () => {
     expect(service.clock.armed).toBe(0);
   });
 
-  it("beyond the next turn: nothing is sent until it has passed", async () => {
+  it("beyond the next poll: nothing is sent until it has passed", async () => {
     const service = start((request) => ({
       result: request === 0 ? failed("server_error", 70_000) : ok,
     }));
     const outcomes: string[] = [];
-    for (const turnMs of [0, 30_000, 60_000, 90_000]) {
-      service.clock.advance(turnMs - service.now());
-      const { outcome } = await service.call(turnMs + 30_000);
+    for (const pollMs of [0, 30_000, 60_000, 90_000]) {
+      service.clock.advance(pollMs - service.now());
+      const { outcome } = await service.call(pollMs + 30_000);
       outcomes.push(outcome.kind);
     }
     expect(outcomes).toEqual(["failed", "not_sent", "ok", "ok"]);
@@ -186,12 +186,12 @@ describe("stopping", () => {
     const service = start(afterSaving(script));
     await service.saveRetries();
     const deadlineMs = service.clock.now().monotonicMs + 300_000;
-    const turn = service.makeCall(deadlineMs);
+    const poll = service.makeCall(deadlineMs);
     await settle();
     service.clock.advance(1_000);
     await settle();
     service.stop.abort();
-    expect(await turn).toEqual({ kind: "stopped" });
+    expect(await poll).toEqual({ kind: "stopped" });
     expect([service.sent.length, service.clock.armed]).toEqual([sent, 0]);
   });
 });

@@ -44,7 +44,7 @@ describe("the limit of a key", () => {
     expect(granted()[2]).toEqual(["eu", 1_050]);
   });
 
-  it("turns away at once whoever would come too late, and takes no token for it", async () => {
+  it("refuses at once a call that would come too late, and takes no token for it", async () => {
     const { admit, advance, log } = startLimits({ requests: 1, perMs: 1_000 });
     admit(us, "first");
     admit(us, "too late", 1_000);

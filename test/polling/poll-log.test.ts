@@ -48,7 +48,7 @@ describe("changes", () => {
     expect(lines).toHaveLength(1_005);
   });
 
-  it("are one line each, with everything that tells which server it is", async () => {
+  it("are one line each, with everything that identifies the server", async () => {
     const { poll } = start(judgeBy([]));
     await poll(listing({ a: "idle", b: "idle", c: "idle" }));
     const lines = await poll(listing({ a: "occupied", b: "error", c: "idle" }));
@@ -83,7 +83,7 @@ describe("incidents", () => {
       const lines = await poll(listing({ a: status }));
       steps.push(lines.filter(({ event }) => String(event).startsWith("incident.")));
     }
-    const told = {
+    const shared = {
       region: "us",
       key: "research",
       incident_id: "incident-1",
@@ -94,7 +94,7 @@ describe("incidents", () => {
       server_name: "github",
     };
     const line = (step: string, level: string, status: string) => ({
-      ...told,
+      ...shared,
       event: `incident.${step}`,
       level,
       status,

@@ -30,13 +30,13 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
   const { client, clock } = createTestClient(peer.baseUrl);
   const probe: Probe = { ...login, ...more };
   const watched = watchProbe(probe, neverRun(probe), 3);
-  const told: string[] = [];
+  const heard: string[] = [];
   const verdicts: ProbeVerdict[] = [];
   const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
   const { log, lines } = captureLog();
   const commitRun = async (id: number, verdict: ProbeVerdict): Promise<void> => {
     await world.commit();
-    told.push(`commit ${id}`);
+    heard.push(`commit ${id}`);
     verdicts.push(verdict);
   };
   const [unit] = createProbeUnits([watched], {
@@ -46,9 +46,9 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     judge: judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
     store: { probes: { commitRun } },
     notifier: {
-      wake: () => told.push(`outbox ${watched.progress === verdicts.at(-1)?.progress}`),
+      wake: () => heard.push(`outbox ${watched.progress === verdicts.at(-1)?.progress}`),
     },
-    metrics: { lost: () => told.push("lost") },
+    metrics: { lost: () => heard.push("lost") },
     log,
     clock,
   });
@@ -70,7 +70,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     limits,
     watched,
     probing,
-    told,
+    heard,
     lines,
     run: (): Promise<void> => probing.run(unit, clock.now().monotonicMs + minute),
     last: () => verdicts.at(-1)?.result,
@@ -80,13 +80,13 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
 
 describe("a run", () => {
   it("calls, commits, and shows only then, and wakes delivery after a commit with notifications", async () => {
-    const { run, told, world, last, watched } = await start(user(null));
+    const { run, heard, world, last, watched } = await start(user(null));
     await run();
-    expect(told.splice(0)).toEqual(["commit 1"]);
+    expect(heard.splice(0)).toEqual(["commit 1"]);
     expect(watched.progress.attempted.polls).toBe(1);
     world.answer = (response) => answerJson(response, {}, 404);
     await run();
-    expect(told).toEqual(["commit 1", "outbox true"]);
+    expect(heard).toEqual(["commit 1", "outbox true"]);
     expect(last()).toMatchObject({
       reason: "http_error",
       detail: "HTTP 404: this id is unknown",
@@ -122,18 +122,18 @@ describe("a run", () => {
   });
 
   it("that is not stored counts for nothing, and the next one decides again", async () => {
-    const { run, told, world, watched, lines } = await start((response) =>
+    const { run, heard, world, watched, lines } = await start((response) =>
       answerJson(response, {}, 404),
     );
     world.commit = () => Promise.reject(new Error("disk full"));
     await run();
     await run();
-    expect(told).toEqual(["lost", "lost"]);
+    expect(heard).toEqual(["lost", "lost"]);
     expect(watched).toMatchObject({ lostRuns: 2, progress: { attempted: { polls: 0 } } });
     expect(lines).toMatchObject([{ level: "error", event: "probe.lost", probe: "login" }]);
     world.commit = () => Promise.resolve();
     await run();
-    expect(told.slice(2)).toEqual(["commit 1", "outbox true"]);
+    expect(heard.slice(2)).toEqual(["commit 1", "outbox true"]);
     expect(watched.lostRuns).toBe(0);
     expect(lines.slice(1).map(({ event }) => event)).toEqual([
       "probe.kept",
@@ -146,7 +146,7 @@ describe("a run", () => {
 describe("a key that is refused", () => {
   const refuse: Answer = (response) => answerJson(response, {}, 403);
 
-  it("is asked at every turn when that is what is expected", async () => {
+  it("is called at every run when that is what is expected", async () => {
     const { run, peer, last } = await start(refuse, { expect: { ...login.expect, status: 403 } });
     for (let time = 0; time < 3; time += 1) await run();
     expect(last()?.reason).toBeNull();
@@ -177,13 +177,13 @@ it("any answer whatsoever of any operation ends in a result, never in a fault", 
   await fc.assert(
     fc.asyncProperty(operations, statuses, bodies, async (operation, status, body) => {
       const expected = { status: 200, success: true, atLeast: 1, fields };
-      const { run, last, told } = await start(
+      const { run, last, heard } = await start(
         (response) => response.writeHead(status).end(status === 204 ? "" : body),
         { operation, id: "a", expect: expected },
       );
       await run();
       expect([null, "unmet", ...failureReasons]).toContain(last()?.reason);
-      expect(told).not.toContain("lost");
+      expect(heard).not.toContain("lost");
     }),
     { numRuns: 40 },
   );

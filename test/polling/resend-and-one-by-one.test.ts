@@ -23,15 +23,15 @@ describe("calls of a target that are admitted one by one", () => {
   it("give up at their own deadlines, whatever the ones before them wait for", async () => {
     const { admit, admitProbe, advance, pause, log } = startLimits({ requests: 1, perMs: 1_000 });
     pause(us, 40_000);
-    admitProbe(us, "patient");
-    admitProbe(us, "impatient", 5_000);
+    admitProbe(us, "long");
+    admitProbe(us, "short", 5_000);
     admitProbe(us, "behind it");
     await advance(6_000);
-    expect(log).toEqual([{ name: "impatient", admission: "too_late", atMs: 5_000 }]);
+    expect(log).toEqual([{ name: "short", admission: "too_late", atMs: 5_000 }]);
     admit(us, "poll");
     await advance(40_000);
     expect(log.slice(1).map(({ name, atMs }) => [name, atMs])).toEqual([
-      ["patient", 40_000],
+      ["long", 40_000],
       ["poll", 41_050],
       ["behind it", 42_100],
     ]);

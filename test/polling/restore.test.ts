@@ -71,7 +71,7 @@ describe("incidents that no rule owns any more", () => {
     ["its rule was removed", [targetBlind]],
     ["its rule's condition was changed", [{ ...serverError, status: "unknown" as const }]],
     ["its rule is not about the target any more", [{ ...serverError, match: { key: ["evals"] } }]],
-  ])("end, and are told: %s", async (_, rules) => {
+  ])("end, and are notified: %s", async (_, rules) => {
     const store = await storeAfterError();
     const { watched, retired } = await restore(store, [research, evals], {
       judge: judgeBy(rules),
@@ -79,8 +79,8 @@ describe("incidents that no rule owns any more", () => {
     expect(watched[0]?.state.incidents.size).toBe(0);
     const resolved = { event: "incident.resolved", key: "research", reason: "rule_removed" };
     expect(retired).toMatchObject([{ ...resolved, incident_id: "incident-1" }]);
-    const told = await store.outbox.openItems("oncall", 10);
-    expect(told.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
+    const items = await store.outbox.openItems("oncall", 10);
+    expect(items.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
     const again = await restore(store, [research, evals], { judge: judgeBy(rules) });
     expect(again.retired).toEqual([]);
   });
@@ -95,7 +95,7 @@ describe("incidents that no rule owns any more", () => {
   });
 });
 
-describe("what was last seen", () => {
+describe("what was last observed", () => {
   it.each([
     ["shown after a short pause", 150, false],
     ["withheld after a long one", 151, true],

@@ -14,7 +14,7 @@ function manyTargets(count: number): readonly { readonly name: string }[] {
   return Array.from({ length: count }, (_, index) => ({ name: `us/key-${index}` }));
 }
 
-interface Turn {
+interface ScheduledRun {
   readonly name: string;
   /** Milliseconds since the start, like the deadline. */
   readonly atMs: number;
@@ -37,19 +37,19 @@ function start(
   } = {},
 ) {
   const startedMs = clock.now().monotonicMs;
-  const turns: Turn[] = [];
+  const runs: ScheduledRun[] = [];
   const scheduler = createScheduler({
     units,
     ticker,
     clock,
     run({ name }, deadlineMs) {
       const atMs = clock.now().monotonicMs - startedMs;
-      turns.push({ name, atMs, deadlineMs: deadlineMs - startedMs });
+      runs.push({ name, atMs, deadlineMs: deadlineMs - startedMs });
       return poll(name);
     },
   });
   scheduler.start();
-  /** Lets the turns that ended be seen to have ended, as they are between two timers in life. */
+  /** Lets runs end, as they do between two timers. */
   const advance = async (ms: number, stepMs = 500): Promise<void> => {
     for (let passed = 0; passed < ms; passed += stepMs) {
       clock.advance(Math.min(stepMs, ms - passed));
@@ -57,24 +57,24 @@ function start(
     }
   };
   const timesOf = (name: string): readonly number[] =>
-    turns.filter((turn) => turn.name === name).map(({ atMs }) => atMs);
-  return { clock, scheduler, turns, advance, timesOf };
+    runs.filter((each) => each.name === name).map(({ atMs }) => atMs);
+  return { clock, scheduler, runs, advance, timesOf };
 }
 
 describe("the first poll", () => {
   it.each([1, 7, 40, 41, 1_000, 5_000])(
     "of each of %i targets comes within two seconds of the start, and once",
     (count) => {
-      const { clock, turns } = start(manyTargets(count), { lengthMs: 10 * minute });
+      const { clock, runs } = start(manyTargets(count), { lengthMs: 10 * minute });
       clock.advance(2 * second);
-      const firsts = turns.filter(({ atMs }) => atMs <= 2 * second);
+      const firsts = runs.filter(({ atMs }) => atMs <= 2 * second);
       expect(new Set(firsts.map(({ name }) => name)).size).toBe(count);
       expect(firsts.length).toBe(count);
     },
   );
 });
 
-describe("the turns after it", () => {
+describe("the runs after it", () => {
   it("come at the same phase in every round, spread over the interval", async () => {
     const targets = manyTargets(200);
     const { advance, timesOf } = start(targets);
@@ -139,14 +139,14 @@ describe("the turns after it", () => {
 
 describe("after the process was held up", () => {
   it.each([4, 9.9, 10, 10.1, 14.995, 25, 70])(
-    "for %d seconds, turns that come late have time to be taken all the same",
+    "for %d seconds, runs that come late have time to be taken all the same",
     async (heldUpSeconds) => {
-      const { clock, advance, turns } = start(manyTargets(60), { lengthMs: 10 * second });
+      const { clock, advance, runs } = start(manyTargets(60), { lengthMs: 10 * second });
       await advance(23 * second);
-      const before = turns.length;
+      const before = runs.length;
       clock.holdUp(heldUpSeconds * second);
       await advance(30 * second);
-      const after = turns.slice(before);
+      const after = runs.slice(before);
       expect(after.length).toBeGreaterThan(60);
       const leftMs = after.map(({ atMs, deadlineMs }) => deadlineMs - atMs);
       expect(Math.min(...leftMs)).toBeGreaterThanOrEqual(second);
@@ -155,13 +155,13 @@ describe("after the process was held up", () => {
 });
 
 describe("stopping", () => {
-  it("waits for the turns under way, starts no more and leaves no timer", async () => {
+  it("waits for the runs in progress, starts no more and leaves no timer", async () => {
     const ends: (() => void)[] = [];
-    const { clock, scheduler, turns, advance } = start(manyTargets(100), {
+    const { clock, scheduler, runs, advance } = start(manyTargets(100), {
       poll: () => new Promise((resolve) => void ends.push(resolve)),
     });
     await advance(second);
-    const begun = turns.length;
+    const begun = runs.length;
     expect(begun).toBeGreaterThan(10);
     let stopped = false;
     const stopping = scheduler.stop().then(() => (stopped = true));
@@ -172,6 +172,6 @@ describe("stopping", () => {
     ends[0]?.();
     await stopping;
     await advance(2 * minute, 10 * second);
-    expect([turns.length, clock.armed]).toEqual([begun, 0]);
+    expect([runs.length, clock.armed]).toEqual([begun, 0]);
   });
 });

@@ -9,7 +9,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 describe("every", () => {
-  it("does not let the lateness of its timers add up, and tells what is left of a round", () => {
+  it("does not let the lateness of its timers add up, and reports what is left of a round", () => {
     const clock = createFakeClock();
     const startedMs = clock.now().monotonicMs;
     const rounds: number[][] = [];
@@ -85,7 +85,7 @@ describe("cron", () => {
     return { ticker, rounds, late, at: () => rounds.map(({ at }) => at) };
   };
 
-  it("starts a round at each of the schedule's moments and tells how long it lasts", async () => {
+  it("starts a round at each of the schedule's moments and reports how long it lasts", async () => {
     const { ticker, rounds, late } = start("*/30 * * * * *");
     await vi.advanceTimersByTimeAsync(95 * second);
     expect(ticker.intervalMs).toBe(30 * second);
@@ -104,7 +104,7 @@ describe("cron", () => {
     ["a day back", -24 * hour],
     ["ten seconds forward", 10 * second],
     ["an hour and some forward", hour + 17 * second],
-  ])("goes on when the wall clock is set %s, and tells of it", async (_, stepMs) => {
+  ])("continues when the wall clock is set %s, and logs it", async (_, stepMs) => {
     const { ticker, rounds, late, at } = start("*/30 * * * * *");
     await vi.advanceTimersByTimeAsync(65 * second);
     expect(at()).toEqual([30, 60]);
@@ -113,14 +113,14 @@ describe("cron", () => {
     // Expected at 90 s; a forward step may have brought it earlier.
     const third = rounds[2];
     expect(third?.at).toBeLessThanOrEqual(91);
-    const told = late.length;
+    const logged = late.length;
     await vi.advanceTimersByTimeAsync(3 * minute);
     const gaps = at().map((each, index) => each - (at()[index - 1] ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(31);
     // Once it is back in step with the wall clock, nothing is late any more.
-    expect(late.length).toBe(told);
+    expect(late.length).toBe(logged);
     expect(rounds.slice(-3).every(({ left }) => left === 30)).toBe(true);
-    expect(told).toBeGreaterThanOrEqual(stepMs < 0 ? 1 : 0);
+    expect(logged).toBeGreaterThanOrEqual(stepMs < 0 ? 1 : 0);
     ticker.stop();
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -163,7 +163,7 @@ const unexpected = {
   },
 };
 
-describe("the first round in which targets have turns", () => {
+describe("the first round in which targets have runs", () => {
   const firstAfter = (startsAt: string): number =>
     createTicker(
       { kind: "cron", expression: "0,20,40 */2 * * *", timeZone: "UTC" },

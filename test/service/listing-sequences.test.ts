@@ -39,10 +39,10 @@ function readingOf(outcome: ListingOutcome) {
 function play(seed: number): void {
   const { goneAfter, polls } = randomSequence(seed, 8);
   let [snapshot, fleet, atMs] = [emptySnapshot, noFleet, 1_000];
-  for (const [turn, poll] of polls.entries()) {
+  for (const [index, poll] of polls.entries()) {
     if (poll.isRestarted) snapshot = runAtOnce(restoreSnapshot(snapshot.sandboxes));
     atMs += poll.waitMs;
-    const outcome = runAtOnce(reader.read(poll.body, snapshot, seed + turn));
+    const outcome = runAtOnce(reader.read(poll.body, snapshot, seed + index));
     const reading = referenceReading(poll.body);
     expect(readingOf(outcome)).toEqual(reading);
     if (outcome.kind === "refused" || reading === "refused") continue;

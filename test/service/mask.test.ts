@@ -137,7 +137,7 @@ describe("an answer", () => {
     );
   });
 
-  it("of any size leaves room for what else is due", async () => {
+  it("of any size lets the event loop turn", async () => {
     let turns = 0;
     let isDone = false;
     const turn = (): void => {
