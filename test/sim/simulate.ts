@@ -83,8 +83,9 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   const writes = createStoredWrites(time, scenario.probes.length > 0);
   const damages = createDamages(world);
   const configure = () => {
-    const configured = configuredNow(world, mutation);
-    return { configured, config: testConfig(settingsOf(configured)) };
+    const configured = configuredNow(world);
+    const { configured: mutate = (each) => each } = mutation;
+    return { configured, config: testConfig(settingsOf(mutate(configured))) };
   };
   using host = createHost({
     world,
@@ -181,11 +182,10 @@ async function passUntil(time: WorldTime, untilMs: number, onMoment: () => void)
 }
 
 /** What a process that starts now is configured with. */
-function configuredNow({ scenario, time }: World, { configured }: Mutation): Configured {
+function configuredNow({ scenario, time }: World): Configured {
   const { later, stages } = scenario;
   const rules = later !== null && time.nowMs >= later.fromMs ? later.rules : scenario.rules;
-  const settings = { ...scenario, rules, stage: stageAt(stages, time.nowMs) };
-  return configured ? configured(settings) : settings;
+  return { ...scenario, rules, stage: stageAt(stages, time.nowMs) };
 }
 
 function mutateRequests(peer: Peer, { sent }: Mutation): Peer {

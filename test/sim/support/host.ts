@@ -32,7 +32,7 @@ export interface HostOptions {
   readonly peers: ReadonlyMap<string, Peer>;
   readonly disk: Disk;
   readonly mutation: Mutation;
-  /** What a process that starts now is configured with. */
+  /** What a process that starts now is to be configured with, and what it is, which a mutation may change. */
   readonly configure: () => { readonly configured: Configured; readonly config: Config };
   readonly onStart: () => void;
   readonly onCommit: (database: DatabaseSync, life: number) => void;
