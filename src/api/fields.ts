@@ -2,8 +2,7 @@ import { z } from "zod";
 import { RefusedError } from "../lib/refusal.ts";
 import { allTime, isRangeFault, readTimeRange, timeAllowed } from "../reports/time-range.ts";
 import type { TimeContext, TimeRange, WrittenRange } from "../reports/time-range.ts";
-import { openZone, utc } from "../reports/zone.ts";
-import type { Zone } from "../reports/zone.ts";
+import { openZone, utc, type Zone } from "../reports/zone.ts";
 
 /** Fields that several operations have in common. */
 

@@ -1,7 +1,6 @@
 import type { WatchedView } from "../alerts/watched-view.ts";
 import type { Target } from "../fleet/model.ts";
-import { eachServer } from "../fleet/snapshot.ts";
-import type { PlacedServer } from "../fleet/snapshot.ts";
+import { eachServer, type PlacedServer } from "../fleet/snapshot.ts";
 import { firstOf } from "../lib/first-of.ts";
 import { batches, paced } from "../lib/paced.ts";
 import { RefusedError } from "../lib/refusal.ts";

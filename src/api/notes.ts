@@ -4,8 +4,7 @@ import type { SilenceMatch } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import type { Target } from "../fleet/model.ts";
-import { eachServer } from "../fleet/snapshot.ts";
-import type { PlacedServer } from "../fleet/snapshot.ts";
+import { eachServer, type PlacedServer } from "../fleet/snapshot.ts";
 import { batches, paced } from "../lib/paced.ts";
 
 /** What a configuration has names for. */

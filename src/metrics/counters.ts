@@ -1,5 +1,4 @@
-import { Counter, Histogram } from "prom-client";
-import type { Registry } from "prom-client";
+import { Counter, Histogram, type Registry } from "prom-client";
 import type { Verdict } from "../alerts/judge.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
 import type { Drift } from "../fleet/drift.ts";

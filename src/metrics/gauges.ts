@@ -1,5 +1,4 @@
-import { Gauge } from "prom-client";
-import type { Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
 import type { Incident } from "../alerts/incident.ts";
 import { receiverRule } from "../alerts/judge-receivers.ts";
 import type { ProbeView } from "../alerts/probe.ts";

@@ -2,10 +2,8 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { WatchedView } from "../alerts/watched-view.ts";
 import { asError } from "../lib/as-error.ts";
 import { createDeliveryMetrics, createPollMetrics, createServiceMetrics } from "./counters.ts";
-import { endings, familyHeader, toSyntax } from "./exposition-text.ts";
-import type { ExpositionSyntax } from "./exposition-text.ts";
-import { addGauges } from "./gauges.ts";
-import type { GaugeOptions } from "./gauges.ts";
+import { endings, familyHeader, toSyntax, type ExpositionSyntax } from "./exposition-text.ts";
+import { addGauges, type GaugeOptions } from "./gauges.ts";
 import { serverFamilies, serverLines } from "./server-families.ts";
 import { takeTarget, targetFamilies } from "./target-families.ts";
 

@@ -1,10 +1,8 @@
 import type { Target } from "../fleet/model.ts";
 import type { Sandbox, Server, Snapshot } from "../fleet/snapshot.ts";
-import { statuses } from "../fleet/status.ts";
-import type { Status } from "../fleet/status.ts";
+import { statuses, type Status } from "../fleet/status.ts";
 import { byStatus } from "../fleet/tallies.ts";
-import { escapeLabelValue, familyHeader } from "./exposition-text.ts";
-import type { ExpositionSyntax } from "./exposition-text.ts";
+import { escapeLabelValue, familyHeader, type ExpositionSyntax } from "./exposition-text.ts";
 import { targetLabels } from "./target-families.ts";
 
 /** A family with series for each server or sandbox: by far the most of a scrape. */

@@ -2,8 +2,7 @@ import type { Verdict } from "../alerts/judge.ts";
 import type { FailureReason } from "../fleet/model.ts";
 import { unobservedMsOf } from "../fleet/accounting.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
-import { presences, statuses } from "../fleet/status.ts";
-import type { Presence, Status } from "../fleet/status.ts";
+import { presences, statuses, type Presence, type Status } from "../fleet/status.ts";
 import { aggregateName, countByStatus } from "../fleet/tallies.ts";
 
 /** Of each name the milliseconds in each status, and the changes from each status to each. */

@@ -1,9 +1,7 @@
-import { failureReasons } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
+import { failureReasons, type Target } from "../fleet/model.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
 import { presences, statuses } from "../fleet/status.ts";
-import { bucketBoundText, escapeLabelValue } from "./exposition-text.ts";
-import type { ExpositionSyntax } from "./exposition-text.ts";
+import { bucketBoundText, escapeLabelValue, type ExpositionSyntax } from "./exposition-text.ts";
 import { dwellBounds, dwellsOf, observedSeconds, transitions } from "./target-counts.ts";
 import type { TargetCounts } from "./target-counts.ts";
 

@@ -1,7 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { permits } from "../lib/access.ts";
-import type { AccessSettings, Permission, Role } from "../lib/access.ts";
+import { permits, type AccessSettings, type Permission, type Role } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isInNetworks } from "../lib/networks.ts";
 import { isPassword, parsePasswordHash } from "../lib/password.ts";

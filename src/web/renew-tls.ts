@@ -2,8 +2,7 @@ import { statSync } from "node:fs";
 import type { TlsOptions } from "node:tls";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { readTls } from "../lib/tls.ts";
-import type { TlsSettings } from "../lib/tls.ts";
+import { readTls, type TlsSettings } from "../lib/tls.ts";
 
 /** A server whose certificate can be replaced. */
 interface SecureServer {

@@ -4,8 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { asError } from "../lib/as-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { chooseEncoding, chooseFormat } from "./negotiation.ts";
-import type { ExpositionFormat } from "./negotiation.ts";
+import { chooseEncoding, chooseFormat, type ExpositionFormat } from "./negotiation.ts";
 import { limitReaders } from "./readers.ts";
 import { strictHeaders } from "./guard.ts";
 

@@ -1,28 +1,21 @@
-import { createServer } from "node:http";
-import type { Server, ServerOptions } from "node:http";
+import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { Server as TlsServer } from "node:tls";
-import { fastify } from "fastify";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
 import { asError } from "../lib/as-error.ts";
 import type { Permission } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
-import { addApi } from "./api/api.ts";
-import type { ApiDeps } from "./api/api.ts";
-import { clientStatus, sendProblem, wrongMethod } from "./api/problem.ts";
-import type { Problem } from "./api/problem.ts";
+import { addApi, type ApiDeps } from "./api/api.ts";
+import { clientStatus, sendProblem, wrongMethod, type Problem } from "./api/problem.ts";
 import type { AccessControl, Identity } from "./access.ts";
 import { connectionsAllowed, limitConnections } from "./connection-limit.ts";
 import { checkSender, strictHeaders } from "./guard.ts";
-import { readTls } from "../lib/tls.ts";
-import type { TlsSettings } from "../lib/tls.ts";
+import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { renewTls } from "./renew-tls.ts";
-import { addScrapeRoute } from "./scrape-route.ts";
-import type { ScrapeSource } from "./scrape-route.ts";
-import { renderStatusPage, statusPageStyle } from "./status-page.ts";
-import type { StatusView } from "./status-page.ts";
+import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
+import { renderStatusPage, statusPageStyle, type StatusView } from "./status-page.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {

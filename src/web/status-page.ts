@@ -1,15 +1,11 @@
 import { poolText, serverText, subjectFacts } from "../alerts/incident.ts";
 import type { Incident, Subject } from "../alerts/incident.ts";
-import { probeState } from "../alerts/probe.ts";
-import type { ProbeView } from "../alerts/probe.ts";
+import { probeState, type ProbeView } from "../alerts/probe.ts";
 import { severities } from "../alerts/rule.ts";
-import { matchText } from "../alerts/silence.ts";
-import type { SilenceMatch } from "../alerts/silence.ts";
+import { matchText, type SilenceMatch } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/watched-view.ts";
-import { statuses } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
-import { html, table } from "./html.ts";
-import type { Column } from "./html.ts";
+import { statuses, type Target } from "../fleet/model.ts";
+import { html, table, type Column } from "./html.ts";
 
 /** What the status page shows. Times are UTC milliseconds. */
 export interface StatusView {

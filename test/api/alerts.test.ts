@@ -8,8 +8,7 @@ import {
   showNotification,
 } from "../../src/api/operations/notifications.ts";
 import { addSilence } from "../../src/api/operations/silences.ts";
-import { watchWorld } from "../support/watched-world.ts";
-import type { WatchedWorld } from "../support/watched-world.ts";
+import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 import { erring, refusal, sharedBeginning, sound } from "./support/api-world.ts";
 
 it("an incident is acknowledged by the beginning of its id only if that is unique", async () => {

@@ -2,15 +2,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ServiceContext } from "../../src/api/context.ts";
 import { readRequest } from "../../src/api/operation.ts";
-import { lookUp } from "../../src/api/operations/lookups.ts";
-import type { LookupView } from "../../src/api/operations/lookups.ts";
+import { lookUp, type LookupView } from "../../src/api/operations/lookups.ts";
 import { chooseTarget } from "../../src/api/service-call.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { failure } from "../../src/service/failure.ts";
-import { answerJson, createTestClient, startPeer, testKey } from "../service/peer.ts";
-import type { Handler } from "../service/peer.ts";
+import { answerJson, createTestClient, startPeer, testKey, type Handler } from "../service/peer.ts";
 import { createWatchedClock } from "../simulator/start-simulator.ts";
 
 const target = { region: "us", key: "research" };

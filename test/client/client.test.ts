@@ -4,8 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { CallError, createClient, orThrow } from "../../src/client/index.ts";
 import type { CallResult, Client, ClientOptions } from "../../src/client/index.ts";
 import { canStandInPath } from "../../src/service/operations.ts";
-import { answerJson, startPeer } from "../service/peer.ts";
-import type { Handler } from "../service/peer.ts";
+import { answerJson, startPeer, type Handler } from "../service/peer.ts";
 
 const apiKey = "key-7f3a91";
 

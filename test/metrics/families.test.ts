@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import { failureReasons, statuses } from "../../src/fleet/model.ts";
-import type { Status } from "../../src/fleet/model.ts";
+import { failureReasons, statuses, type Status } from "../../src/fleet/model.ts";
 import { createServiceMetrics, maxDistinctFields } from "../../src/metrics/counters.ts";
 import { serverFamilies } from "../../src/metrics/server-families.ts";
 import { server } from "../support/fleet.ts";

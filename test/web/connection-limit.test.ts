@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openFilesLimit } from "../../src/lib/open-files.ts";

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { roles } from "../../src/lib/access.ts";
-import type { AccessSettings } from "../../src/lib/access.ts";
+import { roles, type AccessSettings } from "../../src/lib/access.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { serveWeb } from "./support/serve-web.ts";
 

@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { Writable } from "node:stream";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";

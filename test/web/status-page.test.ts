@@ -3,8 +3,7 @@ import { acknowledgeIncident, listIncidents } from "../../src/api/operations/inc
 import { addSilence } from "../../src/api/operations/silences.ts";
 import { renderStatusPage } from "../../src/web/status-page.ts";
 import { listing, watchFleet } from "../support/fleet.ts";
-import { watchWorld } from "../support/watched-world.ts";
-import type { WatchedWorld } from "../support/watched-world.ts";
+import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 import { emptyStatus } from "./support/serve-web.ts";
 
 async function pageOf(world: WatchedWorld): Promise<string> {

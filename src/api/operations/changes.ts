@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { presences } from "../../fleet/model.ts";
 import { firstOf } from "../../lib/first-of.ts";
-import { isChangeCursor } from "../../store/changes.ts";
-import type { StoredChange } from "../../store/changes.ts";
+import { isChangeCursor, type StoredChange } from "../../store/changes.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
 import type { StoreContext } from "../context.ts";
 import { continuation, cursorField, flag, historyRange, historyRequest } from "../fields.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refusal.ts";
-import { examine, operationReport } from "../../service/conformance.ts";
-import type { OperationReport } from "../../service/conformance.ts";
+import { examine, operationReport, type OperationReport } from "../../service/conformance.ts";
 import type { ServiceContext } from "../context.ts";
 import { listed, nullableText } from "../fields.ts";
 import { defineOperation } from "../operation.ts";

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { isChangeCursor } from "../../store/changes.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
 import { cursorField, listOfWords, serverFields } from "../fields.ts";
-import { readRequest } from "../operation.ts";
-import type { CallApi } from "../operation.ts";
+import { readRequest, type CallApi } from "../operation.ts";
 import { listChanges } from "./changes.ts";
 import { listIncidents } from "./incidents.ts";
 

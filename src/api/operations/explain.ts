@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { silenceFacts, silences as isAbout } from "../../alerts/silence.ts";
-import type { SilenceMatch } from "../../alerts/silence.ts";
+import { silenceFacts, silences as isAbout, type SilenceMatch } from "../../alerts/silence.ts";
 import type { Rule } from "../../alerts/rule.ts";
 import { firstOf } from "../../lib/first-of.ts";
 import { allTime } from "../../reports/time-range.ts";
@@ -10,8 +9,7 @@ import type { StoredAttempt, StoredNotificationItem } from "../../store/notifica
 import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
 import { listed, nullableText, serverText, targetLabels, time } from "../fields.ts";
-import { findServer } from "../find.ts";
-import type { FoundServer } from "../find.ts";
+import { findServer, type FoundServer } from "../find.ts";
 import type { TimedWindow } from "../interventions.ts";
 import { defineOperation } from "../operation.ts";
 import { timeText, toView } from "../view.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { operationProblems } from "../../fleet/deviation.ts";
-import { lookupWords, operationOf, takesId } from "../../fleet/lookup-words.ts";
-import type { LookupWord } from "../../fleet/lookup-words.ts";
+import { lookupWords, operationOf, takesId, type LookupWord } from "../../fleet/lookup-words.ts";
 import { failureReasons } from "../../fleet/model.ts";
 import { BusyError, RefusedError } from "../../lib/refusal.ts";
 import { mayResend } from "../../polling/key-limits.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refusal.ts";
-import { notificationStates } from "../../store/notifications.ts";
-import type { DeadLetters } from "../../store/notifications.ts";
+import { notificationStates, type DeadLetters } from "../../store/notifications.ts";
 import { unreadableNotes } from "../../store/row-reading.ts";
 import type { StoreContext } from "../context.ts";
 import { limitField, listed, listOfWords, nextField, notes, nullableText } from "../fields.ts";

@@ -1,12 +1,9 @@
 import { z } from "zod";
 import { serverMsOf } from "../../fleet/buckets.ts";
 import { countDwells, dwellQuantileMs, meanDwellMs } from "../../fleet/dwell.ts";
-import { readFields, reportFields } from "../../reports/fields.ts";
-import type { ReportField } from "../../reports/fields.ts";
-import { openReport } from "../../reports/open-report.ts";
-import type { ReportQuery } from "../../reports/open-report.ts";
-import { sharesOf } from "../../reports/row.ts";
-import type { Report, ReportRow } from "../../reports/row.ts";
+import { readFields, reportFields, type ReportField } from "../../reports/fields.ts";
+import { openReport, type ReportQuery } from "../../reports/open-report.ts";
+import { sharesOf, type Report, type ReportRow } from "../../reports/row.ts";
 import type { Zone } from "../../reports/zone.ts";
 import type { HistoryContext } from "../context.ts";
 import { limitOf, listed, nextField, cursorOf, cursorText, rangeFields } from "../fields.ts";

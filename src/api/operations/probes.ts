@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { probeState, probeStates } from "../../alerts/probe.ts";
-import type { ProbeResult, ProbeView } from "../../alerts/probe.ts";
+import { probeState, probeStates, type ProbeResult, type ProbeView } from "../../alerts/probe.ts";
 import { batches, paced } from "../../lib/paced.ts";
 import type { StoreContext } from "../context.ts";
 import { limitOf, listed, names, notes, nullableText, nullableTime } from "../fields.ts";

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import type { WatchedView } from "../../alerts/watched-view.ts";
-import { failureReasons, statuses } from "../../fleet/model.ts";
-import type { Target } from "../../fleet/model.ts";
+import { failureReasons, statuses, type Target } from "../../fleet/model.ts";
 import type { FleetContext } from "../context.ts";
 import { cursorOf, cursorText, limitField, listed, nextField, notes } from "../fields.ts";
 import { nullableText, nullableTime, pageOf, targetFields, targetLabels } from "../fields.ts";

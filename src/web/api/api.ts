@@ -2,13 +2,11 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { describeApi } from "../../api/openapi.ts";
-import { documentPath, eventsPath, operationsRoot } from "../../api/operation.ts";
-import type { Operation } from "../../api/operation.ts";
+import { documentPath, eventsPath, operationsRoot, type Operation } from "../../api/operation.ts";
 import { apiOperations } from "../../api/operations.ts";
 import { asError } from "../../lib/as-error.ts";
 import { RefusedError } from "../../lib/refusal.ts";
-import { addEventsRoute } from "./events-route.ts";
-import type { EventsDeps } from "./events-route.ts";
+import { addEventsRoute, type EventsDeps } from "./events-route.ts";
 import { checkJson } from "../guard.ts";
 import { asProblem, bodyLimit, sendProblem, wrongMethod } from "./problem.ts";
 

@@ -2,10 +2,8 @@ import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { asError } from "../../lib/as-error.ts";
-import { delay } from "../../lib/clock.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { limitReaders } from "../readers.ts";
-import type { Reader } from "../readers.ts";
+import { delay, type Clock } from "../../lib/clock.ts";
+import { limitReaders, type Reader } from "../readers.ts";
 import { checkSite } from "../guard.ts";
 import { sendProblem } from "./problem.ts";
 

@@ -1,6 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { BusyError, RefusedError } from "../../lib/refusal.ts";
-import type { RequestFault } from "../../lib/refusal.ts";
+import { BusyError, RefusedError, type RequestFault } from "../../lib/refusal.ts";
 import { statusText } from "../../lib/status-text.ts";
 
 /** An error as in RFC 9457. */

@@ -2,8 +2,7 @@ import { expect } from "vitest";
 import type { z } from "zod";
 import type { addSilence } from "../../../src/api/operations/silences.ts";
 import type { RefusalKind } from "../../../src/lib/refusal.ts";
-import { watchWorld } from "../../support/watched-world.ts";
-import type { WatchedWorld } from "../../support/watched-world.ts";
+import { watchWorld, type WatchedWorld } from "../../support/watched-world.ts";
 
 /** A valid request for a silence. */
 export const sound: z.input<typeof addSilence.request> = {

@@ -1,11 +1,9 @@
 import { onTestFinished } from "vitest";
 import type { ScrapeSource } from "../../../src/web/scrape-route.ts";
-import { createWebServer } from "../../../src/web/server.ts";
-import type { WebDeps } from "../../../src/web/server.ts";
+import { createWebServer, type WebDeps } from "../../../src/web/server.ts";
 import type { StatusView } from "../../../src/web/status-page.ts";
 import { createAccessControl } from "../../../src/web/access.ts";
-import { openAccess } from "../../../src/lib/access.ts";
-import type { AccessSettings } from "../../../src/lib/access.ts";
+import { openAccess, type AccessSettings } from "../../../src/lib/access.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 export const emptyStatus: StatusView = {
