@@ -6,7 +6,6 @@ import type { GroupField, Notification, OutboxItem, StoredOutboxItem } from "./n
 import { summarize } from "./notification-summary.ts";
 import { fillUrlTemplate } from "./template.ts";
 
-/** How one receiver wants its messages. */
 export interface MessageSettings extends GroupingSettings {
   /** How many incidents one message names; the others are counted. */
   readonly maxIncidents: number;
@@ -19,7 +18,6 @@ export interface ComposedMessage {
   readonly notification: Omit<Notification, "id">;
   /** Every item of the message, including those of incidents that it only counts. */
   readonly itemSeqs: readonly number[];
-  /** The names of the groups of its items. */
   readonly groupNames: readonly string[];
 }
 
@@ -47,7 +45,6 @@ export function composeMessages(
   return runAtOnce(composeInSlices(items, settings, nowMs, notifiedAtMs));
 }
 
-/** The same in slices. */
 export function* composeInSlices(
   items: readonly StoredOutboxItem[],
   settings: MessageSettings,

@@ -18,7 +18,6 @@ export function flapKey({ rule, subject }: FlapRecord): string {
   return incidentKey(rule, subject);
 }
 
-/** The entries that still count. */
 export function recentEntries(
   enteredMs: readonly number[],
   nowMs: number,
@@ -31,12 +30,10 @@ export function flapLimitOf(rule: Rule): FlapLimit | null {
   return rule.on === "server" || rule.on === "probe" ? rule.flap : null;
 }
 
-/** What is known of a subject's entering and leaving a rule's condition. */
 export interface FlapReading {
   readonly flaps: Flaps;
   /** In words: "7 times in 10m". */
   readonly frequency: string;
-  /** Null: nothing to write. */
   readonly changed: FlapRecord | null;
 }
 

@@ -4,7 +4,6 @@ import type { GroupField, NotifiedIncident } from "./notification.ts";
 import type { OutboxItem, StoredOutboxItem, SubjectKind } from "./notification.ts";
 import { valueOfIncident } from "./template.ts";
 
-/** How one receiver wants its items grouped. */
 export interface GroupingSettings {
   readonly groupBy: readonly GroupField[];
   /** How long the first item of a group waits for others. Milliseconds. */
@@ -138,7 +137,6 @@ function inRegion({ items }: Group): string | null {
   return JSON.stringify([first.rule, first.severity, region]);
 }
 
-/** Of a group of servers that all belong to the pool. */
 function inPool({ items }: Group, pool: NotifiedIncident): string | null {
   const [first] = items;
   const isOfPool = ({ incident }: StoredOutboxItem): boolean =>

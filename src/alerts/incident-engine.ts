@@ -25,7 +25,6 @@ export interface IncidentOutcome {
   readonly outbox: readonly OutboxItem[];
 }
 
-/** What decides who is notified. */
 export interface AlertOptions {
   /** Whether a receiver exists and wants this message. */
   readonly notifies: (receiver: string, type: IncidentMessage) => boolean;
@@ -39,9 +38,7 @@ export interface KnownIncidents {
   readonly flaps: ReadonlyMap<string, FlapRecord>;
 }
 
-/** What was observed of a subject. */
 export interface Observed {
-  /** The condition in words, for the message. */
   readonly condition: string;
   /** Of a server, like the others. */
   readonly status?: Presence;
@@ -132,7 +129,6 @@ export function createIncidentEngine(
   return {
     outcome,
 
-    /** Passes an event to the incident that a rule has for a subject, or would have. */
     advance(rule: Rule, subject: Subject, event: SubjectEvent, observed: Observed): void {
       const key = incidentKey(rule.name, subject);
       const before = incidents.get(key);
@@ -177,7 +173,6 @@ export function createIncidentEngine(
       if (before && phase?.name === "resolved" && phase.reason === "silenced") mute(before, words);
     },
 
-    /** Whether an incident stays as it is when nothing about its subject is different. */
     goesOn: ({ remindEveryMs }: Rule, { phase }: Incident, now: ClockReading): boolean =>
       silencedAtPresent() === null && goesOnFiring(phase, now, remindEveryMs),
 

@@ -6,7 +6,6 @@ import type { NotifiedIncident, SubjectFacts } from "./notification.ts";
 import { troubleOf } from "./rule.ts";
 import type { Severity, TargetTrouble } from "./rule.ts";
 
-/** What an incident is about. */
 export type Subject =
   | { readonly kind: "target" }
   | ServerSubject
@@ -29,7 +28,6 @@ export interface PoolSubject {
   readonly serverName: string | null;
 }
 
-/** A probe as it runs in one region with one key. */
 export interface ProbeSubject extends Target {
   readonly kind: "probe";
   readonly probe: string;
@@ -77,7 +75,6 @@ export function subjectFacts(target: Target | null, subject: Subject): SubjectFa
   return { ...noSubjectFacts, ...place, ...own };
 }
 
-/** The incident as a notification describes it at this moment. */
 export function notifiedIncident(
   target: Target | null,
   incident: Incident,
@@ -141,7 +138,6 @@ export function conditionOfTarget(
   return reason === null ? "down" : `down (${reason})`;
 }
 
-/** A server for a person: its name and the beginning of its id. */
 export function serverText({
   serverId,
   serverName,

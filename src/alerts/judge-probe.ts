@@ -10,7 +10,6 @@ import type { ProbeFailure, ProbeProgress, ProbeResult, ProbeRun } from "./probe
 import { matchesAny, rulesOn } from "./rule.ts";
 import type { ProbeRule, Rule } from "./rule.ts";
 
-/** All that is known of a probe with a key in a region between two runs. */
 export interface ProbeState extends KnownIncidents {
   readonly subject: ProbeSubject;
   readonly expect: Expectation;
@@ -23,7 +22,6 @@ export interface ProbeJudgeOptions extends AlertOptions {
   readonly rules: readonly Rule[];
 }
 
-/** What one run means, to be committed at once. */
 export interface ProbeVerdict {
   readonly at: Instant;
   readonly run: ProbeRun;

@@ -13,7 +13,6 @@ export const receiverRule = { name: "receiver-failing", severity: "warning" } as
  */
 const quietMs = 5 * 60 * 1_000;
 
-/** What is known of a receiver. Times are UTC milliseconds. */
 export interface ReceiverState {
   readonly receiver: string;
   readonly incident: Incident | null;
@@ -24,7 +23,6 @@ export interface ReceiverState {
 export type ReceiverEvent =
   /** A notification to it was dead-lettered. */
   | { readonly kind: "lost"; readonly reason: string }
-  /** It accepted a notification. */
   | { readonly kind: "took" }
   /** A silence may have begun or ended, or the configuration may have changed. */
   | { readonly kind: "time_passed" };

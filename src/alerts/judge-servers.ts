@@ -13,7 +13,6 @@ import { holdsForServer } from "./rule.ts";
 import type { ServerRule } from "./rule.ts";
 import type { TargetState } from "./target-state.ts";
 
-/** What one accepted listing showed of a target. */
 interface ObservedListing {
   readonly snapshot: Snapshot;
   readonly diff: Pick<Diff, "servers">;

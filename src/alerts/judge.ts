@@ -35,10 +35,8 @@ export interface Verdict {
   readonly progress: TargetProgress;
   /** Of a failed poll the same object as before. */
   readonly snapshot: Snapshot;
-  /** What differs from the snapshot before. */
   readonly diff: Diff;
   readonly incidents: IncidentOutcome;
-  /** The time since the poll before. */
   readonly stretch: Stretch;
   /** Time of the calendar before it in which nobody observed the target; null: there was none. */
   readonly gap: Gap | null;

@@ -38,7 +38,6 @@ function defaultSummary({ type, incident }: OutboxItem, items: readonly OutboxIt
   }
 }
 
-/** What a rule's own template does not say. */
 function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], template: string): string {
   const isSaid = placeholdersIn(template).includes("condition");
   const isFlapping = !isSaid && items.some(({ incident }) => incident.flapping);

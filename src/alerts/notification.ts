@@ -106,7 +106,6 @@ export interface Notification {
   readonly summary: string;
   readonly runbookUrl: string | null;
   readonly createdAtMs: number;
-  /** The earliest cause among the incidents. */
   readonly causedAtMs: number;
   /** At most the receiver's limit; `truncated` says how many more there were. */
   readonly incidents: readonly NotifiedIncident[];

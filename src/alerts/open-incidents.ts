@@ -5,7 +5,6 @@ import { incidentKey } from "./incident.ts";
 import type { Incident } from "./incident.ts";
 
 export interface OpenIncidents extends KnownIncidents {
-  /** Brings them to what an outcome made of them. */
   takeOn(outcome: IncidentOutcome): void;
 }
 

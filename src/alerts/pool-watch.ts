@@ -19,7 +19,6 @@ export interface PoolClock {
   readonly ms: number;
 }
 
-/** What a poll of one target means for pools, to be committed together with the poll. */
 export interface PoolOutcome {
   readonly incidents: IncidentOutcome;
   /** Of scopes with open incidents: only these need their clocks after a restart. */
@@ -43,7 +42,6 @@ export interface PoolVerdict {
 interface PoolWatchOptions {
   readonly rules: readonly PoolRule[];
   readonly targets: readonly Target[];
-  /** Of an earlier process. */
   readonly openIncidents: readonly Incident[];
   readonly clocks: readonly PoolClock[];
 }
@@ -87,10 +85,8 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
   }
 
   return {
-    /** The open incidents, by `incidentKey`. */
     incidents: held.incidents,
 
-    /** Whether any rule on pools is about the target. */
     concerns: (target: Target): boolean => scopesWith(target).length > 0,
 
     /**

@@ -6,7 +6,6 @@ import type { PoolSubject } from "./incident.ts";
 import { matchesAny } from "./rule.ts";
 import type { PoolMeasure, PoolRule } from "./rule.ts";
 
-/** A pool and how many of its servers are in each status. */
 export interface PoolCount {
   readonly subject: PoolSubject;
   readonly servers: CountByStatus;
@@ -27,7 +26,6 @@ export function placeOf({ by }: PoolRule, target: Target): Pick<PoolSubject, "re
   };
 }
 
-/** What one target adds to the pools of a rule that is about it. */
 export function countPools(rule: PoolRule, target: Target, { tallies }: Snapshot): PoolCounts {
   const counts = new Map<string, PoolCount>();
   for (const { name, servers } of tallies.names.values()) {
@@ -54,7 +52,6 @@ function ratio(count: number, { idle, occupied, error }: CountByStatus): number 
   return known === 0 ? null : count / known;
 }
 
-/** The status of which a measure counts the servers. */
 const countedBy = { occupied_ratio: "occupied", error_ratio: "error", idle: "idle" } as const;
 
 /** Whether the rule's condition holds. Null: that depends on the servers whose status is unknown. */

@@ -13,7 +13,6 @@ export function parseFieldPath(text: string): FieldPath | undefined {
   return Array.from(names, ([name]) => name.replaceAll(/\\(.)/gsu, "$1"));
 }
 
-/** The path as `parseFieldPath` reads it. */
 export function fieldPathText(path: FieldPath): string {
   return path.map((part) => part.replaceAll(/[\\.]/g, "\\$&")).join(".");
 }
@@ -29,7 +28,6 @@ function fieldOf(value: unknown, name: string): unknown {
   return Object.getOwnPropertyDescriptor(value, name)?.value;
 }
 
-/** What must hold of an answer. */
 export interface Expectation {
   /** Of HTTP. If it is not 200, a refusal is expected, and nothing else is. */
   readonly status: number;

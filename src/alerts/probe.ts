@@ -26,7 +26,6 @@ export function subjectName({ probe, region, key }: ProbeSubject): string {
   return `${probe}/${region}/${key}`;
 }
 
-/** How a run of a probe ended. */
 export type ProbeOutcome =
   | ({ readonly kind: "read" } & ReadAnswer & Figures)
   | {
@@ -62,7 +61,6 @@ export type ProbeFailure = (typeof probeFailures)[number];
 export interface ProbeResult {
   /** When the run ended. UTC milliseconds. */
   readonly atMs: number;
-  /** Null: it succeeded. */
   readonly reason: ProbeFailure | null;
   /** A short phrase for a person, without anything secret. */
   readonly detail: string | null;

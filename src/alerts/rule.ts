@@ -39,7 +39,6 @@ export interface FlapLimit {
   readonly withinMs: number;
 }
 
-/** Holds for a server while it shows the status. */
 export interface ServerRule extends RuleBase {
   readonly on: "server";
   readonly status: Status;
@@ -76,7 +75,6 @@ export interface PoolRule extends RuleBase {
   readonly forMs: number;
 }
 
-/** Holds for a probe in a region with a key while its runs fail. */
 export interface ProbeRule extends RuleBase {
   readonly on: "probe";
   readonly for: Hold;

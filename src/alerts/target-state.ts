@@ -18,7 +18,6 @@ export interface TargetProgress {
   readonly lastComplete: boolean;
 }
 
-/** All that is known of a target between two polls. */
 export interface TargetState extends KnownIncidents {
   readonly target: Target;
   readonly progress: TargetProgress;
@@ -43,7 +42,6 @@ export const initialProgress: TargetProgress = {
   lastComplete: false,
 };
 
-/** Of a target that was never polled. */
 export const nothingKnown = {
   progress: initialProgress,
   openIncidents: [],

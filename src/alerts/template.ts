@@ -59,7 +59,6 @@ const mostNamed = 3;
 /** Receivers refuse a message for an address that is too long. */
 const longestInAddress = 100;
 
-/** The texts in braces, in their order. */
 export function placeholdersIn(template: string): string[] {
   return Array.from(template.matchAll(placeholderPattern), ([, name = ""]) => name);
 }
@@ -97,7 +96,6 @@ function someOf(values: readonly string[]): string {
   return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
 }
 
-/** A body as it is configured, and as it is sent. */
 export type Json =
   | string
   | number
@@ -106,7 +104,6 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json };
 
-/** Whether every placeholder in the text is known. */
 export function isBodyText(text: string): boolean {
   return placeholdersIn(text).every((name) => bodyPlaceholders.includes(name));
 }

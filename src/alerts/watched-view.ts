@@ -16,11 +16,11 @@ export interface WatchedView {
   readonly target: Target;
   /** The same object throughout: it always reads as of the last commit. */
   readonly state: TargetState;
-  /** Whether this process has polled it, well or badly. */
+  /** Whether this process has polled it, whatever the outcome. */
   readonly polled: boolean;
   /** Whether its last poll was accepted, and kept. */
   readonly up: boolean;
-  /** Blind for so long that what was last seen is not shown as the present any more. */
+  /** Down for so long that what was last observed is not shown as the present any more. */
   readonly withheld: boolean;
   /** Of the last poll, if it failed or its listing was partial; null: there is nothing to say. */
   readonly detail: PollDetail | null;

@@ -59,7 +59,6 @@ export function createNotifier({ receivers, onIncidents, ...deps }: NotifierDeps
      */
     wake,
 
-    /** The times of a notification that becomes pending now. */
     freshTimes: (receiver: string) => freshTimes(deliveryClock(), giveUpAfterMs.get(receiver)),
 
     /** Does all that is due now, and resolves when the attempts have ended. */

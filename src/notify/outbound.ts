@@ -27,7 +27,6 @@ export interface Answer {
 
 export type Outbound = ReturnType<typeof createOutbound>;
 
-/** What every receiver is built with. */
 export interface SenderDeps {
   readonly outbound: Outbound;
   readonly clock: Clock;
@@ -44,10 +43,8 @@ export interface OutboundDeps {
   readonly lookup?: LookupFunction;
 }
 
-/** How long a receiver may take to answer a request. */
 export const requestTimeoutMs = 15_000;
 
-/** No more of an answer is read. */
 const maxAnswerBytes = 64 * 1024;
 const maxHeaderBytes = 16 * 1024;
 

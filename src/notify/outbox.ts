@@ -7,7 +7,6 @@ import type { DeliveryFailureReason } from "./receiver.ts";
 export interface NewNotification {
   readonly notification: Notification;
   readonly itemSeqs: readonly number[];
-  /** The names of the groups that it contains. */
   readonly groupNames: readonly string[];
   readonly nextAttemptAtMs: number;
   readonly giveUpAtMs: number;
@@ -18,19 +17,16 @@ export interface DueNotification {
   readonly seq: number;
   /** Null: its row cannot be read. */
   readonly notification: Notification | null;
-  /** The number of attempts so far. */
   readonly attempts: number;
   /** An attempt that fails from then on is the last. Milliseconds of the delivery clock. */
   readonly giveUpAtMs: number;
 }
 
-/** How a notification ended. */
 export type Settlement = { readonly settledAtMs: number } & (
   | { readonly state: "delivered" }
   | { readonly state: "dead"; readonly reason: DeliveryFailureReason }
 );
 
-/** One attempt that ended, as it is stored. */
 export interface Attempt {
   /** UTC milliseconds. */
   readonly atMs: number;
@@ -97,6 +93,5 @@ export interface Outbox {
    * in which no process ran does not count.
    */
   boundTimes(receiver: string, bounds: TimeBounds): Promise<void>;
-  /** Removes items about resolved incidents that are in no notification yet. */
   discardResolves(receiver: string): Promise<void>;
 }

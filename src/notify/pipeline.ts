@@ -11,7 +11,6 @@ import type { EndedAttempt, RecorderDeps } from "./record.ts";
 import { decide, timeBounds } from "./retry.ts";
 import { createStoreRetries } from "./store-retries.ts";
 
-/** A receiver and how it wants its notifications. */
 export interface DeliveryReceiver extends ComposeSettings {
   readonly receiver: Receiver;
   /** Whether it is notified when an incident resolves. Default: true. */
@@ -205,7 +204,6 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     /** Resolves when some of the work under way has ended; null: there is none. */
     underWay: (): Promise<unknown> | null =>
       running ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null),
-    /** Begins no attempt from now on. */
     stop(): void {
       stopped.abort();
       cancelTimer();

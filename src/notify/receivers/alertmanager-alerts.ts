@@ -8,7 +8,6 @@ import type { Target } from "../../fleet/model.ts";
 import { alertLabels, isoTime, mapTexts, stateFields } from "./message-text.ts";
 import type { Texts } from "./message-text.ts";
 
-/** An incident that a receiver was notified of, as it is now. */
 interface NotifiedAlert {
   /** Null for an incident of a pool or a receiver. */
   readonly target: Target | null;
@@ -40,7 +39,6 @@ export interface NotifiedAlerts {
 }
 
 export interface CurrentAlert extends NotifiedAlert {
-  /** Null: none is kept. */
   readonly text: AlertText | null;
 }
 

@@ -2,7 +2,6 @@ import { latenessMs, summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { isBlank, longestName, readable } from "../../fleet/readable.ts";
 
-/** What several types of receivers make of a notification. */
 export type Texts = Readonly<Record<string, string>>;
 
 /** Names come from the service and can be anything: receivers get short texts, and no empty ones. */
@@ -13,7 +12,6 @@ export function shortTexts(
   return mapTexts(values, (value) => readable(value, longest));
 }
 
-/** Without empty values. */
 export function mapTexts(
   values: Readonly<Record<string, string | null>>,
   map: (value: string) => string,
@@ -30,13 +28,11 @@ export function shownSummary(notification: Notification, nowMs: number, longest:
   return summary.trim() === "" ? notification.rule : summary;
 }
 
-/** Undefined: it is not late. */
 export function delayedSeconds(notification: Notification, nowMs: number): number | undefined {
   const lateMs = latenessMs(notification, nowMs);
   return lateMs === null ? undefined : Math.round(lateMs / 1_000);
 }
 
-/** RFC 3339 with milliseconds. */
 export function isoTime(utcMs: number): string {
   return new Date(utcMs).toISOString();
 }

@@ -7,7 +7,6 @@ import type { Receiver } from "../receiver.ts";
 import { delayedSeconds, isoTime, runbookLink, shortTexts } from "./message-text.ts";
 import { shownSummary, stateFields, subjectFields } from "./message-text.ts";
 
-/** Sends each incident as an event of PagerDuty's Events API v2. */
 export function createPagerdutyReceiver(
   settings: Pick<ConfigOf<"pagerduty">, "name" | "url" | "routingKey">,
   { outbound, clock }: SenderDeps,

@@ -11,7 +11,6 @@ import { incidentLine, runbookLink, shortTexts, shownSummary } from "./message-t
 /** Slack accepts about one message a second from an incoming webhook. */
 const restMs = 1_000;
 
-/** Posts notifications to a Slack incoming webhook. */
 export function createSlackReceiver(
   settings: Pick<ConfigOf<"slack">, "name" | "url">,
   { outbound, clock }: SenderDeps,
@@ -153,7 +152,6 @@ function mrkdwn(text: string) {
   return { type: "mrkdwn", text, verbatim: true };
 }
 
-/** The three characters that have a meaning to Slack. */
 function escapeMrkdwn(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
