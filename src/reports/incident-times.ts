@@ -8,8 +8,8 @@ export interface IncidentTime {
   /** The number of its target. */
   readonly target: number;
   readonly serverName: string | null;
-  readonly sandboxId: string;
-  readonly serverId: string;
+  readonly sandboxId: string | null;
+  readonly serverId: string | null;
   /** From when the condition was first observed to hold. Null: it began to fire. */
   readonly recoveryMs: number | null;
 }
@@ -30,7 +30,7 @@ export async function readIncidentTimes(
   };
   for await (const incident of sources.incidents(range)) {
     const { serverName, sandboxId, serverId, startedAtMs, firedAtMs, recoveredAtMs } = incident;
-    const target = numbers.get(targetName(incident.target));
+    const target = numbers.get(targetName(incident));
     // From one that never fired nobody had to recover.
     if (target === undefined || firedAtMs === null) continue;
     const server = { target, serverName, sandboxId, serverId };

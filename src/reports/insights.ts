@@ -169,24 +169,19 @@ function usualMaxima(sums: Iterable<NameSum>): (serverName: string) => number | 
   };
 }
 
-/** A server that has been occupied for longer than servers of its name usually are. */
-interface LongDwell extends Target {
-  readonly sandboxId: string;
-  readonly serverId: string;
-  readonly serverName: string;
-  readonly occupiedMs: number;
-  /** Whether the beginning was observed: otherwise it has been occupied for at least that long. */
-  readonly isExact: boolean;
-  readonly usualMs: number;
-}
+type LongDwell = NonNullable<ReturnType<typeof longDwellOf>>;
 
-/** @param atMs when the server was last observed. UTC milliseconds */
+/**
+ * A server that has been occupied for longer than servers of its name usually are. Null: it has not.
+ *
+ * @param atMs when the server was last observed. UTC milliseconds
+ */
 function longDwellOf(
   { region, key }: Target,
   { sandbox, server }: PresentServer,
   atMs: number,
   usualOf: (serverName: string) => number | null,
-): LongDwell | null {
+) {
   const { id: serverId, name, status, since, missing } = server;
   if (status !== "occupied" || missing > 0) return null;
   const serverName = name ?? "";
@@ -194,5 +189,6 @@ function longDwellOf(
   const occupiedMs = atMs - since.atMs;
   if (usualMs === null || occupiedMs <= usualMs) return null;
   const labels = { region, key, sandboxId: sandbox.id, serverId, serverName };
+  // Where the beginning was not observed it has been occupied for at least that long.
   return { ...labels, occupiedMs, isExact: since.witnessed, usualMs };
 }

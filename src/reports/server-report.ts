@@ -206,7 +206,7 @@ async function firstChangeMs(
 
 function serverKey(
   target: Target,
-  server: { readonly sandboxId: string; readonly serverId: string },
+  server: { readonly sandboxId: string | null; readonly serverId: string | null },
 ): string {
   return JSON.stringify([targetName(target), server.sandboxId, server.serverId]);
 }

@@ -63,8 +63,10 @@ export function extentFromColumns(row: ExtentColumns): Extent | null {
 }
 
 export function accountToColumns({ ms, dwells, ...account }: NameAccount): AccountColumns {
-  const count = (column: (typeof dwellColumns)[number]): number =>
-    dwells.counts[dwellColumns.indexOf(column)] ?? 0;
+  const counts: (string | number)[][] = dwellColumns.map((column, bound) => [
+    column,
+    dwells.counts[bound] ?? 0,
+  ]);
   return {
     idle_ms: ms.idle,
     occupied_ms: ms.occupied,
@@ -73,20 +75,7 @@ export function accountToColumns({ ms, dwells, ...account }: NameAccount): Accou
     unobserved_ms: account.unobservedMs,
     exhausted_ms: account.exhaustedMs,
     ...extentToColumns(account.extent),
-    dwell_to_10s: count("dwell_to_10s"),
-    dwell_to_30s: count("dwell_to_30s"),
-    dwell_to_1m: count("dwell_to_1m"),
-    dwell_to_2m: count("dwell_to_2m"),
-    dwell_to_5m: count("dwell_to_5m"),
-    dwell_to_15m: count("dwell_to_15m"),
-    dwell_to_30m: count("dwell_to_30m"),
-    dwell_to_1h: count("dwell_to_1h"),
-    dwell_to_2h: count("dwell_to_2h"),
-    dwell_to_4h: count("dwell_to_4h"),
-    dwell_to_12h: count("dwell_to_12h"),
-    dwell_to_1d: count("dwell_to_1d"),
-    dwell_to_7d: count("dwell_to_7d"),
-    dwell_over_7d: count("dwell_over_7d"),
+    ...Object.fromEntries(counts),
     dwell_ms: dwells.sumMs,
   };
 }

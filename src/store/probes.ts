@@ -1,4 +1,4 @@
-import { sql, type Insertable, type Selectable } from "kysely";
+import { sql, type InferResult, type Insertable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { ProbeSubject } from "../alerts/incident.ts";
@@ -33,14 +33,12 @@ export function createStoredProbes(
     async all(): Promise<readonly StoredProbe[]> {
       const probes = await kysely.selectFrom("probes").selectAll().orderBy("id").execute();
       const flaps = await kysely.selectFrom("probe_flap_records").selectAll().execute();
-      const latest = await kysely
-        .selectFrom("probe_results")
-        .selectAll()
+      const latest = await selectResults(kysely)
         .where(
           sql<boolean>`run = (select max(run) from probe_results as other where other.probe_id = probe_results.probe_id)`,
         )
         .execute();
-      const latestOf = new Map(latest.map((row) => [row.probe_id, row]));
+      const latestOf = new Map(latest.map((row) => [row.probeId, row]));
       const flapsOf = Map.groupBy(flaps, (row) => row.probe_id);
       return probes.map((row) => {
         const { id, probe, region, key } = row;
@@ -48,7 +46,7 @@ export function createStoredProbes(
         const result = latestOf.get(id);
         const last =
           result?.run === row.attempted_runs
-            ? reading.read("probe_results", `${id} ${result.run}`, result, resultFromRow)
+            ? reading.read("probe_results", `${id} ${result.run}`, result, readResult)
             : null;
         const progress = reading.read("probes", id, row, () => ({
           attempted: { polls: row.attempted_runs, ms: row.attempted_ms },
@@ -120,14 +118,12 @@ export function createStoredProbes(
 
     /** The latest results of a probe, latest first. */
     async results(id: number, limit: number): Promise<readonly ProbeResult[]> {
-      const rows = await reader
-        .selectFrom("probe_results")
-        .selectAll()
+      const rows = await selectResults(reader)
         .where("probe_id", "=", id)
         .orderBy("run", "desc")
         .limit(limit)
         .execute();
-      return reading.all("probe_results", rows, ({ run }) => `${id} ${run}`, resultFromRow);
+      return reading.all("probe_results", rows, ({ run }) => `${id} ${run}`, readResult);
     },
   };
 }
@@ -190,12 +186,15 @@ function progressToRow(
   };
 }
 
+function selectResults(reader: Db) {
+  return reader
+    .selectFrom("probe_results")
+    .select(["probe_id as probeId", "run", "at_ms as atMs", "reason", "detail"])
+    .select("duration_ms as durationMs");
+}
+
 /** @throws when its reason is not known */
-function resultFromRow(row: Selectable<Tables["probe_results"]>): ProbeResult {
-  return {
-    atMs: row.at_ms,
-    reason: row.reason && oneOf(probeFailures, row.reason),
-    detail: row.detail,
-    durationMs: row.duration_ms,
-  };
+function readResult(row: InferResult<ReturnType<typeof selectResults>>[number]): ProbeResult {
+  const { atMs, reason, detail, durationMs } = row;
+  return { atMs, reason: reason && oneOf(probeFailures, reason), detail, durationMs };
 }

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { sql, type InferResult } from "kysely";
 import type { Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { readConsistently } from "./queries.ts";
@@ -7,14 +8,24 @@ import { readSnapshot } from "./snapshots.ts";
 import type { Db } from "./tables.ts";
 
 /** When an incident of a server began, fired, and was over because the server recovered. */
-export interface ServerIncidentTimes {
-  readonly target: Target;
-  readonly sandboxId: string;
-  readonly serverId: string;
-  readonly serverName: string | null;
-  readonly startedAtMs: number;
-  readonly firedAtMs: number | null;
-  readonly recoveredAtMs: number | null;
+export type ServerIncidentTimes = Omit<
+  InferResult<ReturnType<typeof selectIncidents>>[number],
+  "id"
+>;
+
+function selectIncidents(reader: Db) {
+  return reader
+    .selectFrom("incidents")
+    .innerJoin("targets", "targets.id", "incidents.target_id")
+    .where("subject", "=", "server")
+    .select(["incidents.id", "targets.region", "targets.key"])
+    .select(["sandbox_id as sandboxId", "server_id as serverId", "server_name as serverName"])
+    .select(["started_at_ms as startedAtMs", "fired_at_ms as firedAtMs"])
+    .select(
+      sql<number | null>`case when resolved_reason = 'recovered' then resolved_at_ms end`.as(
+        "recoveredAtMs",
+      ),
+    );
 }
 
 /** Incidents that are read before something else has its turn. */
@@ -43,14 +54,7 @@ export function createReportReads(reader: Db, reading = createRowReading()) {
     }): AsyncIterable<ServerIncidentTimes> {
       let after = "";
       for (;;) {
-        const rows = await reader
-          .selectFrom("incidents")
-          .innerJoin("targets", "targets.id", "incidents.target_id")
-          .select(["incidents.id", "targets.region", "targets.key", "resolved_reason"])
-          .select(["sandbox_id as sandboxId", "server_id as serverId"])
-          .select(["server_name as serverName", "started_at_ms as startedAtMs"])
-          .select(["fired_at_ms as firedAtMs", "resolved_at_ms as resolvedAtMs"])
-          .where("subject", "=", "server")
+        const rows = await selectIncidents(reader)
           .where("incidents.id", ">", after)
           .where((eb) =>
             eb.or([
@@ -61,17 +65,7 @@ export function createReportReads(reader: Db, reading = createRowReading()) {
           .orderBy("incidents.id")
           .limit(incidentsAtOnce)
           .execute();
-        for (const { region, key, sandboxId, serverId, ...row } of rows) {
-          yield {
-            target: { region, key },
-            sandboxId: sandboxId ?? "",
-            serverId: serverId ?? "",
-            serverName: row.serverName,
-            startedAtMs: row.startedAtMs,
-            firedAtMs: row.firedAtMs,
-            recoveredAtMs: row.resolved_reason === "recovered" ? row.resolvedAtMs : null,
-          };
-        }
+        yield* rows;
         const last = rows.at(-1);
         if (!last || rows.length < incidentsAtOnce) return;
         after = last.id;

@@ -6,8 +6,7 @@ import { initialProgress, nothingKnown, type TargetProgress } from "../alerts/ta
 import { noOpenBuckets, type OpenBuckets } from "../fleet/accounting.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import { flapFromRow, flapId } from "./flap-records.ts";
-import { readIncidents } from "./incidents.ts";
+import { flapFromRow, flapId, readIncidents } from "./incidents.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
 import { readConsistently } from "./queries.ts";
 import { createRowReading } from "./row-reading.ts";

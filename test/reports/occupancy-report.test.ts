@@ -49,7 +49,7 @@ describe("a report", () => {
     const history = recordHistory();
     watch(history.add(research), { from: "2026-11-01T00:00Z", to: "2026-11-02T00:00Z" });
     const at = (time: string): number => Date.parse(`2026-11-01T${time}Z`);
-    const span = { target: research, sandboxId: "", serverId: "a", serverName: "git" };
+    const span = { ...research, sandboxId: "", serverId: "a", serverName: "git" };
     history.spans.push(
       { ...span, startedAtMs: at("01:00"), firedAtMs: at("01:10"), recoveredAtMs: at("03:00") },
       { ...span, startedAtMs: at("03:30"), firedAtMs: at("03:30"), recoveredAtMs: null },
@@ -71,7 +71,7 @@ describe("a report", () => {
     const startedAtMs = Date.parse("2026-11-01T01:00Z");
     const times = { startedAtMs, firedAtMs: startedAtMs, recoveredAtMs: null };
     for (const serverName of ["rare", "git"]) {
-      const server = { target: research, sandboxId: "", serverId: serverName, serverName };
+      const server = { ...research, sandboxId: "", serverId: serverName, serverName };
       history.spans.push({ ...server, ...times });
     }
     const { rows } = await tell(history, { ...range, by: "server_name" });
