@@ -44,7 +44,7 @@ export interface RowPosition {
 
 export interface PlacedRow {
   readonly row: ReportRow;
-  readonly place: RowPosition;
+  readonly position: RowPosition;
 }
 
 /** @param after the position of the last row that is not wanted; null: all are */
@@ -54,7 +54,7 @@ export function* placeRows(
   after: RowPosition | null,
 ): Iterable<PlacedRow> {
   for (const [index, row] of rows.entries()) {
-    if (cellMs !== after?.cellMs || index > after.index) yield { row, place: { cellMs, index } };
+    if (cellMs !== after?.cellMs || index > after.index) yield { row, position: { cellMs, index } };
   }
 }
 

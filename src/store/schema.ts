@@ -94,7 +94,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     `create index servers_gone on servers (gone_at_ms) where gone_at_ms is not null`,
 
     // A server appeared, changed status or disappeared; or, with \`observation\`, it was missing from a complete
-    // listing or seen again as it was.
+    // listing or observed again as it was.
     `create table changes (
       seq ${bigint} primary key,
       at_ms ${bigint} not null,

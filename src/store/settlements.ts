@@ -126,7 +126,7 @@ async function writeUnreadable(
     .execute();
 }
 
-/** A receiver that is down for weeks is asked thousands of times: so many of the first and of the last are kept. */
+/** A receiver that is down for weeks is asked thousands of times: the first and the last ten attempts are kept. */
 const keptAttempts = 10;
 
 /** @param attempts how many there were, this one included */

@@ -6,7 +6,7 @@ import { computeInsights, type InsightsRequest } from "../../src/api/operations/
 import type { ReportSources } from "../../src/reports/sources.ts";
 import { recordHistory, type ListedServer } from "../support/recorded-history.ts";
 import { moves, play } from "./support/random-history.ts";
-import { tell as tellReport } from "./support/tell.ts";
+import { reportOf as reportRows } from "./support/report.ts";
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -104,7 +104,7 @@ describe("servers that were in error", () => {
         if (from >= to) return;
         const found = await insightsOf({ from, to, region: "us" }, history, endMs);
         const asked = { from, to, by: "server", now: at(100), filter: { region: ["us"] } };
-        const { rows } = await tellReport(history, asked);
+        const { rows } = await reportRows(history, asked);
         const expected = rows
           .filter(({ ms }) => ms.error > 0)
           .map(({ group, ms }) => [group.region, group.key, group.server, ms.error / 1_000]);

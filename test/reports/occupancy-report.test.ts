@@ -4,7 +4,7 @@ import { meanDwellMs } from "../../src/fleet/dwell.ts";
 import { type ReportRow, sharesOf } from "../../src/reports/row.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import { idle, occupied, research, watch } from "./support/polls-alike.ts";
-import { tell } from "./support/tell.ts";
+import { reportOf } from "./support/report.ts";
 
 const hourMs = 3_600_000;
 const inEu = { region: "eu", key: "research" };
@@ -28,19 +28,19 @@ describe("a report", () => {
       idle,
     ]);
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" };
-    const { rows } = await tell(history, { ...range, by: "region,key" });
+    const { rows } = await reportOf(history, { ...range, by: "region,key" });
     const latter = 12 - 6 - 5 / 60;
     const occupiedAverage = expect.closeTo((6 + 5 / 60 + 2 * latter) / 12);
     expect(rows).toMatchObject([
       { group: research, occupiedPeak: { count: 2, isExact: true }, occupiedAverage },
     ]);
-    const names = (await tell(history, { ...range, by: "server_name" })).rows;
+    const names = (await reportOf(history, { ...range, by: "server_name" })).rows;
     expect(names.map(({ group, occupiedPeak }) => [group.server_name, occupiedPeak])).toEqual([
       ["git", { count: 1, isExact: true }],
       ["jira", { count: 1, isExact: true }],
     ]);
     const later = { from: "2026-11-01T12:00Z", to: "2026-11-01T13:00Z", by: "region" };
-    const [last] = (await tell(history, later)).rows;
+    const [last] = (await reportOf(history, later)).rows;
     // Of its dwell times only the one is known from end to end that began after the first poll.
     expect(last && meanDwellMs(last.dwells)).toBe(6 * hourMs);
   });
@@ -56,7 +56,7 @@ describe("a report", () => {
       { ...span, startedAtMs: at("03:40"), firedAtMs: null, recoveredAtMs: at("03:50") },
     );
     const range = { from: "2026-11-01T01:00Z", to: "2026-11-01T04:00Z" };
-    const { rows } = await tell(history, { ...range, by: "hour,server_name" });
+    const { rows } = await reportOf(history, { ...range, by: "hour,server_name" });
     expect(rows.map(({ incidents, recoveries }) => [incidents, recoveries])).toEqual([
       [1, { count: 0, ms: 0 }],
       [0, { count: 0, ms: 0 }],
@@ -74,7 +74,7 @@ describe("a report", () => {
       const server = { ...research, sandboxId: "", serverId: serverName, serverName };
       history.spans.push({ ...server, ...times });
     }
-    const { rows } = await tell(history, { ...range, by: "server_name" });
+    const { rows } = await reportOf(history, { ...range, by: "server_name" });
     expect(rows.map(({ group, incidents }) => [group.server_name, incidents])).toEqual([
       ["git", 1],
       ["other", 1],
@@ -90,7 +90,7 @@ describe("a report", () => {
     // Never observed: it has no average, so it adds nothing to that of the others.
     history.add({ region: "ap", key: "research" }).poll(Date.parse(from), { kind: "failed" });
     const averages = async (by: string) =>
-      (await tell(history, { from, to: "2026-11-01T12:00Z", by })).rows.map((row) => [
+      (await reportOf(history, { from, to: "2026-11-01T12:00Z", by })).rows.map((row) => [
         row.group.region ?? row.group.server_name ?? row.group.server,
         row.occupiedAverage,
       ]);
@@ -121,7 +121,7 @@ describe("a report", () => {
     watch(us, last, [occupied, { ...occupied, id: "c" }]);
     watch(eu, last, [atRest]);
     const peak = async (range: { from: string; to: string }) =>
-      (await tell(history, { ...range, by: "key" })).rows[0]?.occupiedPeak;
+      (await reportOf(history, { ...range, by: "key" })).rows[0]?.occupiedPeak;
     expect(await peak(first)).toEqual({ count: 2, isExact: false });
     expect(await peak({ ...last, from: "2026-11-01T04:00Z" })).toEqual({ count: 2, isExact: true });
     expect(await peak({ ...first, to: last.to })).toEqual({ count: 2, isExact: true });
@@ -137,7 +137,7 @@ describe("a report", () => {
       target.poll(atMs, { kind: "all", servers });
     }
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T00:10Z", by: "sandbox" };
-    const { rows } = await tell(history, range);
+    const { rows } = await reportOf(history, range);
     expect(rows).toMatchObject([{ occupiedPeak: { count: 1, isExact: true } }]);
   });
 
@@ -145,16 +145,16 @@ describe("a report", () => {
     const history = recordHistory();
     watch(history.add(research), { from: "2026-11-01T12:00Z", to: "2026-11-01T13:00Z" });
     const range = { from: "2026-10-31T22:00Z", to: "2026-11-02T00:00Z" };
-    const { rows } = await tell(history, { ...range, by: "day" });
+    const { rows } = await reportOf(history, { ...range, by: "day" });
     expect(rows.map(({ group }) => group.day)).toEqual(["2026-10-31", "2026-11-01"]);
     expect(rows.map(sharesOf)).toMatchObject([
       { unobserved: 1, idle: 0 },
       { unobserved: expect.closeTo(23 / 24), idle: expect.closeTo(0.5 / 24) },
     ]);
-    const hours = await tell(history, { ...range, by: "hour" });
+    const hours = await reportOf(history, { ...range, by: "hour" });
     expect(hours.rows.map(hoursOf)).toEqual(Array.from({ length: 26 }, () => 2));
     const before = { from: "2026-10-01T00:00Z", to: "2026-10-08T00:00Z", by: "region" };
-    const earlier = await tell(history, { ...before, now: range.to });
+    const earlier = await reportOf(history, { ...before, now: range.to });
     expect(earlier.rows.map(sharesOf)).toMatchObject([{ idle: 0, unobserved: 1 }]);
     expect(earlier.rows).toMatchObject([{ occupiedAverage: null, occupiedPeak: null }]);
   });
@@ -163,9 +163,9 @@ describe("a report", () => {
     const history = recordHistory();
     watch(history.add(research), { from: "2026-11-01T00:00Z", to: "2026-11-01T02:00Z" });
     const asked = { from: "2026-11-01T00:00Z", by: "region" };
-    const soon = await tell(history, { ...asked, to: "2026-11-01T02:04Z" });
+    const soon = await reportOf(history, { ...asked, to: "2026-11-01T02:04Z" });
     expect(soon.rows.map(sharesOf)).toMatchObject([{ idle: 0.5, unobserved: 0 }]);
-    const late = await tell(history, { ...asked, to: "2026-11-01T04:00Z" });
+    const late = await reportOf(history, { ...asked, to: "2026-11-01T04:00Z" });
     expect(late.rows.map(sharesOf)).toMatchObject([{ idle: 0.25, unobserved: 0.5 }]);
   });
 
@@ -175,7 +175,7 @@ describe("a report", () => {
     watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" });
     target.isConfigured = false;
     const during = async (from: string, to: string) => {
-      const { rows, report } = await tell(history, { from, to, by: "region" });
+      const { rows, report } = await reportOf(history, { from, to, by: "region" });
       return [rows.map(sharesOf), report.notes];
     };
     expect(await during("2026-11-01T00:00Z", "2026-11-03T00:00Z")).toMatchObject([
@@ -191,7 +191,7 @@ describe("a report", () => {
     const history = recordHistory();
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" };
     watch(history.add(research), range, []);
-    const { rows } = await tell(history, { ...range, by: "region" });
+    const { rows } = await reportOf(history, { ...range, by: "region" });
     expect(rows.map(sharesOf)).toEqual([null]);
     expect(rows).toMatchObject([{ occupiedAverage: 0, occupiedPeak: { count: 0 } }]);
   });
@@ -201,9 +201,9 @@ describe("a report", () => {
     const now = "2026-11-01T02:00Z";
     watch(history.add(research), { from: "2026-11-01T00:00Z", to: now });
     const asked = { to: "2026-12-01T00:00Z", now, by: "day" };
-    const later = tell(history, { ...asked, from: now });
+    const later = reportOf(history, { ...asked, from: now });
     await expect(later).rejects.toThrow("The range has not begun yet.");
-    const { rows, report } = await tell(history, { ...asked, from: "2026-11-01T00:00Z" });
+    const { rows, report } = await reportOf(history, { ...asked, from: "2026-11-01T00:00Z" });
     expect(rows.map(hoursOf)).toEqual([4]);
     expect(report.notes).toEqual([expect.stringContaining("ends in the future")]);
   });
@@ -224,13 +224,13 @@ describe("a day of a zone", () => {
     const end = new Date(Date.parse(to) + 30 * hourMs).toISOString();
     watch(history.add(research), { from: lead, to: end }, [occupied]);
     const asked = { from: lead, to: end, tz };
-    const days = await tell(history, { ...asked, by: "day" });
+    const days = await reportOf(history, { ...asked, by: "day" });
     expect(days.rows.map(({ group }) => group.day)).toContain(day);
     const row = days.rows.find(({ group }) => group.day === day);
     expect(row && [hoursOf(row), sharesOf(row)?.occupied]).toEqual([hours, 1]);
     expect(days.report.notes).toEqual([]);
 
-    const both = await tell(history, { ...asked, by: "hour,day" });
+    const both = await reportOf(history, { ...asked, by: "hour,day" });
     const ofDay = both.rows.filter(({ group }) => group.day === day);
     expect(ofDay.map(hoursOf)).toEqual(Array.from({ length: hours }, () => 1));
     expect(new Set(ofDay.map(({ group }) => group.hour)).size).toBe(hours);
@@ -240,7 +240,7 @@ describe("a day of a zone", () => {
     const history = recordHistory();
     const range = { from: "2026-10-24T23:00Z", to: "2026-10-25T03:00Z" };
     watch(history.add(research), range);
-    const { rows } = await tell(history, { ...range, by: "hour,weekday", tz: "Europe/Berlin" });
+    const { rows } = await reportOf(history, { ...range, by: "hour,weekday", tz: "Europe/Berlin" });
     expect(rows.map(({ group }) => `${group.weekday} ${group.hour}`)).toEqual([
       "Sun 2026-10-25T01:00+02:00",
       "Sun 2026-10-25T02:00+02:00",
@@ -253,7 +253,7 @@ describe("a day of a zone", () => {
     const history = recordHistory();
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-11T00:00Z" };
     watch(history.add(research), range, [occupied]);
-    const { rows } = await tell(history, { ...range, by: "weekday" });
+    const { rows } = await reportOf(history, { ...range, by: "weekday" });
     expect(rows.map((row) => [row.group.weekday, hoursOf(row)])).toEqual([
       ["Mon", 48],
       ["Tue", 48],
@@ -274,7 +274,7 @@ describe("what was removed from the history", () => {
     target.prune("5m", Date.parse("2026-11-07T00:00Z"));
     target.prune("1h", Date.parse("2026-11-04T00:00Z"));
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-09T00:00Z" };
-    return tell(history, { ...range, by, ...(tz !== undefined && { tz }) });
+    return reportOf(history, { ...range, by, ...(tz !== undefined && { tz }) });
   }
 
   it("is reported where something coarser will do", async () => {
@@ -285,7 +285,7 @@ describe("what was removed from the history", () => {
     expect(report.notes).toEqual([]);
   });
 
-  it("counts as unobserved where nothing else tells, and the report says from when on it is", async () => {
+  it("counts as unobserved where nothing else was kept, and the report says from when on it is", async () => {
     const { rows, report } = await pruned("hour");
     const lost = rows.filter((row) => sharesOf(row)?.unobserved === 1);
     expect([rows.length, lost.length, new Set(rows.map(hoursOf))]).toEqual([192, 72, new Set([1])]);
@@ -307,7 +307,7 @@ describe("what was removed from the history", () => {
     target.prune("5m", Date.parse("2026-11-07T00:00Z"));
     const now = "2026-11-09T00:00Z";
     const range = { from: "2026-11-01T10:20Z", to: "2026-11-07T10:20:30Z", now, by: "region" };
-    const { rows, report } = await tell(history, range);
+    const { rows, report } = await reportOf(history, range);
     expect(rows.map(hoursOf)).toEqual([24 * 6 + 25 / 60]);
     expect(report.notes).toEqual([
       "No finer buckets are kept for that time: the report covers 2026-11-01T10:00Z to 2026-11-07T10:25Z.",

@@ -17,7 +17,7 @@ describe("the cells of a report", () => {
       fc.record({
         zoneName: fc.constantFrom(...zones),
         fields: fc.constantFrom<(readonly TimeField[])[]>(["hour"], ["day"], ["weekday"], []),
-        // Also over the day that a zone left out, at the end of 2011.
+        // Also over the day that a zone skipped, at the end of 2011.
         fromMs: fc.integer({ min: Date.parse("2011-12-20Z"), max: Date.parse("2012-04-10Z") }),
         days: fc.integer({ min: 1, max: 40 }),
         since: fc.double({ min: 0, max: 1, noNaN: true }),

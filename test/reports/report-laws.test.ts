@@ -5,7 +5,7 @@ import { sharesOf } from "../../src/reports/row.ts";
 import type { ReportSources } from "../../src/reports/sources.ts";
 import type { TimeRange } from "../../src/reports/time-range.ts";
 import { moves, play } from "./support/random-history.ts";
-import { addUp, tell } from "./support/tell.ts";
+import { addUp, reportOf } from "./support/report.ts";
 
 const startMs = Date.parse("2026-10-24T19:03:20Z");
 const runs = { numRuns: 40 };
@@ -30,7 +30,7 @@ function iso(ms: number): string {
 }
 
 describe("whatever happened", () => {
-  it("rows add up to the same total, by whatever they are", async () => {
+  it("rows add up to the same total, by any fields", async () => {
     await fc.assert(
       fc.asyncProperty(
         moves,
@@ -40,8 +40,8 @@ describe("whatever happened", () => {
         async (moved, by, tz, leadMs) => {
           const { history, endMs } = play(moved, startMs);
           const range = { from: iso(startMs - leadMs), to: iso(endMs + 1) };
-          const whole = addUp((await tell(history, { ...range, by: "" })).rows);
-          const parts = addUp((await tell(history, { ...range, by, tz })).rows);
+          const whole = addUp((await reportOf(history, { ...range, by: "" })).rows);
+          const parts = addUp((await reportOf(history, { ...range, by, tz })).rows);
           for (const [name, value] of Object.entries(whole)) {
             expect(parts[name]).toBeCloseTo(value, 1);
           }
@@ -56,7 +56,7 @@ describe("whatever happened", () => {
       fc.asyncProperty(moves, fc.constantFrom(...groupings), async (moved, by) => {
         const { history, endMs } = play(moved, startMs);
         const range = { from: iso(startMs - 86_400_000), to: iso(endMs + 1) };
-        for (const row of (await tell(history, { ...range, by })).rows) {
+        for (const row of (await reportOf(history, { ...range, by })).rows) {
           const shares = sharesOf(row);
           if (!shares) continue;
           const sum = Object.values(shares).reduce((total, share) => total + share, 0);
@@ -67,7 +67,7 @@ describe("whatever happened", () => {
     );
   });
 
-  it("single servers add up to what was booked of all, to the millisecond", async () => {
+  it("single servers add up to what was recorded of all, to the millisecond", async () => {
     await fc.assert(
       fc.asyncProperty(
         moves,
@@ -85,9 +85,9 @@ describe("whatever happened", () => {
           const to = high === 100 ? iso(endMs + 1) : at(high);
           if (from >= to) return;
           const asked = { from, to, now: iso(endMs + 1) };
-          const booked = await tell(history, { ...asked, by: "region,key" });
-          const single = await tell(history, { ...asked, by });
-          const { unobserved: _, ...watched } = addUp(booked.rows);
+          const recorded = await reportOf(history, { ...asked, by: "region,key" });
+          const single = await reportOf(history, { ...asked, by });
+          const { unobserved: _, ...watched } = addUp(recorded.rows);
           const { unobserved, ...followed } = addUp(single.rows);
           expect(followed).toEqual(watched);
           // Time of which nothing is known is of no server.

@@ -45,7 +45,7 @@ describe("a range of times", () => {
     expect(read(from, undefined, tz)).toBe(expected);
   });
 
-  it("takes the first of two equal times, and what a clock leaves out for as much later", () => {
+  it("takes the first of two equal times, and what a clock skips for as much later", () => {
     const back = read("2026-10-25T02:30", "2026-10-25T03:00", "Europe/Berlin");
     expect(back).toBe("2026-10-25T00:30Z 2026-10-25T02:00Z");
     const forward = read("2026-03-29T02:30", "2026-03-29T04:00", "Europe/Berlin");

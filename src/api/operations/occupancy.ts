@@ -118,13 +118,13 @@ export const reportOccupancy = defineOperation({
     const rows: RowView[] = [];
     let next: string | null = null;
     let last: z.output<typeof cursorSchema> | null = null;
-    for await (const { row, place } of report.rows) {
+    for await (const { row, position } of report.rows) {
       if (rows.length === limit) {
         next = last && cursorText(last);
         break;
       }
       rows.push(viewRow(row));
-      last = { ...asked.range, nowMs: asked.nowMs, ...place };
+      last = { ...asked.range, nowMs: asked.nowMs, ...position };
     }
     return { ...reportHead(report, asked.zone), rows, next };
   },

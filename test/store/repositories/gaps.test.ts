@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ledgerStartMs, tally } from "../../alerts/support/ledger.ts";
 import { collect } from "../../support/collect.ts";
 import { research } from "../../support/fleet.ts";
-import { openBooks } from "../support/books.ts";
+import { openRecorded } from "../support/recorded-targets.ts";
 import { engines } from "../support/engines.ts";
 
 const minuteMs = 60_000;
@@ -12,8 +12,8 @@ const down = { observed: false };
 describe.each(engines)("gaps on $name", (engine) => {
   /** A target, and its gaps in minutes since its first poll. */
   async function openGaps() {
-    const books = await openBooks(engine);
-    const target = await books.book(research);
+    const recorded = await openRecorded(engine);
+    const target = await recorded.add(research);
     const pass = (minutes: number, more = {}): Promise<void> =>
       target.pass(minutes * minuteMs, git, more);
     const gaps = async (fromMinutes = -60, toMinutes = 1e6) => {
@@ -21,7 +21,7 @@ describe.each(engines)("gaps on $name", (engine) => {
         (each) => ledgerStartMs + each * minuteMs,
       );
       const range = { target: research, fromMs: fromMs ?? 0, toMs: toMs ?? 0 };
-      const found = await collect(books.store.occupancy.gaps(range));
+      const found = await collect(recorded.store.occupancy.gaps(range));
       return found.map((gap) =>
         [gap.fromMs, gap.toMs].map((ms) => (ms - ledgerStartMs) / minuteMs),
       );

@@ -75,7 +75,7 @@ describe.each(engines)("incidents on $name", (engine) => {
     expect(await store.untargeted.open()).toEqual([ofPool]);
   });
 
-  it("that a silence put in another's place are the ones that are known", async () => {
+  it("that a silence began instead of others are the ones that are known", async () => {
     const { store, targetId, rows } = await openPollStore(engine);
     let silenced = false;
     const interventions = { ...noInterventions, silencedAt: () => (silenced ? () => true : null) };

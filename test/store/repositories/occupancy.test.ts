@@ -7,7 +7,7 @@ import { addTarget } from "../../support/add-target.ts";
 import { type BucketQuery, bucketsIn } from "../../support/collect.ts";
 import type { EndedDwell } from "../../support/ended-dwells.ts";
 import { server, watchFleet } from "../../support/fleet.ts";
-import { openBooks } from "../support/books.ts";
+import { openRecorded } from "../support/recorded-targets.ts";
 import { engines } from "../support/engines.ts";
 import { openPollStore } from "../support/poll-store.ts";
 
@@ -64,8 +64,8 @@ describe.each(engines)("buckets on $name", (engine) => {
   it("are read at every resolution as they were recorded, also over restarts", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(stretch, { maxLength: 15 }), async (played) => {
-        await using books = await openBooks(engine);
-        const targets = [await books.book(research), await books.book(support)];
+        await using recorded = await openRecorded(engine);
+        const targets = [await recorded.add(research), await recorded.add(support)];
         for (const {
           passing: passed,
           servers,
@@ -84,7 +84,7 @@ describe.each(engines)("buckets on $name", (engine) => {
             await target?.pass(Math.min(elapsedMs, 60_000), tallies, { observed });
           }
         }
-        const { occupancy } = books.store;
+        const { occupancy } = recorded.store;
         for (const resolution of resolutions) {
           const expected = targets
             .flatMap(({ target, ledger }) =>
@@ -126,25 +126,25 @@ describe.each(engines)("buckets on $name", (engine) => {
   it.each(resolutions)(
     "of %s hold once what passed, though a day that a clock set back made 24 hours long",
     async (resolution) => {
-      await using books = await openBooks(engine);
-      const target = await books.book(research);
+      await using recorded = await openRecorded(engine);
+      const target = await recorded.add(research);
       await target.pass(0, git);
       await target.pass(0, git, { steppedMs: -(ledgerStartMs % dayMs) });
       await target.pass(dayMs, git, { observed: false });
-      const found = await bucketsIn(books.store.occupancy, { resolution });
+      const found = await bucketsIn(recorded.store.occupancy, { resolution });
       expect(found.reduce((sum, { bucket }) => sum + bucket.recordedMs, 0)).toBe(dayMs);
     },
   );
 
   it("are by start, then by target; those of an hour have what its last minutes brought", async () => {
-    await using books = await openBooks(engine);
-    const first = await books.book(research);
-    const second = await books.book(support);
+    await using recorded = await openRecorded(engine);
+    const first = await recorded.add(research);
+    const second = await recorded.add(support);
     for (const target of [second, first, second, first]) await target.pass(0, git);
     await first.pass(3 * minuteMs, git);
     await second.pass(2 * minuteMs, git);
     await first.pass(2 * minuteMs, git);
-    const hours = await bucketsIn(books.store.occupancy, { resolution: "1h" });
+    const hours = await bucketsIn(recorded.store.occupancy, { resolution: "1h" });
     expect(hours.map(({ target, bucket }) => [target.key, bucket.recordedMs])).toEqual([
       ["research", 100_000],
       ["support", 100_000],
@@ -154,13 +154,13 @@ describe.each(engines)("buckets on $name", (engine) => {
   });
 
   it("are those that start in the range, of the regions and keys that are asked for", async () => {
-    await using books = await openBooks(engine);
+    await using recorded = await openRecorded(engine);
     for (const each of [research, support]) {
-      const target = await books.book(each);
+      const target = await recorded.add(each);
       await target.pass(0, git);
       await target.pass(20 * minuteMs, git);
     }
-    const { occupancy } = books.store;
+    const { occupancy } = recorded.store;
     const at = (minutes: number): number => ledgerStartMs + minutes * minuteMs;
     const range = { fromMs: at(2), toMs: at(11) };
     const keys = async (query: Omit<BucketQuery, "resolution">) =>
@@ -197,12 +197,12 @@ describe.each(engines)("buckets on $name", (engine) => {
   });
 
   it("are each given once where one is closed while they are read", async () => {
-    await using books = await openBooks(engine);
-    const target = await books.book(research);
+    await using recorded = await openRecorded(engine);
+    const target = await recorded.add(research);
     await target.pass(0, git);
     await target.pass(26 * hourMs, git);
     const starts: number[] = [];
-    const opened = await books.store.occupancy.open();
+    const opened = await recorded.store.occupancy.open();
     const always = { resolution: "5m", fromMs: 0, toMs: Number.MAX_SAFE_INTEGER } as const;
     for await (const some of opened.buckets(always)) {
       if (starts.length === 0) await target.pass(10 * minuteMs, git);

@@ -4,7 +4,7 @@ import { type Resolution, resolutions } from "../../../src/fleet/buckets.ts";
 import { tally } from "../../alerts/support/ledger.ts";
 import { bucketsIn, collect } from "../../support/collect.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
-import { openBooks } from "../support/books.ts";
+import { openRecorded } from "../support/recorded-targets.ts";
 import { engines } from "../support/engines.ts";
 import { openPollStore } from "../support/poll-store.ts";
 
@@ -21,10 +21,10 @@ async function pruneAll(step: () => Promise<boolean>): Promise<number> {
 describe.each(engines)("pruning on $name", (engine) => {
   /** Two targets that were observed, and not, for an hour each; 30 hours in all. */
   async function openTwoTargets() {
-    const books = await openBooks(engine);
+    const recorded = await openRecorded(engine);
     const targets = [
-      await books.book({ region: "us", key: "research" }),
-      await books.book({ region: "eu", key: "support" }),
+      await recorded.add({ region: "us", key: "research" }),
+      await recorded.add({ region: "eu", key: "support" }),
     ];
     const servers = [tally("git", { idle: 1 })];
     for (const target of targets) {
@@ -33,7 +33,7 @@ describe.each(engines)("pruning on $name", (engine) => {
         await target.pass(hourMs, servers, { observed: hour % 2 === 1 });
       }
     }
-    const { store } = books;
+    const { store } = recorded;
     const startsOf = async (resolution: Resolution) =>
       (await bucketsIn(store.occupancy, { resolution })).map(({ bucket }) => bucket.startMs);
     return { store, targets, startsOf, endMs: targets[0]?.ledger.atMs ?? 0 };

@@ -14,7 +14,7 @@ export interface Engine {
   readonly name: "SQLite" | "PostgreSQL";
   /** An empty store, gone when the test ends at the latest. */
   open(): Promise<Opened>;
-  /** How many runs of a property are worth their time, of so many on the faster engine. */
+  /** How many runs of a property are worth their time, of N on the faster engine. */
   runs(most: number): number;
 }
 

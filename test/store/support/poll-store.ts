@@ -18,7 +18,7 @@ export interface PollStore extends AsyncDisposable {
   readonly everything: () => Promise<unknown>;
   /** How many rows were written, changed or removed meanwhile. On SQLite only, like the next. */
   readonly written: (during: () => Promise<unknown>) => Promise<number>;
-  /** Leaves so many pages more than it has, as a disk that is nearly full does. */
+  /** Leaves N pages more than it has, as a disk that is nearly full does. */
   readonly limitPages: (more: number) => Promise<void>;
 }
 

@@ -12,12 +12,12 @@ export interface Asked {
   readonly to: string;
   readonly by: string;
   readonly tz?: string;
-  /** Left out: the end of the range. */
+  /** Default: the end of the range. */
   readonly now?: string;
   readonly filter?: TargetFilter;
 }
 
-export interface Told {
+export interface Reported {
   readonly report: Report;
   readonly rows: readonly ReportRow[];
 }
@@ -29,7 +29,7 @@ export function fieldsOf(by: string): readonly ReportField[] {
 }
 
 /** @param asked its times whole, with an offset */
-export async function tell(sources: ReportSources, asked: Asked): Promise<Told> {
+export async function reportOf(sources: ReportSources, asked: Asked): Promise<Reported> {
   const zone = openZone(asked.tz ?? "UTC");
   if (!zone) throw new Error(`no zone ${asked.tz}`);
   const query = {

@@ -9,13 +9,13 @@ import { listing, watchFleet } from "../../support/fleet.ts";
 import type { Engine } from "./engines.ts";
 
 /** Targets whose time is recorded in a store, and beside it in a ledger that is never written. */
-export async function openBooks(engine: Engine) {
+export async function openRecorded(engine: Engine) {
   const { kysely, close } = await engine.open();
   const open = () => createStore(kysely, close);
   let store = open();
   const verdict = watchFleet().poll(listing({}));
 
-  const book = async (target: Target) => {
+  const add = async (target: Target) => {
     const { id } = await addTarget(store, target);
     const ledger = createLedger();
     let isFirst = true;
@@ -50,7 +50,7 @@ export async function openBooks(engine: Engine) {
     };
   };
   return {
-    book,
+    add,
     get store() {
       return store;
     },
