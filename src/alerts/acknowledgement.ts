@@ -1,8 +1,6 @@
 import type { Target } from "../fleet/model.ts";
-import { conditionOfIncident, notifiedIncident } from "./incident.ts";
-import type { Incident } from "./incident.ts";
-import { noTemplates } from "./notification.ts";
-import type { IncidentMessage, OutboxItem } from "./notification.ts";
+import { conditionOfIncident, notifiedIncident, type Incident } from "./incident.ts";
+import { noTemplates, type IncidentMessage, type OutboxItem } from "./notification.ts";
 import type { Rule } from "./rule.ts";
 
 /** The first acknowledgement of an incident. */

@@ -1,5 +1,4 @@
-import { eachInSlices, runAtOnce } from "../fleet/slices.ts";
-import type { Slices } from "../fleet/slices.ts";
+import { eachInSlices, runAtOnce, type Slices } from "../fleet/slices.ts";
 import { groupItems, groupValue, itemsPerSlice, subjectKey } from "./grouping.ts";
 import type { Group, GroupingSettings, GroupTimes } from "./grouping.ts";
 import type { GroupField, Notification, OutboxItem, StoredOutboxItem } from "./notification.ts";

@@ -1,9 +1,7 @@
 import { formatDuration } from "../fleet/duration.ts";
 import type { Flaps, SubjectEvent } from "./incident-phase.ts";
-import { incidentKey } from "./incident.ts";
-import type { Incident, Subject } from "./incident.ts";
-import { ruleFingerprint } from "./rule.ts";
-import type { FlapLimit, Rule } from "./rule.ts";
+import { incidentKey, type Incident, type Subject } from "./incident.ts";
+import { ruleFingerprint, type FlapLimit, type Rule } from "./rule.ts";
 
 /** When a subject recently entered a rule's condition, as far as it decides whether it flaps. */
 export interface FlapRecord {

@@ -1,5 +1,4 @@
-import { eachInSlices } from "../fleet/slices.ts";
-import type { Slices } from "../fleet/slices.ts";
+import { eachInSlices, type Slices } from "../fleet/slices.ts";
 import type { GroupField, NotifiedIncident } from "./notification.ts";
 import type { OutboxItem, StoredOutboxItem, SubjectKind } from "./notification.ts";
 import { valueOfIncident } from "./template.ts";

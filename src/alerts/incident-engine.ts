@@ -6,12 +6,9 @@ import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phas
 import type { IncidentStep, IncidentTiming, SubjectEvent, Transition } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
-import { noTemplates } from "./notification.ts";
-import type { IncidentMessage, OutboxItem } from "./notification.ts";
-import { ruleFingerprint } from "./rule.ts";
-import type { Rule } from "./rule.ts";
-import { silenceFacts } from "./silence.ts";
-import type { Interventions } from "./silence.ts";
+import { noTemplates, type IncidentMessage, type OutboxItem } from "./notification.ts";
+import { ruleFingerprint, type Rule } from "./rule.ts";
+import { silenceFacts, type Interventions } from "./silence.ts";
 
 /** What an observation did to incidents: rows to write and delete, and notifications. */
 export interface IncidentOutcome {

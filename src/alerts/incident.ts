@@ -1,10 +1,8 @@
 import type { FailureReason, Presence, Target } from "../fleet/model.ts";
 import { isBlank } from "../fleet/readable.ts";
 import type { IncidentPhase } from "./incident-phase.ts";
-import { noSubjectFacts } from "./notification.ts";
-import type { NotifiedIncident, SubjectFacts } from "./notification.ts";
-import { troubleOf } from "./rule.ts";
-import type { Severity, TargetTrouble } from "./rule.ts";
+import { noSubjectFacts, type NotifiedIncident, type SubjectFacts } from "./notification.ts";
+import { troubleOf, type Severity, type TargetTrouble } from "./rule.ts";
 
 export type Subject =
   | { readonly kind: "target" }

@@ -3,12 +3,10 @@ import { createIncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
 import type { ProbeSubject } from "./incident.ts";
-import { unmetBy } from "./probe-expectation.ts";
-import type { Expectation } from "./probe-expectation.ts";
+import { unmetBy, type Expectation } from "./probe-expectation.ts";
 import { progressAfterRun } from "./probe.ts";
 import type { ProbeFailure, ProbeProgress, ProbeResult, ProbeRun } from "./probe.ts";
-import { matchesAny, rulesOn } from "./rule.ts";
-import type { ProbeRule, Rule } from "./rule.ts";
+import { matchesAny, rulesOn, type ProbeRule, type Rule } from "./rule.ts";
 
 export interface ProbeState extends KnownIncidents {
   readonly subject: ProbeSubject;

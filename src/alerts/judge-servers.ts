@@ -1,16 +1,13 @@
-import { statusBefore } from "../fleet/diff.ts";
-import type { Diff } from "../fleet/diff.ts";
+import { statusBefore, type Diff } from "../fleet/diff.ts";
 import type { Presence } from "../fleet/model.ts";
-import { eachInSlices } from "../fleet/slices.ts";
-import type { Slices } from "../fleet/slices.ts";
+import { eachInSlices, type Slices } from "../fleet/slices.ts";
 import { findListedServer, findServer, listedServers } from "../fleet/snapshot.ts";
 import type { Server, Snapshot } from "../fleet/snapshot.ts";
 import type { IncidentEngine } from "./incident-engine.ts";
 import type { ClockReading, SubjectEvent } from "./incident-phase.ts";
 import { conditionOfIncident, conditionOfStatus } from "./incident.ts";
 import type { Incident, ServerSubject } from "./incident.ts";
-import { holdsForServer } from "./rule.ts";
-import type { ServerRule } from "./rule.ts";
+import { holdsForServer, type ServerRule } from "./rule.ts";
 import type { TargetState } from "./target-state.ts";
 
 interface ObservedListing {

@@ -1,19 +1,16 @@
 import { endedDwells, gapBefore, recordTime } from "../fleet/accounting.ts";
 import type { Accounting, Gap, Stretch } from "../fleet/accounting.ts";
-import { diffSnapshots, noDiff } from "../fleet/diff.ts";
-import type { Diff } from "../fleet/diff.ts";
+import { diffSnapshots, noDiff, type Diff } from "../fleet/diff.ts";
 import type { FailureReason, Instant } from "../fleet/model.ts";
 import { nextSnapshot } from "../fleet/next-snapshot.ts";
-import { runAtOnce } from "../fleet/slices.ts";
-import type { Slices } from "../fleet/slices.ts";
+import { runAtOnce, type Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome } from "./incident-engine.ts";
 import { conditionOfTarget } from "./incident.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
-import { matchesTarget, rulesOn } from "./rule.ts";
-import type { Rule } from "./rule.ts";
+import { matchesTarget, rulesOn, type Rule } from "./rule.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
 import type { Elapsed, TargetProgress, TargetState } from "./target-state.ts";
 

@@ -1,7 +1,6 @@
 import { counted } from "../fleet/counted.ts";
 import { isBlank, longestName, readable } from "../fleet/readable.ts";
-import { endedUnobserved } from "./notification.ts";
-import type { OutboxItem, SubjectKind } from "./notification.ts";
+import { endedUnobserved, type OutboxItem, type SubjectKind } from "./notification.ts";
 import { fillTemplate, placeholdersIn, valueOfIncident } from "./template.ts";
 
 /** A filled template is cut here, so that no receiver refuses the message for it. */

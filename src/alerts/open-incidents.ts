@@ -1,8 +1,6 @@
-import { flapKey } from "./flap-record.ts";
-import type { FlapRecord } from "./flap-record.ts";
+import { flapKey, type FlapRecord } from "./flap-record.ts";
 import type { IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
-import { incidentKey } from "./incident.ts";
-import type { Incident } from "./incident.ts";
+import { incidentKey, type Incident } from "./incident.ts";
 
 export interface OpenIncidents extends KnownIncidents {
   takeOn(outcome: IncidentOutcome): void;

@@ -1,5 +1,4 @@
-import { targetName } from "../fleet/model.ts";
-import type { Instant, Target } from "../fleet/model.ts";
+import { targetName, type Instant, type Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { addTimes, countByStatus, noneByStatus } from "../fleet/tallies.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
@@ -9,8 +8,7 @@ import type { Incident, PoolSubject } from "./incident.ts";
 import { holdIncidents, keyOfIncident } from "./open-incidents.ts";
 import { countPools, holdsForPool, placeOf, poolCondition, poolKey } from "./pool.ts";
 import type { PoolCount, PoolCounts } from "./pool.ts";
-import { matchesTarget } from "./rule.ts";
-import type { PoolRule } from "./rule.ts";
+import { matchesTarget, type PoolRule } from "./rule.ts";
 
 /** For how long a rule's pools of one scope were observed. Milliseconds. */
 export interface PoolClock {

@@ -1,10 +1,8 @@
 import type { Status, Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import { addTimes, noneByStatus } from "../fleet/tallies.ts";
-import type { CountByStatus } from "../fleet/tallies.ts";
+import { addTimes, noneByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { PoolSubject } from "./incident.ts";
-import { matchesAny } from "./rule.ts";
-import type { PoolMeasure, PoolRule } from "./rule.ts";
+import { matchesAny, type PoolMeasure, type PoolRule } from "./rule.ts";
 
 export interface PoolCount {
   readonly subject: PoolSubject;

@@ -1,5 +1,4 @@
-import { failureReasons } from "../fleet/model.ts";
-import type { FailureReason, Operation, Target } from "../fleet/model.ts";
+import { failureReasons, type FailureReason, type Operation, type Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import type { ClockReading } from "./incident-phase.ts";
 import type { ProbeSubject } from "./incident.ts";

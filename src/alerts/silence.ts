@@ -1,8 +1,6 @@
 import type { Target } from "../fleet/model.ts";
-import { subjectFacts } from "./incident.ts";
-import type { Subject } from "./incident.ts";
-import { matchesAny } from "./rule.ts";
-import type { Rule } from "./rule.ts";
+import { subjectFacts, type Subject } from "./incident.ts";
+import { matchesAny, type Rule } from "./rule.ts";
 
 export const matchFields = [
   "rule",

@@ -1,5 +1,4 @@
-import { noOpenBuckets } from "../fleet/accounting.ts";
-import type { OpenBuckets } from "../fleet/accounting.ts";
+import { noOpenBuckets, type OpenBuckets } from "../fleet/accounting.ts";
 import type { FailureReason, Instant, Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import type { KnownIncidents } from "./incident-engine.ts";

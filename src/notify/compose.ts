@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { composeInSlices } from "../alerts/compose-messages.ts";
-import type { MessageSettings } from "../alerts/compose-messages.ts";
+import { composeInSlices, type MessageSettings } from "../alerts/compose-messages.ts";
 import type { GroupTimes } from "../alerts/grouping.ts";
 import type { Clock } from "../lib/clock.ts";
 import { batches, paced } from "../lib/paced.ts";

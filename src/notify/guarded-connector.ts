@@ -1,9 +1,7 @@
 import { lookup as systemLookup } from "node:dns";
-import { isIP, Socket } from "node:net";
-import type { LookupFunction } from "node:net";
+import { isIP, Socket, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";
-import { whyDenied } from "../lib/networks.ts";
-import type { OutboundNetworks } from "../lib/networks.ts";
+import { whyDenied, type OutboundNetworks } from "../lib/networks.ts";
 
 /** A receiver's host has an address to which nothing may be sent. It names no address. */
 export class DeniedAddressError extends Error {

@@ -1,7 +1,6 @@
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import { delay } from "../lib/clock.ts";
-import { createDeliveryWorker } from "./pipeline.ts";
-import type { DeliveryReceiver, WorkerDeps } from "./pipeline.ts";
+import { createDeliveryWorker, type DeliveryReceiver, type WorkerDeps } from "./pipeline.ts";
 import { freshTimes } from "./retry.ts";
 
 interface NotifierDeps extends Omit<WorkerDeps, "deliveryClock" | "onJudged"> {

@@ -1,9 +1,7 @@
 import type { LookupFunction } from "node:net";
-import { Agent, request as sendRequest } from "undici";
-import type { Dispatcher } from "undici";
+import { Agent, request as sendRequest, type Dispatcher } from "undici";
 import type { Clock } from "../lib/clock.ts";
-import { anyNetwork } from "../lib/networks.ts";
-import type { OutboundNetworks } from "../lib/networks.ts";
+import { anyNetwork, type OutboundNetworks } from "../lib/networks.ts";
 import { parseRetryAfter } from "../lib/retry-after.ts";
 import type { Secret } from "../lib/secret.ts";
 import { createGuardedConnector, DeniedAddressError } from "./guarded-connector.ts";

@@ -1,11 +1,9 @@
 import { earliestDueMs } from "../alerts/grouping.ts";
 import type { Notification } from "../alerts/notification.ts";
 import type { Random } from "../lib/random.ts";
-import { composeDue } from "./compose.ts";
-import type { ComposeSettings } from "./compose.ts";
+import { composeDue, type ComposeSettings } from "./compose.ts";
 import type { DueNotification, Outbox } from "./outbox.ts";
-import { failed } from "./receiver.ts";
-import type { AttemptFailure, Receiver } from "./receiver.ts";
+import { failed, type AttemptFailure, type Receiver } from "./receiver.ts";
 import { createRecorder, unreadableAttempt } from "./record.ts";
 import type { EndedAttempt, RecorderDeps } from "./record.ts";
 import { decide, timeBounds } from "./retry.ts";

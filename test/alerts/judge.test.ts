@@ -5,8 +5,7 @@ import { elapsedSince, nothingKnown } from "../../src/alerts/target-state.ts";
 import { startMs } from "../support/fleet.ts";
 import { changesOf } from "../support/listing.ts";
 import { broken, createWatch, idle, inPolls, intervalMs } from "./support/watch.ts";
-import { serverRule, showing } from "./support/watch.ts";
-import { targetRule, watchAfter } from "./support/watch.ts";
+import { serverRule, showing, targetRule, watchAfter } from "./support/watch.ts";
 import type { Watch, WatchOptions } from "./support/watch.ts";
 
 const flap = { changes: 2, withinMs: 20 * intervalMs };

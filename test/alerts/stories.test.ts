@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ServerRule, TargetRule } from "../../src/alerts/rule.ts";
 import { createWatch, inPolls, intervalMs, lasting, play } from "./support/watch.ts";
-import { serverRule, targetRule } from "./support/watch.ts";
-import type { WatchOptions } from "./support/watch.ts";
+import { serverRule, targetRule, type WatchOptions } from "./support/watch.ts";
 
 /** See `play`. */
 type Story = [title: string, story: string, options?: WatchOptions];

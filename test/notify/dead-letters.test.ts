@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { openDelivery } from "./support/delivery.ts";
-import type { Delivery, DeliveryOptions } from "./support/delivery.ts";
+import { openDelivery, type Delivery, type DeliveryOptions } from "./support/delivery.ts";
 import { fire, fireMany, resolve, sentTo } from "./support/items.ts";
-import { startReceiverServer, status } from "./support/receiver-server.ts";
-import type { ReceiverServer } from "./support/receiver-server.ts";
+import { startReceiverServer, status, type ReceiverServer } from "./support/receiver-server.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

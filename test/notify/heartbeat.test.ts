@@ -4,8 +4,7 @@ import { createHeartbeatReceiver } from "../../src/notify/receivers/heartbeat.ts
 import { createFakeClock } from "../support/fake-clock.ts";
 import { keepLog } from "./support/delivery.ts";
 import { openOutbound } from "./support/outbound.ts";
-import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
-import type { Answer } from "./support/receiver-server.ts";
+import { hang, startReceiverServer, status, type Answer } from "./support/receiver-server.ts";
 
 const everyMs = 60_000;
 

@@ -4,13 +4,11 @@ import { connect, createServer, type LookupFunction, type Socket } from "node:ne
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseNetwork } from "../../src/lib/networks.ts";
 import type { OutboundDeps } from "../../src/notify/outbound.ts";
-import { failed } from "../../src/notify/receiver.ts";
-import type { SendResult } from "../../src/notify/receiver.ts";
+import { failed, type SendResult } from "../../src/notify/receiver.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { startMs } from "./support/items.ts";
 import { openOutbound } from "./support/outbound.ts";
-import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
-import type { Answer } from "./support/receiver-server.ts";
+import { hang, startReceiverServer, status, type Answer } from "./support/receiver-server.ts";
 
 const never = new AbortController().signal;
 const delivered: SendResult = { kind: "delivered" };

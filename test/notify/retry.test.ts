@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { failed } from "../../src/notify/receiver.ts";
-import type { AttemptFailureReason } from "../../src/notify/receiver.ts";
+import { failed, type AttemptFailureReason } from "../../src/notify/receiver.ts";
 import { backoffMs, decide } from "../../src/notify/retry.ts";
 import { openDelivery } from "./support/delivery.ts";
 import { fire } from "./support/items.ts";

@@ -17,8 +17,7 @@ import { incidentOf, startMs } from "./support/items.ts";
 import { everySubject, hostileTexts, notificationOf } from "./support/notifications.ts";
 import { resolvedIncident, unsendableIn } from "./support/notifications.ts";
 import { openOutbound } from "./support/outbound.ts";
-import { startReceiverServer } from "./support/receiver-server.ts";
-import type { ReceivedRequest } from "./support/receiver-server.ts";
+import { startReceiverServer, type ReceivedRequest } from "./support/receiver-server.ts";
 
 const signingSecret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
 const ownBody = (body: unknown) => ({ bodyTemplate: new Secret(JSON.stringify(body)) });

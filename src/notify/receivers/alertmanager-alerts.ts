@@ -1,12 +1,9 @@
-import { conditionOfIncident, notifiedIncident } from "../../alerts/incident.ts";
-import type { Incident } from "../../alerts/incident.ts";
-import { noTemplates } from "../../alerts/notification.ts";
-import type { Notification, OutboxItem } from "../../alerts/notification.ts";
+import { conditionOfIncident, notifiedIncident, type Incident } from "../../alerts/incident.ts";
+import { noTemplates, type Notification, type OutboxItem } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import type { Target } from "../../fleet/model.ts";
-import { alertLabels, isoTime, mapTexts, stateFields } from "./message-text.ts";
-import type { Texts } from "./message-text.ts";
+import { alertLabels, isoTime, mapTexts, stateFields, type Texts } from "./message-text.ts";
 
 interface NotifiedAlert {
   /** Null for an incident of a pool or a receiver. */

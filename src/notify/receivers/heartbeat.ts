@@ -1,6 +1,5 @@
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { parseReceiverUrl } from "../outbound.ts";
-import type { SenderDeps } from "../outbound.ts";
+import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import type { DeliveryObserver, Log, Receiver, SendResult } from "../receiver.ts";
 import { createRepeater } from "../repeater.ts";
 

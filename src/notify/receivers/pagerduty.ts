@@ -1,8 +1,7 @@
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { readable } from "../../fleet/readable.ts";
-import { parseReceiverUrl } from "../outbound.ts";
-import type { SenderDeps } from "../outbound.ts";
+import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
 import { delayedSeconds, isoTime, runbookLink, shortTexts } from "./message-text.ts";
 import { shownSummary, stateFields, subjectFields } from "./message-text.ts";

@@ -1,9 +1,7 @@
 import type { ReceiverConfig } from "../../config/schema-receivers.ts";
 import type { Receiver } from "../receiver.ts";
-import { createAlertmanagerReceiver } from "./alertmanager.ts";
-import type { AlertmanagerDeps } from "./alertmanager.ts";
-import { createHeartbeatReceiver } from "./heartbeat.ts";
-import type { HeartbeatDeps } from "./heartbeat.ts";
+import { createAlertmanagerReceiver, type AlertmanagerDeps } from "./alertmanager.ts";
+import { createHeartbeatReceiver, type HeartbeatDeps } from "./heartbeat.ts";
 import { createPagerdutyReceiver } from "./pagerduty.ts";
 import { createSlackReceiver } from "./slack.ts";
 import { createWebhookReceiver } from "./webhook.ts";

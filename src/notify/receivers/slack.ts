@@ -2,10 +2,8 @@ import { endedUnobserved } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { readable } from "../../fleet/readable.ts";
-import { parseReceiverUrl, readAnswer } from "../outbound.ts";
-import type { Answer, SenderDeps } from "../outbound.ts";
-import { failed } from "../receiver.ts";
-import type { Receiver, SendResult } from "../receiver.ts";
+import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
+import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import { incidentLine, runbookLink, shortTexts, shownSummary } from "./message-text.ts";
 
 /** Slack accepts about one message a second from an incoming webhook. */

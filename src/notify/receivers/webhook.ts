@@ -1,16 +1,12 @@
 import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { summaryAt } from "../../alerts/notification.ts";
-import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import { fillBody } from "../../alerts/template.ts";
-import type { Json } from "../../alerts/template.ts";
+import { summaryAt, type Notification, type NotifiedIncident } from "../../alerts/notification.ts";
+import { fillBody, type Json } from "../../alerts/template.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { parseReceiverUrl } from "../outbound.ts";
-import type { SenderDeps } from "../outbound.ts";
+import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
 import { alertLabels, delayedSeconds, incidentLine, isoTime } from "./message-text.ts";
-import { shortTexts, stateFields, subjectFields } from "./message-text.ts";
-import type { Texts } from "./message-text.ts";
+import { shortTexts, stateFields, subjectFields, type Texts } from "./message-text.ts";
 
 export type WebhookSettings = Pick<
   ConfigOf<"webhook">,

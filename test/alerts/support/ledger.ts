@@ -1,10 +1,8 @@
 import { noOpenBuckets, recordTime } from "../../../src/fleet/accounting.ts";
 import type { Accounting, OpenBuckets } from "../../../src/fleet/accounting.ts";
-import { endedDwells } from "../../support/ended-dwells.ts";
-import type { EndedDwell } from "../../support/ended-dwells.ts";
+import { endedDwells, type EndedDwell } from "../../support/ended-dwells.ts";
 import type { Resolution } from "../../../src/fleet/buckets.ts";
-import { noneByStatus } from "../../../src/fleet/tallies.ts";
-import type { CountByStatus, NameTally } from "../../../src/fleet/tallies.ts";
+import { noneByStatus, type CountByStatus, type NameTally } from "../../../src/fleet/tallies.ts";
 import { createWrittenBuckets } from "../../support/history/written-buckets.ts";
 
 export const ledgerStartMs = Date.UTC(2026, 10, 20, 9, 58, 20);

@@ -1,7 +1,6 @@
 import type { Hold, ServerRule, TargetRule } from "../../../src/alerts/rule.ts";
 import type { Status } from "../../../src/fleet/model.ts";
-import { serverIds } from "./scripts.ts";
-import type { Script } from "./scripts.ts";
+import { serverIds, type Script } from "./scripts.ts";
 import { intervalMs } from "./watch.ts";
 
 /** One moment at which a rule's condition was observed to hold or not, or its subject to be gone. */

@@ -1,7 +1,6 @@
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import { noInterventions } from "../../../src/alerts/silence.ts";
-import { seededRandom } from "../../../src/lib/random.ts";
-import type { Random } from "../../../src/lib/random.ts";
+import { seededRandom, type Random } from "../../../src/lib/random.ts";
 import type { ComposeSettings } from "../../../src/notify/compose.ts";
 import { createNotifier } from "../../../src/notify/notifier.ts";
 import type { Outbox } from "../../../src/notify/outbox.ts";
@@ -12,8 +11,7 @@ import { insertOutboxItems } from "../../../src/store/outbox-items.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { openOutbound } from "./outbound.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
-import { openTestStore } from "./test-store.ts";
-import type { TestStore } from "./test-store.ts";
+import { openTestStore, type TestStore } from "./test-store.ts";
 
 /** A webhook with the default body, unsigned. */
 export const plainWebhook = { secret: null, format: "sandwatch", bodyTemplate: null } as const;

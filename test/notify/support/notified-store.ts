@@ -1,10 +1,8 @@
 import type { Incident } from "../../../src/alerts/incident.ts";
 import { notifiedIncident } from "../../../src/alerts/incident.ts";
-import { noTemplates } from "../../../src/alerts/notification.ts";
-import type { OutboxItem } from "../../../src/alerts/notification.ts";
+import { noTemplates, type OutboxItem } from "../../../src/alerts/notification.ts";
 import { createStore } from "../../../src/store/store.ts";
-import { sqlite } from "../../store/support/engines.ts";
-import type { Engine } from "../../store/support/engines.ts";
+import { sqlite, type Engine } from "../../store/support/engines.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { research, startMs } from "../../support/fleet.ts";
 

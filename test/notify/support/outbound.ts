@@ -1,6 +1,5 @@
 import { onTestFinished } from "vitest";
-import { createOutbound } from "../../../src/notify/outbound.ts";
-import type { Outbound, OutboundDeps } from "../../../src/notify/outbound.ts";
+import { createOutbound, type Outbound, type OutboundDeps } from "../../../src/notify/outbound.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 
 /** Closed when the test ends. */
