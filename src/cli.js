@@ -3,8 +3,8 @@
 // src/cli.ts is a symbolic link to this file.
 const oldestNode = 24;
 
-/** How long to wait, when all else is done, for a reader of the output that does not read. */
-const readerPatienceMs = 2_000;
+/** How long to wait at the end for a reader of the output that does not read. */
+const longestReadMs = 2_000;
 
 const nodeVersion = process.version.slice(1);
 
@@ -22,5 +22,5 @@ if (Number.parseInt(nodeVersion, 10) < oldestNode) {
   const { runProgram } = await import("./cli/program.ts");
   const { processTerminal } = await import("./cli/terminal.ts");
   process.exitCode = await runProgram(args, processTerminal);
-  setTimeout(() => process.exit(), readerPatienceMs).unref();
+  setTimeout(() => process.exit(), longestReadMs).unref();
 }

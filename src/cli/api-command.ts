@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import type { Command, CommandOptions, OptionValues } from "commander";
+import type { Command, OptionValues } from "commander";
 import type { z } from "zod";
 import type { Operation } from "../api/operation.ts";
 import { callOperation } from "./call.ts";
@@ -7,15 +7,9 @@ import { wholeNumber } from "./options.ts";
 import { show } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A command with the options that say where its answer comes from, and for whom it is printed. */
-export function apiCommand(
-  parent: Command,
-  name: string,
-  description: string,
-  settings?: CommandOptions,
-): Command {
-  return parent
-    .command(name, settings)
+/** Gives a command the options that say where its answer comes from, and for whom it is printed. */
+export function apiCommand(command: Command, description: string): Command {
+  return command
     .description(description)
     .addOption(new Option("-c, --config <file>", "the configuration file"))
     .addOption(
@@ -32,13 +26,8 @@ export function apiCommand(
 }
 
 /** The same for a list that is printed by the page. */
-export function listCommand(
-  parent: Command,
-  name: string,
-  description: string,
-  settings?: CommandOptions,
-): Command {
-  return apiCommand(parent, name, description, settings)
+export function listCommand(command: Command, description: string): Command {
+  return apiCommand(command, description)
     .option("--limit <n>", "the largest number of entries", wholeNumber(1))
     .option("--before <cursor>", "continue after this cursor, which the previous page prints");
 }

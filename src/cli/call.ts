@@ -105,10 +105,7 @@ async function checkWatches(config: Config, address: string, api: CallApi): Prom
   );
 }
 
-/**
- * Calls an operation of the running daemon. Where nothing listens at the configured address, the operation
- * is answered from the store, or calls the service, without a daemon.
- */
+/** Calls an operation of the daemon, or where nothing listens at the configured address, performs it here. */
 export async function callOperation<Request extends z.ZodType, Response extends z.ZodType<object>>(
   options: ApiOptions,
   terminal: Terminal,
@@ -152,10 +149,7 @@ interface History {
   readonly context?: HistoryContext;
 }
 
-/**
- * Reads reports from the store where it exists on this machine, so that a running daemon need not compute
- * them. Otherwise the daemon answers.
- */
+/** Reads reports from the store if it is on this machine, which spares the daemon, and else from the daemon. */
 export async function readHistory(
   options: ApiOptions & { readonly clock?: Clock | undefined },
   terminal: Terminal,

@@ -6,7 +6,7 @@ import type { FollowTimes } from "./history.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addChanges(program: Command, terminal: Terminal, times?: FollowTimes): void {
-  historyCommand(program, "changes", "list changes of servers, latest first")
+  historyCommand(program.command("changes"), "list changes of servers, latest first")
     .option("--status <statuses>", "only changes from or to these statuses, separated by commas")
     .option("--from-status <statuses>", "only from these: idle, occupied, error, unknown, absent")
     .option("--to-status <statuses>", "only changes to these statuses, separated by commas")

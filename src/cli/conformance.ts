@@ -15,7 +15,7 @@ import type { Terminal } from "./terminal.ts";
 export function addConformance(program: Command, terminal: Terminal): void {
   const description =
     "call every operation of the service once and compare the responses with the interface";
-  apiCommand(program, "conformance", description)
+  apiCommand(program.command("conformance"), description)
     .option("--region <name>", "the region (default: the only one)")
     .option("--key <name>", "the key (default: the only one)")
     .option("--user <id>", "the id of a user to look up")
@@ -77,7 +77,7 @@ const outcomes = {
   not_seen: "not seen: ",
 } as const;
 
-function reportText({ operations, agrees, outside, not_seen: unseen }: ConformanceView): string {
+function reportText({ operations, agrees, outside, not_seen: notSeen }: ConformanceView): string {
   const parts = operations.map(({ operation, outcome, detail, fields }) => {
     const head = `${operation}: ${outcomes[outcome]}${detail}\n`;
     if (fields.length === 0) return head;
@@ -88,5 +88,5 @@ function reportText({ operations, agrees, outside, not_seen: unseen }: Conforman
     });
     return head + table;
   });
-  return [...parts, `${agrees} agree, ${outside} deviate, ${unseen} not seen\n`].join("\n");
+  return [...parts, `${agrees} agree, ${outside} deviate, ${notSeen} not seen\n`].join("\n");
 }

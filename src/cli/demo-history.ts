@@ -39,11 +39,8 @@ const pollsAtOnce = 200;
 const roundsAtOnce = 20;
 
 /**
- * Fills the store with the history of a simulated world until now, as the daemon would have stored it. Polls are
- * judged and committed as usual, by a clock of their own, and nobody is notified.
- *
- * @returns how many polls there were
- * @throws {StoreError} when the store cannot be used
+ * Fills the store with the history of a simulated world until now, as the daemon would have stored it, but notifies
+ * nobody. Gives how many polls there were.
  */
 export async function makeHistory(
   past: Past,

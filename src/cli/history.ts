@@ -16,8 +16,8 @@ import type { Terminal } from "./terminal.ts";
 const collected = (name: string, earlier: readonly string[] = []) => [...earlier, name];
 
 /** A command that lists what happened. */
-export function historyCommand(parent: Command, name: string, description: string): Command {
-  return listCommand(parent, name, description)
+export function historyCommand(command: Command, description: string): Command {
+  return listCommand(command, description)
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
     .option("--server <server>", "the id of a server, a prefix of it, or a name")
@@ -27,10 +27,7 @@ export function historyCommand(parent: Command, name: string, description: strin
     .option("--to <time>", "the end, in the same form (default: now)")
     .option("--tz <zone>", "the time zone of --from and --to, such as Europe/Berlin (default: UTC)")
     .addOption(
-      new Option("--follow", "print new entries as they are stored, until Ctrl-C").conflicts([
-        "to",
-        "before",
-      ]),
+      new Option("--follow", "print new entries until Ctrl-C").conflicts(["to", "before"]),
     );
 }
 

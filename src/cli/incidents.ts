@@ -9,7 +9,7 @@ import type { Terminal } from "./terminal.ts";
 
 /** Followed, an incident is printed each time that it changes. */
 export function addIncidents(program: Command, terminal: Terminal, times?: FollowTimes): void {
-  historyCommand(program, "incidents", "list incidents, latest first")
+  historyCommand(program.command("incidents"), "list incidents, latest first")
     .option("--state <states>", "only these states, separated by commas: pending, firing, resolved")
     .option("--rule <names>", "only incidents of these rules, separated by commas")
     .option("--severity <severities>", "only these severities: critical, warning, info")
@@ -37,7 +37,7 @@ export function addIncidents(program: Command, terminal: Terminal, times?: Follo
 export function addAck(program: Command, terminal: Terminal): void {
   const description =
     "acknowledge a firing incident: stops its reminders; you are still notified when it resolves";
-  apiCommand(program, "ack", description)
+  apiCommand(program.command("ack"), description)
     .argument("<incident>", "the id of the incident, or a prefix of it")
     .requiredOption("--author <name>", "your name")
     .option("--note <text>", "a note, shown with the acknowledgement")

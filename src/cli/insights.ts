@@ -11,7 +11,7 @@ import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addInsights(program: Command, terminal: Terminal): void {
-  apiCommand(program, "insights", "show the busiest hour, errors, long occupations and a forecast")
+  apiCommand(program.command("insights"), "show busy hours, errors, long occupations, a forecast")
     .option("--from <time>", "the start, as for a report (default: 28d)")
     .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
     .option("--tz <zone>", "the time zone of hours, such as Europe/Berlin (default: UTC)")

@@ -25,7 +25,7 @@ export function addLookup(program: Command, terminal: Terminal): void {
     .command("lookup")
     .description("call one operation of the service, within the rate limit of the key");
   for (const operation of lookupWords) {
-    const command = apiCommand(lookup, operation, descriptions[operation]);
+    const command = apiCommand(lookup.command(operation), descriptions[operation]);
     if (takesId(operation)) command.argument("<id>", "its id in the service");
     command
       .option("--region <name>", "the region; required if several are configured")

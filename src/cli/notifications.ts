@@ -16,7 +16,8 @@ export function addNotifications(program: Command, terminal: Terminal): void {
     .command("notifications")
     .description("list, show, replay and discard notifications");
 
-  listCommand(notifications, "list", "list notifications, latest first", { isDefault: true })
+  const list = notifications.command("list", { isDefault: true });
+  listCommand(list, "list notifications, latest first")
     .option("--state <states>", "only these states: pending, delivered, dead, discarded")
     .option("--receiver <name>", "only notifications to this receiver")
     .action(
@@ -37,7 +38,7 @@ export function addNotifications(program: Command, terminal: Terminal): void {
       }),
     );
 
-  apiCommand(notifications, "show", "show a notification with all delivery attempts")
+  apiCommand(notifications.command("show"), "show a notification with all delivery attempts")
     .argument("<seq>", "its number in the list")
     .action(
       callsOperation(terminal, {
@@ -51,7 +52,7 @@ export function addNotifications(program: Command, terminal: Terminal): void {
     ["replay", "send dead letters again", replayNotifications],
     ["discard", "discard dead letters", discardNotifications],
   ] as const) {
-    apiCommand(notifications, name, description)
+    apiCommand(notifications.command(name), description)
       .option("--seq <numbers...>", "the dead letters with these numbers in the list", readSeqs)
       .option("--receiver <name>", "all dead letters of this receiver")
       .action(

@@ -10,7 +10,7 @@ import type { Terminal } from "./terminal.ts";
 
 export function addDrift(program: Command, terminal: Terminal): void {
   const description = "list how the service's responses deviate from its interface, latest first";
-  apiCommand(program, "drift", description).action(
+  apiCommand(program.command("drift"), description).action(
     callsOperation(terminal, {
       operation: listDrift,
       request: () => ({}),
@@ -30,7 +30,7 @@ export function addDrift(program: Command, terminal: Terminal): void {
 }
 
 export function addProbes(program: Command, terminal: Terminal): void {
-  apiCommand(program, "probes", "show the last run of each probe; with --json earlier runs too")
+  apiCommand(program.command("probes"), "show the last run of each probe; --json has earlier ones")
     .option("--probe <names>", "only these probes, separated by commas")
     .option("--limit <n>", "the number of runs of each probe", wholeNumber(1))
     .action(
@@ -57,7 +57,7 @@ export function addProbes(program: Command, terminal: Terminal): void {
 export function addExplain(program: Command, terminal: Terminal): void {
   const description =
     "show everything that happened to a server and all notifications about it, oldest first";
-  apiCommand(program, "explain", description)
+  apiCommand(program.command("explain"), description)
     .argument("<server>", "the id of the server, a prefix of it, or its name")
     .action(
       callsOperation(terminal, {

@@ -33,7 +33,7 @@ export interface ReportOptions extends ApiOptions, ReportRequest {
 }
 
 export function addReport(program: Command, terminal: Terminal): void {
-  apiCommand(program, "report", "report occupancy and errors of servers")
+  apiCommand(program.command("report"), "report occupancy and errors of servers")
     .requiredOption(
       "--from <time>",
       "the start: a time, a duration ago or a period, as in last week",

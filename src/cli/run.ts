@@ -2,9 +2,6 @@ import { resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import { formatFaults } from "../config/faults.ts";
-import { loadConfig } from "../config/load-config.ts";
-import type { LoadedConfig } from "../config/load-config.ts";
 import { counted } from "../fleet/counted.ts";
 import { createDaemon } from "../app/daemon.ts";
 import type { Daemon } from "../app/daemon.ts";
@@ -41,9 +38,7 @@ interface Running {
 /** Runs the daemon until a signal ends it. A reload of the configuration starts it again. */
 async function run(file: string, terminal: Terminal): Promise<void> {
   const config = readConfig(file, terminal);
-  const logFormat = terminal.isInteractive ? "pretty" : "json";
-  const load = (): LoadedConfig => loadConfig(file, process.env, { logFormat });
-  const reloads = createReloads(file, load, systemClock);
+  const reloads = createReloads(() => readConfig(file, terminal), systemClock);
   let log = createLogger(config.log);
   const stop = new AbortController();
   const stopped = untilStopped().then((signal) => {
@@ -121,12 +116,10 @@ async function restart(before: Running, config: Config): Promise<Running> {
   }
 }
 
-const storeAnswersWithinMs = 5_000;
-
 /** Why a daemon with the next configuration could not use its store; null: nothing is known against it. */
 async function storeFault({ daemon, config }: Running, next: Config): Promise<string | null> {
   try {
-    const late = setTimeout(storeAnswersWithinMs, "late", { ref: false });
+    const late = setTimeout(5_000, "late", { ref: false });
     const answer = await Promise.race([daemon.checkStore(), late]);
     if (answer === "late") return "the store does not answer";
     // This one has its own store open: that cannot be opened twice.
@@ -163,25 +156,21 @@ function messageOf(error: unknown): string {
 
 export type Reloads = ReturnType<typeof createReloads>;
 
-/**
- * Reads the configuration on request. One with faults changes nothing.
- *
- * @param file shown in faults
- */
-export function createReloads(file: string, load: () => LoadedConfig, clock: Clock) {
+/** Reads the configuration on request. One that `load` refuses by throwing changes nothing. */
+export function createReloads(load: () => Config, clock: Clock) {
   let last: LastReload = { successful: true, successAtMs: clock.now().utcMs };
   /** The latest that was read and is not running. */
   let wanted: Config | null = null;
   let begun = Promise.withResolvers<void>();
   return {
     request(): ReloadAnswer {
-      const loaded = load();
-      if (loaded.kind === "faulty") {
+      try {
+        wanted = load();
+      } catch (error) {
         last = { ...last, successful: false };
-        return { kind: "refused", reason: formatFaults(file, loaded.faults) };
+        return { kind: "refused", reason: messageOf(error) };
       }
       last = { successful: true, successAtMs: clock.now().utcMs };
-      wanted = loaded.config;
       return { kind: "accepted", begin: () => begun.resolve() };
     },
     /** Resolves with the next configuration to run: the latest of several. */

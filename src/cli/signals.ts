@@ -6,25 +6,17 @@ const stopSignals = ["SIGINT", "SIGTERM"] as const;
 const lasting: readonly (string | undefined)[] = ["run", "demo", "simulate"];
 
 /**
- * Handles the signals that arrive while the command is still being loaded. Nothing has been opened by then, so a
- * signal to stop ends the process at once, with success. SIGHUP needs no action: `run` reads its configuration
- * later. Without a listener it would end the process.
- *
- * @param command the first argument
+ * Handles signals while the command is being loaded. Nothing has been opened by then, so a signal to stop ends the
+ * process with success. SIGHUP is ignored: `run` reads its configuration later.
  */
 export function catchEarlySignals(command: string | undefined): void {
   if (lasting.includes(command)) for (const signal of stopSignals) process.on(signal, stopEarly);
   if (command === "run") process.on("SIGHUP", () => {});
 }
 
-function stopEarly(): void {
-  process.exit(exitCodes.ok);
-}
+const stopEarly = (): void => process.exit(exitCodes.ok);
 
-/**
- * Resolves at the first SIGINT or SIGTERM. The handlers then go: a second signal ends the process
- * at once, as it does without them.
- */
+/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
 export function untilStopped(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const stop = (received: NodeJS.Signals): void => {

@@ -10,7 +10,7 @@ import type { Terminal } from "./terminal.ts";
 export function addSilenceCommands(program: Command, terminal: Terminal): void {
   const silence = program.command("silence").description("list, add and expire silences");
 
-  listCommand(silence, "list", "list active and scheduled silences and maintenance windows")
+  listCommand(silence.command("list"), "list active and scheduled silences and maintenance windows")
     .option("--ended", "also list those that have ended")
     .action(
       callsOperation(terminal, {
@@ -30,8 +30,7 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
     );
 
   const add = apiCommand(
-    silence,
-    "add",
+    silence.command("add"),
     "add a silence for incidents that match all given fields (* for any characters)",
   )
     .requiredOption("--author <name>", "your name")
@@ -56,7 +55,7 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
     }),
   );
 
-  apiCommand(silence, "expire", "end a silence now")
+  apiCommand(silence.command("expire"), "end a silence now")
     .argument("<id>", "the id of the silence, or a prefix of it")
     .action(
       callsOperation(terminal, {

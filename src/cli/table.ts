@@ -9,11 +9,7 @@ type FieldOf<Item> = {
   [Field in keyof Item]: Item[Field] extends Cell ? Field : never;
 }[keyof Item];
 
-/**
- * Aligned columns for a terminal.
- *
- * @param width of a line. Default: unlimited
- */
+/** Aligned columns for a terminal, whose lines have at most the width. */
 export function renderTable<Item>(
   items: readonly Item[],
   columns: Columns<Item>,

@@ -38,10 +38,7 @@ export const processTerminal: Terminal = {
   },
 };
 
-/**
- * A closed pipe (`| head`) ends the command with success; any other failure to write is one of the command.
- * The daemon's log is not written here.
- */
+/** A closed pipe (`| head`) ends the command with success; any other failure to write is one of the command. */
 function endCommand(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") process.exit(0);
   process.stderr.write(`The results could not be written to standard output: ${error.message}\n`);

@@ -44,12 +44,11 @@ export function resultOf({ name, expect }: PlacedTest, sent: readonly SentMessag
 }
 
 function resultText({ name, passed, missing, unexpected }: TestResult): string {
-  const lines = [
-    `${passed ? "passed" : "FAILED"}  ${name}`,
-    ...missing.map((each) => `        expected, not sent:  ${each}`),
-    ...unexpected.map((each) => `        sent, not expected:  ${each}`),
-  ];
-  return `${lines.join("\n")}\n`;
+  return [
+    `${passed ? "passed" : "FAILED"}  ${name}\n`,
+    ...missing.map((each) => `        expected, not sent:  ${each}\n`),
+    ...unexpected.map((each) => `        sent, not expected:  ${each}\n`),
+  ].join("");
 }
 
 /** Fields that an expectation does not have are not compared. */

@@ -162,9 +162,9 @@ it("of configurations read while another one is applied, the latest is next", as
   const load = () => {
     const keys = [{ name: names.shift(), api_key: "T0PSECRET" }];
     const regions = { us: { base_url: "https://us.example.com" } };
-    return { kind: "ok" as const, config: testConfig({ regions, keys }) };
+    return testConfig({ regions, keys });
   };
-  const reloads = createReloads("sandwatch.yaml", load, createFakeClock());
+  const reloads = createReloads(load, createFakeClock());
   const request = (): void => {
     const answer = reloads.request();
     if (answer.kind === "accepted") answer.begin();

@@ -63,7 +63,7 @@ describe("the containers", () => {
     expect(Object.keys(services)).toEqual(expect.arrayContaining(awaited));
   });
 
-  it("watch the simulated service as they come: its profile is on, and only there it is asked", () => {
+  it("watch the simulated service by default: its profile is on", () => {
     const environment = parseEnv(readFileSync(join(folder, ".env"), "utf8"));
     expect(environment).toEqual({ COMPOSE_PROFILES: "simulator" });
     const inProfile = named.filter(([, { profiles }]) => profiles.length > 0);

@@ -3,15 +3,11 @@ import type { RowView } from "../../api/operations/occupancy.ts";
 import { offsetText, openZone, toLocal, utc } from "../../reports/zone.ts";
 import { createGrowingTable, cutToWidth, printable, shortId, textWidth } from "../table.ts";
 import type { Columns } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
 import { averageText, bar, countText, durationText, shareText } from "./quantities.ts";
 import type { StreamedReport, Texts } from "./streams.ts";
 
-export interface Screen {
-  /** Default: unlimited. */
-  readonly columns?: number | undefined;
-  /** Whether it shows more than ASCII. */
-  readonly isUnicode?: boolean | undefined;
-}
+export type Screen = Pick<Terminal, "columns" | "isUnicode">;
 
 /** These are in memory at a time, and share the widths of columns. */
 const rowsAtOnce = 1_000;
@@ -75,12 +71,12 @@ function columnsFor(
   isUnicode: boolean,
 ): Columns<RowView> {
   // Labels may take two thirds: without figures a row is of no use.
-  const room = Math.min(widestLabel, Math.floor((width * 2) / 3 / by.length) - gap);
+  const widest = Math.min(widestLabel, Math.floor((width * 2) / 3 / by.length) - gap);
   const columns: Record<string, (row: RowView) => string> = {};
   let used = -gap;
   for (const field of by) {
     const title = field === "server_name" ? "name" : field;
-    const label = (row: RowView): string => cutToWidth(labelOf(row, field), room);
+    const label = (row: RowView): string => cutToWidth(labelOf(row, field), widest);
     columns[title] = label;
     used += gap + Math.max(textWidth(title), ...rows.map((row) => textWidth(label(row))));
   }

@@ -13,11 +13,7 @@ import type { RuleTest, TestFile } from "./schema.ts";
 
 const usualEveryMs = 30_000;
 
-/**
- * Reads a file of tests, and the configuration that it names, without its secrets.
- *
- * @throws {CommandError} with every fault
- */
+/** Reads a file of tests, and the configuration that it names, without its secrets. */
 export function loadTests(file: string, environment: Environment) {
   const yaml = readYaml(file, "tests in YAML");
   if (yaml.kind === "faulty") throw wrongUse(formatFaults(file, yaml.faults));

@@ -18,25 +18,19 @@ import { watchTarget } from "../../polling/watched-target.ts";
 import type { PlacedTest } from "./load-tests.ts";
 import type { RuleTest } from "./schema.ts";
 
-/** A message as a receiver would have got it. */
+/** A message as a receiver would have got it. Times are milliseconds from the first poll. */
 export interface SentMessage {
-  /** Milliseconds from the first poll. */
   readonly atMs: number;
   readonly notification: Omit<Notification, "id">;
 }
 
-/** What a poll or an acknowledgement adds to the outbox. Milliseconds from the first poll. */
+/** What a poll or an acknowledgement adds to the outbox. */
 interface Added {
   readonly atMs: number;
   readonly items: readonly StoredOutboxItem[];
 }
 
-/**
- * Applies the rules to a test's timelines, in simulated time: all targets are polled at the same moments, the first
- * time at 0. A target without a timeline of its own always answers.
- *
- * @returns every message up to and at the test's end, in the order of time
- */
+/** Applies the rules to a test's timelines, in simulated time, and gives its messages in the order of time. */
 export async function runRuleTest(
   test: PlacedTest,
   config: Config,

@@ -11,12 +11,7 @@ function timeline<Word extends string>(words: readonly Word[]) {
 
 const mostPolls = 100_000;
 
-/**
- * Reads a timeline such as `idle*3 error*2 gone`: what consecutive polls show, a star and a number standing for as
- * many polls. The last one continues.
- *
- * @returns undefined when a word is not among those known, or the timeline is too long
- */
+/** Reads what consecutive polls show, such as `idle*3 error*2 gone`. Undefined: it is not valid. */
 export function parseTimeline<Word extends string>(
   written: string,
   words: readonly Word[],
