@@ -3,36 +3,16 @@ export interface RateLimit {
   readonly perMs: number;
 }
 
-/**
- * Requests travel for unequal times, so two that are sent exactly one period apart can arrive closer.
- * Each token comes back this much later than the limit asks for.
- */
+/** Requests travel for unequal times: two that are sent exactly one period apart can arrive closer. */
 const safetyMargin = 1.05;
 
-/**
- * Who takes longer to connect may never succeed: after this time the other calls of the key, which
- * may go to another region, are held back for it no more.
- */
+/** A call that takes longer to connect may never succeed, and holds the others of its key back no more. */
 const longestOpeningMs = 2_000;
 
-/** Of a call that left. Times are milliseconds on the monotonic clock. */
-export interface Token {
-  /** The call is sent now: it may have opened its connection first. */
-  sent(nowMs: number): void;
-  /** The call is over. One that was never sent counts as if it had been when it left. */
-  ended(): void;
-}
+/** Of a call that left. */
+export type Token = ReturnType<TokenBucket["take"]>;
 
-/** Tells when calls may leave. Times are milliseconds on the monotonic clock. */
-export interface TokenBucket {
-  /**
-   * When one more call may leave, after so many others that still wait: `nowMs` or later. It will be
-   * later than that where calls that have left are yet to be sent.
-   */
-  freeAtMs(nowMs: number, waiting?: number): number;
-  /** Takes a token for a call that leaves now, which it may. */
-  take(nowMs: number): Token;
-}
+export type TokenBucket = ReturnType<typeof createTokenBucket>;
 
 interface Call {
   readonly leftMs: number;
@@ -41,11 +21,12 @@ interface Call {
 }
 
 /**
- * A bucket of tokens, each given back a full period after its call was sent: in no window of that
+ * A bucket of tokens that says when calls may leave. Times are milliseconds on the monotonic clock. Each
+ * token is given back a full period after its call was sent: in no window of that
  * length are more calls sent than there are tokens. (A bucket that refills steadily would let
  * nearly twice as many through after a pause.)
  */
-export function createTokenBucket({ requests, perMs }: RateLimit): TokenBucket {
+export function createTokenBucket({ requests, perMs }: RateLimit) {
   const periodMs = perMs * safetyMargin;
   /** Those whose tokens are not back: a limit may be far beyond what is ever sent. */
   const calls = new Set<Call>();
@@ -61,21 +42,28 @@ export function createTokenBucket({ requests, perMs }: RateLimit): TokenBucket {
   };
 
   return {
-    freeAtMs(nowMs, waiting = 0) {
+    /**
+     * When one more call may leave, after the calls that still wait: `nowMs` or later. It will be later
+     * than that where calls that have left are yet to be sent.
+     */
+    freeAtMs(nowMs: number, waiting = 0): number {
       const times = backAtMs(nowMs);
       const firstMs = times[times.length - requests + (waiting % requests)] ?? nowMs;
       return firstMs + Math.floor(waiting / requests) * periodMs;
     },
-    take(nowMs) {
+    /** Takes a token for a call that leaves now, which it may. */
+    take(nowMs: number) {
       const call: Call = { leftMs: nowMs, sentMs: null, hasEnded: false };
       calls.add(call);
       return {
-        sent(sentMs) {
+        /** The call is sent now: it may have opened its connection first. */
+        sent(sentMs: number): void {
           call.sentMs = sentMs;
           // Sent so late that its token was back already.
           calls.add(call);
         },
-        ended() {
+        /** The call is over. One that was never sent counts as if it had been when it left. */
+        ended(): void {
           call.hasEnded = true;
         },
       };

@@ -30,7 +30,7 @@ export function problem(status: number, detail: string, headers: Headers = {}): 
 
 export const notFound = problem(404, "Not found");
 
-export interface Route {
+interface Route {
   readonly region: string;
   readonly operation: Operation;
   /** As it stands in the path, percent-encoded. Empty where the operation takes none. */
@@ -86,7 +86,7 @@ export function answerTo(
   const lookUp = (find: (id: string) => unknown): Answer => {
     const { parameter } = promisedOperations[operation];
     const read = readPathId(rawId, parameter ?? "");
-    if (read.kind === "invalid") return jsonAnswer(422, { detail: [read.entry] });
+    if ("invalid" in read) return jsonAnswer(422, { detail: [read.invalid] });
     const found = find(read.id);
     return found === undefined ? notFound : jsonAnswer(200, found);
   };
@@ -145,29 +145,28 @@ function reshape(value: unknown, [step, ...rest]: readonly string[], to: unknown
 /** Longest id, in characters, that the simulated service takes. */
 const longestId = 128;
 
-type PathId =
-  | { readonly kind: "valid"; readonly id: string }
-  | { readonly kind: "invalid"; readonly entry: z.input<typeof validationEntrySchema> };
+type ValidationEntry = z.input<typeof validationEntrySchema>;
 
 /** @param parameter the path parameter's name in the interface document, for the error's `loc` */
-export function readPathId(rawId: string, parameter: string): PathId {
+function readPathId(
+  rawId: string,
+  parameter: string,
+): { readonly id: string } | { readonly invalid: ValidationEntry } {
   const id = decode(rawId);
-  const invalid = (position: number, type: string, msg: string, limits: object = {}): PathId => {
-    const ctx = { position, ...limits };
-    const entry = { loc: ["path", parameter], msg, type, input: id ?? rawId, ctx };
-    return { kind: "invalid", entry };
-  };
-  if (id === null) {
-    return invalid(rawId.indexOf("%"), "string_unicode", "Input should be valid UTF-8");
-  }
+  const fault = idFault(id);
+  if (id !== null && fault === null) return { id };
+  const [type = "", msg = ""] = fault ?? [];
+  return { invalid: { loc: ["path", parameter], msg, type, input: id ?? rawId, ctx: {} } };
+}
+
+/** Its type and message; null: the id is valid. */
+function idFault(id: string | null): readonly string[] | null {
+  if (id === null) return ["string_unicode", "Input should be valid UTF-8"];
   if (id.length > longestId) {
-    const msg = `String should have at most ${longestId} characters`;
-    return invalid(longestId, "string_too_long", msg, { max_length: longestId });
+    return ["string_too_long", `String should have at most ${longestId} characters`];
   }
-  const control = id.search(/\p{Cc}/u);
-  if (control === -1) return { kind: "valid", id };
-  const msg = "String should hold no control character";
-  return invalid(control, "string_pattern_mismatch", msg, { pattern: "^\\P{Cc}*$" });
+  if (!/\p{Cc}/u.test(id)) return null;
+  return ["string_pattern_mismatch", "String should hold no control character"];
 }
 
 function decode(rawId: string): string | null {

@@ -40,16 +40,6 @@ export const contentSchema = z.record(z.string(), regionContentSchema);
 
 type WhiteLabel = z.output<typeof whiteLabelSchema>;
 
-/** Ids that the look-up operations know in a region. */
-export interface KnownIds {
-  readonly userIds: readonly string[];
-  readonly universeIds: readonly string[];
-  /** White-label look-ups that succeed. */
-  readonly clientIds: readonly string[];
-  /** The one that answers `success: false`, with a message and no data. */
-  readonly failingClientId: string;
-}
-
 const dayMs = 86_400_000;
 const newestMs = Date.UTC(2026, 0, 1);
 const domains = ["retail", "finance", "travel", "healthcare", "research", "logistics"] as const;
@@ -116,10 +106,12 @@ export function createDirectory(seed: number, region: string, content: RegionCon
   const usersById = new Map(users.map((user) => [user.userId, user]));
   const universeIds = new Set(universes.map(({ universe_id: id }) => id));
   const data = new Map(Object.entries(content.universe_data ?? {}));
-  const knownIds: KnownIds = {
+  const knownIds = {
     userIds: [...usersById.keys()],
     universeIds: [...universeIds],
+    /** White-label look-ups that succeed. */
     clientIds: Array.from(whiteLabels).flatMap(([id, { success }]) => (success ? [id] : [])),
+    /** The one that answers `success: false`, with a message and no data. */
     failingClientId,
   };
   /** Undefined for an unknown id, as with those beside it. */

@@ -84,29 +84,12 @@ function oddId(number: number): string {
 }
 
 function oddServer(number: number, over: object = {}): object {
-  return {
-    id: oddId(number),
-    server_name: "filesystem",
-    mcp_server_url: null,
-    status: "idle",
-    benchmark: null,
-    updated_at: createdAt,
-    metadata: null,
-    auth_data: null,
-    tags: null,
-    ...over,
-  };
+  return { id: oddId(number), server_name: "filesystem", status: "idle", tags: null, ...over };
 }
 
 function oddSandbox(number: number, servers: unknown, over: object = {}): object {
-  return {
-    local_sandbox_id: oddId(number),
-    created_at: createdAt,
-    status: "idle",
-    benchmark: null,
-    servers,
-    ...over,
-  };
+  const id = oddId(number);
+  return { local_sandbox_id: id, created_at: createdAt, status: "idle", servers, ...over };
 }
 
 const special = 'quote " backslash \\ newline \n tab \t brace }] , Ünïcödé 沙箱 🏖 nul \u0000';

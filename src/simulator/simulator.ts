@@ -6,7 +6,7 @@ import { hostToListen, localAddress, type ListenAddress } from "../lib/listen-ad
 import { seededRandom } from "../lib/random.ts";
 import type { RateLimit } from "../lib/rate-limit.ts";
 import { answerTo, documentAt, notFound, prefixOf, problem, routeOf } from "./answers.ts";
-import { createDirectory, type Directory, type KnownIds, type RegionContent } from "./directory.ts";
+import { createDirectory, type Directory, type RegionContent } from "./directory.ts";
 import { beginExchange, createGate, passFaults, send } from "./exchange.ts";
 import { faultsSchema, strike, type Fault } from "./faults.ts";
 import { listingBody } from "./listing.ts";
@@ -30,30 +30,10 @@ export interface SimulatorOptions {
   readonly pace?: number | Tempo;
 }
 
-export interface Simulator {
-  /** Serves on one port, one path prefix a region; port 0 takes a free one. Gives the base addresses. */
-  listen(at: ListenAddress): Promise<ReadonlyMap<string, string>>;
-  /** Ends every connection, hanging ones too. */
-  close(): Promise<void>;
-  /** Replaces all faults. @throws {z.ZodError} when one is not of the schema */
-  setFaults(faults: readonly Fault[]): void;
-  /**
-   * What a target's listing holds at a moment, with the pins of now and without any fault. Sandboxes that
-   * were given as content are not among it, nor can they be pinned.
-   */
-  truth(target: Target, utcMs: number): Iterable<SimulatedServer>;
-  /**
-   * Makes a server show any string or null, or `absent` to vanish, until unpinned. It goes with its
-   * sandbox, should that be replaced meanwhile.
-   */
-  pin(target: Target, serverId: string, status: string | null): void;
-  unpin(target: Target, serverId: string): void;
-  /** Ids with which the look-up operations find something. */
-  knownIds(region: string): KnownIds;
-}
+export type Simulator = ReturnType<typeof createSimulator>;
 
 /** The watched service, simulated over HTTP. */
-export function createSimulator(options: SimulatorOptions): Simulator {
+export function createSimulator(options: SimulatorOptions) {
   const { seed, clock, regions, keys, rateLimit = { requests: 2, perMs: 1_000 } } = options;
   const content = new Map(Object.entries(options.content ?? {}));
   const world = createWorld(seed, options.pace ?? 1);
@@ -105,7 +85,8 @@ export function createSimulator(options: SimulatorOptions): Simulator {
   server.keepAliveTimeout = 0;
 
   return {
-    async listen({ host, port }) {
+    /** Serves on one port, one path prefix a region; port 0 takes a free one. Gives the base addresses. */
+    async listen({ host, port }: ListenAddress): Promise<ReadonlyMap<string, string>> {
       server.listen(port, hostToListen(host));
       await once(server, "listening");
       const address = server.address();
@@ -113,26 +94,39 @@ export function createSimulator(options: SimulatorOptions): Simulator {
       const origin = localAddress({ host, port: boundPort });
       return new Map(regions.map((region) => [region, `${origin}${prefixOf(region)}`]));
     },
-    async close() {
+    /** Ends every connection, hanging ones too. */
+    async close(): Promise<void> {
       if (!server.listening) return;
       const closed = once(server, "close");
       server.close();
       server.closeAllConnections();
       await closed;
     },
-    setFaults(next) {
+    /** Replaces all faults. @throws {z.ZodError} when one is not of the schema */
+    setFaults(next: readonly Fault[]): void {
       faults = faultsSchema.parse(next);
     },
-    *truth(target, utcMs) {
+    /**
+     * What a target's listing holds at a moment, with the pins of now and without any fault. Sandboxes that
+     * were given as content are not among it, nor can they be pinned.
+     */
+    *truth(target: Target, utcMs: number): Iterable<SimulatedServer> {
       if (content.get(target.region)?.local_sandboxes) return;
       for (const sandbox of world.sandboxes(viewAt(target, utcMs))) yield* sandbox.servers;
     },
-    pin(target, serverId, status) {
+    /**
+     * Makes a server show any string or null, or `absent` to vanish, until unpinned. It goes with its
+     * sandbox, should that be replaced meanwhile.
+     */
+    pin(target: Target, serverId: string, status: string | null): void {
       const name = targetName(target);
       const ofTarget = pins.get(name) ?? new Map<string, Pin>();
       pins.set(name, ofTarget.set(serverId, { status, updatedAtMs: clock.now().utcMs }));
     },
-    unpin: (target, serverId) => void pins.get(targetName(target))?.delete(serverId),
-    knownIds: (region) => directoryOf(region).knownIds,
+    unpin(target: Target, serverId: string): void {
+      pins.get(targetName(target))?.delete(serverId);
+    },
+    /** Ids with which the look-up operations find something. */
+    knownIds: (region: string) => directoryOf(region).knownIds,
   };
 }
