@@ -11,11 +11,7 @@ import type { Store } from "../store/store.ts";
 /** Further ones are not named. */
 export const mostNamed = 10;
 
-/**
- * Completes the beginning of an id. A text that no id begins with is returned as it is.
- *
- * @throws {RefusedError} when several ids begin with it, or it is empty
- */
+/** Completes a prefix of an id. @throws {RefusedError} when several ids begin with it, or it is empty */
 export function completeId(text: string, ids: readonly string[]): string {
   if (text === "") throw new RefusedError("invalid", "Give an id, or a prefix of one.");
   const [only = text, ...others] = ids.filter((id) => id.startsWith(text));
@@ -44,12 +40,7 @@ export interface FoundServer extends KnownServer {
 const serversAtOnce = 2_000;
 const mostChanges = 1_000;
 
-/**
- * Finds a server by its id, a prefix of its id, or its name. A complete id takes precedence. Servers
- * that are known only from changes are searched last.
- *
- * @throws {RefusedError} when no server fits, or several do
- */
+/** Finds a server by its id, a prefix of it, or its name. @throws {RefusedError} when not exactly one fits */
 export async function findServer(
   text: string,
   targets: readonly WatchedView[],

@@ -10,9 +10,8 @@ import { changeView } from "./operations/changes.ts";
 import { eventsQuery } from "./operations/events.ts";
 import { incidentView } from "./operations/incidents.ts";
 import { notificationView } from "./operations/notifications.ts";
-import { serverView } from "./operations/servers.ts";
 import { silenceView } from "./operations/silences.ts";
-import { targetView } from "./operations/targets.ts";
+import { serverView, targetView } from "./operations/targets.ts";
 
 /** As in RFC 9457. */
 const problem = z.object({

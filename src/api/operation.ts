@@ -7,10 +7,7 @@ export const operationsRoot = "/api/v1";
 export const documentPath = "/api/openapi.json";
 export const eventsPath = `${operationsRoot}/events`;
 
-/**
- * One operation of the API. Routes, the OpenAPI document, the commands' client and the answers without a
- * daemon all derive from it.
- */
+/** Routes, the OpenAPI document, the commands' client and the answers without a daemon all derive from it. */
 export interface Operation<
   Request extends z.ZodType = z.ZodType,
   Response extends z.ZodType<object> = z.ZodType<object>,
@@ -66,11 +63,7 @@ export function pathFields(path: string): readonly string[] {
   return Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name);
 }
 
-/**
- * Checks a request.
- *
- * @throws {RefusedError} with everything that is wrong with it
- */
+/** Checks a request. @throws {RefusedError} with everything that is wrong with it */
 export function readRequest<Schema extends z.ZodType>(
   schema: Schema,
   request: unknown,

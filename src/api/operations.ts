@@ -14,9 +14,8 @@ import {
 } from "./operations/notifications.ts";
 import { reportOccupancy } from "./operations/occupancy.ts";
 import { listProbes } from "./operations/probes.ts";
-import { listServers } from "./operations/servers.ts";
 import { addSilence, expireSilence, listSilences } from "./operations/silences.ts";
-import { listTargets } from "./operations/targets.ts";
+import { listServers, listTargets } from "./operations/targets.ts";
 
 /** Every operation of the API, in the order of its document. */
 export const apiOperations: readonly Operation[] = [

@@ -35,11 +35,7 @@ interface ChosenTarget {
 /** Further choices are not listed. */
 const mostListed = 30;
 
-/**
- * Chooses the target of a call, and its API key.
- *
- * @throws {RefusedError} when not exactly one target fits; the message lists the choices
- */
+/** @throws {RefusedError} when not exactly one target fits; the message lists the choices */
 export function chooseTarget(
   { targets, keys }: Pick<ServiceContext, "targets" | "keys">,
   choice: { readonly region?: string | undefined; readonly key?: string | undefined },
@@ -59,11 +55,7 @@ export function chooseTarget(
   throw new RefusedError("invalid", message, [{ path: "region", allowed }]);
 }
 
-/**
- * Calls the service with a token of the key's limit, and honours its `Retry-After`.
- *
- * @returns why nothing was sent, if no token was granted
- */
+/** Calls the service with a token of the key's limit, and honours `Retry-After`. Nothing is sent without a token. */
 export async function callWithToken<Value>(
   { limits, clock, signal, maxBodyBytes }: ServiceContext,
   { target, apiKey }: ChosenTarget,

@@ -41,11 +41,7 @@ export function createPollMetrics(registry: Registry, targets: readonly WatchedV
   };
   return {
     countsOf,
-    /**
-     * A poll ended, before it is committed.
-     *
-     * @param durationMs null: nothing was sent
-     */
+    /** A poll ended, before it is committed. Its duration is null if nothing was sent. */
     polled(target: Target, failure: FailureReason | null, durationMs: number | null): void {
       countsOf(target).countPoll(failure);
       if (durationMs !== null) duration.observe({ region: target.region }, durationMs / 1_000);

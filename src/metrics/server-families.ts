@@ -9,11 +9,7 @@ import { targetLabels } from "./target-families.ts";
 export interface ServerFamily {
   readonly name: string;
   readonly help: string;
-  /**
-   * The lines of one sandbox, or of all its servers.
-   *
-   * @param start the family's name and the sandbox's labels, without the closing brace
-   */
+  /** The lines of one sandbox or its servers, after its labels without the closing brace. */
   readonly lines: (start: string, sandbox: Sandbox) => string;
 }
 

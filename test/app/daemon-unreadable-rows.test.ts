@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { listDrift } from "../../src/api/operations/drift.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listProbes } from "../../src/api/operations/probes.ts";
-import { listServers } from "../../src/api/operations/servers.ts";
+import { listServers } from "../../src/api/operations/targets.ts";
 import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { told } from "../support/heard.ts";
 import { runCommand } from "../support/run-command.ts";

@@ -25,10 +25,7 @@ const mostOfAKind = 500;
 
 /**
  * Reads what was stored after a cursor: changes in the order of storage, then incidents as they are now. Without a
- * cursor it gives no events, only the current cursor.
- *
- * @returns `after`, the cursor of the next request, and whether there may already be more
- * @throws {RefusedError} when the query is not valid
+ * cursor it gives no events, only the current cursor. @throws {RefusedError} when the query is not valid
  */
 export async function readEvents(api: CallApi, query: unknown) {
   const { kind, after, ...fields } = readRequest(eventsQuery, query);
