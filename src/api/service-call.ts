@@ -9,7 +9,7 @@ import type { ServiceContext } from "./context.ts";
 
 /** What operations have in common that call the service. */
 
-/** In a URL an id may take nine times as many bytes, for which there is room. */
+/** In a URL an id may take nine times as many bytes, which fits. */
 const longestId = 1_000;
 
 export const idAllowed = `an id of 1 to ${longestId} characters, other than . and ..`;

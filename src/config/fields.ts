@@ -62,7 +62,7 @@ export function noteOnQuotes(value: unknown, read: (text: string) => unknown): s
     : `, which YAML reads as a ${typeof value}: quote it`;
 }
 
-/** Text; `like` is its form as far as a pattern tells. */
+/** Text; `like` is its form as far as a pattern says. */
 export function textOf<T>(
   allowed: string,
   like: RegExp,

@@ -1,6 +1,6 @@
 import type { Instant } from "../fleet/model.ts";
 
-/** The only source of time. Tests hand in one that stands still until told otherwise. */
+/** The only source of time. Tests replace it with one that they advance. */
 export interface Clock {
   now(): Instant;
   /** Calls back once, after a delay on the monotonic clock. The returned function cancels. */

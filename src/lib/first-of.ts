@@ -1,4 +1,4 @@
-/** The first ones, so many at most; what follows is not asked for. */
+/** The first N at most; what follows is not asked for. */
 export async function firstOf<Item>(
   items: AsyncIterable<Item>,
   most: number,

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 
 /**
- * Gives the memory of bytes back that nobody reads any more, once the event loop has turned: whoever called us with a part
+ * Gives the memory of bytes back that nobody reads any more, once the event loop has turned: the caller with a part
  * of a buffer may still look at the rest. As garbage outside of the heap, thousands of buffers would make V8 collect all
  * of its heap. Node's own pool, in which a stream joins short chunks that came faster than they were read, is left
  * alone: to free it throws, or takes other buffers along.

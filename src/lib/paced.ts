@@ -10,7 +10,7 @@ export async function* paced<Piece>(pieces: Iterable<Piece>): AsyncIterable<Piec
   }
 }
 
-/** So many at a time, also of what is made one by one. */
+/** N at a time, also of what is made one by one. */
 export function* batches<Row>(rows: Iterable<Row>, size: number): Iterable<readonly Row[]> {
   let batch: Row[] = [];
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** Whoever asks for more is asked again after a day all the same. */
+/** A longer wait is cut to a day. */
 const longestMs = 24 * 60 * 60 * 1000;
 
 const weekday = /^(mon|tue|wed|thu|fri|sat|sun)/i;

@@ -32,7 +32,7 @@ export function createFileOutput(write: (bytes: Uint8Array) => number): Writable
         while (written < line.length) written += write(line.subarray(written));
         isTorn = false;
       } catch {
-        // Nobody could be told: the log itself is what is broken.
+        // It cannot be reported: the log itself is broken.
         isTorn ||= written > 0;
       }
       done();
@@ -82,7 +82,7 @@ function countLines(chunk: Uint8Array): number {
   return count;
 }
 
-/** In the log's own form: whoever parses it parses this too. */
+/** In the log's own form: a parser of the log parses this too. */
 function lossText(lines: number): string {
   const msg = `${lines} log lines were dropped because the reader was too slow`;
   return JSON.stringify({ level: "warn", event: "log.lost", lines, msg });

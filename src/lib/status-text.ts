@@ -1,7 +1,7 @@
 /**
  * The words of a status of HTTP, such as `Not Found`.
  *
- * Whoever imports `node:http` loads the `fetch` of Node.js with it, which takes longer than all else that a
+ * Importing `node:http` also loads the `fetch` of Node.js, which takes longer than all else that a
  * command loads of Node.js; what is asked for like this is loaded alone.
  */
 export function statusText(status: number): string {

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 /** Read from package.json, which a package finds by its own name, from wherever its files are. */
 export const version: string = readVersion();
 
-/** The commit that was built, where the build was told. */
+/** The commit that was built, where the build knew it. */
 export const revision: string = process.env["SANDWATCH_REVISION"] ?? "unknown";
 
 function readVersion(): string {

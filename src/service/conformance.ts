@@ -156,8 +156,8 @@ function reportCount(field: string, { seen, nulls, absent, words }: FieldCount):
     return { field, verdict: "not_seen", detail: why };
   }
   if (words) {
-    const inWords = (wasSeen: boolean): string =>
-      [...words.keys()].filter((word) => words.get(word) === wasSeen).join(", ");
+    const inWords = (isMet: boolean): string =>
+      [...words.keys()].filter((word) => words.get(word) === isMet).join(", ");
     parts.push(`words: ${inWords(true)}`);
     if (inWords(false) !== "") parts.push(`not seen: ${inWords(false)}`);
   }

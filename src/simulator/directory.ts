@@ -12,7 +12,7 @@ import { formatTimestamp } from "./wire.ts";
 
 const count = z.int().min(0).max(100_000);
 
-/** So many that are made up, or these. */
+/** N that are made up, or these. */
 function countOr<Item extends z.ZodType>(item: Item) {
   return z.union([count, z.array(item)], "a number of them, or a list of them").optional();
 }
@@ -128,7 +128,7 @@ export function createDirectory(seed: number, region: string, content: RegionCon
   };
 }
 
-/** The items given, or so many that are made up. */
+/** The items given, or N that are made up. */
 function listOf<Item>(
   given: number | readonly Item[],
   prefix: string,

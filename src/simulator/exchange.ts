@@ -134,7 +134,7 @@ async function* truncated(body: Body, afterBytes: number): AsyncGenerator<Buffer
   yield held.subarray(0, Math.min(left, held.length - 1));
 }
 
-/** Lets so many bytes through, or the whole of a shorter body, then breaks before the end. */
+/** Lets N bytes through, or the whole of a shorter body, then breaks before the end. */
 async function* broken(
   body: Body,
   { kind, after_bytes: afterBytes }: { readonly kind: string; readonly after_bytes: number },

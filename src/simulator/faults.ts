@@ -33,7 +33,7 @@ function fault<const Kind extends string, Shape extends z.ZodRawShape>(kind: Kin
   return z.strictObject({ kind: z.literal(kind), ...shape, ...scope });
 }
 
-/** `before`: not a byte of an answer; `body`: after so many bytes of the body. */
+/** `before`: not a byte of an answer; `body`: after N bytes of the body. */
 const breaks = {
   when: z.enum(["before", "body"]).default("before"),
   after_bytes: count.default(64),
@@ -51,7 +51,7 @@ const faultSchema = z.discriminatedUnion("kind", [
   fault("redirect", { location: z.string() }),
   /** That share of the sandboxes is not listed, but counted in `total_count`. */
   fault("partial", { share }),
-  /** That share of the servers is not listed, and nothing tells. */
+  /** That share of the servers is not listed, and nothing says so. */
   fault("vanish", { share }),
   /** Odd sandboxes before the true ones. `length` is of the `long_string`. */
   fault("odd", {

@@ -38,7 +38,7 @@ const failuresWithinMs = 60_000;
 /** Addresses whose failures are kept. When there are more, the oldest is forgotten. */
 const mostAddresses = 10_000;
 
-/** Compared where there is no such user, so that the time of a response does not tell which users exist. */
+/** Compared where there is no such user, so that the time of a response does not show which users exist. */
 const nobody = parsePasswordHash(`$scrypt$ln=16,r=8,p=2$${"A".repeat(22)}$${"A".repeat(43)}`);
 
 type Identified = Identity | "wrong" | "limited";
@@ -56,7 +56,7 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
   const remembered = createRemembered(users.length);
 
   const identifyByToken = (token: string): Identity | null => {
-    // Every token is compared, so that the time tells nothing about them.
+    // Every token is compared, so that the time shows nothing about them.
     const found = tokens.filter((each) => isSame(each.token.reveal(), token));
     return found[0] ?? null;
   };
