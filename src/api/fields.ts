@@ -148,7 +148,7 @@ export function cursorField(allowed: string, isCursor: (written: string) => bool
   return z.string(allowed).refine(isCursor, allowed).optional();
 }
 
-export const historyFields = {
+const historyFields = {
   ...serverFields,
   ...rangeFields,
   from: rangeFields.from.optional(),

@@ -5,7 +5,7 @@ import { parseCronTimes } from "../lib/cron-times.ts";
 import type { Store } from "../store/store.ts";
 
 /** Computes when a window is open. The result for moments between the same two starts is kept. */
-export function timeWindow(window: MaintenanceWindow) {
+function timeWindow(window: MaintenanceWindow) {
   const times = parseCronTimes(window.start, window.timeZone);
   if (!times) throw new TypeError(`the start of maintenance window ${window.name} is no cron time`);
   /** The end does not belong to an opening. UTC milliseconds. */

@@ -8,7 +8,7 @@ import { eachServer, type PlacedServer } from "../fleet/snapshot.ts";
 import { batches, paced } from "../lib/paced.ts";
 
 /** What a configuration has names for. */
-export interface KnownNames {
+interface KnownNames {
   readonly rules: readonly { readonly name: string }[];
   readonly receivers: readonly string[];
   readonly targets: readonly { readonly target: Target }[];

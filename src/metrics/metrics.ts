@@ -24,7 +24,7 @@ export interface ScrapeRequest {
   readonly collect: readonly string[];
 }
 
-export type Scrape =
+type Scrape =
   /**
    * Every target as of one moment, rendered while it is iterated. A piece is valid until the next one is
    * requested: then its bytes are overwritten.

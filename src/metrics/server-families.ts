@@ -6,7 +6,7 @@ import { escapeLabelValue, familyHeader, type ExpositionSyntax } from "./exposit
 import { targetLabels } from "./target-families.ts";
 
 /** A family with series for each server or sandbox: by far the most of a scrape. */
-export interface ServerFamily {
+interface ServerFamily {
   readonly name: string;
   readonly help: string;
   /** The lines of one sandbox or its servers, after its labels without the closing brace. */
@@ -41,7 +41,7 @@ export const serverFamilies: readonly ServerFamily[] = [
 ];
 
 /** A target's snapshot at one moment: it never changes, however long it takes to render it. */
-export interface ShownTarget {
+interface ShownTarget {
   readonly target: Target;
   readonly snapshot: Snapshot;
 }

@@ -9,7 +9,7 @@ import type { TargetCounts } from "./target-counts.ts";
  * A family with series for each target. Ten thousand targets have millions of them: the numbers are taken when
  * a scrape begins, and become lines only while they are sent.
  */
-export interface TargetFamily {
+interface TargetFamily {
   /** As a whole: that of a counter ends in `_total`. */
   readonly name: string;
   readonly help: string;

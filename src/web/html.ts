@@ -1,5 +1,5 @@
 /** Markup that may be sent as it is. */
-export interface Html {
+interface Html {
   readonly markup: string;
 }
 

@@ -36,7 +36,7 @@ const compressors: Readonly<Record<string, () => Transform>> = {
   gzip: () => createGzip({ chunkSize, level: 1 }),
 };
 
-export interface ContentEncoding {
+interface ContentEncoding {
   /** Empty for `identity`. */
   readonly headers: { readonly "content-encoding"?: string };
   /** Null: the body is sent as it is. */

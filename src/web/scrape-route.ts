@@ -23,7 +23,7 @@ export interface ScrapeSource {
   >;
 }
 
-export interface ScrapeRouteDeps {
+interface ScrapeRouteDeps {
   readonly metrics: ScrapeSource;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;

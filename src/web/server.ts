@@ -74,7 +74,7 @@ export interface WebDeps {
   readonly clock: Clock;
 }
 
-export interface WebServer {
+interface WebServer {
   /** The address to open, once listening. Rejects when the port is taken. */
   listen(at: { readonly host: string; readonly port: number }): Promise<string>;
   close(): Promise<void>;

@@ -26,7 +26,7 @@ export const changeView = z.object({
     .nullable()
     .describe("With `lapses`: the server did not change, but was missing or was listed again"),
 });
-export type ChangeView = z.output<typeof changeView>;
+type ChangeView = z.output<typeof changeView>;
 
 export const listChanges = defineOperation({
   name: "listChanges",

@@ -18,7 +18,6 @@ const deviationView = z.object({
   last_seen_at: time,
   example: nullableText.describe("The shape of the first such value, or a new word in quotes"),
 });
-export type DriftView = z.output<typeof deviationView>;
 
 export const listDrift = defineOperation({
   name: "listDrift",

@@ -81,7 +81,7 @@ export const explainServer = defineOperation({
 });
 
 /** All that is known of one server. */
-export interface ServerHistory {
+interface ServerHistory {
   readonly server: FoundServer;
   readonly changes: readonly StoredChange[];
   readonly incidents: readonly StoredIncident[];

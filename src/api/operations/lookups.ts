@@ -30,7 +30,6 @@ const answeredView = z.object({
   /** The service's response, with what may be secret masked. */
   answer: z.custom<JsonValue>((value) => value !== undefined),
 });
-export type AnsweredView = z.output<typeof answeredView>;
 
 const failedView = z.object({
   ...asked,

@@ -24,7 +24,6 @@ export const notificationView = z.object({
   last_reason: nullableText,
   settled_at: nullableTime,
 });
-export type NotificationView = z.output<typeof notificationView>;
 
 const seqOf = (allowed: string) => z.coerce.number(allowed).int(allowed).min(0, allowed);
 

@@ -25,7 +25,7 @@ const probeView = z.object({
   last_success_at: nullableTime,
   results: listed(resultView).describe("Latest first"),
 });
-export type ProbeStateView = z.output<typeof probeView>;
+type ProbeStateView = z.output<typeof probeView>;
 
 const probesAtOnce = 50;
 

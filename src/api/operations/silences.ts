@@ -61,7 +61,7 @@ export const silenceView = z.object({
   starts_at: time,
   ends_at: time,
 });
-export type SilenceView = z.output<typeof silenceView>;
+type SilenceView = z.output<typeof silenceView>;
 
 export const listSilences = defineOperation({
   name: "listSilences",

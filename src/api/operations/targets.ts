@@ -41,7 +41,7 @@ export const targetView = z.object({
     .describe("How many were last observed in each status, including missing ones"),
   incidents: z.object({ pending: count, firing: count }).describe("Open ones of the target"),
 });
-export type TargetView = z.output<typeof targetView>;
+type TargetView = z.output<typeof targetView>;
 
 export const listTargets = defineOperation({
   name: "listTargets",
@@ -124,7 +124,7 @@ export const serverView = z.object({
   missing: z.int().min(0).describe("How many complete listings in a row lacked it"),
   stale: z.boolean().describe("Whether its target is stale"),
 });
-export type ServerView = z.output<typeof serverView>;
+type ServerView = z.output<typeof serverView>;
 
 const filterFields = z.strictObject({
   sandbox: sandboxText.optional().describe("A sandbox's id, or a prefix of one"),
