@@ -200,10 +200,3 @@ describe("a command that acts while no daemon runs", () => {
     }
   });
 });
-
-it("conformance without a daemon needs no store", async () => {
-  const { config, store } = writeConfig();
-  const { err } = await runCommand(["conformance", "--config", config]);
-  expect(err).toContain("without a response: 2");
-  expect(existsSync(store)).toBe(false);
-});

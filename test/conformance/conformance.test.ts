@@ -187,11 +187,3 @@ it("stays within the limit from when each call is sent", async () => {
   // The second one is never sent, but until it ends it may be at any moment.
   expect(freeMs.slice(0, 2)).toEqual([300 + 1_050, 3_000 + 1_050]);
 });
-
-it("sends nothing after a Retry-After", async () => {
-  const fault: Fault = { kind: "status", status: 429, retry_after: 3600 };
-  const { report, codes } = await check({ faults: [fault] });
-  expect(codes).toEqual(["list_sandboxes 429"]);
-  expect(report.failed).toBe(4);
-  expect(report.operations[1]?.detail).toMatch(/^nothing was sent: /);
-});

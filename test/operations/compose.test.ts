@@ -32,7 +32,11 @@ function readYaml(name: string): unknown {
 const { services, volumes } = composeSchema.parse(readYaml("compose.yaml"));
 const named = Object.entries(services);
 
-const simulated = loadConfig(join(folder, "compose/simulated.yaml"), {}, { logFormat: "json" });
+const simulated = loadConfig(
+  join(folder, "compose/simulated.yaml"),
+  { SANDWATCH_TOKEN: "a-token-of-the-environment" },
+  { logFormat: "json" },
+);
 if (simulated.kind !== "ok") throw new Error(JSON.stringify(simulated.faults));
 const { config } = simulated;
 
@@ -47,9 +51,9 @@ describe("the containers", () => {
     expect(readFileSync(join(folder, "../Dockerfile"), "utf8")).toMatch(/^HEALTHCHECK /m);
   });
 
-  it("are open to this machine alone", () => {
+  it("are open to this machine only", () => {
     const ports = named.flatMap(([, { ports: own }]) => own);
-    expect(ports.length).toBe(4);
+    expect(ports).toHaveLength(4);
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:(\d+):\1$/);
   });
 

@@ -33,15 +33,7 @@ const readBase = (name: string): unknown => readYaml(base, name);
 const readKustomization = (folder: string) =>
   kustomization.parse(readYaml(folder, "kustomization.yaml"));
 
-/** Each throws when a manifest of its kind, as JSON, is not of its published schema. */
-const validators: Readonly<Record<string, (json: string) => void>> = {
-  Namespace: (json) => new Namespace(JSON.parse(json)).validate(),
-  Service: (json) => new Service(JSON.parse(json)).validate(),
-  StatefulSet: (json) => new StatefulSet(JSON.parse(json)).validate(),
-  NetworkPolicy: (json) => new NetworkPolicy(JSON.parse(json)).validate(),
-  PrometheusRule: (json) => new PrometheusRule(JSON.parse(json)).validate(),
-  ServiceMonitor: (json) => new ServiceMonitor(JSON.parse(json)).validate(),
-};
+const kinds = { Namespace, Service, StatefulSet, NetworkPolicy, PrometheusRule, ServiceMonitor };
 
 const kindOf = (manifest: unknown): string | undefined =>
   z.looseObject({ kind: z.string() }).safeParse(manifest).data?.kind;
@@ -54,10 +46,10 @@ const manifests = [base, example].flatMap((folder) =>
 );
 
 function isValid(manifest: unknown, kind = kindOf(manifest)): boolean {
-  const validate = validators[kind ?? ""];
-  if (!validate) throw new TypeError(`no schema of ${kind}`);
+  const Kind = Object.entries(kinds).find(([name]) => name === kind)?.[1];
+  if (!Kind) throw new TypeError(`no schema of ${kind}`);
   try {
-    validate(JSON.stringify(manifest));
+    new Kind(JSON.parse(JSON.stringify(manifest))).validate();
     return true;
   } catch {
     return false;
