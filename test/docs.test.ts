@@ -127,15 +127,3 @@ it.each(documents)("%s names only files and folders that exist", (file) => {
   );
   expect(missing).toEqual([]);
 });
-
-/** Words that documents avoid: riddles, and words of an own language for which the field has others. */
-const avoided =
-  /\b(tells?|told|telling|whoever|anew|of late|left out|so many|given up|let be|blind|sight|lulls?|rehears\w*|desks?|ledger|patience|heed|ailments?|vitals|bookings?)\b/gi;
-
-it.each(documents.filter((file) => file !== "test/sim/README.md"))(
-  "%s is written in the words of the glossary",
-  (file) => {
-    const prose = read(file).replaceAll(/```[\s\S]*?```|`[^`]*`|\]\([^)]*\)/g, "");
-    expect(prose.match(avoided) ?? []).toEqual([]);
-  },
-);

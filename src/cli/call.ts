@@ -149,7 +149,7 @@ interface History {
   readonly context?: HistoryContext;
 }
 
-/** Reads reports from the store if it is on this machine, which spares the daemon, and else from the daemon. */
+/** Reads reports from the store if it is on this machine, which costs the daemon nothing, and otherwise from the daemon. */
 export async function readHistory(
   options: ApiOptions & { readonly clock?: Clock | undefined },
   terminal: Terminal,

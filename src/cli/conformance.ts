@@ -77,7 +77,7 @@ const outcomes = {
   not_seen: "not seen: ",
 } as const;
 
-function reportText({ operations, agrees, outside, not_seen: notSeen }: ConformanceView): string {
+function reportText({ operations, agrees, outside, not_seen: unmet }: ConformanceView): string {
   const parts = operations.map(({ operation, outcome, detail, fields }) => {
     const head = `${operation}: ${outcomes[outcome]}${detail}\n`;
     if (fields.length === 0) return head;
@@ -88,5 +88,5 @@ function reportText({ operations, agrees, outside, not_seen: notSeen }: Conforma
     });
     return head + table;
   });
-  return [...parts, `${agrees} agree, ${outside} deviate, ${notSeen} not seen\n`].join("\n");
+  return [...parts, `${agrees} agree, ${outside} deviate, ${unmet} not seen\n`].join("\n");
 }

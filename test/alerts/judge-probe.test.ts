@@ -154,7 +154,7 @@ it.each<[string, readonly ProbeRule[]]>([
 });
 
 describe("whatever runs bring, with restarts in between", () => {
-  const letters = fc.array(fc.constantFrom(...Array.from("oooofrnxwFRNXW,")), { maxLength: 60 });
+  const story = fc.array(fc.constantFrom(...Array.from("oooofrnxwFRNXW,")), { maxLength: 60 });
   const rules = fc.record({
     for: fc.oneof(fc.integer({ min: 1, max: 4 }).map(inPolls), fc.nat(600_000).map(lasting)),
     keepFiringForMs: fc.constantFrom(0, 90_000),
@@ -164,7 +164,7 @@ describe("whatever runs bring, with restarts in between", () => {
 
   it("nothing is resolved that did not fire, nothing fires twice, and one incident is open at most", () => {
     fc.assert(
-      fc.property(letters, rules, (story, rule) => {
+      fc.property(story, rules, (story, rule) => {
         const [played, { watched }] = play(story.join(""), rule);
         const steps = Array.from(played.matchAll(/\[(\w+)\]/g), ([, step]) => `${step} `).join("");
         expect(steps).toMatch(

@@ -130,7 +130,7 @@ describe("a look-up", () => {
     expect(await requestUser()).toMatchObject({ reason: "http_error", status: 422, validation });
   });
 
-  it("tells a missing operation from an unknown id", async () => {
+  it("distinguishes a missing operation from an unknown id", async () => {
     const { request, requestUser } = await start((sent, response) => {
       const isUser = sent.url?.startsWith("/user/") ?? false;
       answerJson(response, { detail: isUser ? "No user of this id" : "Not Found" }, 404);

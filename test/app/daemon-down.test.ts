@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { events, sumOf, told } from "../support/heard.ts";
+import { events, sumOf, notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
 describe("the daemon where observation fails", () => {
@@ -10,7 +10,7 @@ describe("the daemon where observation fails", () => {
     world.fail({ kind: "partial", share: 1 });
     await world.poll(4);
 
-    expect(told(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual(["server-error firing"]);
     expect(events(world).filter((event) => event === "server.changed")).toEqual([]);
   });
 
@@ -24,11 +24,11 @@ describe("the daemon where observation fails", () => {
     await world.poll(2);
     world.show(0, "error");
     await world.poll(2);
-    expect(told(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual(["server-error firing"]);
 
     world.show(0, "idle");
     await world.poll();
-    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
     expect(world.alerts[1]?.data.incidents[0]).toMatchObject({
       id: world.alerts[0]?.data.incidents[0]?.id,
       resolved_reason: "recovered",
@@ -43,11 +43,11 @@ describe("the daemon where observation fails", () => {
     world.show(0, "idle");
     world.show(1, "error");
     await world.poll(4);
-    expect(told(world)).toEqual(["server-error firing", "target-down firing"]);
+    expect(notifications(world)).toEqual(["server-error firing", "target-down firing"]);
 
     world.fail();
     await world.poll();
-    expect(told(world).slice(2).toSorted()).toEqual([
+    expect(notifications(world).slice(2).toSorted()).toEqual([
       "server-error firing",
       "server-error resolved",
       "target-down resolved",

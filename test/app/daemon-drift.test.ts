@@ -21,7 +21,7 @@ async function askApi(world: WatchedWorld) {
   return listDrift.response.parse(await response.json()).drift;
 }
 
-it("says each kind of drift once, counts every sight of it, and keeps that over restarts", async () => {
+it("says each kind of drift once, counts every occurrence of it, and keeps that over restarts", async () => {
   const world = await watchWorld({ servers: 2 });
   await world.poll();
   expect(await askApi(world)).toEqual([]);
@@ -61,7 +61,7 @@ it("says each kind of drift once, counts every sight of it, and keeps that over 
   expect(all).not.toContain(apiKey);
 });
 
-it("tells of a listing without what it must have, of a missing operation and of a redirect", async () => {
+it("says that a listing lacks what it must have, of a missing operation and of a redirect", async () => {
   const world = await watchWorld();
   world.fail({ kind: "reshape", field: "local_sandboxes" });
   await world.poll();

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import type { OpenDatabase } from "../../src/store/sqlite/database.ts";
 import { createStore } from "../../src/store/store.ts";
-import { events, sumOf, told } from "../support/heard.ts";
+import { events, sumOf, notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
 const servers = 300;
@@ -28,7 +28,7 @@ async function watchOnDisk() {
   return {
     world,
     fill: async () => void (await pragma(`max_page_count = ${await pragma("page_count")}`)),
-    makeRoom: async () => void (await pragma("max_page_count = 1000000")),
+    makeSpace: async () => void (await pragma("max_page_count = 1000000")),
     isWhole: async () => {
       if (!database) return false;
       const { rows } = await sql<object>`pragma integrity_check`.execute(database.reader);
@@ -37,8 +37,8 @@ async function watchOnDisk() {
   };
 }
 
-it("a disk that is full is reported, what is due is told, and with room all goes on", async () => {
-  const { world, fill, makeRoom, isWhole } = await watchOnDisk();
+it("a disk that is full is reported, what is due is notified, and with space all goes on", async () => {
+  const { world, fill, makeSpace, isWhole } = await watchOnDisk();
   await world.poll();
   world.peer.answer(503);
   world.show(0, "error");
@@ -49,7 +49,7 @@ it("a disk that is full is reported, what is due is told, and with room all goes
   for (let server = 0; server < servers; server += 1) world.show(server, "error");
   world.clock.advance(60_000);
   await world.daemon().runOnce();
-  expect(told(world)).toEqual(["server-error firing"]);
+  expect(notifications(world)).toEqual(["server-error firing"]);
   await world.poll(2);
   const full = await world.metrics();
   expect(full).toContain("sandwatch_store_commit_failures_total 3");
@@ -65,7 +65,7 @@ it("a disk that is full is reported, what is due is told, and with room all goes
   ]);
   expect(await isWhole()).toBe(true);
 
-  await makeRoom();
+  await makeSpace();
   await world.poll();
   const again = await world.metrics();
   expect(sumOf(again, "sandwatch_target_up")).toBe(1);

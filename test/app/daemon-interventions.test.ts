@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { addSilence, expireSilence, listSilences } from "../../src/api/operations/silences.ts";
-import { events, told } from "../support/heard.ts";
+import { events, notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 
@@ -28,10 +28,10 @@ describe("a silence", () => {
     await world.poll();
     await world.restart();
     await world.poll(3);
-    expect(told(world)).toEqual([]);
+    expect(notifications(world)).toEqual([]);
 
     await world.poll(10);
-    expect(told(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual(["server-error firing"]);
     expect(events(world)).toContain("incident.muted");
   });
 
@@ -41,12 +41,12 @@ describe("a silence", () => {
     await world.poll();
     const { id } = await silenceUs(world, "1d");
     await world.poll(2);
-    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
     expect(world.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "silenced" });
 
     await world.daemon().api(expireSilence, { id });
     await world.poll(2);
-    expect(told(world).slice(2)).toEqual(["server-error firing"]);
+    expect(notifications(world).slice(2)).toEqual(["server-error firing"]);
   });
 });
 
@@ -63,7 +63,7 @@ describe("a maintenance window", () => {
     const world = await watchWorld({ alerts: { maintenance: [window] } });
     world.show(0, "error");
     await world.poll(4);
-    expect(told(world)).toEqual([]);
+    expect(notifications(world)).toEqual([]);
     const { silences } = await world.daemon().api(listSilences, {});
     expect(silences).toMatchObject([
       {
@@ -74,7 +74,7 @@ describe("a maintenance window", () => {
       },
     ]);
     await world.poll(10);
-    expect(told(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual(["server-error firing"]);
   });
 });
 
@@ -83,7 +83,7 @@ describe("an acknowledged incident", () => {
     const world = await watchWorld({ alerts: { rules: [erring] } });
     world.show(0, "error");
     await world.poll(14);
-    expect(told(world)).toEqual(["erring firing", "erring reminder"]);
+    expect(notifications(world)).toEqual(["erring firing", "erring reminder"]);
 
     await world
       .daemon()
@@ -91,11 +91,11 @@ describe("an acknowledged incident", () => {
     await world.poll(14);
     await world.restart();
     await world.poll(14);
-    expect(told(world)).toHaveLength(2);
+    expect(notifications(world)).toHaveLength(2);
 
     world.show(0, "idle");
     await world.poll();
-    expect(told(world).slice(2)).toEqual(["erring resolved"]);
+    expect(notifications(world).slice(2)).toEqual(["erring resolved"]);
     expect(world.alerts.at(-1)?.data.incidents[0]).toMatchObject({ acknowledged_by: "ann" });
   });
 
@@ -113,7 +113,7 @@ describe("an acknowledged incident", () => {
     const second = await api(acknowledgeIncident, { id, author: "bob" });
     await world.poll();
 
-    expect(told(world)).toEqual(["server-error firing", "server-error acknowledged"]);
+    expect(notifications(world)).toEqual(["server-error firing", "server-error acknowledged"]);
     expect(world.alerts[1]?.data.summary).toContain("acknowledged by ann");
     expect(first).toMatchObject({ incident_id: id, author: "ann", already: false });
     expect(second).toMatchObject({ author: "ann", note: "rebooting it", already: true });

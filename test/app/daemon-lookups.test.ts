@@ -50,7 +50,7 @@ describe("a look-up through the daemon", () => {
     expect(paths).toEqual(["/us/local-sandbox"]);
   });
 
-  it("has polls wait when it is asked for patience, and says so while they do", async () => {
+  it("has polls wait when an answer has a Retry-After, and says so while they do", async () => {
     const world = await watchWorld();
     world.fail({ kind: "status", status: 429, retry_after: 60, operation: "list_universes" });
     expect(await ask(world, "universes")).toMatchObject({

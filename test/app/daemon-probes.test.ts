@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { listProbes } from "../../src/api/operations/probes.ts";
-import { told } from "../support/heard.ts";
+import { notifications } from "../support/heard.ts";
 import { apiKey, watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld, WorldOptions } from "../support/watched-world.ts";
 
@@ -22,9 +22,9 @@ describe("a probe that fails", () => {
     await world.poll();
     world.fail(unknownUser);
     await world.poll();
-    expect(told(world)).toEqual([]);
+    expect(notifications(world)).toEqual([]);
     await world.poll(2);
-    expect(told(world)).toEqual(["probe-failing firing"]);
+    expect(notifications(world)).toEqual(["probe-failing firing"]);
     expect(world.alerts[0]?.data).toMatchObject({
       summary: "probe login failing (http_error) in us (research)",
       incidents: [
@@ -33,10 +33,10 @@ describe("a probe that fails", () => {
     });
     await world.restart();
     await world.poll(2);
-    expect(told(world)).toEqual(["probe-failing firing"]);
+    expect(notifications(world)).toEqual(["probe-failing firing"]);
     world.fail();
     await world.poll();
-    expect(told(world)).toEqual(["probe-failing firing", "probe-failing resolved"]);
+    expect(notifications(world)).toEqual(["probe-failing firing", "probe-failing resolved"]);
     const [fired, resolved] = world.alerts.map(({ data }) => data.incidents[0]);
     expect(resolved).toMatchObject({ id: fired?.id, resolved_reason: "recovered" });
     expect(world.alerts[1]?.data.summary).toBe("probe login no longer failing in us (research)");
@@ -50,7 +50,7 @@ describe("a probe that fails", () => {
       await world.poll(2);
       await world.restart(changed);
       await world.poll();
-      expect(told(world)).toEqual(["probe-failing firing", "probe-failing resolved"]);
+      expect(notifications(world)).toEqual(["probe-failing firing", "probe-failing resolved"]);
       expect(world.alerts[1]?.data.incidents[0]?.resolved_reason).toBe("rule_removed");
     }
   });
@@ -60,10 +60,10 @@ describe("a probe that fails", () => {
     const world = await probing({ alerts: { rules: both } });
     world.fail({ kind: "status", status: 500 });
     await world.poll(5);
-    expect(told(world)).toEqual(["down firing"]);
+    expect(notifications(world)).toEqual(["down firing"]);
     world.fail(unknownUser);
     await world.poll(2);
-    expect(told(world)).toEqual(["down firing", "down resolved", "probe-failing firing"]);
+    expect(notifications(world)).toEqual(["down firing", "down resolved", "probe-failing firing"]);
   });
 
   it("does not keep sandwatch from stopping while no answer comes", async () => {

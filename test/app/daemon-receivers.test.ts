@@ -11,7 +11,7 @@ const routingKey = "T0PSECRET".padEnd(32, "0");
 const bodies = (server: ReceiverServer): readonly unknown[] =>
   server.requests.map(({ body }) => JSON.parse(body));
 
-it("tells receivers of every type of an error, reminds them and tells its end, each in its form", async () => {
+it("notifies receivers of every type of an error, reminds them and notifies of its end, each in its form", async () => {
   const [chat, pager, tool] = [
     await startReceiverServer(status(200)),
     await startReceiverServer(status(202)),

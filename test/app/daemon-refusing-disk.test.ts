@@ -1,7 +1,7 @@
 import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/store.ts";
-import { sumOf, told } from "../support/heard.ts";
+import { sumOf, notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
 describe("a store whose file is", () => {
@@ -40,13 +40,13 @@ describe("a store whose file is", () => {
       .daemon()
       .runOnce()
       .catch(() => {});
-    expect(told(world)).toEqual([]);
+    expect(notifications(world)).toEqual([]);
     expect(world.log.filter(({ event }) => event === "store.replaced")).toHaveLength(1);
     await expect(world.daemon().checkStore()).rejects.toThrow("deleted or replaced");
 
     await world.restart();
     await world.poll(2);
-    expect(told(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual(["server-error firing"]);
     const again = await fetch(`${await world.address()}/-/ready`);
     expect(again.status).toBe(200);
   });

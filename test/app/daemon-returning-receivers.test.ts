@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
 import type { ReceiverServer } from "../notify/support/receiver-server.ts";
-import { told } from "../support/heard.ts";
+import { notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld, WorldOptions } from "../support/watched-world.ts";
 import { webhookSecret } from "../support/webhook-peer.ts";
@@ -56,13 +56,13 @@ describe("a receiver that is not configured when an incident ends is notified wh
     await world.poll(2);
     await restart("without");
     await world.poll(2);
-    expect([told(world), sent()]).toEqual([["err firing", "err resolved"], ["firing"]]);
+    expect([notifications(world), sent()]).toEqual([["err firing", "err resolved"], ["firing"]]);
     for (let times = 0; times < 2; times += 1) {
       await restart("with");
       await world.poll(2);
     }
     expect(sent()).toEqual(["firing", "resolved"]);
-    expect(told(world)).toEqual(["err firing", "err resolved"]);
+    expect(notifications(world)).toEqual(["err firing", "err resolved"]);
   });
 
   const probes = [{ name: "list", operation: "universes", every: "5s" }];

@@ -5,7 +5,7 @@ import {
   listNotifications,
   showNotification,
 } from "../../src/api/operations/notifications.ts";
-import { told } from "../support/heard.ts";
+import { notifications } from "../support/heard.ts";
 import { spoil, unreadable } from "../support/spoil.ts";
 import { dumpStore } from "../support/store-dump.ts";
 import { watchWorld } from "../support/watched-world.ts";
@@ -56,7 +56,7 @@ describe("a pending notification that cannot be read", () => {
 
     const { incidents } = await world.daemon().api(listIncidents, {});
     expect(incidents.map(({ rule }) => rule).toSorted()).toContain("receiver-failing");
-    expect(told(world)).toContain("server-error firing");
+    expect(notifications(world)).toContain("server-error firing");
     expect(
       world.alerts.flatMap(({ data }) => data.incidents.map((each) => each.server_id)),
     ).toEqual([world.serverIds[1]]);

@@ -7,7 +7,7 @@ import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listProbes } from "../../src/api/operations/probes.ts";
 import { listServers } from "../../src/api/operations/targets.ts";
 import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
-import { told } from "../support/heard.ts";
+import { notifications } from "../support/heard.ts";
 import { runCommand } from "../support/run-command.ts";
 import { outOfRange, spoil, unreadable } from "../support/spoil.ts";
 import { watchWorld } from "../support/watched-world.ts";
@@ -106,10 +106,10 @@ describe("servers that cannot be read", () => {
     await world.poll(2);
     await spoil(world, "update servers set status = 'odd'");
     await world.poll(2);
-    expect(told(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual(["server-error firing"]);
     world.show(0, "idle");
     await world.poll();
-    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
     const [fired, resolved] = world.alerts.map(({ data }) => data.incidents[0]);
     expect(resolved).toMatchObject({ id: fired?.id, resolved_reason: "recovered" });
     expect(unreadable(world).map(String).toSorted()).toEqual([

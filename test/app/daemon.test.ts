@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { told } from "../support/heard.ts";
+import { notifications } from "../support/heard.ts";
 import { apiKey, watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 import { webhookSecret } from "../support/webhook-peer.ts";
@@ -10,7 +10,7 @@ function incidentIds({ alerts }: WatchedWorld): readonly (string | undefined)[] 
 }
 
 describe("the daemon between the service and a receiver", () => {
-  it("tells once that a server erred and once that it recovered, as one incident", async () => {
+  it("notifies once that a server erred and once that it recovered, as one incident", async () => {
     const world = await watchWorld();
     await world.poll();
     world.show(0, "error");
@@ -18,7 +18,7 @@ describe("the daemon between the service and a receiver", () => {
     world.show(0, "idle");
     await world.poll(2);
 
-    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
     const [fired, resolved] = world.alerts.map(({ data }) => data.incidents[0]);
     expect(fired).toMatchObject({
       state: "firing",
@@ -37,18 +37,18 @@ describe("the daemon between the service and a receiver", () => {
     expect(world.peer.refused).toEqual([]);
   });
 
-  it("goes on with an incident after a restart: it is not told again, and resolves as itself", async () => {
+  it("goes on with an incident after a restart: it is not notified again, and resolves as itself", async () => {
     const world = await watchWorld();
     await world.poll();
     world.show(0, "error");
     await world.poll();
     await world.restart();
     await world.poll(2);
-    expect(told(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual(["server-error firing"]);
 
     world.show(0, "idle");
     await world.poll();
-    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
     expect(new Set(incidentIds(world)).size).toBe(1);
   });
 
@@ -63,7 +63,7 @@ describe("the daemon between the service and a receiver", () => {
     await world.restart();
     world.peer.answer(204);
     await world.poll(2);
-    expect(told(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual(["server-error firing"]);
     expect(world.peer.attemptedIds.length).toBeGreaterThan(1);
     expect(new Set(world.peer.attemptedIds).size).toBe(1);
   });
@@ -77,23 +77,23 @@ describe("the daemon between the service and a receiver", () => {
     world.clock.advance(10_000);
     await world.peer.received(2);
 
-    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
   });
 
-  it("tells an error that goes on to a receiver that is new, and its end to all that were told", async () => {
+  it("notifies a new receiver of an error that goes on, and all that were notified of its end", async () => {
     const world = await watchWorld({ alerts: { receivers: [] } });
     world.show(0, "error");
     await world.poll(2);
-    expect(told(world)).toEqual([]);
+    expect(notifications(world)).toEqual([]);
 
     const late = { name: "late", type: "webhook", url: world.peer.url, secret: webhookSecret };
     await world.restart({ alerts: { receivers: [{ ...late, group_wait: "0s" }] } });
     await world.poll(2);
-    expect(told(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual(["server-error firing"]);
 
     world.show(0, "idle");
     await world.poll();
-    expect(told(world)).toEqual(["server-error firing", "server-error resolved"]);
+    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
     expect(new Set(incidentIds(world)).size).toBe(1);
   });
 

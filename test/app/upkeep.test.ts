@@ -6,7 +6,7 @@ import { captureLog } from "../support/capture-log.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { testConfig } from "../support/test-config.ts";
 
-/** Has so many steps each minute. */
+/** Has N steps each minute. */
 function createChore(stepsEachTurn = 1) {
   let left = stepsEachTurn;
   const chore = {

@@ -6,7 +6,7 @@ import { openStore } from "../../src/store/store.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { addSilence } from "../../src/api/operations/silences.ts";
 import { writeConfig } from "../support/config-file.ts";
-import { told } from "../support/heard.ts";
+import { notifications } from "../support/heard.ts";
 import { runCommand } from "../support/run-command.ts";
 import { dumpStore, storeBytes } from "../support/store-dump.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -196,7 +196,7 @@ describe("a command that acts while no daemon runs", () => {
     for (let start = 0; start < 2; start += 1) {
       await world.restart();
       await world.poll();
-      expect(told(world)).toEqual(["erring firing", "erring acknowledged"]);
+      expect(notifications(world)).toEqual(["erring firing", "erring acknowledged"]);
     }
   });
 });

@@ -1,6 +1,6 @@
 import type { Faulty } from "./faulty.ts";
 
-const unseen = "a value that is not shown";
+const hidden = "a value that is not shown";
 const encrypted = "https, a loopback address, or http with allow_http: true";
 const kept = "a duration such as 400d, from 1d to 36500d, or forever";
 const network = "a network such as 10.0.0.0/8 or fd00::/8, or one address";
@@ -19,18 +19,18 @@ export const onlyKnownToSandwatch: readonly Faulty[] = [
   [
     "alerts.receivers[0].url",
     "http://hooks.example.com/x",
-    `${unseen}, which is not encrypted; allowed: ${encrypted}`,
+    `${hidden}, which is not encrypted; allowed: ${encrypted}`,
   ],
   [
     "alerts.receivers[3].urls",
     ["https://am.example.com", "http://am.example.com"],
-    `${unseen}, which is not encrypted; allowed: ${encrypted}`,
+    `${hidden}, which is not encrypted; allowed: ${encrypted}`,
     "alerts.receivers[3].urls[1]",
   ],
   [
     "alerts.receivers[0].url",
     "https://u:p@hooks.example.com/x",
-    `${unseen}; allowed: an https address without user and password, or url_file instead`,
+    `${hidden}; allowed: an https address without user and password, or url_file instead`,
   ],
   ["history.5m", "23h", `"23h"; allowed: ${kept}`],
   ["poll.every", "999ms", '"999ms"; allowed: a duration such as 30s or 1h30m, from 1s to 7d'],
@@ -67,7 +67,7 @@ export const onlyKnownToSandwatch: readonly Faulty[] = [
   [
     "alerts.receivers[0].body",
     { blocks: [{ text: "{sumary}" }] },
-    `${unseen}; allowed: text with placeholders among {type}, {id}, {summary}, {runbook_url}, {count}, {rule}, {severity}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {probe}, {status}, {previous_status}`,
+    `${hidden}; allowed: text with placeholders among {type}, {id}, {summary}, {runbook_url}, {count}, {rule}, {severity}, {region}, {key}, {sandbox_id}, {server_id}, {server_name}, {probe}, {status}, {previous_status}`,
     "alerts.receivers[0].body.blocks[0].text",
   ],
   ["probes[0].id", undefined, "nothing; allowed: the id that user asks for"],

@@ -6,7 +6,7 @@ import { signingSecret } from "./support.ts";
  */
 export type Faulty = readonly [path: string, value: unknown, fault: string, at?: string];
 
-const unseen = "a value that is not shown";
+const hidden = "a value that is not shown";
 const name = "a name of at most 63 letters, digits, _ . -";
 const baseUrl = "an https address without user, password, query and fragment, such as";
 const hold = "a duration such as 30s or 1h30m, or { polls: 3 }";
@@ -49,16 +49,16 @@ export const faulty: readonly Faulty[] = [
   [
     "regions.us.base_url",
     "us.example.com",
-    `${unseen}; allowed: ${baseUrl} https://us.example.com/api`,
+    `${hidden}; allowed: ${baseUrl} https://us.example.com/api`,
   ],
   ["keys", [], "an empty list; allowed: at least one key"],
   ["keys", { a: "b" }, "a mapping; allowed: a list of keys"],
   ["keys[0].api_key", undefined, `nothing; allowed: ${apiKey}`],
-  ["keys[0].api_key", "k1\n", `${unseen}; allowed: ${apiKey}`],
+  ["keys[0].api_key", "k1\n", `${hidden}; allowed: ${apiKey}`],
   [
     "keys[0].api_key",
     12345678,
-    `${unseen}, which YAML reads as a number: quote it; allowed: ${apiKey}`,
+    `${hidden}, which YAML reads as a number: quote it; allowed: ${apiKey}`,
   ],
   ["keys[0].name", 7, `7, which YAML reads as a number: quote it; allowed: ${name}`],
   [
@@ -149,7 +149,7 @@ export const faulty: readonly Faulty[] = [
   [
     `${rule}.runbook_url`,
     "https://wiki{server_name}/x",
-    `${unseen}; allowed: an https or http address, its host without placeholders; ${placeholders}`,
+    `${hidden}; allowed: an https or http address, its host without placeholders; ${placeholders}`,
   ],
   [`${rule}.severity`, "page", '"page"; allowed: critical, warning, info'],
   [
@@ -185,7 +185,7 @@ export const faulty: readonly Faulty[] = [
     '"pigeon"; allowed: webhook, slack, pagerduty, alertmanager, heartbeat',
   ],
   ...["whsec_", `${signingSecret}=`, signingSecret.replace("=", ""), "whsec_!!!"].map(
-    (secret): Faulty => ["alerts.receivers[0].secret", secret, `${unseen}; allowed: ${signature}`],
+    (secret): Faulty => ["alerts.receivers[0].secret", secret, `${hidden}; allowed: ${signature}`],
   ),
   [
     "alerts.receivers[0].group_by",
@@ -199,7 +199,7 @@ export const faulty: readonly Faulty[] = [
     '"sandwatch"; allowed: format or body, not both',
     "alerts.receivers[0].format",
   ],
-  ["alerts.receivers[0].body", "{summary}", `${unseen}; allowed: a mapping or a list`],
+  ["alerts.receivers[0].body", "{summary}", `${hidden}; allowed: a mapping or a list`],
   [
     "alerts.receivers[1].secret_fiel",
     "x",
@@ -209,7 +209,7 @@ export const faulty: readonly Faulty[] = [
   [
     "alerts.receivers[2].routing_key",
     "0123456789abcdef",
-    `${unseen}; allowed: an integration key of 32 characters without blanks, or routing_key_file instead`,
+    `${hidden}; allowed: an integration key of 32 characters without blanks, or routing_key_file instead`,
   ],
   [
     "alerts.receivers[3].urls",
@@ -219,12 +219,12 @@ export const faulty: readonly Faulty[] = [
   [
     "alerts.receivers[3].urls[0]",
     "https://am.example.com/?x",
-    `${unseen}; allowed: ${baseUrl} https://alertmanager.example.com`,
+    `${hidden}; allowed: ${baseUrl} https://alertmanager.example.com`,
   ],
   [
     "alerts.receivers[3].bearer_token",
     "a b",
-    `${unseen}; allowed: a token of visible ASCII characters without blanks (numbers quoted), or bearer_token_file instead`,
+    `${hidden}; allowed: a token of visible ASCII characters without blanks (numbers quoted), or bearer_token_file instead`,
   ],
   ["alerts.receivers[4].method", "PUT", '"PUT"; allowed: GET, POST'],
   ["alerts.maintenance[0].start", "sundays", `"sundays"; allowed: ${start}`],

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { bucketStart, resolutionMs, resolutions } from "../../src/fleet/buckets.ts";
 import type { Resolution } from "../../src/fleet/buckets.ts";
 import { serverMsOf } from "../../src/fleet/buckets.ts";
-import { createLedger, tally } from "../alerts/support/ledger.ts";
+import { createRecorder, tally } from "../alerts/support/recorder.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -11,7 +11,7 @@ const dayMs = 24 * hourMs;
 
 describe("a stretch", () => {
   it("of months that nobody watched takes few buckets", () => {
-    const accounts = createLedger();
+    const accounts = createRecorder();
     accounts.pass(0, []);
     const { written } = accounts.pass(200 * dayMs, [tally("git", { idle: 1 })], {
       observed: false,
@@ -22,7 +22,7 @@ describe("a stretch", () => {
   });
 
   it("stays in the open bucket when the clock was set back, and nothing is lost", () => {
-    const accounts = createLedger();
+    const accounts = createRecorder();
     accounts.pass(0, []);
     accounts.pass(30_000, [tally("git", { idle: 1 })], { steppedMs: -hourMs });
     accounts.pass(30_000, [tally("git", { idle: 1 })]);
@@ -32,7 +32,7 @@ describe("a stretch", () => {
 
 describe("a bucket", () => {
   it("is written once more when it closes without having changed, as the clock was set forwards", () => {
-    const accounts = createLedger();
+    const accounts = createRecorder();
     accounts.pass(0, []);
     accounts.pass(30_000, [tally("git", { idle: 1 })]);
     const { written } = accounts.pass(30_000, [tally("git", { idle: 1 })], { steppedMs: hourMs });
@@ -43,7 +43,7 @@ describe("a bucket", () => {
   });
 
   it("knows that there were no servers of a name before the first and after the last", () => {
-    const accounts = createLedger();
+    const accounts = createRecorder();
     accounts.pass(0, []);
     accounts.pass(10_000, [tally("git", { idle: 1 })]);
     accounts.pass(10_000, [tally("jira", { idle: 1 })]);
@@ -59,7 +59,7 @@ describe("a bucket", () => {
   });
 
   it("is closed by a poll at the very moment at which the next one begins", () => {
-    const accounts = createLedger();
+    const accounts = createRecorder();
     accounts.pass(0, []);
     const dwell = { serverName: "git", status: "occupied", ms: 90_000 } as const;
     accounts.pass(100_000, [tally("git", { occupied: 1 })], { dwells: [dwell] });
@@ -107,7 +107,7 @@ describe("whatever happens", () => {
   it.each(resolutions)("the buckets of %s hold what passed in them", (resolution) => {
     fc.assert(
       fc.property(stretches, (played) => {
-        const accounts = createLedger();
+        const accounts = createRecorder();
         const expected = new Map<
           number,
           { recordedMs: number; serverMs: number; idleMs: number }

@@ -68,7 +68,7 @@ const seen = (deviations: readonly Deviation[]): Drift => {
   return { operation: "list_sandboxes", region: "us", deviations };
 };
 
-it("tells two hundred invented names apart and counts the others together, also after a restart", () => {
+it("distinguishes two hundred invented names and counts the others together, also after a restart", () => {
   const registry = createDriftRegistry([]);
   const restarted = (at: number) =>
     at % 2 === 0 ? registry : createDriftRegistry(registry.records());
@@ -88,7 +88,7 @@ it("tells two hundred invented names apart and counts the others together, also 
   expect(records.find(({ example }) => example === "text")?.count).toBe(800);
 });
 
-it("forgets what was not seen for long, has room for as many new names, and says it anew", () => {
+it("forgets what was not met for long, takes as many new names, and says it again", () => {
   const registry = createDriftRegistry([]);
   for (let at = 0; at < 200; at++) registry.add(seen([field(`f${at}`)]), 0);
   registry.add(seen([field("f0")]), 10);

@@ -113,7 +113,7 @@ describe("a cron expression", () => {
     ["of four fields", "0 2 * *"],
     ["with a year", "0 0 2 * * SUN 2020"],
     ["for a date", "2026-11-20T00:00:00Z"],
-    ["of a million letters", `${"1,".repeat(500_000)}1 * * * *`],
+    ["of a million characters", `${"1,".repeat(500_000)}1 * * * *`],
   ])("%s is wrong as a whole", (_, expression) => {
     expect(parseCronTimes(expression, "UTC")).toBeUndefined();
     expect(wrongCronField(expression)).toBeUndefined();

@@ -4,7 +4,7 @@ import { timedUuid } from "../../src/lib/timed-uuid.ts";
 
 const moments = [0, 1, 4_095, 1_795_000_000_000, 1_795_000_000_001, 2 ** 48 - 1];
 
-it.each(moments)("a timed UUID of %d ms is one of version 7, and tells its time", (utcMs) => {
+it.each(moments)("a timed UUID of %d ms is one of version 7, and contains its time", (utcMs) => {
   const id = timedUuid(utcMs);
   expect(z.uuidv7().parse(id)).toBe(id);
   expect(Number.parseInt(id.replace("-", "").slice(0, 12), 16)).toBe(utcMs);

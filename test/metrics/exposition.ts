@@ -2,7 +2,7 @@ import type { Drift } from "../../src/fleet/drift.ts";
 import { ok } from "node:assert/strict";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { Metrics, MetricsOptions, ScrapeRequest } from "../../src/metrics/metrics.ts";
-import { listing, serverError, startMs, targetBlind, watchFleet } from "../support/fleet.ts";
+import { listing, serverError, startMs, targetDown, watchFleet } from "../support/fleet.ts";
 import { answered, ranProbe } from "../support/probes.ts";
 import type { WatchedFleet } from "../support/fleet.ts";
 
@@ -22,7 +22,7 @@ export function meterFleet(
     probes: [],
     regions: ["us", "eu"],
     operations: ["list_sandboxes", "get_user"],
-    rules: [serverError, targetBlind],
+    rules: [serverError, targetDown],
     receivers: ["oncall"],
     deliveryFailureReasons: ["timeout", "expired"],
     build: { version: "1.2.3", revision: "abc" },

@@ -7,13 +7,13 @@ import {
   listing,
   research,
   serverError,
-  targetBlind,
+  targetDown,
   watchFleet,
 } from "../support/fleet.ts";
 
 const outage = "no complete response within 10 s";
 
-function start(judge = judgeBy([serverError, targetBlind]), level: "debug" | "info" = "info") {
+function start(judge = judgeBy([serverError, targetDown]), level: "debug" | "info" = "info") {
   const { log, lines } = captureLog(level);
   const fleet = watchFleet(research, { judge });
   /** The lines of one poll. */

@@ -11,7 +11,7 @@ import {
   research,
   serverError,
   startMs,
-  targetBlind,
+  targetDown,
   watchFleet,
 } from "../support/fleet.ts";
 import { captureLog } from "../support/capture-log.ts";
@@ -68,7 +68,7 @@ describe("the configured targets", () => {
 
 describe("incidents that no rule owns any more", () => {
   it.each([
-    ["its rule was removed", [targetBlind]],
+    ["its rule was removed", [targetDown]],
     ["its rule's condition was changed", [{ ...serverError, status: "unknown" as const }]],
     ["its rule is not about the target any more", [{ ...serverError, match: { key: ["evals"] } }]],
   ])("end, and are notified: %s", async (_, rules) => {

@@ -14,7 +14,7 @@ import { listedSandbox, listing, sandbox, server } from "./support/listings.ts";
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const small = json(listing([sandbox]));
 
-/** The body in pieces of so many bytes, each sent on its own. */
+/** The body in pieces of N bytes, each sent on its own. */
 async function startEncodedPeer(
   encoding: string | readonly string[],
   body: Buffer,

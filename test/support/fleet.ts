@@ -30,7 +30,7 @@ export const serverError: ServerRule = {
   runbookUrlTemplate: null,
 };
 
-export const targetBlind: TargetRule = {
+export const targetDown: TargetRule = {
   name: "target-down",
   on: "target",
   trouble: "failing",
@@ -44,7 +44,7 @@ export const targetBlind: TargetRule = {
   runbookUrlTemplate: null,
 };
 
-export function judgeBy(rules: readonly Rule[] = [serverError, targetBlind]): JudgeOptions {
+export function judgeBy(rules: readonly Rule[] = [serverError, targetDown]): JudgeOptions {
   let incidents = 0;
   return {
     rules,

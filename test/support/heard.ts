@@ -1,7 +1,7 @@
 import type { WatchedWorld } from "./watched-world.ts";
 
-/** What the receiver was told, in order: "server-error firing". */
-export function told({ alerts }: WatchedWorld): readonly string[] {
+/** What the receiver was notified of, in order: "server-error firing". */
+export function notifications({ alerts }: WatchedWorld): readonly string[] {
   return alerts.map(({ type, data }) => `${data.rule} ${type.replace("incident.", "")}`);
 }
 

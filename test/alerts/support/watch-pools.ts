@@ -45,8 +45,8 @@ const statusOf = new Map<string, Status>([
 
 function snapshotShowing(servers: Servers) {
   const named = typeof servers === "string" ? { github: servers } : servers;
-  const listed = Object.entries(named).flatMap(([name, letters]) =>
-    Array.from(letters, (letter, index) =>
+  const listed = Object.entries(named).flatMap(([name, symbols]) =>
+    Array.from(symbols, (letter, index) =>
       showing(statusOf.get(letter) ?? "unknown", `${name}-${index}`, { name }),
     ),
   );

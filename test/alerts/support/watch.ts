@@ -11,7 +11,7 @@ import type { FailureReason, Status } from "../../../src/fleet/model.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot, restoreSnapshot, type ListedServer } from "../../../src/fleet/snapshot.ts";
 import { watchTarget, type RestoredTarget } from "../../../src/polling/watched-target.ts";
-import { research, server, serverError, startMs, targetBlind } from "../../support/fleet.ts";
+import { research, server, serverError, startMs, targetDown } from "../../support/fleet.ts";
 import { readListing, type Listing } from "../../support/listing.ts";
 
 export const intervalMs = 30_000;
@@ -24,7 +24,7 @@ export const serverRule = (more: Partial<ServerRule> = {}): ServerRule => ({
   ...more,
 });
 export const targetRule = (more: Partial<TargetRule> = {}): TargetRule => ({
-  ...targetBlind,
+  ...targetDown,
   ...more,
 });
 
@@ -157,7 +157,7 @@ export function linesOf(items: readonly OutboxItem[]): readonly string[] {
   );
 }
 
-/** What the letters of a story do with one server, `a`. Capital letters: the listing is partial. */
+/** What the symbols of a story do with one server, `a`. Capital letters: the listing is partial. */
 const moves: Readonly<Record<string, (watch: Watch) => IncidentOutcome | null>> = {
   e: (watch) => watch.see(broken).incidents,
   i: (watch) => watch.see(idle).incidents,

@@ -2,7 +2,7 @@ import type { Observation } from "../../../src/fleet/next-snapshot.ts";
 import type { ListedSandbox } from "../../../src/fleet/snapshot.ts";
 import type { Presence, Status } from "../../../src/fleet/status.ts";
 
-/** What listings mean, written for its reader rather than for the machine: maps of rows, written anew each time. */
+/** What listings mean, written for its reader rather than for the machine: maps of rows, written again each time. */
 export interface PlainFleet {
   readonly sandboxes: ReadonlyMap<string, PlainSandbox>;
   /** By sandbox and id. */

@@ -54,7 +54,7 @@ export function play(moved: Moves, startMs: number): { history: RecordedHistory;
     for (const { elapsedMs, kind, listed, restarts } of moved[index] ?? []) {
       atMs += elapsedMs;
       if (restarts) recorded.restart();
-      recorded.poll(atMs, toSeen(kind, listed));
+      recorded.poll(atMs, toPolled(kind, listed));
     }
     endMs = Math.max(endMs, atMs);
     polled.push(recorded);
@@ -63,7 +63,7 @@ export function play(moved: Moves, startMs: number): { history: RecordedHistory;
   return { history, endMs };
 }
 
-function toSeen(kind: Seen["kind"], listed: readonly (ListedServer["status"] | null)[]): Seen {
+function toPolled(kind: Seen["kind"], listed: readonly (ListedServer["status"] | null)[]): Seen {
   if (kind === "failed") return { kind };
   const seen = servers.flatMap((server, index): ListedServer[] => {
     const status = listed[index];

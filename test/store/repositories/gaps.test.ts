@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ledgerStartMs, tally } from "../../alerts/support/ledger.ts";
+import { recordingStartMs, tally } from "../../alerts/support/recorder.ts";
 import { collect } from "../../support/collect.ts";
 import { research } from "../../support/fleet.ts";
 import { openRecorded } from "../support/recorded-targets.ts";
@@ -18,12 +18,12 @@ describe.each(engines)("gaps on $name", (engine) => {
       target.pass(minutes * minuteMs, git, more);
     const gaps = async (fromMinutes = -60, toMinutes = 1e6) => {
       const [fromMs, toMs] = [fromMinutes, toMinutes].map(
-        (each) => ledgerStartMs + each * minuteMs,
+        (each) => recordingStartMs + each * minuteMs,
       );
       const range = { target: research, fromMs: fromMs ?? 0, toMs: toMs ?? 0 };
       const found = await collect(recorded.store.occupancy.gaps(range));
       return found.map((gap) =>
-        [gap.fromMs, gap.toMs].map((ms) => (ms - ledgerStartMs) / minuteMs),
+        [gap.fromMs, gap.toMs].map((ms) => (ms - recordingStartMs) / minuteMs),
       );
     };
     return { pass, gaps, restart: () => target.restart() };

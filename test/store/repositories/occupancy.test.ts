@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isEmptyBucket, mergeNames, resolutions } from "../../../src/fleet/buckets.ts";
 import type { Status } from "../../../src/fleet/model.ts";
-import { ledgerStartMs, tally } from "../../alerts/support/ledger.ts";
+import { recordingStartMs, tally } from "../../alerts/support/recorder.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { type BucketQuery, bucketsIn } from "../../support/collect.ts";
 import type { EndedDwell } from "../../support/ended-dwells.ts";
@@ -87,8 +87,8 @@ describe.each(engines)("buckets on $name", (engine) => {
         const { occupancy } = recorded.store;
         for (const resolution of resolutions) {
           const expected = targets
-            .flatMap(({ target, ledger }) =>
-              ledger.whole(resolution).map((bucket) => ({ target, bucket })),
+            .flatMap(({ target, recorder }) =>
+              recorder.whole(resolution).map((bucket) => ({ target, bucket })),
             )
             .filter(({ bucket }) => !isEmptyBucket(bucket))
             .toSorted((one, other) => one.bucket.startMs - other.bucket.startMs);
@@ -129,7 +129,7 @@ describe.each(engines)("buckets on $name", (engine) => {
       await using recorded = await openRecorded(engine);
       const target = await recorded.add(research);
       await target.pass(0, git);
-      await target.pass(0, git, { steppedMs: -(ledgerStartMs % dayMs) });
+      await target.pass(0, git, { steppedMs: -(recordingStartMs % dayMs) });
       await target.pass(dayMs, git, { observed: false });
       const found = await bucketsIn(recorded.store.occupancy, { resolution });
       expect(found.reduce((sum, { bucket }) => sum + bucket.recordedMs, 0)).toBe(dayMs);
@@ -161,7 +161,7 @@ describe.each(engines)("buckets on $name", (engine) => {
       await target.pass(20 * minuteMs, git);
     }
     const { occupancy } = recorded.store;
-    const at = (minutes: number): number => ledgerStartMs + minutes * minuteMs;
+    const at = (minutes: number): number => recordingStartMs + minutes * minuteMs;
     const range = { fromMs: at(2), toMs: at(11) };
     const keys = async (query: Omit<BucketQuery, "resolution">) =>
       (await bucketsIn(occupancy, { resolution: "5m", ...query })).map(({ target }) => target.key);

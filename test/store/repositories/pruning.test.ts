@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { type Resolution, resolutions } from "../../../src/fleet/buckets.ts";
-import { tally } from "../../alerts/support/ledger.ts";
+import { tally } from "../../alerts/support/recorder.ts";
 import { bucketsIn, collect } from "../../support/collect.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
 import { openRecorded } from "../support/recorded-targets.ts";
@@ -36,7 +36,7 @@ describe.each(engines)("pruning on $name", (engine) => {
     const { store } = recorded;
     const startsOf = async (resolution: Resolution) =>
       (await bucketsIn(store.occupancy, { resolution })).map(({ bucket }) => bucket.startMs);
-    return { store, targets, startsOf, endMs: targets[0]?.ledger.atMs ?? 0 };
+    return { store, targets, startsOf, endMs: targets[0]?.recorder.atMs ?? 0 };
   }
 
   it("deletes buckets that ended before, of one resolution, a few at a time, but none that is open", async () => {

@@ -12,7 +12,7 @@ import {
   research,
   serverError,
   startMs,
-  targetBlind,
+  targetDown,
   toOutcome,
   watchFleet,
 } from "../../support/fleet.ts";
@@ -51,7 +51,7 @@ describe.each(engines)("what is stored on $name", (engine) => {
   const outcomes = fc.array(outcome, { minLength: 1, maxLength: 12 });
   const rules = [
     { ...serverError, flap: { changes: 1, withinMs: 600_000 } },
-    { ...targetBlind, for: { kind: "polls", polls: 2 } as const },
+    { ...targetDown, for: { kind: "polls", polls: 2 } as const },
     { ...serverError, name: "lasting", keepFiringForMs: 45_000, remindEveryMs: 30_000 },
     { ...serverError, name: "later", for: { kind: "polls", polls: 2 } as const },
   ];

@@ -3,12 +3,12 @@ import type { Target } from "../../../src/fleet/model.ts";
 import { gapBefore } from "../../../src/fleet/accounting.ts";
 import { noDiff } from "../../../src/fleet/diff.ts";
 import { createStore } from "../../../src/store/store.ts";
-import { byName, createLedger } from "../../alerts/support/ledger.ts";
+import { byName, createRecorder } from "../../alerts/support/recorder.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
 import type { Engine } from "./engines.ts";
 
-/** Targets whose time is recorded in a store, and beside it in a ledger that is never written. */
+/** Targets whose time is recorded in a store, and beside it in a recorder that is never written. */
 export async function openRecorded(engine: Engine) {
   const { kysely, close } = await engine.open();
   const open = () => createStore(kysely, close);
@@ -17,19 +17,19 @@ export async function openRecorded(engine: Engine) {
 
   const add = async (target: Target) => {
     const { id } = await addTarget(store, target);
-    const ledger = createLedger();
+    const recorder = createRecorder();
     let isFirst = true;
     return {
       target,
-      ledger,
+      recorder,
       async pass(
-        ...[elapsedMs, tallies, more = {}]: Parameters<typeof ledger.pass>
+        ...[elapsedMs, tallies, more = {}]: Parameters<typeof recorder.pass>
       ): Promise<void> {
-        const lastPollAtMs = ledger.atMs;
-        const accounting = ledger.pass(elapsedMs, tallies, more);
+        const lastPollAtMs = recorder.atMs;
+        const accounting = recorder.pass(elapsedMs, tallies, more);
         const { observed = true } = more;
         const stretch: Verdict["stretch"] = { elapsedMs, observed, tallies: byName(tallies) };
-        const utcMs = ledger.atMs;
+        const utcMs = recorder.atMs;
         await store.commitPoll(id, {
           ...verdict,
           at: { utcMs, monotonicMs: 0 },
@@ -45,7 +45,7 @@ export async function openRecorded(engine: Engine) {
       async restart(): Promise<void> {
         store = open();
         const stored = (await store.targets.all()).find((each) => each.id === id);
-        ledger.goOn(stored?.buckets);
+        recorder.goOn(stored?.buckets);
       },
     };
   };

@@ -5,7 +5,7 @@ import type { Resolution } from "../../../src/fleet/buckets.ts";
 import { noneByStatus, type CountByStatus, type NameTally } from "../../../src/fleet/tallies.ts";
 import { createWrittenBuckets } from "../../support/history/written-buckets.ts";
 
-export const ledgerStartMs = Date.UTC(2026, 10, 20, 9, 58, 20);
+export const recordingStartMs = Date.UTC(2026, 10, 20, 9, 58, 20);
 
 export const tally = (name: string, listed: Partial<CountByStatus>, missing = 0): NameTally => {
   const counts = { ...noneByStatus, ...listed };
@@ -17,10 +17,10 @@ export function byName(tallies: readonly NameTally[]): ReadonlyMap<string, NameT
 }
 
 /** What is booked, one stretch after another, as a store would hold it. */
-export function createLedger() {
+export function createRecorder() {
   const buckets = createWrittenBuckets();
   let open: OpenBuckets = noOpenBuckets;
-  let atMs = ledgerStartMs;
+  let atMs = recordingStartMs;
   let last = { tallies: [] as readonly NameTally[], byName: byName([]) };
   return {
     get atMs() {
