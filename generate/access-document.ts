@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
-import { openAccess, permits, roles } from "../src/lib/access.ts";
+import { openAccess, allows, roles } from "../src/lib/access.ts";
 import type { Permission } from "../src/lib/access.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { createAccessControl } from "../src/web/access.ts";
@@ -17,7 +17,7 @@ const mark = /(<!-- Generated from the routes[^\n]*-->\n)[\s\S]*/;
 export async function accessDocument(): Promise<string> {
   const rows = (await routesOf()).map(({ name, permission }) => [
     `\`${name}\``,
-    ...roles.map((role) => (permits(role, permission) ? "yes" : "")),
+    ...roles.map((role) => (allows(role, permission) ? "yes" : "")),
   ]);
   const table = markdownTable([["request", ...roles.map((role) => `\`${role}\``)], ...rows]);
   return readFileSync(file, "utf8").replace(mark, (_, begin: string) => `${begin}\n${table}`);

@@ -12,7 +12,7 @@ const role = () => oneOf(roles);
 const tokenSchema = settings(
   {
     name: name().describe("The name of the client that has the token, in the log and as author."),
-    role: role().describe("What the token permits."),
+    role: role().describe("What the token allows."),
     token: matching(
       "a token of at least 16 visible ASCII characters without blanks, or token_file beside it",
       /^[\x21-\x7e]{16,}$/,

@@ -8,7 +8,7 @@ export type Permission = "health" | "metrics" | "read" | "act" | "call" | "reloa
 const toRead = ["health", "metrics", "read"] as const;
 
 /**
- * What each role permits. `act` changes what is notified; `call` spends the rate limit of API keys and shows the
+ * What each role allows. `act` changes what is notified; `call` spends the rate limit of API keys and shows the
  * service's data.
  */
 const permissionsOf = {
@@ -31,7 +31,7 @@ export const roles: readonly Role[] = [
   "admin",
 ];
 
-export function permits(role: Role, permission: Permission): boolean {
+export function allows(role: Role, permission: Permission): boolean {
   return (permissionsOf[role] as readonly Permission[]).includes(permission);
 }
 

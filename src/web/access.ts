@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { permits, type AccessSettings, type Permission, type Role } from "../lib/access.ts";
+import { allows, type AccessSettings, type Permission, type Role } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isInNetworks } from "../lib/networks.ts";
 import { isPassword, parsePasswordHash } from "../lib/password.ts";
@@ -108,7 +108,7 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
       const { authorization } = request.headers;
       const isAnonymous = authorization === undefined && !identifyByProxy(request);
       if (isAnonymous || !(hasCredentials || proxy)) {
-        if (anonymous !== null && permits(anonymous, permission)) {
+        if (anonymous !== null && allows(anonymous, permission)) {
           return { kind: "permitted", identity: { name: null, role: anonymous } };
         }
         return { kind: "denied", status: 401, detail: "Send a token, or a user and password." };
@@ -123,10 +123,10 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
         const detail = "The token, or the user and password, are wrong.";
         return { kind: "denied", status: 401, detail };
       }
-      if (permits(identity.role, permission)) {
+      if (allows(identity.role, permission)) {
         return { kind: "permitted", identity: { name: identity.name, role: identity.role } };
       }
-      const detail = `The role ${identity.role} does not permit this.`;
+      const detail = `The role ${identity.role} does not allow this.`;
       return { kind: "denied", status: 403, detail };
     },
   };

@@ -63,12 +63,12 @@ describe("a request without credentials", () => {
 });
 
 describe("a token", () => {
-  it("permits what its role permits, and nothing else", async () => {
+  it("allows what its role allows, and nothing else", async () => {
     const { get } = await serveWeb({ settings });
     expect((await get("/metrics", bearer("prometheus-token"))).status).toBe(200);
     const { status, text } = await get("/api/v1/targets", bearer("prometheus-token"));
     expect(status).toBe(403);
-    expect(text).toContain("The role metrics does not permit this.");
+    expect(text).toContain("The role metrics does not allow this.");
   });
 
   it("can be sent as the password of its name", async () => {
