@@ -39,6 +39,8 @@ export interface StoreContext extends HistoryContext {
     readonly nextAttemptAtMs: number;
     readonly giveUpAtMs: number;
   };
+  /** Polls a target at once. Null: no daemon runs in this process. */
+  readonly pollNow: ((target: Target) => Promise<void>) | null;
   /** Called after a commit that added notifications to the outbox. */
   readonly onOutbox: () => void;
 }

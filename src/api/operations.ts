@@ -15,11 +15,12 @@ import {
 import { reportOccupancy } from "./operations/occupancy.ts";
 import { listProbes } from "./operations/probes.ts";
 import { addSilence, expireSilence, listSilences } from "./operations/silences.ts";
-import { listServers, listTargets } from "./operations/targets.ts";
+import { listServers, listTargets, pollTargets } from "./operations/targets.ts";
 
 /** Every operation of the API, in the order of its document. */
 export const apiOperations: readonly Operation[] = [
   listTargets,
+  pollTargets,
   listServers,
   listChanges,
   reportOccupancy,

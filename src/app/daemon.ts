@@ -4,7 +4,7 @@ import { configuredTargets } from "../config/configured-targets.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { JudgeOptions } from "../alerts/judge.ts";
-import { operations } from "../fleet/model.ts";
+import { operations, targetName } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import { wants } from "../alerts/notification.ts";
 import type { ApiContext } from "../api/context.ts";
@@ -179,6 +179,21 @@ export async function createDaemon(
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
   const budget = createRetryBudget(retryShare);
+  const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
+  const ticking = { clock, wakeAt: overrides.wakeAt, log };
+  const running = { limits, clock, random, watchdog, store, ticking };
+  const units = { apiKeys, service, judge, store, notifier, metrics: metrics.polls, log, clock };
+  const { schedule } = config.poll;
+  const targetUnits = createTargetUnits(targets, { ...units, schedule, pools });
+  const polling = createRunner(targetUnits, { ...running, loop: "polls", budget });
+  opening.defer(() => polling.stop());
+  const probing = createRunner(createProbeUnits(probes, { ...units, targets }), {
+    ...running,
+    loop: "probes",
+    budget: createRetryBudget(retryShare),
+  });
+  opening.defer(() => probing.stop());
+
   const callsEnd = new AbortController();
   opening.defer(() => callsEnd.abort());
   const context: ApiContext = {
@@ -195,6 +210,10 @@ export async function createDaemon(
     newId: overrides.newSilenceId ?? randomUUID,
     composeAcknowledged: composed,
     retryTimes: notifier.freshTimes,
+    async pollNow(target) {
+      const unit = targetUnits.find((each) => each.name === targetName(target));
+      if (unit) await polling.runNow(unit);
+    },
     onOutbox: () => notifier.wake(),
     service,
     limits,
@@ -206,22 +225,6 @@ export async function createDaemon(
     inProgress: { lookups: 0, checks: 0 },
   };
   const api = createApi(context);
-
-  const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
-  const ticking = { clock, wakeAt: overrides.wakeAt, log };
-  const running = { limits, clock, random, watchdog, store, ticking };
-  const units = { apiKeys, service, judge, store, notifier, metrics: metrics.polls, log, clock };
-  const polling = createRunner(
-    createTargetUnits(targets, { ...units, schedule: config.poll.schedule, pools }),
-    { ...running, loop: "polls", budget },
-  );
-  opening.defer(() => polling.stop());
-  const probing = createRunner(createProbeUnits(probes, { ...units, targets }), {
-    ...running,
-    loop: "probes",
-    budget: createRetryBudget(retryShare),
-  });
-  opening.defer(() => probing.stop());
 
   const web = createWebServer({
     metrics,

@@ -138,6 +138,7 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
     newId: randomUUID,
     composeAcknowledged: null,
     retryTimes: (receiver) => freshTimes(nowMs, giveUpAfterMs.get(receiver)),
+    pollNow: null,
     onOutbox() {},
   };
 }

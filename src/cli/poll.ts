@@ -11,21 +11,34 @@ import { callWithRetries } from "../polling/call.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { createServiceClient } from "../service/client.ts";
-import { CommandError } from "./exit-codes.ts";
+import { pollTargets } from "../api/operations/targets.ts";
+import type { TargetView } from "../api/operations/targets.ts";
+import { counted } from "../fleet/counted.ts";
+import { apiCommand } from "./api-command.ts";
+import { callOperation } from "./call.ts";
+import type { ApiOptions } from "./call.ts";
+import { CommandError, wrongUse } from "./exit-codes.ts";
 import { adviceFor } from "./failure-advice.ts";
 import type { Failed } from "./failure-advice.ts";
-import { configOption, readConfig } from "./options.ts";
-import { jsonText } from "./output.ts";
+import { readConfig } from "./options.ts";
+import { jsonText, show } from "./output.ts";
 import { renderTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addPoll(program: Command, terminal: Terminal): void {
-  program
-    .command("poll")
-    .description("poll every target once and print the result; stores nothing and notifies nobody")
-    .addOption(configOption())
-    .option("--json", "print JSON")
-    .action(async ({ config, json }) => {
+  apiCommand(
+    program.command("poll"),
+    "poll every target once and print the result; stores nothing and notifies nobody, unless --now is given",
+  )
+    .option("--now", "let the running daemon poll at once, and store and notify as usual")
+    .option("--region <names>", "with --now: only these regions, separated by commas")
+    .option("--key <names>", "with --now: only these keys, separated by commas")
+    .action(async ({ now, region, key, json, ...options }) => {
+      if (now) return pollNow({ ...options, json }, { region, key }, terminal);
+      if (options.config === undefined || region !== undefined || key !== undefined) {
+        throw wrongUse("Give --config FILE. --url, --region and --key need --now.");
+      }
+      const { config } = options;
       const polls = await pollAll(readConfig(config, terminal));
       const targets = polls.map(({ view }) => view);
       terminal.out(json ? jsonText({ targets }) : pollsText(targets));
@@ -34,6 +47,28 @@ export function addPoll(program: Command, terminal: Terminal): void {
       );
       if (failures.length > 0) throw new CommandError(failures.join("\n"));
     });
+}
+
+async function pollNow(
+  options: ApiOptions,
+  request: { readonly region?: string; readonly key?: string },
+  terminal: Terminal,
+): Promise<void> {
+  const view = await callOperation(options, terminal, pollTargets, request);
+  show(view, options, terminal, ({ targets }) =>
+    renderTable(targets, {
+      region: "region",
+      key: "key",
+      poll: ({ last_failure_reason: reason, partial }) =>
+        reason ?? (partial === null ? "ok" : "partial"),
+      detail: ({ last_failure_detail: failure, partial }) => failure ?? partial ?? "",
+      ...Object.fromEntries(
+        statuses.map((status) => [status, (target: TargetView) => target.servers[status]]),
+      ),
+    }),
+  );
+  const failed = view.targets.filter(({ up }) => up !== true);
+  if (failed.length > 0) throw new CommandError(`${counted(failed.length, "target")} failed.`);
 }
 
 /** Beside a running daemon neither counts the calls of the other within the rate limit. */

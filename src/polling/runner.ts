@@ -64,6 +64,8 @@ interface UnitState {
   refusal: Refusal;
   /** When its next run must start for the time until then to count as observed; null: it has not run. */
   observedUntilMs: number | null;
+  /** Its run in progress. */
+  running: Promise<void> | null;
 }
 
 /** Runs may be this many times as far apart as usual before some count as missing. */
@@ -106,10 +108,7 @@ export function createRunner<
     return unit.decide(outcome, { startedMs, calledMs, endedMs, deadlineMs, isNewlyRefused });
   };
 
-  /** Runs a unit now. Never rejects. */
-  const run = async (unit: U, deadlineMs: number): Promise<void> => {
-    const state = states.get(unit);
-    if (!state || signal.aborted) return;
+  const runOf = async (unit: U, state: UnitState, deadlineMs: number): Promise<void> => {
     const startedMs = nowMs();
     if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
     try {
@@ -131,6 +130,16 @@ export function createRunner<
     state.observedUntilMs = dueMs + mostApart * Math.max(intervalMs, deadlineMs - startedMs);
   };
 
+  /** Runs a unit now; while it runs already, that run counts. Never rejects. */
+  const run = (unit: U, deadlineMs: number): Promise<void> => {
+    const state = states.get(unit);
+    if (!state || signal.aborted) return Promise.resolve();
+    state.running ??= runOf(unit, state, deadlineMs).finally(() => {
+      state.running = null;
+    });
+    return state.running;
+  };
+
   const runScheduled = async (unit: U, deadlineMs: number): Promise<void> => {
     watchdog.turn(loop, unit.name);
     await run(unit, deadlineMs);
@@ -142,7 +151,7 @@ export function createRunner<
     const parsed: Schedule = JSON.parse(schedule);
     const ticker = createTicker(parsed, ticking);
     for (const unit of alike) {
-      states.set(unit, { ticker, refusal: notRefused, observedUntilMs: null });
+      states.set(unit, { ticker, refusal: notRefused, observedUntilMs: null, running: null });
     }
     return createScheduler({ units: alike, ticker, clock, run: runScheduled });
   });
@@ -152,6 +161,13 @@ export function createRunner<
       for (const scheduler of schedulers) scheduler.start();
     },
     run,
+    /** Runs a unit now, even if its key was refused a short time ago. Never rejects. */
+    async runNow(unit: U): Promise<void> {
+      const state = states.get(unit);
+      if (!state) return;
+      state.refusal = { ...state.refusal, backOffUntilMs: Number.NEGATIVE_INFINITY };
+      await run(unit, nowMs() + state.ticker.intervalMs);
+    },
     /** Runs each unit once, outside its schedule. */
     async runOnce(): Promise<void> {
       const atMs = nowMs();

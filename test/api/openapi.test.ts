@@ -88,6 +88,7 @@ describe("the OpenAPI document", () => {
       {
         describeApi: ["/api/openapi.json"],
         listTargets: ["/api/v1/targets?region=us"],
+        pollTargets: ["/api/v1/targets/poll", { region: "none" }],
         listServers: ["/api/v1/servers?limit=2&status=error,idle"],
         listChanges: ["/api/v1/changes?limit=2"],
         reportOccupancy: ["/api/v1/occupancy?from=1h&by=region,server_name,hour"],

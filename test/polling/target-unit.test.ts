@@ -19,10 +19,10 @@ describe("a poll", () => {
 
   it("has gathered polls committed once no other is under way, also where one failed", async () => {
     const gives: ((answer: Answer) => void)[] = [];
-    const { poll, gathered } = startPolling(
+    const { poll, pollOther, gathered } = startPolling(
       () => new Promise((resolve) => void gives.push(resolve)),
     );
-    const polls = [poll(), poll()];
+    const polls = [poll(), pollOther()];
     await settle();
     gives[0]?.(listed(listing({ a: "idle" })));
     await polls[0];

@@ -4,8 +4,9 @@ import type { WatchedView } from "../../alerts/watched-view.ts";
 import { failureReasons, statuses, type Target } from "../../fleet/model.ts";
 import { pageOfServers } from "../../fleet/server-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
+import { RefusedError } from "../../lib/refusal.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";
-import type { FleetContext } from "../context.ts";
+import type { FleetContext, StoreContext } from "../context.ts";
 import { cursorOf, cursorText, limitField, listed, listOfWords, names } from "../fields.ts";
 import { nextField, notes, nullableText, nullableTime, pageOf, sandboxText } from "../fields.ts";
 import { serverLabels, serverText, targetFields, targetLabels, texts, time } from "../fields.ts";
@@ -68,6 +69,35 @@ export const listTargets = defineOperation({
       await setImmediate();
     }
     return { targets, next, notes: matchNotes(context, { region, key }) };
+  },
+});
+
+const mostPolledAtOnce = 100;
+
+export const pollTargets = defineOperation({
+  name: "pollTargets",
+  method: "POST",
+  permission: "act",
+  path: "/targets/poll",
+  summary: "Polls targets at once, within the rate limit, and returns their state after that",
+  request: z.strictObject(targetFields),
+  response: z.object({ targets: listed(targetView), notes }),
+  refusals: [409],
+  timeoutMs: 5 * 60_000,
+  async handle({ pollNow, ...context }: FleetContext & Pick<StoreContext, "pollNow">, chosen) {
+    if (!pollNow) {
+      throw new RefusedError(
+        "conflict",
+        "No daemon is running. Without --now, `sandwatch poll` polls once and stores nothing.",
+      );
+    }
+    const targets = selectTargets(context.targets, chosen);
+    if (targets.length > mostPolledAtOnce) {
+      const message = `These are ${targets.length} targets. Choose at most ${mostPolledAtOnce} by region and key.`;
+      throw new RefusedError("conflict", message);
+    }
+    await Promise.all(targets.map(({ target }) => pollNow(target)));
+    return { targets: targets.map(viewTarget), notes: matchNotes(context, chosen) };
   },
 });
 

@@ -84,7 +84,8 @@ export function startPolling(
     clock,
   });
   if (!unit) throw new Error("a target with a key is polled");
-  const polling = createRunner([unit], {
+  const other = { ...unit, name: "another" };
+  const polling = createRunner([unit, other], {
     loop: "polls",
     limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
     budget: createRetryBudget(retryShare),
@@ -104,6 +105,8 @@ export function startPolling(
     lines,
     poll: (lengthMs: number = 30 * second): Promise<void> =>
       polling.run(unit, clock.now().monotonicMs + lengthMs),
+    /** Polls the same target as a unit of its own. */
+    pollOther: (): Promise<void> => polling.run(other, clock.now().monotonicMs + 30 * second),
     /** What happened since the last time. */
     heard: (): readonly string[] => heard.splice(0),
     gathered: () => gathered,

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { pollTargets } from "../../src/api/operations/targets.ts";
+import { writeConfig } from "../support/config-file.ts";
+import { runCommand } from "../support/run-command.ts";
+import { watchWorld } from "../support/watched-world.ts";
+import type { WatchedWorld } from "../support/watched-world.ts";
+
+const polls = async (world: WatchedWorld): Promise<string | undefined> =>
+  /^sandwatch_api_requests_total\{.*operation="list_sandboxes".*\} .*$/gm
+    .exec(await world.metrics())
+    ?.at(0);
+
+describe("poll --now", () => {
+  it("asks with a key that was refused a short time ago, and the target is up again", async () => {
+    const world = await watchWorld();
+    world.fail({ kind: "status", status: 401 });
+    await world.poll(4);
+    world.fail();
+    const before = await polls(world);
+    await world.poll();
+    expect(await polls(world)).toBe(before);
+    expect(await world.daemon().api(pollTargets, {})).toMatchObject({
+      targets: [{ region: "us", key: "research", up: true }],
+    });
+    expect(await polls(world)).not.toBe(before);
+  });
+
+  it("stores what it observes and notifies as a scheduled poll does", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    world.show(0, "error");
+    const url = await world.address();
+    const { code, out, err } = await runCommand(["poll", "--now", "--url", url]);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(/us +research +ok .* 1 /);
+    await world.poll();
+    expect(world.alerts).toMatchObject([
+      { type: "incident.firing", data: { rule: "server-error" } },
+    ]);
+  });
+
+  it("says why a target failed, with exit code 1", async () => {
+    const world = await watchWorld();
+    world.fail({ kind: "status", status: 503 });
+    const url = await world.address();
+    const { code, out } = await runCommand(["poll", "--now", "--url", url, "--region", "us"]);
+    expect([code, out]).toEqual([1, expect.stringContaining("HTTP 503")]);
+  });
+
+  it("waits for a poll that is in progress instead of beginning another", async () => {
+    const world = await watchWorld();
+    const both = [pollTargets, pollTargets].map((each) => world.daemon().api(each, {}));
+    await Promise.all(both);
+    expect(await polls(world)).toMatch(/ 1$/);
+  });
+
+  it("needs a running daemon", async () => {
+    const { config } = writeConfig();
+    const { code, err } = await runCommand(["poll", "--now", "--config", config]);
+    expect([code, err]).toEqual([1, expect.stringContaining("the daemon has not run")]);
+  });
+});
