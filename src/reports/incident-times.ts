@@ -14,11 +14,7 @@ export interface IncidentTime {
   readonly recoveryMs: number | null;
 }
 
-/**
- * In order of time.
- *
- * @param numbers of targets, by their names
- */
+/** In order of time. @param numbers of targets, by their names */
 export async function readIncidentTimes(
   sources: Pick<ReportSources, "incidents">,
   range: TimeRange,

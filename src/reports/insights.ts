@@ -155,9 +155,7 @@ function addNames(sums: Map<string, NameSum>, target: Target, { names }: Bucket)
 /** Of fewer dwell times nobody knows what is usual. */
 const fewestDwells = 20;
 
-/**
- * What is long for servers of a name in any target: 95 of 100 dwell times were shorter. Null: too few are known.
- */
+/** What is long for servers of a name in any target: 95 of 100 dwell times were shorter. Null: too few are known. */
 function usualMaxima(sums: Iterable<NameSum>): (serverName: string) => number | null {
   const byName = new Map<string, DwellHistogram>();
   for (const { serverName, dwells } of sums) {

@@ -55,11 +55,7 @@ export function isRangeFault(read: TimeRange | RangeFault): read is RangeFault {
 export const timeAllowed =
   "a time such as 2026-11-01, 2026-11-01T10:00 or 2026-11-01T10:00Z, a duration ago such as 7d or 12h, or today, yesterday, this week, last week, this month, last month";
 
-/**
- * Reads a single time.
- *
- * @returns what it names, up to now where that has no end; undefined when it is none
- */
+/** Reads a single time. @returns what it names, up to now where that has no end; undefined when it is none */
 export function readTime(text: string, { nowMs, zone }: TimeContext): TimeRange | undefined {
   const words = text
     .trim()

@@ -7,9 +7,7 @@ export interface Zone {
   offsetMs(utcMs: number): number;
 }
 
-/**
- * What a zone's clocks show, as if it were UTC: so dates are counted without any zone. Milliseconds.
- */
+/** What a zone's clocks show, as if it were UTC: so dates are counted without any zone. Milliseconds. */
 export type LocalMs = number;
 
 export const utc: Zone = { name: "UTC", offsetMs: () => 0 };

@@ -215,7 +215,6 @@ function selectChanges(reader: Db, selection: ChangeSelection, servers: readonly
 
 type StoredRow = InferResult<ReturnType<typeof selectChanges>>[number];
 
-/** @throws when the row cannot be read */
 function readChange({ seq, region, key, ...row }: StoredRow) {
   const { observation } = row;
   return {

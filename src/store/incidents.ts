@@ -13,10 +13,10 @@ import { insertOutboxItems } from "./outbox-items.ts";
 import { prepareUpsert, takeSequence } from "./queries.ts";
 import {
   createRowReading,
+  listIn,
+  numberIn,
   oneOf,
   textIn,
-  numbersIn,
-  textsIn,
   type RowReading,
 } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -62,14 +62,13 @@ export function incidentToRow(
   };
 }
 
-/** @throws when the row cannot be read */
 export function incidentFromRow(row: IncidentRow): Incident {
   return {
     id: row.id,
     rule: row.rule,
     ruleFingerprint: row.rule_fingerprint,
     severity: oneOf(severities, row.severity),
-    receivers: textsIn(row.receivers),
+    receivers: listIn(JSON.parse(row.receivers), textIn),
     subject: subjectFromRow(row),
     phase: phaseFromRow(row),
     status: row.status && oneOf(presences, row.status),
@@ -299,7 +298,6 @@ export function flapId(row: Selectable<Tables["flap_records"]>): string {
   return [row.target_id, row.rule, row.sandbox_id, row.server_id].join(" ");
 }
 
-/** @throws when the row cannot be read */
 export function flapFromRow(row: Selectable<Tables["flap_records"]>): FlapRecord {
   return {
     rule: row.rule,
@@ -310,6 +308,6 @@ export function flapFromRow(row: Selectable<Tables["flap_records"]>): FlapRecord
       serverId: row.server_id,
       serverName: row.server_name,
     },
-    enteredMs: numbersIn(row.entered),
+    enteredMs: listIn(JSON.parse(row.entered), numberIn),
   };
 }

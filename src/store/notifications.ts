@@ -217,13 +217,11 @@ function selectRecords(reader: Db) {
 
 type RecordRow = InferResult<ReturnType<typeof selectRecords>>[number];
 
-/** @throws when the row cannot be read */
 function readRecord({ body, ...row }: RecordRow) {
   const { type, rule, severity, summary } = readNotification(body);
   return { ...row, state: oneOf(notificationStates, row.state), type, rule, severity, summary };
 }
 
-/** @throws when the body cannot be read */
 export function readNotification(body: string): Notification {
   const notification: Notification = JSON.parse(body);
   const { id, receiver, summary, rule } = notification;

@@ -59,7 +59,6 @@ export const itemColumns = [
   "body",
 ] as const;
 
-/** @throws when the row cannot be read */
 export function readItem(
   row: Pick<Selectable<Tables["outbox_items"]>, (typeof itemColumns)[number]>,
 ): OutboxItem {

@@ -7,7 +7,7 @@ import { initialProbeProgress, probeFailures } from "../alerts/probe.ts";
 import type { ProbeProgress, ProbeResult } from "../alerts/probe.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
 import { prepareUpsert, storableText } from "./queries.ts";
-import { createRowReading, numbersIn, oneOf } from "./row-reading.ts";
+import { createRowReading, listIn, numberIn, oneOf } from "./row-reading.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -65,7 +65,12 @@ export function createStoredProbes(
             flapsOf.get(id) ?? [],
             ({ rule }) => `${id} ${rule}`,
             ({ rule, rule_fingerprint: ruleFingerprint, entered }) => {
-              return { rule, ruleFingerprint, subject, enteredMs: numbersIn(entered) };
+              return {
+                rule,
+                ruleFingerprint,
+                subject,
+                enteredMs: listIn(JSON.parse(entered), numberIn),
+              };
             },
           ),
         };
@@ -193,7 +198,6 @@ function selectResults(reader: Db) {
     .select("duration_ms as durationMs");
 }
 
-/** @throws when its reason is not known */
 function readResult(row: InferResult<ReturnType<typeof selectResults>>[number]): ProbeResult {
   const { atMs, reason, detail, durationMs } = row;
   return { atMs, reason: reason && oneOf(probeFailures, reason), detail, durationMs };

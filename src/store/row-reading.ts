@@ -80,28 +80,18 @@ export function oneOf<Word extends string>(words: readonly Word[], text: string)
   return word;
 }
 
-/** @throws {TypeError} when it is not a text */
 export function textIn(value: unknown): string {
   if (typeof value === "string") return value;
   throw new TypeError("a stored text is missing");
 }
 
-/** @throws when it is not a JSON array of strings */
-export function textsIn(json: string): readonly string[] {
-  return listIn(JSON.parse(json)).map(textIn);
+export function numberIn(value: unknown): number {
+  if (typeof value === "number") return value;
+  throw new TypeError("a stored number is missing");
 }
 
-/** @throws when it is not a JSON array of numbers */
-export function numbersIn(json: string): readonly number[] {
-  return listIn(JSON.parse(json)).map((each) => {
-    if (typeof each === "number") return each;
-    throw new TypeError("a stored number is missing");
-  });
-}
-
-/** @throws {TypeError} when it is not an array */
-export function listIn(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
+export function listIn<Item>(list: unknown, read: (value: unknown) => Item): readonly Item[] {
+  if (Array.isArray(list)) return list.map((value: unknown) => read(value));
   throw new TypeError("a stored list is missing");
 }
 

@@ -93,6 +93,6 @@ function readMatch(json: string): SilenceMatch {
   const fields = Object.entries(JSON.parse(json));
   if (fields.length === 0) throw new TypeError("a stored match is empty");
   return Object.fromEntries(
-    fields.map(([field, patterns]) => [oneOf(matchFields, field), listIn(patterns).map(textIn)]),
+    fields.map(([field, patterns]) => [oneOf(matchFields, field), listIn(patterns, textIn)]),
   );
 }

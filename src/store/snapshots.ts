@@ -7,7 +7,7 @@ import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
 import { batches, paced } from "../lib/paced.ts";
 import { isBeyond, prepareUpsert } from "./queries.ts";
-import { createRowReading, oneOf, textsIn, type RowReading } from "./row-reading.ts";
+import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 const idsPerStatement = 500;
@@ -178,7 +178,7 @@ function createServerReader() {
       name: textOf(row.server_name),
       status: oneOf(statuses, row.status),
       benchmark: textOf(row.benchmark),
-      tags: tags === null ? noTags : shared(lists, tags, () => textsIn(tags)),
+      tags: tags === null ? noTags : shared(lists, tags, () => listIn(JSON.parse(tags), textIn)),
       since: shared(moments, moment, () => ({ atMs, observedMs, witnessed })),
       missing: row.missing,
     };

@@ -60,29 +60,18 @@ export function checkIntegrity(database: DatabaseSync, file: string): void {
   if (read(database, "pragma quick_check(1)") !== "ok") throw new StoreError(corrupt(file));
 }
 
-/** The definition of each table, index, view and trigger, by type and name. */
-type Schema = ReadonlyMap<string, string>;
-
-let expected: Schema | undefined;
+let expected: ReadonlySet<string> | undefined;
 
 /**
- * Compares the schema with that of a new store, so that a store which differs is refused when it is
- * opened, and not met as an error of a statement later.
+ * So that a store that was changed or restored in part is refused when it is opened, and not met as an error of a statement
+ * later. What is there beside the schema does no harm.
  *
- * @throws {StoreError} at the first difference
+ * @throws {StoreError} at the first table, index or column that is missing
  */
 export function checkSchema(database: DatabaseSync, file: string): void {
-  expected ??= schemaOfNewStore();
-  const found = readSchema(database);
-  for (const [name, definition] of expected) {
-    if (!found.has(name)) throw wrongSchema(file, `${name} is missing`);
-    if (found.get(name) !== definition) {
-      throw wrongSchema(file, `${name} is not defined as it should be`);
-    }
-  }
-  for (const name of found.keys()) {
-    if (!expected.has(name)) throw wrongSchema(file, `${name} does not belong there`);
-  }
+  expected ??= namesInNewStore();
+  const [missing] = expected.difference(namesIn(database));
+  if (missing !== undefined) throw wrongSchema(file, `the ${missing} is missing`);
   // Each commit counts on: without its one row, or behind what took its numbers, every commit would fail.
   if (read(database, "select count(*) from commit_sequence") !== 1) {
     throw wrongSchema(file, "the table commit_sequence must have one row");
@@ -101,31 +90,21 @@ function wrongSchema(file: string, what: string): StoreError {
   );
 }
 
-function schemaOfNewStore(): Schema {
+function namesInNewStore(): ReadonlySet<string> {
   using database = new DatabaseSync(":memory:");
   createSchema(database);
-  return readSchema(database);
+  return namesIn(database);
 }
 
-/** Tables and indexes of SQLite itself, such as statistics, are not part of it. */
-function readSchema(database: DatabaseSync): Schema {
-  const rows = database
-    .prepare("select type, name, sql from sqlite_schema where name not like 'sqlite!_%' escape '!'")
-    .all();
-  return new Map(
-    rows.map(({ type, name, sql }) => [`the ${String(type)} ${String(name)}`, normalize(sql)]),
-  );
-}
-
-/** Layout and quoted names differ between definitions that mean the same. */
-function normalize(sql: unknown): string {
-  return String(sql)
-    .replaceAll(/--.*$/gm, "")
-    .replaceAll(/"(\w+)"/g, "$1")
-    .replaceAll(/\s+/g, " ")
-    .replaceAll(/ ?([(),]) ?/g, "$1")
-    .toLowerCase()
-    .trim();
+function namesIn(database: DatabaseSync): ReadonlySet<string> {
+  const rows = database.prepare(`
+    select type || ' ' || name as name from sqlite_schema
+    union all
+    select 'column ' || owner.name || '.' || field.name
+    from sqlite_schema as owner join pragma_table_info(owner.name) as field
+    where owner.type = 'table'
+  `);
+  return new Set(rows.all().map(({ name }) => String(name)));
 }
 
 /** The only value of a statement's first row. */
