@@ -44,15 +44,15 @@ function settingsTable(rows: readonly SettingRow[]): string {
     `\`${row.path}\``,
     ...(haveKinds ? [row.kinds.join(", ")] : []),
     asProse(row.allowed),
-    leftOutText(row),
+    defaultCell(row),
     row.description,
   ]);
   return markdownTable([header, ...cells]);
 }
 
-function leftOutText({ leftOut }: SettingRow): string {
-  if (leftOut === null) return "**required**";
-  return "words" in leftOut ? leftOut.words : `\`${asWritten(leftOut.value)}\``;
+function defaultCell({ defaultText }: SettingRow): string {
+  if (defaultText === null) return "**required**";
+  return "words" in defaultText ? defaultText.words : `\`${asWritten(defaultText.value)}\``;
 }
 
 /** As it would stand in the file. */

@@ -28,7 +28,7 @@ export function configSchema(): string {
   return `${JSON.stringify({ ...head, ...asJson(withoutNotes(describedSettings())) }, null, 2)}\n`;
 }
 
-/** The same with what documents add: `leftOut`, the default where it is not a value. */
+/** The same with what documents add: `defaultText`, the default where it is not a value. */
 export function describedSettings(): Json {
   return asJson(mend(rawSchema(wholeSchema)));
 }
@@ -61,10 +61,10 @@ function withFile(mapping: Json, fileSetting: string): Json {
   const setting = fileSetting.replace(/_file$/, "");
   const required = namesOf(mapping["required"]);
   const isNeeded = required.includes(setting);
-  const leftOut = isNeeded ? { leftOut: `required without \`${fileSetting}\`` } : {};
+  const defaultText = isNeeded ? { defaultText: `required without \`${fileSetting}\`` } : {};
   const properties = Object.entries(asJson(mapping["properties"])).flatMap(([name, each]) =>
     name === setting
-      ? [[name, { ...asJson(each), ...leftOut }], fileEntry(fileSetting, setting)]
+      ? [[name, { ...asJson(each), ...defaultText }], fileEntry(fileSetting, setting)]
       : [[name, each]],
   );
   return {
@@ -80,10 +80,10 @@ function withFile(mapping: Json, fileSetting: string): Json {
 
 function fileEntry(fileSetting: string, setting: string): [string, Json] {
   const description = `The path of a file that holds only \`${setting}\`. A relative path is resolved against the configuration's folder.`;
-  const leftOut = `none: \`${setting}\` applies`;
+  const defaultText = `none: \`${setting}\` applies`;
   return [
     fileSetting,
-    { description, leftOut, type: "string", minLength: 1, errorMessage: "a path" },
+    { description, defaultText, type: "string", minLength: 1, errorMessage: "a path" },
   ];
 }
 
@@ -125,9 +125,11 @@ function tagOf(kind: Json): string | undefined {
 function withoutNotes(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withoutNotes);
   if (!isJson(node)) return node;
-  const { leftOut, ...rest } = mapEntries(node, withoutNotes);
-  if (typeof leftOut !== "string") return rest;
-  const note = leftOut.startsWith("required") ? `It is ${leftOut}.` : `Default: ${leftOut}.`;
+  const { defaultText, ...rest } = mapEntries(node, withoutNotes);
+  if (typeof defaultText !== "string") return rest;
+  const note = defaultText.startsWith("required")
+    ? `It is ${defaultText}.`
+    : `Default: ${defaultText}.`;
   return { ...rest, description: `${String(rest["description"])} ${note}` };
 }
 

@@ -9,7 +9,7 @@ export interface SettingRow {
   readonly kinds: readonly string[];
   readonly allowed: string;
   /** The default, as it is written or in words; null: the setting is required. */
-  readonly leftOut: { readonly value: unknown } | { readonly words: string } | null;
+  readonly defaultText: { readonly value: unknown } | { readonly words: string } | null;
   readonly description: string;
 }
 
@@ -69,16 +69,16 @@ function rowOf(
     path,
     kinds,
     allowed: allowedIn(setting),
-    leftOut: isRequired ? null : leftOutOf(setting, path),
+    defaultText: isRequired ? null : defaultOf(setting, path),
     description,
   };
 }
 
-function leftOutOf(setting: Json, path: string): SettingRow["leftOut"] {
-  if ("leftOut" in setting) return { words: String(setting["leftOut"]) };
+function defaultOf(setting: Json, path: string): SettingRow["defaultText"] {
+  if ("defaultText" in setting) return { words: String(setting["defaultText"]) };
   if ("default" in setting) return { value: setting["default"] };
   throw new Error(
-    `${path} has no default, and does not say in words what holds without it (leftOut)`,
+    `${path} has no default, and does not say in words what holds without it (defaultText)`,
   );
 }
 

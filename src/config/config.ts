@@ -91,7 +91,7 @@ const alertsSchema = settings({
     .prefault([...defaultRules])
     .meta({
       description: "The alert rules. An empty list disables alerts.",
-      leftOut: "`server-error`, `target-down` and `target-partial`, to every receiver",
+      defaultText: "`server-error`, `target-down` and `target-partial`, to every receiver",
     }),
   receivers: z
     .array(receiverSchema, "a list of receivers")

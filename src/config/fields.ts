@@ -239,16 +239,16 @@ function writtenName(each: string): string {
   return plain.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** @param leftOut what holds where the setting is omitted, which is null */
+/** @param defaultText what holds where the setting is omitted, which is null */
 export function optional<Schema extends z.ZodType>(
   schema: Schema,
-  leftOut: string,
+  defaultText: string,
   description: string,
 ) {
   return schema
     .optional()
     .transform((value) => value ?? null)
-    .meta({ description, leftOut });
+    .meta({ description, defaultText });
 }
 
 export function knownSettings(message: string): string[] {

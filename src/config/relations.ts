@@ -146,20 +146,19 @@ function refuseIdle(
   if (rule.on === "probe" && probes.length === 0) {
     const found = "a rule on probes, but no probes";
     const allowed = "another subject, or probes in the file";
-    refuse(context, allowed, { path: [...path, "on"], found });
-  } else if (rule.on === "probe") {
-    const isAbout = probes.some((probe) => {
-      const own = targetsOf(probe, targets);
-      // That a probe has none is a fault of its own.
-      return own.length === 0 || (matchesAny(rule.match.probe, probe.name) && own.some(fits));
-    });
-    if (isAbout) return;
-    const found = "no configured probe that matches";
-    const allowed = "a match that applies to at least one probe";
-    refuse(context, allowed, { path: [...path, "match"], found });
-  } else if (!targets.some(fits)) {
-    const found = "no configured target that matches";
-    const allowed = "a match that applies to at least one target";
-    refuse(context, allowed, { path: [...path, "match"], found });
+    return void refuse(context, allowed, { path: [...path, "on"], found });
   }
+  const isAbout =
+    rule.on === "probe"
+      ? probes.some((probe) => {
+          const own = targetsOf(probe, targets);
+          // That a probe has none is a fault of its own.
+          return own.length === 0 || (matchesAny(rule.match.probe, probe.name) && own.some(fits));
+        })
+      : targets.some(fits);
+  if (isAbout) return undefined;
+  const subject = rule.on === "probe" ? "probe" : "target";
+  const found = `no configured ${subject} that matches`;
+  const allowed = `a match that applies to at least one ${subject}`;
+  return void refuse(context, allowed, { path: [...path, "match"], found });
 }

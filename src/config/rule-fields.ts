@@ -26,7 +26,7 @@ export const patternsSchema = z
 
 /** Of things to which a condition is limited. */
 export function patternsOf(description: string) {
-  return patternsSchema.exactOptional().meta({ description, leftOut: "all" });
+  return patternsSchema.exactOptional().meta({ description, defaultText: "all" });
 }
 
 export const probePatterns = patternsOf("Names of probes. A name without `*` must be configured.");

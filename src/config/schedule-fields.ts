@@ -58,13 +58,13 @@ export const scheduleSettings = (what: string, usual: string) => ({
     .optional()
     .meta({
       description: `${what}, in the time zone \`poll.time_zone\`. Each target has a fixed offset from it, so that targets do not start at the same time.`,
-      leftOut: `\`${usual}\`, unless \`every\` is set`,
+      defaultText: `\`${usual}\`, unless \`every\` is set`,
     }),
   everyMs: duration("1s", "7d")
     .optional()
     .meta({
       description: `${what}, as an interval. Cannot be combined with \`schedule\`.`,
-      leftOut: "none: `schedule` applies",
+      defaultText: "none: `schedule` applies",
     }),
 });
 

@@ -110,7 +110,7 @@ export const httpSchema = settings({
   auth: authSchema.optional().meta({
     description:
       "Who may do what. `none` allows everything to anyone who can reach the address. Without it, everything is allowed on a loopback address, and other addresses are refused.",
-    leftOut: "everything is allowed on a loopback address",
+    defaultText: "everything is allowed on a loopback address",
   }),
   tls: optional(tlsSchema, "none", "Encryption. Changed files are read again."),
 }).transform(({ listen, allowedHosts, auth, tls }, context) => {

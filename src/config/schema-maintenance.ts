@@ -22,7 +22,7 @@ export const matchSchema = settings({
   ),
   severity: severityPatterns
     .exactOptional()
-    .meta({ description: "Severities of rules.", leftOut: "all" }),
+    .meta({ description: "Severities of rules.", defaultText: "all" }),
   ...targetPatterns,
   probe: probePatterns,
   sandbox_id: patternsOf("Ids of sandboxes."),

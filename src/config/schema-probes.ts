@@ -88,7 +88,7 @@ const someOf = (what: string) =>
     .optional()
     .meta({
       description: `The ${what}s for which the probe runs. A key is used in its own regions only.`,
-      leftOut: `every ${what}`,
+      defaultText: `every ${what}`,
     });
 
 export const probeSchema = settings({

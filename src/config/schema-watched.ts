@@ -60,7 +60,7 @@ export const keySchema = settings(
       .optional()
       .meta({
         description: "The regions in which the key is used, from `regions`.",
-        leftOut: "every region",
+        defaultText: "every region",
       }),
   },
   ["api_key_file"],

@@ -124,7 +124,7 @@ const purpose = { phase: 1, renewal: 2, status: 3 };
  * drawn or an episode began or ended. UTC milliseconds.
  *
  * Time is cut into steps. At each step, with a small chance, the status is drawn from the shares of
- * that hour; at all others it stays. So it has exactly those shares in the long run, and depends on
+ * that hour; at all others it remains. So it has exactly those shares in the long run, and depends on
  * the last draw alone, which is found by walking back a dozen steps on average. Over it lie episodes
  * of error, of a whole sandbox or of the servers of one name.
  */

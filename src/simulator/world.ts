@@ -133,7 +133,7 @@ export function createWorld(seed: number, pace: number | Tempo): World {
       let left = servers;
       for (let index = 0; left > 0; index++) {
         const slot = childOf(target, index);
-        // The size belongs to the slot and outlives the sandbox in it, so the total stays.
+        // The size belongs to the slot and outlives the sandbox in it, so the total remains.
         const size = Math.min(left, pick(sizes, slot[0], purpose.size));
         left -= size;
         const sandbox = sandboxIn(slot, size, look);

@@ -72,7 +72,7 @@ describe("the document of settings", () => {
     expect(faultLines(parseConfig(needed))).toEqual([]);
     for (const row of rows) {
       const given = placesOf(row).filter((place) => valueAt(needed, place) !== undefined);
-      expect([row.path, given.length > 0 || row.leftOut !== null]).toEqual([row.path, true]);
+      expect([row.path, given.length > 0 || row.defaultText !== null]).toEqual([row.path, true]);
       for (const place of given) {
         const { kind } = parseConfig(withAt(needed, place, undefined));
         expect([place, kind]).toEqual([place, mustBeGiven(row) ? "faulty" : "ok"]);
@@ -83,7 +83,7 @@ describe("the document of settings", () => {
   it("has the defaults that sandwatch takes: written down they change nothing", () => {
     const loaded = parseConfig(needed);
     const defaults = rows.flatMap((row) =>
-      row.leftOut && "value" in row.leftOut ? [{ row, value: row.leftOut.value }] : [],
+      row.defaultText && "value" in row.defaultText ? [{ row, value: row.defaultText.value }] : [],
     );
     expect(defaults.length).toBeGreaterThan(50);
     for (const { row, value } of defaults) {
@@ -95,8 +95,10 @@ describe("the document of settings", () => {
   });
 });
 
-function mustBeGiven({ path, leftOut }: SettingRow): boolean {
+function mustBeGiven({ path, defaultText }: SettingRow): boolean {
   // There is a rule on probes.
   if (path === "probes") return true;
-  return leftOut === null || ("words" in leftOut && leftOut.words.startsWith("required "));
+  return (
+    defaultText === null || ("words" in defaultText && defaultText.words.startsWith("required "))
+  );
 }
