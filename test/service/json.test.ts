@@ -17,12 +17,14 @@ const text = fc.oneof(
   fc.string(),
   fc.constantFrom('"', "\\", '\\"', "[[[[", "}}", '{"', "\\\\", "é[\u{1f600}"),
 );
+// V8 takes a key that is written with an escape for an earlier one that holds a backslash (nodejs/node#63785).
+const key = text.filter((each) => !each.includes("\\"));
 const { value: anyJson } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 6, depthSize: "small" },
     text,
     fc.array(tie("value"), { maxLength: 3 }),
-    fc.dictionary(text, tie("value"), { maxKeys: 3 }),
+    fc.dictionary(key, tie("value"), { maxKeys: 3 }),
   ),
 }));
 
