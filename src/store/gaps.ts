@@ -38,8 +38,10 @@ export async function* readGaps(
     .where("key", "=", target.key);
   // Only the last of those that begin before the range can reach into it.
   const before = await ofTarget
-    .select(({ fn }) => fn.max("from_at_ms").as("from_at_ms"))
+    .select("from_at_ms")
     .where("from_at_ms", "<=", fromMs)
+    .orderBy("from_at_ms", "desc")
+    .limit(1)
     .executeTakeFirst();
   let nextMs = before?.from_at_ms ?? fromMs;
   for (;;) {
