@@ -60,17 +60,28 @@ export class BodyBuffer {
     const length = this.length + chunk.length;
     if (length > this.maxBytes) return false;
     if (length > this.buffer.length) {
-      const capacity = Math.max(smallest, length, this.buffer.length * 2);
-      const grown = Buffer.allocUnsafeSlow(Math.min(this.maxBytes, capacity));
-      this.buffer.copy(grown, 0, 0, this.length);
-      this.buffer = grown;
+      this.grow(Math.max(smallest, length, this.buffer.length * 2));
     }
     this.buffer.set(chunk, this.length);
     this.length = length;
     return true;
   }
 
+  /**
+   * Allocates at once what a body of this size needs, and a little more, as the next one may be longer. In steps, the
+   * buffer would become up to twice as large.
+   */
+  reserve(bytes: number): void {
+    if (bytes > this.buffer.length) this.grow(Math.ceil(bytes * 1.05));
+  }
+
   clear(): void {
     this.length = 0;
+  }
+
+  private grow(capacity: number): void {
+    const grown = Buffer.allocUnsafeSlow(Math.min(this.maxBytes, capacity));
+    this.buffer.copy(grown, 0, 0, this.length);
+    this.buffer = grown;
   }
 }

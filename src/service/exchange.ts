@@ -91,10 +91,11 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Exch
           maxBytes = request.maxBodyBytes;
           body = request.buffer ?? new BodyBuffer(maxBytes);
         }
-        if (Number(head.header("content-length") ?? 0) > maxBytes) return onTooLarge();
+        const announcedBytes = Number(head.header("content-length") ?? 0);
+        if (announcedBytes > maxBytes) return onTooLarge();
         const encodings = readEncoding(headers["content-encoding"] ?? "");
         if (typeof encodings === "string") return onUndecodable(encodings);
-        if (encodings.length === 0) return;
+        if (encodings.length === 0) return body.reserve(announcedBytes);
         const onBroken = (): void =>
           onUndecodable("the body does not match its content-encoding, or is incomplete");
         const events = { onData, onEnd, onTooLarge, onBroken };

@@ -14,6 +14,16 @@ it("a body buffer holds copies of the chunks of a body, up to its limit", () => 
   expect(buffer.capacity).toBe(150_000);
 });
 
+it("a body buffer grows at once to the announced size of a body, within its limit", () => {
+  const buffer = new BodyBuffer(150_000);
+  buffer.reserve(100_000);
+  expect(buffer.capacity).toBe(105_000);
+  buffer.append(Buffer.alloc(100_000));
+  expect(buffer.capacity).toBe(105_000);
+  buffer.reserve(150_000);
+  expect([buffer.capacity, buffer.bytes.length]).toEqual([150_000, 100_000]);
+});
+
 it("body buffers are used again, empty, up to a size, the last ones first", () => {
   const MB = 1024 * 1024;
   const buffers = new BodyBuffers(200 * MB);

@@ -42,7 +42,7 @@ export const targetView = z.object({
     .describe("How many were last observed in each status, including missing ones"),
   incidents: z.object({ pending: count, firing: count }).describe("Open ones of the target"),
 });
-type TargetView = z.output<typeof targetView>;
+export type TargetView = z.output<typeof targetView>;
 
 export const listTargets = defineOperation({
   name: "listTargets",
