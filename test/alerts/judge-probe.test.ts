@@ -154,7 +154,7 @@ it.each<[string, readonly ProbeRule[]]>([
 });
 
 describe("whatever runs bring, with restarts in between", () => {
-  const story = fc.array(fc.constantFrom(...Array.from("oooofrnxwFRNXW,")), { maxLength: 60 });
+  const stories = fc.array(fc.constantFrom(...Array.from("oooofrnxwFRNXW,")), { maxLength: 60 });
   const rules = fc.record({
     for: fc.oneof(fc.integer({ min: 1, max: 4 }).map(inPolls), fc.nat(600_000).map(lasting)),
     keepFiringForMs: fc.constantFrom(0, 90_000),
@@ -164,7 +164,7 @@ describe("whatever runs bring, with restarts in between", () => {
 
   it("nothing is resolved that did not fire, nothing fires twice, and one incident is open at most", () => {
     fc.assert(
-      fc.property(story, rules, (story, rule) => {
+      fc.property(stories, rules, (story, rule) => {
         const [played, { watched }] = play(story.join(""), rule);
         const steps = Array.from(played.matchAll(/\[(\w+)\]/g), ([, step]) => `${step} `).join("");
         expect(steps).toMatch(
@@ -178,9 +178,9 @@ describe("whatever runs bring, with restarts in between", () => {
   });
 
   it("restarts change nothing of what runs in a row lead to", () => {
-    const runs = fc.array(fc.constantFrom(...Array.from("oofrxwR")), { maxLength: 40 });
+    const simple = fc.array(fc.constantFrom(...Array.from("oofrxwR")), { maxLength: 40 });
     fc.assert(
-      fc.property(runs, (story) => {
+      fc.property(simple, (story) => {
         const [restartedSteps] = play(story.join(""));
         const [steps] = play(story.filter((letter) => letter !== "R").join(""));
         expect(restartedSteps.replaceAll("R", "")).toBe(steps);

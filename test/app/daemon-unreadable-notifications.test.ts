@@ -34,8 +34,8 @@ async function withWitness(options: WorldOptions = {}) {
 }
 
 async function deadLetters(world: WatchedWorld) {
-  const { notifications } = dumpStore(world.config.store.path);
-  return notifications
+  const { notifications: stored } = dumpStore(world.config.store.path);
+  return stored
     ?.map((row): object => ({ ...row }))
     .filter((row) => "state" in row && row.state === "dead");
 }

@@ -133,16 +133,18 @@ function gapFaults(stored: readonly Period[], polls: readonly PollRecord[]): rea
   const steppedAt = steppedBackAt(polls);
   const possible = unobserved(polls);
   const sure = steppedAt < 0 ? possible : unobserved(polls.slice(0, steppedAt));
-  const textOf = (what: string, { fromMs, toMs }: Period): string =>
-    `${what} from ${fromMs} to ${toMs} UTC`;
+  const textsOf = (what: string, periods: readonly Period[]): readonly string[] =>
+    periods
+      .slice(0, mostViolations)
+      .map(({ fromMs, toMs }) => `${what} from ${fromMs} to ${toMs} UTC`);
   const overlaps = stored.filter((each, at) => each.fromMs < (stored[at - 1]?.toMs ?? -Infinity));
   const missing = sure.flatMap((each) => without(each, stored));
   const invented = stored.flatMap((each) => without(each, possible));
   return [
-    ...overlaps.map((each) => textOf("overlap", each)),
-    ...missing.map((each) => textOf("lack the time", each)),
-    ...invented.map((each) => textOf("invent the time", each)),
-  ].slice(0, mostViolations);
+    ...textsOf("overlap", overlaps),
+    ...textsOf("lack the time", missing),
+    ...textsOf("invent the time", invented),
+  ];
 }
 
 function unobserved(polls: readonly PollRecord[]): readonly Period[] {
