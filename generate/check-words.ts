@@ -28,7 +28,7 @@ const retired: ReadonlyMap<string, string> = new Map([
   ["twins", "duplicates"],
   ["patience", "Retry-After"],
   ["permit", "token, allow"],
-  ["allows", "tokens, allows"],
+  ["permits", "tokens, allows"],
   ["heed", "honour"],
   ["heeds", "honours"],
   ["ailment", "health"],
