@@ -41,48 +41,34 @@ describe("check-config", () => {
     });
   });
 
-  const oncall = { name: "oncall", type: "webhook", url: "https://oncall.example/hook" };
-  const notesOn = (changed: object, alerts: object = {}): readonly string[] => {
-    const base_url = "https://sandboxes.example";
-    const config = {
-      regions: { us: { base_url }, eu: { base_url }, ap: { base_url } },
-      keys: [
-        { name: "research", api_key: "a" },
-        { name: "training", api_key: "b", regions: ["us"] },
+  const probe = { name: "login", operation: "user", id: "a", every: "2s" };
+  const failing = { name: "failing", on: "probe", failing: { polls: 3 } };
+  const quiet = { name: "quiet", on: "server", status: "unknown", receivers: [] };
+  const limit = "requests a minute, but poll.rate_limit allows 120: some will fail";
+  it.each<[string, object, object, readonly string[]]>([
+    ["2s", {}, {}, []],
+    ["1s", {}, {}, [`key research needs 180 ${limit}`]],
+    ["3s", { probes: [probe] }, { rules: [failing] }, [`key research needs 150 ${limit}`]],
+    [
+      "30s",
+      { probes: [{ ...probe, every: "30s" }] },
+      { rules: [quiet] },
+      [
+        "there are probes but no rule on probes, so nobody is notified when one fails",
+        "rule quiet has no receivers, so nobody is notified of its incidents",
       ],
-      poll: { every: "30s" },
+    ],
+  ])("notes what is probably not meant: %s %j %j", (every, changed, alerts, notes) => {
+    const base_url = "https://sandboxes.example";
+    const oncall = { name: "oncall", type: "webhook", url: "https://oncall.example/hook" };
+    const config = testConfig({
+      regions: { us: { base_url }, eu: { base_url }, ap: { base_url } },
+      keys: [{ name: "research", api_key: "a" }],
+      poll: { every },
       ...changed,
       alerts: { receivers: [oncall], ...alerts },
-    };
-    return configNotes(testConfig(config));
-  };
-  const login = { name: "login", operation: "user", id: "a" };
-  const failing = { name: "failing", on: "probe", failing: { polls: 3 } };
-  const cases: readonly (readonly [object, object, readonly string[]])[] = [
-    [{ poll: { schedule: "*/2 * * * * *" } }, {}, []],
-    [
-      { poll: { every: "1s" } },
-      {},
-      ["key research needs 180 requests a minute, but poll.rate_limit allows 120: some will fail"],
-    ],
-    [
-      { poll: { every: "3s" }, probes: [{ ...login, every: "2s" }] },
-      { rules: [failing] },
-      ["key research needs 150 requests a minute, but poll.rate_limit allows 120: some will fail"],
-    ],
-    [
-      { probes: [login] },
-      {},
-      ["there are probes but no rule on probes, so nobody is notified when one fails"],
-    ],
-    [
-      {},
-      { rules: [{ name: "quiet", on: "server", status: "unknown", receivers: [] }] },
-      ["rule quiet has no receivers, so nobody is notified of its incidents"],
-    ],
-  ];
-  it.each(cases)("notes what is probably not meant: %j %j", (changed, alerts, notes) => {
-    expect(notesOn(changed, alerts)).toEqual(notes);
+    });
+    expect(configNotes(config)).toEqual(notes);
   });
 });
 

@@ -90,7 +90,6 @@ it.each([
   [["--base-url", "http://example.com/"], "with http the key would be sent unencrypted"],
   [["--base-url", "ftp://example.com/"], "--base-url must be an address"],
   [["--base-url", "https://127.0.0.1:1", "--region", "us"], "cannot be used with"],
-  [[], "Give either --config FILE or --url ADDRESS"],
 ])("conformance refuses %j with exit code 2", async (args, message) => {
   const base_url = "http://127.0.0.1:1";
   const { config } = writeConfig({ regions: { us: { base_url }, eu: { base_url } } });

@@ -126,18 +126,9 @@ describe("changes --follow", () => {
     ]);
   });
 
-  it("fails when the first call does, or the address is not known", async () => {
-    const world = await watchWorld();
+  it("fails where the port of the daemon is not known", async () => {
     const { config } = writeConfig();
-    const url = await world.address();
-    for (const [args, message] of [
-      [["--url", "http://127.0.0.1:1"], "did not respond"],
-      [["--url", url, "--status", "busy"], "status"],
-      [["--config", config], "give the address with --url"],
-      [[], "either --config FILE or --url"],
-    ] as const) {
-      await expect(followed(addChanges, args, [])).rejects.toThrow(message);
-    }
+    await expect(followed(addChanges, ["--config", config], [])).rejects.toThrow("--url");
   });
 });
 

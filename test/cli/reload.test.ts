@@ -146,15 +146,6 @@ describe("a reload", () => {
     await shows(firing);
     expect(countOf(await stop(), '"store.not_opened"')).toBe(1);
   });
-
-  it("stops with exit code 0 while it retries to open the store", async () => {
-    const { reload, setStoreVersion, daemon } = await startSite();
-    setStoreVersion(1_000_000);
-    await reload();
-    await daemon.line("store.not_opened");
-    daemon.send("SIGTERM");
-    expect(await daemon.ended).toMatchObject({ code: 0, err: "" });
-  });
 });
 
 it("of configurations read while another one is applied, the latest is next", async () => {

@@ -5,27 +5,12 @@ import { checkConformance } from "../../src/api/operations/conformance.ts";
 import type { Ids } from "../../src/service/conformance.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
-import { failure } from "../../src/service/failure.ts";
+import { createServiceClient } from "../../src/service/client.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
 import { createSimulator, type SimulatorOptions } from "../../src/simulator/simulator.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
 const known: Ids = { user: "user-1", client: "client-1" };
-
-function contextOf(
-  parts: Pick<ServiceContext, "service" | "limits" | "clock">,
-  apiKey = "key",
-): ServiceContext {
-  return {
-    ...parts,
-    signal: new AbortController().signal,
-    maxBodyBytes: 1024 * 1024,
-    targets: [{ target: { region: "us", key: "key" } }],
-    keys: [{ name: "key", apiKey: new Secret(apiKey) }],
-    inProgress: { lookups: 0, checks: 0 },
-  };
-}
 
 /** The report on a simulated service that may deviate, called within the limit that it enforces. */
 async function check(options: Partial<SimulatorOptions> = {}, ids = known, apiKey = "key") {
@@ -53,7 +38,16 @@ async function check(options: Partial<SimulatorOptions> = {}, ids = known, apiKe
     },
   });
   const limits = createKeyLimits(clock, { requests: 2, perMs: 1_000 });
-  const api = createApi(contextOf({ service, limits, clock }, apiKey));
+  const api = createApi<ServiceContext>({
+    service,
+    limits,
+    clock,
+    signal: new AbortController().signal,
+    maxBodyBytes: 1024 * 1024,
+    targets: [{ target: { region: "us", key: "key" } }],
+    keys: [{ name: "key", apiKey: new Secret(apiKey) }],
+    inProgress: { lookups: 0, checks: 0 },
+  });
   const report = await api(checkConformance, ids);
   await service.close();
   await simulator.close();
@@ -165,25 +159,4 @@ it("reports unknown ids as not seen, and a refused key and a service that is dow
   expect(JSON.stringify(refused)).not.toContain("T0PSECRET");
   const down = await check({ faults: [{ kind: "status", status: 503 }] });
   expect(down.report.failed).toBe(4);
-});
-
-it("stays within the limit from when each call is sent", async () => {
-  const clock = createFakeClock();
-  const target = { region: "us", key: "key" };
-  const startedMs = clock.now().monotonicMs;
-  const limits = createKeyLimits(clock, { requests: 1, perMs: 1_000 });
-  const freeMs: number[] = [];
-  const examine: ServiceClient["examine"] = (call) => {
-    clock.advance(300);
-    if (freeMs.length === 0) call.onSent?.();
-    clock.advance(200);
-    freeMs.push(limits.nextFreeMs(target) - startedMs);
-    clock.advance(2_000);
-    return Promise.resolve(failure("network", "refused"));
-  };
-  const look: ServiceClient["look"] = () => Promise.reject(new Error("not called"));
-  const context = contextOf({ service: { examine, look }, limits, clock });
-  await createApi(context)(checkConformance, known);
-  // The second one is never sent, but until it ends it may be at any moment.
-  expect(freeMs.slice(0, 2)).toEqual([300 + 1_050, 3_000 + 1_050]);
 });
