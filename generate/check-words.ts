@@ -83,8 +83,6 @@ const allowedIn: readonly (readonly [files: RegExp, words: RegExp])[] = [
   [/changes|^test\/api\/history|^docs\/(?:api|commands)\.md/, /\blapses?\b|\bstayMs\b/g],
   // The drift of the API.
   [/./, /(?:first|last)Seen/g],
-  // Roles permit requests.
-  [/access|schema-http|^docs\/configuration\.md/, /\bpermits?\b/g],
 ];
 
 /** These hold the list, or are generated from files that are checked. */

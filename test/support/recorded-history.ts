@@ -5,20 +5,14 @@ import { targetName } from "../../src/fleet/model.ts";
 import type { Presence, Status, Target } from "../../src/fleet/model.ts";
 import { noOpenBuckets, recordTime } from "../../src/fleet/accounting.ts";
 import type { EndedDwells, OpenBuckets } from "../../src/fleet/accounting.ts";
-import {
-  addBucket,
-  bucketStart,
-  emptyBucket,
-  mergeNames,
-  resolutions,
-} from "../../src/fleet/buckets.ts";
+import { mergeNames, resolutions } from "../../src/fleet/buckets.ts";
 import type { Bucket, Resolution } from "../../src/fleet/buckets.ts";
 import { noneByStatus } from "../../src/fleet/tallies.ts";
 import type { NameTally } from "../../src/fleet/tallies.ts";
 import type { PresentServer, ReportSources, ServerChange } from "../../src/reports/sources.ts";
 import { endedDwells } from "./ended-dwells.ts";
 import type { EndedDwell } from "./ended-dwells.ts";
-import { partsOfUnobserved } from "./history/copy-bucket.ts";
+import { createWrittenBuckets } from "./history/written-buckets.ts";
 import type { TimeRange } from "../../src/reports/time-range.ts";
 
 export interface ListedServer {
@@ -143,18 +137,12 @@ export function recordHistory(): RecordedHistory {
 
 function recordTarget(target: Target): Recording {
   const known = new Map<string, Known>();
-  const rows = new Map<string, { resolution: Resolution; bucket: Bucket }>();
+  const buckets = createWrittenBuckets();
   const gaps: { fromMs: number; toMs: number }[] = [];
   const changes: ServerChange[] = [];
   let open: OpenBuckets = noOpenBuckets;
   let lastPollAtMs: number | null = null;
   let isWhole = false;
-
-  const ofResolution = (resolution: Resolution): Bucket[] =>
-    [...rows.values()]
-      .filter((row) => row.resolution === resolution)
-      .map(({ bucket }) => bucket)
-      .toSorted((one, other) => one.startMs - other.startMs);
 
   const tallies = (): ReadonlyMap<string, NameTally> => {
     const byName = Map.groupBy(known.values(), ({ server }) => server.name ?? "");
@@ -254,33 +242,14 @@ function recordTarget(target: Target): Recording {
       const dwells = seen.kind === "failed" ? new Map() : see(atMs, seen, observed);
       const step = recordTime(open, stretch, atMs, dwells);
       open = step.open;
-      for (const row of step.written) rows.set(`${row.resolution} ${row.bucket.startMs}`, row);
+      buckets.write(step.written);
       lastPollAtMs = atMs;
       isWhole = seen.kind === "all";
     },
     restart() {
       isWhole = false;
     },
-    prune(resolution, beforeMs) {
-      for (const { startMs } of ofResolution(resolution)) {
-        if (startMs < beforeMs) rows.delete(`${resolution} ${startMs}`);
-      }
-    },
-    whole(resolution) {
-      const coarser = resolutions.slice(resolutions.indexOf(resolution) + 1).toReversed();
-      const unobserved = coarser
-        .flatMap((each) => ofResolution(each).map((bucket) => ({ bucket, from: each })))
-        .flatMap(({ bucket, from }) => partsOfUnobserved(bucket, from, resolution));
-      const all = new Map(
-        [...unobserved, ...ofResolution(resolution)].map((each) => [each.startMs, each]),
-      );
-      for (const finer of resolutions.slice(0, resolutions.indexOf(resolution))) {
-        const bucket = open[finer];
-        if (!bucket) continue;
-        const at = bucketStart(resolution, bucket.startMs);
-        all.set(at, addBucket(all.get(at) ?? emptyBucket(at), bucket));
-      }
-      return [...all.values()].toSorted((one, other) => one.startMs - other.startMs);
-    },
+    prune: buckets.prune,
+    whole: buckets.whole,
   };
 }

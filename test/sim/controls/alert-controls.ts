@@ -49,7 +49,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "writes the outbox apart from the poll": {
-    from: 10,
+    from: 17,
     ...ofStore((store) => ({
       async commitPoll(targetId, verdict) {
         const { outbox, ...incidents } = verdict.incidents;

@@ -1,8 +1,14 @@
 import { noOpenBuckets } from "../../../src/fleet/accounting.ts";
 import type { BucketWrite, OpenBuckets } from "../../../src/fleet/accounting.ts";
-import { addBucket, bucketStart, emptyBucket, resolutions } from "../../../src/fleet/buckets.ts";
+import {
+  addBucket,
+  bucketStart,
+  emptyBucket,
+  partOfUnobserved,
+  resolutionMs,
+  resolutions,
+} from "../../../src/fleet/buckets.ts";
 import type { Bucket, Resolution } from "../../../src/fleet/buckets.ts";
-import { copyBucket, partsOfUnobserved } from "./copy-bucket.ts";
 
 /** A target's buckets as they were written, on paper instead of in a store. */
 export interface WrittenBuckets {
@@ -12,6 +18,8 @@ export interface WrittenBuckets {
   open(): OpenBuckets;
   /** The buckets of a resolution, also those that were not written, with what the open ones hold. */
   whole(resolution: Resolution): readonly Bucket[];
+  /** Drops the buckets of a resolution that begin earlier. */
+  prune(resolution: Resolution, beforeMs: number): void;
 }
 
 export function createWrittenBuckets(): WrittenBuckets {
@@ -25,10 +33,18 @@ export function createWrittenBuckets(): WrittenBuckets {
   return {
     write(written) {
       for (const { resolution, bucket } of written) {
-        rows.set(`${resolution} ${bucket.startMs}`, { resolution, bucket: copyBucket(bucket) });
+        rows.set(`${resolution} ${bucket.startMs}`, {
+          resolution,
+          bucket: { ...bucket, names: new Map(bucket.names) },
+        });
       }
     },
     ofResolution,
+    prune(resolution, beforeMs) {
+      for (const { startMs } of ofResolution(resolution)) {
+        if (startMs < beforeMs) rows.delete(`${resolution} ${startMs}`);
+      }
+    },
     open: () =>
       rows.size === 0
         ? noOpenBuckets
@@ -57,4 +73,14 @@ export function createWrittenBuckets(): WrittenBuckets {
       return [...all.values()].toSorted((one, other) => one.startMs - other.startMs);
     },
   };
+}
+
+/** The finer buckets that one stands for which passed as a whole without being observed. */
+function partsOfUnobserved(bucket: Bucket, from: Resolution, to: Resolution): readonly Bucket[] {
+  const part = partOfUnobserved(bucket, from, to);
+  if (!part) return [];
+  return Array.from({ length: resolutionMs[from] / resolutionMs[to] }, (_, index) => ({
+    ...part,
+    startMs: bucket.startMs + index * resolutionMs[to],
+  }));
 }
