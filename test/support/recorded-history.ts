@@ -249,7 +249,7 @@ function recordTarget(target: Target): Recording {
     restart() {
       isWhole = false;
     },
-    prune: buckets.prune,
-    whole: buckets.whole,
+    prune: (resolution, beforeMs) => buckets.prune(resolution, beforeMs),
+    whole: (resolution) => buckets.whole(resolution),
   };
 }
