@@ -84,6 +84,8 @@ export interface ChangeSelection {
   readonly key?: readonly string[] | undefined;
   /** The server's id, how it begins, or the server's name. */
   readonly server?: string | undefined;
+  /** The whole id of a server. */
+  readonly serverId?: string | undefined;
   /** The sandbox's id, or how it begins. */
   readonly sandbox?: string | undefined;
   readonly name?: readonly string[] | undefined;
@@ -118,9 +120,10 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
     reading.all("changes", rows, ({ seq }) => seq, readChange);
 
   /** The rows of the servers that a selection names, where they are few: then their changes are found by an index. */
-  const serversOf = async ({ server, sandbox }: ChangeSelection) => {
-    if (server === undefined && sandbox === undefined) return null;
+  const serversOf = async ({ server, serverId, sandbox }: ChangeSelection) => {
+    if ([server, serverId, sandbox].every((each) => each === undefined)) return null;
     let query = reader.selectFrom("servers").select("id");
+    if (serverId !== undefined) query = query.where("server_id", "=", serverId);
     if (server !== undefined) query = query.where(isServer(server));
     if (sandbox !== undefined) query = query.where(beginsWith("servers.sandbox_id", sandbox));
     const rows = await query.limit(mostServersByRow + 1).execute();
@@ -186,7 +189,7 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
 
 /** @param servers the rows of those that are meant; null: the selection says it */
 function selectChanges(reader: Db, selection: ChangeSelection, servers: readonly number[] | null) {
-  const { region = [], key = [], server, sandbox, name = [] } = selection;
+  const { region = [], key = [], server, serverId, sandbox, name = [] } = selection;
   const { status = [], from = [], to = [] } = selection;
   let query = reader
     .selectFrom("changes")
@@ -210,6 +213,7 @@ function selectChanges(reader: Db, selection: ChangeSelection, servers: readonly
   if (servers) return query.where("changes.server", "in", servers);
   if (sandbox !== undefined) query = query.where(beginsWith("servers.sandbox_id", sandbox));
   if (server !== undefined) query = query.where(isServer(server));
+  if (serverId !== undefined) query = query.where("servers.server_id", "=", serverId);
   return query;
 }
 

@@ -118,6 +118,8 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
         .where("server_id", "is not", null)
         .where(beginsWith("server_id", prefix))
         .groupBy("server_id")
+        // The id itself comes before those that begin with it.
+        .orderBy("server_id")
         .limit(limit)
         .execute();
       return rows.map((row) => ({ serverId: row.server_id ?? "", serverName: row.server_name }));

@@ -77,7 +77,7 @@ export async function lastSequence(reader: Db): Promise<number> {
 }
 
 /**
- * A statement over a number of rows of the same form. Its text is built once for each number and database: to build
+ * A statement over a number of rows of the same form. Its text is built once for each number, form and database: to build
  * one of many rows costs as much as to run it.
  *
  * @param build builds the statement of some rows
@@ -88,13 +88,14 @@ export function prepareRows<Row extends object>(
   parametersOf: (row: Row) => readonly unknown[] = Object.values,
 ) {
   // Texts alone: all else of a statement would keep what the first rows held.
-  const known = new WeakMap<object, Map<number, string>>();
+  const known = new WeakMap<object, Map<string, string>>();
   return (db: Db, rows: readonly Row[]): Promise<QueryResult<unknown>> => {
     const { adapter } = db.getExecutor();
     let texts = known.get(adapter);
     if (!texts) known.set(adapter, (texts = new Map()));
-    let text = texts.get(rows.length);
-    if (text === undefined) texts.set(rows.length, (text = build(db, rows).compile().sql));
+    const form = `${rows.length} ${Object.keys(rows[0] ?? {}).join(" ")}`;
+    let text = texts.get(form);
+    if (text === undefined) texts.set(form, (text = build(db, rows).compile().sql));
     return db.executeQuery(CompiledQuery.raw(text, rows.flatMap(parametersOf)));
   };
 }

@@ -53,13 +53,13 @@ describe("upkeep", () => {
     const chore = createChore(1_000);
     const { upkeep, clock } = createKept(chore);
     await upkeep.runOnce();
-    expect(chore.steps).toBe(20);
+    expect(chore.steps).toBe(200);
     clock.advance(59_999);
     await upkeep.runOnce();
-    expect(chore.steps).toBe(20);
+    expect(chore.steps).toBe(200);
     clock.advance(1);
     await upkeep.runOnce();
-    expect(chore.steps).toBe(40);
+    expect(chore.steps).toBe(400);
   });
 
   it("goes on by itself once started, and leaves no timer when stopped", async () => {

@@ -50,15 +50,15 @@ export const explainServer = defineOperation({
     const server = await findServer(request.server, targets, store);
     const { serverId, serverName } = server;
     const nowMs = clock.now().utcMs;
-    const about = store.changes.between({ ...allTime, direction: "desc", server: serverId });
-    const found = await firstOf(about, mostChanges);
+    const about = store.changes.between({ ...allTime, direction: "desc", serverId });
+    const changes = await firstOf(about, mostChanges);
     const incidents = await store.incidents.ofServer(serverId, mostIncidents);
     const items = await store.notifications.about(incidents.map(({ incident }) => incident.id));
     const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
     const silences = { ended: true, nowMs, limit: mostSilences, before: null };
     const history = {
       server,
-      changes: found.filter((change) => change.serverId === serverId),
+      changes,
       incidents,
       silences: await store.silences.page(silences),
       windows: interventions.windows,
@@ -75,7 +75,7 @@ export const explainServer = defineOperation({
         ({ incidentId = null, notificationId = null, ...event }) =>
           toView({ ...event, incidentId, notificationId }),
       ),
-      truncated: found.length >= mostChanges || incidents.length >= mostIncidents,
+      truncated: changes.length >= mostChanges || incidents.length >= mostIncidents,
     };
   },
 });

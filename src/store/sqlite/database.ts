@@ -54,7 +54,7 @@ const busyTimeoutMs = 20;
 
 /**
  * Opens and checks the store, creates its schema where it is new, and holds it against every other process until closed.
- * A file that is not a sound store of this version is left as it is.
+ * No row of a file that is not a sound store of this version is changed.
  *
  * @throws {StoreError} when the file cannot be used
  */

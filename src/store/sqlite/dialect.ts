@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { SqliteDialect, type SqliteDatabase, type SqliteStatement } from "kysely";
 
-/** More distinct statements than the store has; a bound all the same. */
+/** When there are more, all are compiled again. */
 const maxPreparedStatements = 256;
 
 /**

@@ -101,6 +101,8 @@ describe.each(engines)("changes on $name", (engine) => {
       [{ server: "0" }, ({ serverId }) => serverId !== "plain"],
       [{ server: "0a1b" }, () => true],
       [{ server: "0a1b2c3d-4e5f-4071-8293-0" }, ({ serverId }) => serverId === second],
+      [{ serverId: first }, ({ serverId }) => serverId === first],
+      [{ serverId: first.slice(0, -1) }, () => false],
       [{ server: "github" }, ({ serverName }) => serverName === "github"],
       [{ server: "git" }, () => false],
       [{ sandbox: "plain" }, ({ sandboxId }) => sandboxId === "plain-box"],
