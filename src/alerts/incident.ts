@@ -1,5 +1,5 @@
 import type { FailureReason, Presence, Target } from "../fleet/model.ts";
-import { isBlank } from "../fleet/readable.ts";
+import { isBlank } from "../fleet/readable-text.ts";
 import type { IncidentPhase } from "./incident-phase.ts";
 import { noSubjectFacts, type NotifiedIncident, type SubjectFacts } from "./notification.ts";
 import { troubleOf, type Severity, type TargetTrouble } from "./rule.ts";

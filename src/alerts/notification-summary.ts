@@ -1,5 +1,5 @@
-import { counted } from "../fleet/counted.ts";
-import { isBlank, longestName, readable } from "../fleet/readable.ts";
+import { counted } from "../fleet/plural.ts";
+import { isBlank, longestName, readable } from "../fleet/readable-text.ts";
 import { endedUnobserved, type OutboxItem, type SubjectKind } from "./notification.ts";
 import { fillTemplate, placeholdersIn, valueOfIncident } from "./template.ts";
 

@@ -1,4 +1,4 @@
-import { isBlank, longestName, readable } from "../fleet/readable.ts";
+import { isBlank, longestName, readable } from "../fleet/readable-text.ts";
 import { summaryAt } from "./notification.ts";
 import type { Notification, NotifiedIncident, OutboxItem } from "./notification.ts";
 

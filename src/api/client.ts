@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { leavesUnencrypted } from "../config/address.ts";
-import { RefusedError, type RefusalKind } from "../lib/refusal.ts";
+import { RefusedError, type RefusalKind } from "../lib/refused-error.ts";
 import type { Secret } from "../lib/secret.ts";
 import { operationsRoot, pathFields, readRequest } from "./operation.ts";
 import type { CallApi, Operation } from "./operation.ts";

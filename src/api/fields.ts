@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RefusedError } from "../lib/refusal.ts";
+import { RefusedError } from "../lib/refused-error.ts";
 import { allTime, isRangeFault, readTimeRange, timeAllowed } from "../reports/time-range.ts";
 import type { TimeContext, TimeRange, WrittenRange } from "../reports/time-range.ts";
 import { openZone, utc, type Zone } from "../reports/zone.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createDocument } from "zod-openapi";
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from "zod-openapi";
-import { statusText } from "../lib/status-text.ts";
+import { statusText } from "../lib/http-status.ts";
 import { version } from "../lib/version.ts";
 import { documentPath, eventsPath, operationsRoot, pathFields } from "./operation.ts";
 import type { Operation } from "./operation.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { RefusedError } from "../lib/refusal.ts";
+import { RefusedError } from "../lib/refused-error.ts";
 import type { ApiContext } from "./context.ts";
 
 /** Below it are the operations. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Target } from "../fleet/model.ts";
-import { RefusedError } from "../lib/refusal.ts";
+import { RefusedError } from "../lib/refused-error.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Admission, Granted } from "../polling/key-limits.ts";
 import type { Call, CallResult } from "../service/client.ts";

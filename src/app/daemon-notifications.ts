@@ -6,7 +6,7 @@ import type { ReceiverJudgeOptions } from "../alerts/judge-receivers.ts";
 import { createNotifier } from "../notify/notifier.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import type { DeliveryObserver } from "../notify/receiver.ts";
-import { createReceiver } from "../notify/receivers/receivers.ts";
+import { createReceiver } from "../notify/receivers/create-receiver.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";

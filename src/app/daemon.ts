@@ -27,7 +27,7 @@ import { createRunner } from "../polling/runner.ts";
 import { createTargetUnits } from "../polling/target-unit.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
-import { storedSources } from "../reports/sources.ts";
+import { storedSources } from "../reports/report-sources.ts";
 import { createServiceClient } from "../service/client.ts";
 import { openStore } from "../store/store.ts";
 import { openNotifications } from "./daemon-notifications.ts";

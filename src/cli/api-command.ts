@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Command, OptionValues } from "commander";
 import type { z } from "zod";
 import type { Operation } from "../api/operation.ts";
-import { callOperation } from "./call.ts";
+import { callOperation } from "./call-api.ts";
 import { wholeNumber } from "./options.ts";
 import { show } from "./output.ts";
 import type { Terminal } from "./terminal.ts";

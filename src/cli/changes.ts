@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { listChanges } from "../api/operations/changes.ts";
 import { formatDuration } from "../fleet/duration.ts";
-import { historyCommand, listsHistory } from "./history.ts";
-import type { FollowTimes } from "./history.ts";
+import { historyCommand, listsHistory } from "./list-history.ts";
+import type { FollowTimes } from "./list-history.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addChanges(program: Command, terminal: Terminal, times?: FollowTimes): void {

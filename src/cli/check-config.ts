@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { counted } from "../fleet/counted.ts";
+import { counted } from "../fleet/plural.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { configOption, readConfig } from "./options.ts";
 import type { Terminal } from "./terminal.ts";

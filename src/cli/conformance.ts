@@ -6,7 +6,7 @@ import type { ConformanceView } from "../api/operations/conformance.ts";
 import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
 import { Secret } from "../lib/secret.ts";
 import { apiCommand } from "./api-command.ts";
-import { callOperation } from "./call.ts";
+import { callOperation } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { show } from "./output.ts";
 import { renderTable } from "./table.ts";

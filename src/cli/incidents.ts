@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { acknowledgeIncident, listIncidents } from "../api/operations/incidents.ts";
 import type { IncidentView } from "../api/operations/incidents.ts";
 import { apiCommand, callsOperation } from "./api-command.ts";
-import { historyCommand, listsHistory } from "./history.ts";
-import type { FollowTimes } from "./history.ts";
+import { historyCommand, listsHistory } from "./list-history.ts";
+import type { FollowTimes } from "./list-history.ts";
 import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 

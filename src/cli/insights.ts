@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { computeInsights } from "../api/operations/insights.ts";
 import type { InsightsView } from "../api/operations/insights.ts";
-import { counted } from "../fleet/counted.ts";
+import { counted } from "../fleet/plural.ts";
 import { apiCommand } from "./api-command.ts";
-import { readHistory } from "./call.ts";
+import { readHistory } from "./call-api.ts";
 import { show } from "./output.ts";
 import { countText, durationText, shareText } from "./report/quantities.ts";
 import { renderTable, shortId } from "./table.ts";

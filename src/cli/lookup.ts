@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { lookUp } from "../api/operations/lookups.ts";
 import type { FailedView, LookupView } from "../api/operations/lookups.ts";
-import { lookupWords, takesId } from "../fleet/lookup-words.ts";
-import type { LookupWord } from "../fleet/lookup-words.ts";
+import { lookupWords, takesId } from "../fleet/operation-names.ts";
+import type { LookupWord } from "../fleet/operation-names.ts";
 import { isArray, isObject, type JsonValue } from "../service/json.ts";
 import { apiCommand } from "./api-command.ts";
-import { callOperation } from "./call.ts";
+import { callOperation } from "./call-api.ts";
 import { CommandError } from "./exit-codes.ts";
 import { adviceFor } from "./failure-advice.ts";
 import { jsonText } from "./output.ts";

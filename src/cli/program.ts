@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { Command, CommanderError } from "commander";
 import { ApiUnavailableError } from "../api/client.ts";
-import { RefusedError } from "../lib/refusal.ts";
+import { RefusedError } from "../lib/refused-error.ts";
 import { version } from "../lib/version.ts";
 import { StoreError } from "../store/store-error.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
@@ -21,10 +21,10 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   silence: async () => (await import("./silence.ts")).addSilenceCommands,
   ack: async () => (await import("./incidents.ts")).addAck,
   notifications: async () => (await import("./notifications.ts")).addNotifications,
-  drift: async () => (await import("./queries.ts")).addDrift,
+  drift: async () => (await import("./drift.ts")).addDrift,
   conformance: async () => (await import("./conformance.ts")).addConformance,
-  probes: async () => (await import("./queries.ts")).addProbes,
-  explain: async () => (await import("./queries.ts")).addExplain,
+  probes: async () => (await import("./probes.ts")).addProbes,
+  explain: async () => (await import("./explain.ts")).addExplain,
   report: async () => (await import("./report.ts")).addReport,
   insights: async () => (await import("./insights.ts")).addInsights,
   lookup: async () => (await import("./lookup.ts")).addLookup,

@@ -15,13 +15,13 @@ import type { Clock } from "../lib/clock.ts";
 import { openMetricsOf } from "../reports/openmetrics.ts";
 import { openReport } from "../reports/open-report.ts";
 import { apiCommand } from "./api-command.ts";
-import { readHistory } from "./call.ts";
-import type { ApiOptions } from "./call.ts";
+import { readHistory } from "./call-api.ts";
+import type { ApiOptions } from "./call-api.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { showNotes } from "./output.ts";
-import { csvOf, jsonOf } from "./report/streams.ts";
+import { csvOf, jsonOf } from "./report/json-csv.ts";
 import { tableOf } from "./report/table.ts";
-import type { StreamedReport, Texts } from "./report/streams.ts";
+import type { StreamedReport, Texts } from "./report/json-csv.ts";
 import type { Terminal } from "./terminal.ts";
 
 const reportFormats = ["table", "csv", "json", "openmetrics"] as const;

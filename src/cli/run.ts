@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import { counted } from "../fleet/counted.ts";
+import { counted } from "../fleet/plural.ts";
 import { createDaemon } from "../app/daemon.ts";
 import type { Daemon } from "../app/daemon.ts";
 import { systemClock } from "../lib/clock.ts";

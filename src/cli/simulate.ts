@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { parse } from "yaml";
 import { z } from "zod";
 import { systemClock } from "../lib/clock.ts";
-import { contentSchema } from "../simulator/directory.ts";
+import { contentSchema } from "../simulator/lookup-data.ts";
 import { faultsSchema } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import type { SimulatorOptions } from "../simulator/simulator.ts";

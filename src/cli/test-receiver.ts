@@ -7,7 +7,7 @@ import { userAgent } from "../lib/version.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import { silentLog } from "../notify/receiver.ts";
 import type { Receiver } from "../notify/receiver.ts";
-import { createReceiver } from "../notify/receivers/receivers.ts";
+import { createReceiver } from "../notify/receivers/create-receiver.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { configOption, readConfig } from "./options.ts";
 import type { Terminal } from "./terminal.ts";

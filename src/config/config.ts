@@ -5,14 +5,14 @@ import { durationPattern, parseDuration } from "../fleet/duration.ts";
 import { whyAlwaysDenied } from "../lib/networks.ts";
 import { Secret } from "../lib/secret.ts";
 import { flag, network, oneOf, optional, settings, text, textOf } from "./fields.ts";
-import { checkRelations, targetsIn } from "./relations.ts";
+import { checkRelations, targetsIn } from "./cross-checks.ts";
 import { httpSchema } from "./schema-http.ts";
 import { toSchedule } from "./schedule-fields.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
 import { probeSchema, targetsOf } from "./schema-probes.ts";
 import { receiverSchema } from "./schema-receivers.ts";
 import { ruleSchema } from "./schema-rules.ts";
-import { keySchema, pollSchema, regionsSchema } from "./schema-watched.ts";
+import { keySchema, pollSchema, regionsSchema } from "./schema-targets.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 

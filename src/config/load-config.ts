@@ -1,10 +1,10 @@
 import { dirname } from "node:path";
 import { whyUnusable } from "../lib/tls.ts";
 import { configSchema, type Config } from "./config.ts";
-import { resolveReferences, type Environment } from "./environment.ts";
+import { resolveReferences, type Environment } from "./resolve-references.ts";
 import { issueFindings, pathKey, toFaults, valueAt } from "./faults.ts";
 import type { Evidence, Fault, Finding, Path, Position } from "./faults.ts";
-import { inventSecrets } from "./invent-secrets.ts";
+import { inventSecrets } from "./placeholder-secrets.ts";
 import { readYaml } from "./yaml-file.ts";
 
 export type LoadedConfig =

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { FieldExpectation, FieldMust } from "../alerts/probe-expectation.ts";
 import { fieldPathPattern, parseFieldPath } from "../alerts/probe-expectation.ts";
-import { lookupWords, operationOf, takesId, type LookupWord } from "../fleet/lookup-words.ts";
+import { lookupWords, operationOf, takesId, type LookupWord } from "../fleet/operation-names.ts";
 import type { Target } from "../fleet/model.ts";
 import { canStandInPath } from "../service/operations.ts";
 import { count, flag, name, namesOf, numberIn, oneOf, optional, refuse } from "./fields.ts";

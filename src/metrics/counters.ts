@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { Verdict } from "../alerts/judge.ts";
-import type { WatchedView } from "../alerts/watched-view.ts";
+import type { WatchedView } from "../alerts/target-view.ts";
 import type { Drift } from "../fleet/drift.ts";
 import type { FailureReason, Target } from "../fleet/model.ts";
 import { TargetCounts } from "./target-counts.ts";

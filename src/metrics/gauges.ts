@@ -3,7 +3,7 @@ import type { Incident } from "../alerts/incident.ts";
 import { receiverRule } from "../alerts/judge-receivers.ts";
 import type { ProbeView } from "../alerts/probe.ts";
 import type { Severity } from "../alerts/rule.ts";
-import type { WatchedView } from "../alerts/watched-view.ts";
+import type { WatchedView } from "../alerts/target-view.ts";
 
 export interface GaugeOptions {
   readonly targets: readonly WatchedView[];

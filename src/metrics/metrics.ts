@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
-import type { WatchedView } from "../alerts/watched-view.ts";
+import type { WatchedView } from "../alerts/target-view.ts";
 import { asError } from "../lib/as-error.ts";
 import { createDeliveryMetrics, createPollMetrics, createServiceMetrics } from "./counters.ts";
 import { endings, familyHeader, toSyntax, type ExpositionSyntax } from "./exposition-text.ts";

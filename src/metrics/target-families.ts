@@ -1,5 +1,5 @@
 import { failureReasons, type Target } from "../fleet/model.ts";
-import type { WatchedView } from "../alerts/watched-view.ts";
+import type { WatchedView } from "../alerts/target-view.ts";
 import { presences, statuses } from "../fleet/status.ts";
 import { bucketBoundText, escapeLabelValue, type ExpositionSyntax } from "./exposition-text.ts";
 import { dwellBounds, dwellsOf, observedSeconds, transitions } from "./target-counts.ts";

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { composeInSlices, type MessageSettings } from "../alerts/compose-messages.ts";
 import type { GroupTimes } from "../alerts/grouping.ts";
 import type { Clock } from "../lib/clock.ts";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
-import type { Outbox } from "./outbox.ts";
+import type { Outbox } from "./outbox-interface.ts";
 import { freshTimes } from "./retry.ts";
 
 /** More items than this at once become several notifications, so that memory use stays flat. */

@@ -2,10 +2,10 @@ import { earliestDueMs } from "../alerts/grouping.ts";
 import type { Notification } from "../alerts/notification.ts";
 import type { Random } from "../lib/random.ts";
 import { composeDue, type ComposeSettings } from "./compose.ts";
-import type { DueNotification, Outbox } from "./outbox.ts";
+import type { DueNotification, Outbox } from "./outbox-interface.ts";
 import { failed, type AttemptFailure, type Receiver } from "./receiver.ts";
-import { createRecorder, unreadableAttempt } from "./record.ts";
-import type { EndedAttempt, RecorderDeps } from "./record.ts";
+import { createRecorder, unreadableAttempt } from "./record-attempts.ts";
+import type { EndedAttempt, RecorderDeps } from "./record-attempts.ts";
 import { decide, timeBounds } from "./retry.ts";
 import { createStoreRetries } from "./store-retries.ts";
 

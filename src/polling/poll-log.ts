@@ -1,6 +1,6 @@
 import { conditionOfStatus, serverText } from "../alerts/incident.ts";
 import type { Verdict } from "../alerts/judge.ts";
-import { counted } from "../fleet/counted.ts";
+import { counted } from "../fleet/plural.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { ServerDiff } from "../fleet/diff.ts";
 import { targetName } from "../fleet/model.ts";
@@ -9,7 +9,7 @@ import { statuses } from "../fleet/status.ts";
 import { writePaced } from "../lib/logger.ts";
 import type { Logger, LogLine } from "../lib/logger.ts";
 import type { TakenListing } from "../service/client.ts";
-import type { Unkept } from "../service/listed-sandbox.ts";
+import type { Unkept } from "../service/parse-sandbox.ts";
 import { describeUnkept } from "../service/listing-reader.ts";
 import { logIncidents } from "./incident-log.ts";
 

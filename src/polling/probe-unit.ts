@@ -4,7 +4,7 @@ import { isNotifiedAsDown } from "../alerts/incident.ts";
 import { fieldAt } from "../alerts/probe-expectation.ts";
 import { subjectName } from "../alerts/probe.ts";
 import type { Probe, ProbeOutcome } from "../alerts/probe.ts";
-import type { WatchedView } from "../alerts/watched-view.ts";
+import type { WatchedView } from "../alerts/target-view.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Operation } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";

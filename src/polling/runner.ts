@@ -1,8 +1,8 @@
 import type { Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import type { CallFailure } from "../service/failure.ts";
-import { callWithRetries } from "./call.ts";
-import type { AttemptCall, CallDeps, NotSent } from "./call.ts";
+import { callWithRetries } from "./call-with-retries.ts";
+import type { AttemptCall, CallDeps, NotSent } from "./call-with-retries.ts";
 import { createScheduler } from "./scheduler.ts";
 import { createTicker } from "./ticker.ts";
 import type { Ticker, TickerDeps } from "./ticker.ts";

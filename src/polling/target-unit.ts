@@ -5,7 +5,7 @@ import type { Target } from "../fleet/model.ts";
 import type { PoolVerdict, PoolWatch } from "../alerts/pool-watch.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import { isFullyObserved } from "../alerts/target-state.ts";
-import type { PollDetail } from "../alerts/watched-view.ts";
+import type { PollDetail } from "../alerts/target-view.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";

@@ -6,7 +6,7 @@ import { holdIncidents } from "../alerts/open-incidents.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import type { Target } from "../fleet/model.ts";
 import type { TargetProgress, TargetState } from "../alerts/target-state.ts";
-import type { PollDetail } from "../alerts/watched-view.ts";
+import type { PollDetail } from "../alerts/target-view.ts";
 
 /** What the store gives of a target when sandwatch starts. */
 export interface RestoredTarget {

@@ -1,5 +1,5 @@
 import { targetName } from "../fleet/model.ts";
-import type { ReportSources } from "./sources.ts";
+import type { ReportSources } from "./report-sources.ts";
 import type { TimeRange } from "./time-range.ts";
 
 /** An incident began to fire, or a server recovered from one. */

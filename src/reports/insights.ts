@@ -4,11 +4,11 @@ import type { DwellHistogram } from "../fleet/dwell.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";
-import { weekdays } from "./cells.ts";
+import { weekdays } from "./calendar-cells.ts";
 import { forecast, readWeeks } from "./forecast.ts";
 import { followServers, type PresentTarget } from "./server-report.ts";
-import type { PresentServer, ReportSources } from "./sources.ts";
-import { selectTargets } from "./targets.ts";
+import type { PresentServer, ReportSources } from "./report-sources.ts";
+import { selectTargets } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import { toLocal, type Zone } from "./zone.ts";
 

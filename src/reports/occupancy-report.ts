@@ -1,15 +1,21 @@
 import { addAccount, emptyAccount, serverMsOf } from "../fleet/buckets.ts";
 import type { Bucket, NameAccount } from "../fleet/buckets.ts";
 import { targetName } from "../fleet/model.ts";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import type { Stretch, TargetBucket } from "../store/occupancy-history.ts";
-import { weekdays, type Cell } from "./cells.ts";
-import { isTimeField, type ReportField } from "./fields.ts";
-import { createGroups, type Group, type Groups, type Leaf } from "./groups.ts";
+import { weekdays, type Cell } from "./calendar-cells.ts";
+import { isTimeField, type ReportField } from "./report-fields.ts";
+import { createGroups, type Group, type Groups, type Leaf } from "./row-groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
-import type { Plan } from "./plan.ts";
-import { placeRows, type Peak, type PlacedRow, type ReportRow, type RowPosition } from "./row.ts";
-import type { ReportedTarget } from "./targets.ts";
+import type { Plan } from "./bucket-plan.ts";
+import {
+  placeRows,
+  type Peak,
+  type PlacedRow,
+  type ReportRow,
+  type RowPosition,
+} from "./report-rows.ts";
+import type { ReportedTarget } from "./reported-targets.ts";
 
 export interface OccupancyReport {
   readonly plan: Plan;

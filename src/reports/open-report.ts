@@ -1,14 +1,14 @@
 import { targetName } from "../fleet/model.ts";
-import { RefusedError } from "../lib/refusal.ts";
+import { RefusedError } from "../lib/refused-error.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";
-import { isTimeField, type ReportField } from "./fields.ts";
+import { isTimeField, type ReportField } from "./report-fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
 import { reportOccupancy } from "./occupancy-report.ts";
-import { planReport, timeText } from "./plan.ts";
-import { placeRows, type Report, type ReportRow, type RowPosition } from "./row.ts";
+import { planReport, timeText } from "./bucket-plan.ts";
+import { placeRows, type Report, type ReportRow, type RowPosition } from "./report-rows.ts";
 import { reportServers, type PresentTarget } from "./server-report.ts";
-import type { ReportSources } from "./sources.ts";
-import { keptFromOf, selectTargets, type ReportedTarget } from "./targets.ts";
+import type { ReportSources } from "./report-sources.ts";
+import { keptFromOf, selectTargets, type ReportedTarget } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import type { Zone } from "./zone.ts";
 

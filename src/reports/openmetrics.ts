@@ -4,8 +4,8 @@ import { statuses, type Status } from "../fleet/status.ts";
 import { byStatus } from "../fleet/tallies.ts";
 import { endings, escapeLabelValue, familyHeader } from "../metrics/exposition-text.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";
-import type { ReportSources } from "./sources.ts";
-import { keptFromOf } from "./targets.ts";
+import type { ReportSources } from "./report-sources.ts";
+import { keptFromOf } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 
 export interface OpenMetricsQuery {

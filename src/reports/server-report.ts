@@ -3,13 +3,13 @@ import { addDwells, dwellsOf, noDwells, type DwellHistogram } from "../fleet/dwe
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Status } from "../fleet/status.ts";
 import { noneByStatus } from "../fleet/tallies.ts";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
-import type { ReportField } from "./fields.ts";
+import type { ReportField } from "./report-fields.ts";
 import type { IncidentTime } from "./incident-times.ts";
-import { compareValues, type ReportRow } from "./row.ts";
-import type { PresentServers, ReportSources, ServerChange } from "./sources.ts";
-import { readTargetTimes, type ReportedTarget, type TargetTime } from "./targets.ts";
+import { compareValues, type ReportRow } from "./report-rows.ts";
+import type { PresentServers, ReportSources, ServerChange } from "./report-sources.ts";
+import { readTargetTimes, type ReportedTarget, type TargetTime } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 
 /** A target with the servers that there are. */

@@ -8,12 +8,12 @@ import { type BodyBuffer, BodyBuffers } from "./body-buffer.ts";
 import { type ConnectionOptions, createConnections } from "./connections.ts";
 import { acceptedEncodings } from "./decode-body.ts";
 import { Deviations } from "./deviations.ts";
-import type { Answer } from "./exchange.ts";
+import type { Answer } from "./http-get.ts";
 import { type CallFailure, failure } from "./failure.ts";
 import { BodyFault, type JsonValue, parseJson } from "./json.ts";
 import { createListingReader, type ReadListing } from "./listing-reader.ts";
 import { hasShape, type Lookup, lookupPath, promisedOperations } from "./operations.ts";
-import { createRefusals, jsonOf } from "./refusal.ts";
+import { createRefusals, jsonOf } from "./failed-response.ts";
 import {
   keptListingSchema,
   universeDataSchema,
@@ -21,7 +21,7 @@ import {
   userSchema,
   whiteLabelSchema,
 } from "./schemas.ts";
-import { createWalker, type Walker } from "./walker.ts";
+import { createWalker, type Walker } from "./schema-walker.ts";
 
 export interface ServiceClientOptions extends Omit<ConnectionOptions, "baseUrl"> {
   readonly regions: ReadonlyMap<string, { readonly baseUrl: string }>;

@@ -9,7 +9,7 @@ import type { CallFailure } from "./failure.ts";
 import { isArray, isObject, type JsonValue } from "./json.ts";
 import { canStandInPath, type Lookup, promisedOperations } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";
-import { createWalker, type FieldCount } from "./walker.ts";
+import { createWalker, type FieldCount } from "./schema-walker.ts";
 
 const fieldReport = z.object({
   /** Such as `universes[].name`; `(answer)`: the response as a whole. */

@@ -8,7 +8,7 @@ import {
   exchange,
   type Exchange,
   type ExchangeRequest,
-} from "./exchange.ts";
+} from "./http-get.ts";
 import { type CallFailure, connectionFailure, failure } from "./failure.ts";
 
 export interface ConnectionOptions {

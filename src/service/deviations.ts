@@ -1,5 +1,5 @@
 import type { Deviation, DeviationProblem } from "../fleet/deviation.ts";
-import { counted } from "../fleet/counted.ts";
+import { counted } from "../fleet/plural.ts";
 import { isArray, isObject, type JsonValue } from "./json.ts";
 
 interface Noted {

@@ -25,7 +25,7 @@ import {
   serversField,
   worseOf,
   worseServer,
-} from "./listed-sandbox.ts";
+} from "./parse-sandbox.ts";
 
 /** What is used for one listing after another. */
 export interface ReaderMemory {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Buffer } from "node:buffer";
 import xxhash from "xxhash-wasm";
-import { counted } from "../fleet/counted.ts";
+import { counted } from "../fleet/plural.ts";
 import { problemText, wholeAnswer } from "../fleet/deviation.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 import type { Slices } from "../fleet/slices.ts";
@@ -30,10 +30,10 @@ import {
   skipSpace,
   tooLarge,
 } from "./json.ts";
-import { CommonTexts, type Unkept } from "./listed-sandbox.ts";
+import { CommonTexts, type Unkept } from "./parse-sandbox.ts";
 import { ListingItems, type ReaderMemory, valueLimits } from "./listing-items.ts";
 import { keptListingSchema } from "./schemas.ts";
-import { createWalker } from "./walker.ts";
+import { createWalker } from "./schema-walker.ts";
 
 export interface ReadListing {
   readonly kind: "read";

@@ -3,7 +3,7 @@ import { operations, type Operation } from "../fleet/model.ts";
 import { describeInterface } from "../service/openapi.ts";
 import { promisedOperations } from "../service/operations.ts";
 import type { validationEntrySchema } from "../service/schemas.ts";
-import type { Directory } from "./directory.ts";
+import type { Directory } from "./lookup-data.ts";
 import { faultsOf, type FullFault } from "./faults.ts";
 import { nestedJson } from "./listing.ts";
 

@@ -1,5 +1,5 @@
 import { faultsOf, type FullFault, type OddKind } from "./faults.ts";
-import { sandboxJson } from "./wire.ts";
+import { sandboxJson } from "./sandbox-json.ts";
 import type { World, WorldView } from "./world.ts";
 
 const chunkLength = 64 * 1024;

@@ -6,7 +6,7 @@ import { hostToListen, localAddress, type ListenAddress } from "../lib/listen-ad
 import { seededRandom } from "../lib/random.ts";
 import type { RateLimit } from "../lib/rate-limit.ts";
 import { answerTo, documentAt, notFound, prefixOf, problem, routeOf } from "./answers.ts";
-import { createDirectory, type Directory, type RegionContent } from "./directory.ts";
+import { createDirectory, type Directory, type RegionContent } from "./lookup-data.ts";
 import { beginExchange, createGate, passFaults, send } from "./exchange.ts";
 import { faultsSchema, strike, type Fault } from "./faults.ts";
 import { listingBody } from "./listing.ts";

@@ -4,8 +4,8 @@ import type { OutboxItem } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
 import { readStored, selectStored } from "./incidents.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { storableText, takeSequence } from "./queries.ts";
-import { createRowReading } from "./row-reading.ts";
+import { storableText, takeSequence } from "./sql-helpers.ts";
+import { createRowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
 /** The result of acknowledging an incident. */

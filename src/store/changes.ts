@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { sql, type InferResult } from "kysely";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import { presences, type Presence } from "../fleet/status.ts";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import {
   beginsWith,
   isBeyond,
@@ -10,8 +10,8 @@ import {
   prepareRows,
   rowsPerInsert,
   takeSequence,
-} from "./queries.ts";
-import { createRowReading, oneOf } from "./row-reading.ts";
+} from "./sql-helpers.ts";
+import { createRowReading, oneOf } from "./damaged-rows.ts";
 import type { PollDiff } from "./snapshots.ts";
 import type { Db } from "./tables.ts";
 

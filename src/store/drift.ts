@@ -1,8 +1,8 @@
 import { deviationProblems, kindOf } from "../fleet/deviation.ts";
 import type { DriftRecord } from "../fleet/drift.ts";
 import { operations } from "../fleet/model.ts";
-import { prepareUpsert, storableText } from "./queries.ts";
-import { createRowReading, oneOf } from "./row-reading.ts";
+import { prepareUpsert, storableText } from "./sql-helpers.ts";
+import { createRowReading, oneOf } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
 const upsertDrift = prepareUpsert(

@@ -1,6 +1,6 @@
 import type { Gap } from "../fleet/accounting.ts";
 import type { Target } from "../fleet/model.ts";
-import { prepareUpsert } from "./queries.ts";
+import { prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 export interface GapQuery extends Gap {

@@ -2,8 +2,8 @@ import { sql, type RawBuilder, type SqlBool } from "kysely";
 import type { Incident } from "../alerts/incident.ts";
 import type { Severity } from "../alerts/rule.ts";
 import { readStored, selectStored, type StoredIncident, type StoredRow } from "./incidents.ts";
-import { beginsWith, fillPage, isBeyond, lastSequence, type ListCursor } from "./queries.ts";
-import { createRowReading } from "./row-reading.ts";
+import { beginsWith, fillPage, isBeyond, lastSequence, type ListCursor } from "./sql-helpers.ts";
+import { createRowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
 /** Which incidents are meant. Undefined or empty: all. */

@@ -8,9 +8,9 @@ import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import { resolvedReasons, subjectKinds } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
 import { presences, type Target } from "../fleet/model.ts";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { prepareUpsert, takeSequence } from "./queries.ts";
+import { prepareUpsert, takeSequence } from "./sql-helpers.ts";
 import {
   createRowReading,
   listIn,
@@ -18,7 +18,7 @@ import {
   oneOf,
   textIn,
   type RowReading,
-} from "./row-reading.ts";
+} from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
 type IncidentRow = Omit<Selectable<Tables["incidents"]>, "revision">;

@@ -1,9 +1,9 @@
 import { sql, type InferResult, type Transaction } from "kysely";
 import { incidentMessages, noIncidentDetails, type Notification } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
-import { batches, paced } from "../lib/paced.ts";
-import { fillPage } from "./queries.ts";
-import { createRowReading, oneOf, textIn } from "./row-reading.ts";
+import { batches, paced } from "../lib/iterables.ts";
+import { fillPage } from "./sql-helpers.ts";
+import { createRowReading, oneOf, textIn } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
 export const notificationStates = ["pending", "delivered", "dead", "discarded"] as const;

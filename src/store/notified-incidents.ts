@@ -2,9 +2,9 @@ import { sql } from "kysely";
 import type { Incident } from "../alerts/incident.ts";
 import type { OutboxItem } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import { readStored, selectStored } from "./incidents.ts";
-import { createRowReading, textIn } from "./row-reading.ts";
+import { createRowReading, textIn } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
 interface NotifiedIncident {

@@ -23,7 +23,7 @@ import {
   sumsFromColumns,
 } from "./occupancy-columns.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
-import { createRowReading } from "./row-reading.ts";
+import { createRowReading } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** Undefined: all. */

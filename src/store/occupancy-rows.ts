@@ -1,14 +1,14 @@
 import { noOpenBuckets, type Accounting, type OpenBuckets } from "../fleet/accounting.ts";
 import { isEmptyBucket, type Bucket, type Resolution } from "../fleet/buckets.ts";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import {
   accountToColumns,
   bucketFromJson,
   bucketToJson,
   extentToColumns,
 } from "./occupancy-columns.ts";
-import { prepareUpsert, rowsPerInsert } from "./queries.ts";
-import type { RowReading } from "./row-reading.ts";
+import { prepareUpsert, rowsPerInsert } from "./sql-helpers.ts";
+import type { RowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
 /** No row of `server_names` has it, so the database refuses it. */

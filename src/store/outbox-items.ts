@@ -9,9 +9,9 @@ import {
 } from "../alerts/notification.ts";
 import type { OutboxItem } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
-import { batches, paced } from "../lib/paced.ts";
-import { prepareRows, rowsPerInsert } from "./queries.ts";
-import { oneOf, textIn } from "./row-reading.ts";
+import { batches, paced } from "../lib/iterables.ts";
+import { prepareRows, rowsPerInsert } from "./sql-helpers.ts";
+import { oneOf, textIn } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
 const insertRows = prepareRows((db, rows: readonly ReturnType<typeof itemToRow>[]) =>

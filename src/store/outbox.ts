@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
 import type { Notification, StoredOutboxItem } from "../alerts/notification.ts";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import { latestBlockerOfNewest, pending, readNotification } from "./notifications.ts";
 import { itemColumns, readItem } from "./outbox-items.ts";
-import { prepareUpsert } from "./queries.ts";
-import { createRowReading } from "./row-reading.ts";
-import { createSettlements } from "./settlements.ts";
+import { prepareUpsert } from "./sql-helpers.ts";
+import { createRowReading } from "./damaged-rows.ts";
+import { createSettlements } from "./delivery-results.ts";
 import type { Db } from "./tables.ts";
 
 export { insertOutboxItems } from "./outbox-items.ts";

@@ -7,7 +7,7 @@ import { writeGap } from "./gaps.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
 import { bucketToJson } from "./occupancy-columns.ts";
 import { writeOccupancy } from "./occupancy-rows.ts";
-import { prepareUpsert } from "./queries.ts";
+import { prepareUpsert } from "./sql-helpers.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
 import { StoreError } from "./store-error.ts";

@@ -6,8 +6,8 @@ import type { ProbeVerdict } from "../alerts/judge-probe.ts";
 import { initialProbeProgress, probeFailures } from "../alerts/probe.ts";
 import type { ProbeProgress, ProbeResult } from "../alerts/probe.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
-import { prepareUpsert, storableText } from "./queries.ts";
-import { createRowReading, listIn, numberIn, oneOf } from "./row-reading.ts";
+import { prepareUpsert, storableText } from "./sql-helpers.ts";
+import { createRowReading, listIn, numberIn, oneOf } from "./damaged-rows.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { Db, Tables } from "./tables.ts";
 

@@ -1,7 +1,7 @@
 import type { InferResult } from "kysely";
 import { matchFields, type Silence, type SilenceMatch } from "../alerts/silence.ts";
-import { fillPage, isBeyond, storableText, type ListCursor } from "./queries.ts";
-import { createRowReading, listIn, oneOf, textIn } from "./row-reading.ts";
+import { fillPage, isBeyond, storableText, type ListCursor } from "./sql-helpers.ts";
+import { createRowReading, listIn, oneOf, textIn } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
 export interface StoredSilence extends Silence {

@@ -5,9 +5,9 @@ import { runAtOnce } from "../fleet/slices.ts";
 import { restoreSnapshot } from "../fleet/snapshot.ts";
 import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
-import { batches, paced } from "../lib/paced.ts";
-import { isBeyond, prepareUpsert } from "./queries.ts";
-import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";
+import { batches, paced } from "../lib/iterables.ts";
+import { isBeyond, prepareUpsert } from "./sql-helpers.ts";
+import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
 const idsPerStatement = 500;

@@ -8,8 +8,8 @@ import type { Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { flapFromRow, flapId, readIncidents } from "./incidents.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
-import { readConsistently } from "./queries.ts";
-import { createRowReading } from "./row-reading.ts";
+import { readConsistently } from "./sql-helpers.ts";
+import { createRowReading } from "./damaged-rows.ts";
 import { readSnapshot } from "./snapshots.ts";
 import type { Db, Tables } from "./tables.ts";
 

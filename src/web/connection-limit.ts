@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { openFilesLimit } from "../lib/open-files.ts";
+import { openFilesLimit } from "../lib/descriptor-limit.ts";
 
 /** More are of no use to anybody, and each takes memory. */
 const mostConnections = 4_096;

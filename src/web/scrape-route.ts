@@ -5,8 +5,8 @@ import type { FastifyInstance } from "fastify";
 import { asError } from "../lib/as-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { chooseEncoding, chooseFormat, type ExpositionFormat } from "./negotiation.ts";
-import { limitReaders } from "./readers.ts";
-import { strictHeaders } from "./guard.ts";
+import { limitReaders } from "./slow-readers.ts";
+import { strictHeaders } from "./browser-protection.ts";
 
 export interface ScrapeSource {
   scrape(request: {

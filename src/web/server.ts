@@ -11,7 +11,7 @@ import { addApi, type ApiDeps } from "./api/api.ts";
 import { clientStatus, sendProblem, wrongMethod, type Problem } from "./api/problem.ts";
 import type { AccessControl, Identity } from "./access.ts";
 import { connectionsAllowed, limitConnections } from "./connection-limit.ts";
-import { checkSender, strictHeaders } from "./guard.ts";
+import { checkSender, strictHeaders } from "./browser-protection.ts";
 import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";

@@ -3,7 +3,7 @@ import type { Incident, Subject } from "../alerts/incident.ts";
 import { probeState, type ProbeView } from "../alerts/probe.ts";
 import { severities } from "../alerts/rule.ts";
 import { matchText, type SilenceMatch } from "../alerts/silence.ts";
-import type { WatchedView } from "../alerts/watched-view.ts";
+import type { WatchedView } from "../alerts/target-view.ts";
 import { statuses, type Target } from "../fleet/model.ts";
 import { html, table, type Column } from "./html.ts";
 

@@ -12,7 +12,7 @@ import {
   placeholders,
   placeholdersIn,
 } from "../../src/alerts/template.ts";
-import { isBlank } from "../../src/fleet/readable.ts";
+import { isBlank } from "../../src/fleet/readable-text.ts";
 import { outboxItem, startMs, incidentOf } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";
 

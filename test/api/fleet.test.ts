@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { z } from "zod";
 import type { FleetContext } from "../../src/api/context.ts";
-import { findServer } from "../../src/api/find.ts";
+import { findServer } from "../../src/api/find-server.ts";
 import { createApi } from "../../src/api/operation.ts";
 import { listServers, listTargets } from "../../src/api/operations/targets.ts";
 import type { Status } from "../../src/fleet/model.ts";
-import { storedSources } from "../../src/reports/sources.ts";
+import { storedSources } from "../../src/reports/report-sources.ts";
 import { openStore } from "../../src/store/store.ts";
 import { research, server, watchFleet } from "../support/fleet.ts";
 import { freshStoreFile } from "../support/fresh-store.ts";

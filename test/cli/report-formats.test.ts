@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { csvOf, jsonOf } from "../../src/cli/report/streams.ts";
-import type { StreamedReport, Texts } from "../../src/cli/report/streams.ts";
+import { csvOf, jsonOf } from "../../src/cli/report/json-csv.ts";
+import type { StreamedReport, Texts } from "../../src/cli/report/json-csv.ts";
 import { bar, durationText, shareText } from "../../src/cli/report/quantities.ts";
 import { tableOf } from "../../src/cli/report/table.ts";
 import type { Screen } from "../../src/cli/report/table.ts";

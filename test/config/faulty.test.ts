@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/load-config.ts";
-import { onlyKnownToSandwatch } from "./faulty-relations.ts";
+import { onlyKnownToSandwatch } from "./faulty-cross-checks.ts";
 import { faulty } from "./faulty.ts";
 import { everyKind, faultLines, parseWith } from "./support.ts";
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { valueAt } from "../../src/config/faults.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
-import { onlyKnownToSandwatch } from "./faulty-relations.ts";
+import { onlyKnownToSandwatch } from "./faulty-cross-checks.ts";
 import { faulty } from "./faulty.ts";
 import { configFolder, everyKind, pathOf, pathsIn, wholeExample, withAt } from "./support.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import type { Config } from "../../src/config/config.ts";
-import { resolveReferences } from "../../src/config/environment.ts";
+import { resolveReferences } from "../../src/config/resolve-references.ts";
 import { formatFaults, type Path } from "../../src/config/faults.ts";
 import { loadConfig, parseConfig, type LoadedConfig } from "../../src/config/load-config.ts";
 import type { ConfigOf, ReceiverConfig } from "../../src/config/schema-receivers.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { HistoryContext } from "../../src/api/context.ts";
 import { createApi } from "../../src/api/operation.ts";
 import { computeInsights, type InsightsRequest } from "../../src/api/operations/insights.ts";
-import type { ReportSources } from "../../src/reports/sources.ts";
+import type { ReportSources } from "../../src/reports/report-sources.ts";
 import { recordHistory, type ListedServer } from "../support/recorded-history.ts";
 import { moves, play } from "./support/random-history.ts";
 import { reportOf as reportRows } from "./support/report.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { serverMsOf } from "../../src/fleet/buckets.ts";
 import { meanDwellMs } from "../../src/fleet/dwell.ts";
-import { type ReportRow, sharesOf } from "../../src/reports/row.ts";
+import { type ReportRow, sharesOf } from "../../src/reports/report-rows.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import { idle, occupied, research, watch } from "./support/polls-alike.ts";
 import { reportOf } from "./support/report.ts";

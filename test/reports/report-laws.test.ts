@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bucketsIn } from "../support/collect.ts";
-import { sharesOf } from "../../src/reports/row.ts";
-import type { ReportSources } from "../../src/reports/sources.ts";
+import { sharesOf } from "../../src/reports/report-rows.ts";
+import type { ReportSources } from "../../src/reports/report-sources.ts";
 import type { TimeRange } from "../../src/reports/time-range.ts";
 import { moves, play } from "./support/random-history.ts";
 import { addUp, reportOf } from "./support/report.ts";

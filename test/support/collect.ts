@@ -1,5 +1,5 @@
 import type { Resolution } from "../../src/fleet/buckets.ts";
-import type { ReportSources } from "../../src/reports/sources.ts";
+import type { ReportSources } from "../../src/reports/report-sources.ts";
 import type { TargetBucket, TargetFilter } from "../../src/store/occupancy-history.ts";
 
 /** All of what comes one by one. */

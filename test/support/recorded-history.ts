@@ -1,6 +1,6 @@
-import { batches } from "../../src/lib/paced.ts";
+import { batches } from "../../src/lib/iterables.ts";
 import type { TargetFilter } from "../../src/store/occupancy-history.ts";
-import type { ServerIncidentTimes } from "../../src/store/report-reads.ts";
+import type { ServerIncidentTimes } from "../../src/store/report-queries.ts";
 import { targetName } from "../../src/fleet/model.ts";
 import type { Presence, Status, Target } from "../../src/fleet/model.ts";
 import { noOpenBuckets, recordTime } from "../../src/fleet/accounting.ts";
@@ -9,7 +9,11 @@ import { mergeNames, resolutions } from "../../src/fleet/buckets.ts";
 import type { Bucket, Resolution } from "../../src/fleet/buckets.ts";
 import { noneByStatus } from "../../src/fleet/tallies.ts";
 import type { NameTally } from "../../src/fleet/tallies.ts";
-import type { PresentServer, ReportSources, ServerChange } from "../../src/reports/sources.ts";
+import type {
+  PresentServer,
+  ReportSources,
+  ServerChange,
+} from "../../src/reports/report-sources.ts";
 import { endedDwells } from "./ended-dwells.ts";
 import type { EndedDwell } from "./ended-dwells.ts";
 import { createWrittenBuckets } from "./history/written-buckets.ts";

@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { BusyError, RefusedError } from "../../src/lib/refusal.ts";
+import { BusyError, RefusedError } from "../../src/lib/refused-error.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
 interface Sent {

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openFilesLimit } from "../../src/lib/open-files.ts";
+import { openFilesLimit } from "../../src/lib/descriptor-limit.ts";
 import { connectionsAllowed } from "../../src/web/connection-limit.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatchWithFewFiles } from "../support/sandwatch-process.ts";

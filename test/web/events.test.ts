@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RefusedError } from "../../src/lib/refusal.ts";
+import { RefusedError } from "../../src/lib/refused-error.ts";
 import type { EventSource } from "../../src/web/api/events-route.ts";
 import { serveWeb } from "./support/serve-web.ts";
 

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { presences } from "../../fleet/model.ts";
-import { firstOf } from "../../lib/first-of.ts";
+import { firstOf } from "../../lib/iterables.ts";
 import { isChangeCursor, type StoredChange } from "../../store/changes.ts";
-import { unreadableNotes } from "../../store/row-reading.ts";
+import { unreadableNotes } from "../../store/damaged-rows.ts";
 import type { StoreContext } from "../context.ts";
 import { continuation, cursorField, flag, historyRange, historyRequest } from "../fields.ts";
 import { listed, listOfWords, pageOf, previousNext, serverLabels, time } from "../fields.ts";
-import { matchNotes } from "../notes.ts";
+import { matchNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
-import { toView } from "../view.ts";
+import { toView } from "../view-fields.ts";
 
 const presenceList = listOfWords(presences);
 

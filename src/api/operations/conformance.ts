@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RefusedError } from "../../lib/refusal.ts";
+import { RefusedError } from "../../lib/refused-error.ts";
 import { examine, operationReport, type OperationReport } from "../../service/conformance.ts";
 import type { ServiceContext } from "../context.ts";
 import { listed, nullableText } from "../fields.ts";

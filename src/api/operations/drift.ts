@@ -5,7 +5,7 @@ import { operations } from "../../fleet/model.ts";
 import type { StoreContext } from "../context.ts";
 import { listed, nullableText, texts, time } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
-import { toView } from "../view.ts";
+import { toView } from "../view-fields.ts";
 
 const deviationView = z.object({
   operation: z.enum(operations),

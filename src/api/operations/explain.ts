@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { silenceFacts, silences as isAbout, type SilenceMatch } from "../../alerts/silence.ts";
 import type { Rule } from "../../alerts/rule.ts";
-import { firstOf } from "../../lib/first-of.ts";
+import { firstOf } from "../../lib/iterables.ts";
 import { allTime } from "../../reports/time-range.ts";
 import type { StoredChange } from "../../store/changes.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
@@ -9,10 +9,10 @@ import type { StoredAttempt, StoredNotificationItem } from "../../store/notifica
 import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
 import { listed, nullableText, serverText, targetLabels, time } from "../fields.ts";
-import { findServer, type FoundServer } from "../find.ts";
+import { findServer, type FoundServer } from "../find-server.ts";
 import type { TimedWindow } from "../interventions.ts";
 import { defineOperation } from "../operation.ts";
-import { timeText, toView } from "../view.ts";
+import { timeText, toView } from "../view-fields.ts";
 
 const explanationView = z.object({
   server_id: z.string(),

@@ -3,18 +3,18 @@ import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { notifiedIncident } from "../../alerts/incident.ts";
 import { subjectKinds } from "../../alerts/notification.ts";
 import { severities } from "../../alerts/rule.ts";
-import { RefusedError } from "../../lib/refusal.ts";
+import { RefusedError } from "../../lib/refused-error.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
-import { unreadableNotes } from "../../store/row-reading.ts";
+import { unreadableNotes } from "../../store/damaged-rows.ts";
 import type { StoreContext } from "../context.ts";
 import { authorField, beforeField, continuation, cursorText, historyRange } from "../fields.ts";
 import { historyRequest, idBeginning, listed, listOfWords, names } from "../fields.ts";
 import { nullableText, nullableTime, pageOf, text, texts, time } from "../fields.ts";
-import { completeId, mostNamed } from "../find.ts";
-import { matchNotes } from "../notes.ts";
+import { completeId, mostNamed } from "../find-server.ts";
+import { matchNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
-import { toView } from "../view.ts";
+import { toView } from "../view-fields.ts";
 
 const states = ["pending", "firing", "resolved"] as const;
 

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { weekdays } from "../../reports/cells.ts";
+import { weekdays } from "../../reports/calendar-cells.ts";
 import { dayMs, weekMs } from "../../reports/forecast.ts";
 import { readInsights } from "../../reports/insights.ts";
 import { checkBegun } from "../../reports/open-report.ts";
 import type { HistoryContext } from "../context.ts";
 import { listed, readRange, serverLabels, targetLabels } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
-import { timeText, toView } from "../view.ts";
+import { timeText, toView } from "../view-fields.ts";
 import { reportRequest } from "./occupancy.ts";
 
 const thresholdAllowed = "a share above 0 and up to 1, such as 0.9";

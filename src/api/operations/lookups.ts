@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { operationProblems } from "../../fleet/deviation.ts";
-import { lookupWords, operationOf, takesId, type LookupWord } from "../../fleet/lookup-words.ts";
+import { lookupWords, operationOf, takesId, type LookupWord } from "../../fleet/operation-names.ts";
 import { failureReasons } from "../../fleet/model.ts";
-import { BusyError, RefusedError } from "../../lib/refusal.ts";
+import { BusyError, RefusedError } from "../../lib/refused-error.ts";
 import { mayResend } from "../../polling/key-limits.ts";
 import type { JsonValue } from "../../service/json.ts";
 import { createMask } from "../../service/mask.ts";

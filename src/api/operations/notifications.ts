@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { RefusedError } from "../../lib/refusal.ts";
+import { RefusedError } from "../../lib/refused-error.ts";
 import { notificationStates, type DeadLetters } from "../../store/notifications.ts";
-import { unreadableNotes } from "../../store/row-reading.ts";
+import { unreadableNotes } from "../../store/damaged-rows.ts";
 import type { StoreContext } from "../context.ts";
 import { limitField, listed, listOfWords, nextField, notes, nullableText } from "../fields.ts";
 import { nullableTime, pageOf, previousNext, time } from "../fields.ts";
-import { unknownNames } from "../notes.ts";
+import { unknownNames } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
-import { toView } from "../view.ts";
+import { toView } from "../view-fields.ts";
 
 export const notificationView = z.object({
   seq: z.number(),

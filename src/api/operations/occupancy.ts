@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { serverMsOf } from "../../fleet/buckets.ts";
 import { countDwells, dwellQuantileMs, meanDwellMs } from "../../fleet/dwell.ts";
-import { readFields, reportFields, type ReportField } from "../../reports/fields.ts";
+import { readFields, reportFields, type ReportField } from "../../reports/report-fields.ts";
 import { openReport, type ReportQuery } from "../../reports/open-report.ts";
-import { sharesOf, type Report, type ReportRow } from "../../reports/row.ts";
+import { sharesOf, type Report, type ReportRow } from "../../reports/report-rows.ts";
 import type { Zone } from "../../reports/zone.ts";
 import type { HistoryContext } from "../context.ts";
 import { limitOf, listed, nextField, cursorOf, cursorText, rangeFields } from "../fields.ts";
 import { readRange, targetFields, texts } from "../fields.ts";
 import { defineOperation, readRequest } from "../operation.ts";
-import { timeText, toSeconds } from "../view.ts";
+import { timeText, toSeconds } from "../view-fields.ts";
 
 export const reportRequest = z.strictObject({
   ...rangeFields,

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { probeState, probeStates, type ProbeResult, type ProbeView } from "../../alerts/probe.ts";
-import { batches, paced } from "../../lib/paced.ts";
+import { batches, paced } from "../../lib/iterables.ts";
 import type { StoreContext } from "../context.ts";
 import { limitOf, listed, names, notes, nullableText, nullableTime } from "../fields.ts";
 import { targetLabels, time } from "../fields.ts";
-import { matchNotes } from "../notes.ts";
+import { matchNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
-import { toView } from "../view.ts";
+import { toView } from "../view-fields.ts";
 
 const resultView = z.object({
   at: time,

@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { isInForce, matchFields } from "../../alerts/silence.ts";
 import { parseDuration } from "../../fleet/duration.ts";
-import { RefusedError } from "../../lib/refusal.ts";
+import { RefusedError } from "../../lib/refused-error.ts";
 import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
 import { authorField, beforeField, cursorText, flag, idBeginning, limitField } from "../fields.ts";
 import { listed, nextField, notes, nullableText, nullableTime, pageOf, parsed } from "../fields.ts";
 import { text, texts, time } from "../fields.ts";
-import { completeId } from "../find.ts";
+import { completeId } from "../find-server.ts";
 import type { TimedWindow } from "../interventions.ts";
-import { matchNotes, serverNotes } from "../notes.ts";
+import { matchNotes, serverNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
-import { timeText, toView } from "../view.ts";
+import { timeText, toView } from "../view-fields.ts";
 
 const patternsAllowed = "a name or a list of names, with * for any characters";
 const pattern = z.string(patternsAllowed).min(1, patternsAllowed).max(1_000);

@@ -1,18 +1,18 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
-import type { WatchedView } from "../../alerts/watched-view.ts";
+import type { WatchedView } from "../../alerts/target-view.ts";
 import { failureReasons, statuses, type Target } from "../../fleet/model.ts";
 import { pageOfServers } from "../../fleet/server-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
-import { RefusedError } from "../../lib/refusal.ts";
+import { RefusedError } from "../../lib/refused-error.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";
 import type { FleetContext, StoreContext } from "../context.ts";
 import { cursorOf, cursorText, limitField, listed, listOfWords, names } from "../fields.ts";
 import { nextField, notes, nullableText, nullableTime, pageOf, sandboxText } from "../fields.ts";
 import { serverLabels, serverText, targetFields, targetLabels, texts, time } from "../fields.ts";
-import { matchNotes } from "../notes.ts";
+import { matchNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
-import { timeText, toView } from "../view.ts";
+import { timeText, toView } from "../view-fields.ts";
 
 const count = z.int().min(0);
 

@@ -1,11 +1,11 @@
-import type { ReportField } from "../../reports/fields.ts";
+import type { ReportField } from "../../reports/report-fields.ts";
 import type { RowView } from "../../api/operations/occupancy.ts";
 import { offsetText, openZone, toLocal, utc } from "../../reports/zone.ts";
 import { createGrowingTable, cutToWidth, printable, shortId, textWidth } from "../table.ts";
 import type { Columns } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { averageText, bar, countText, durationText, shareText } from "./quantities.ts";
-import type { StreamedReport, Texts } from "./streams.ts";
+import type { StreamedReport, Texts } from "./json-csv.ts";
 
 export type Screen = Pick<Terminal, "columns" | "isUnicode">;
 

@@ -1,9 +1,9 @@
 import { dirname, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
-import type { Environment } from "../../config/environment.ts";
+import type { Environment } from "../../config/resolve-references.ts";
 import { formatFaults, issueFindings, toFaults } from "../../config/faults.ts";
-import { inventSecrets } from "../../config/invent-secrets.ts";
+import { inventSecrets } from "../../config/placeholder-secrets.ts";
 import { loadConfig, parseConfig } from "../../config/load-config.ts";
 import { readYaml } from "../../config/yaml-file.ts";
 import type { Target } from "../../fleet/model.ts";

@@ -1,6 +1,6 @@
 import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { batches } from "../../lib/paced.ts";
+import { batches } from "../../lib/iterables.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { SenderDeps } from "../outbound.ts";
 import { failed } from "../receiver.ts";

@@ -1,6 +1,6 @@
 import { latenessMs, summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import { isBlank, longestName, readable } from "../../fleet/readable.ts";
+import { isBlank, longestName, readable } from "../../fleet/readable-text.ts";
 
 export type Texts = Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { readable } from "../../fleet/readable.ts";
+import { readable } from "../../fleet/readable-text.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
 import { delayedSeconds, isoTime, runbookLink, shortTexts } from "./message-text.ts";

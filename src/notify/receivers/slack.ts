@@ -1,7 +1,7 @@
 import { endedUnobserved } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { readable } from "../../fleet/readable.ts";
+import { readable } from "../../fleet/readable-text.ts";
 import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import { incidentLine, runbookLink, shortTexts, shownSummary } from "./message-text.ts";

@@ -12,7 +12,7 @@ import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Kysely } from "kysely";
-import type { UnreadableRow } from "../row-reading.ts";
+import type { UnreadableRow } from "../damaged-rows.ts";
 import { asStoreError, isSqliteError, StoreError } from "../store-error.ts";
 import type { Db, Tables } from "../tables.ts";
 import { sqliteDialect } from "./dialect.ts";

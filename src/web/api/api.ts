@@ -5,9 +5,9 @@ import { describeApi } from "../../api/openapi.ts";
 import { documentPath, eventsPath, operationsRoot, type Operation } from "../../api/operation.ts";
 import { apiOperations } from "../../api/operations.ts";
 import { asError } from "../../lib/as-error.ts";
-import { RefusedError } from "../../lib/refusal.ts";
+import { RefusedError } from "../../lib/refused-error.ts";
 import { addEventsRoute, type EventsDeps } from "./events-route.ts";
-import { checkJson } from "../guard.ts";
+import { checkJson } from "../browser-protection.ts";
 import { asProblem, bodyLimit, sendProblem, wrongMethod } from "./problem.ts";
 
 export interface ApiDeps extends EventsDeps {

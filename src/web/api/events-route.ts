@@ -3,8 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { asError } from "../../lib/as-error.ts";
 import { delay, type Clock } from "../../lib/clock.ts";
-import { limitReaders, type Reader } from "../readers.ts";
-import { checkSite } from "../guard.ts";
+import { limitReaders, type Reader } from "../slow-readers.ts";
+import { checkSite } from "../browser-protection.ts";
 import { sendProblem } from "./problem.ts";
 
 /** What was stored after a cursor. */

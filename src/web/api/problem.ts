@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
-import { BusyError, RefusedError, type RequestFault } from "../../lib/refusal.ts";
-import { statusText } from "../../lib/status-text.ts";
+import { BusyError, RefusedError, type RequestFault } from "../../lib/refused-error.ts";
+import { statusText } from "../../lib/http-status.ts";
 
 /** An error as in RFC 9457. */
 export interface Problem {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { z } from "zod";
 import type { addSilence } from "../../../src/api/operations/silences.ts";
-import type { RefusalKind } from "../../../src/lib/refusal.ts";
+import type { RefusalKind } from "../../../src/lib/refused-error.ts";
 import { watchWorld, type WatchedWorld } from "../../support/watched-world.ts";
 
 /** A valid request for a silence. */

@@ -1,9 +1,9 @@
 import { statuses } from "../../../src/fleet/model.ts";
 import { countDwells } from "../../../src/fleet/dwell.ts";
-import { readFields, type ReportField } from "../../../src/reports/fields.ts";
+import { readFields, type ReportField } from "../../../src/reports/report-fields.ts";
 import { openReport } from "../../../src/reports/open-report.ts";
-import type { Report, ReportRow } from "../../../src/reports/row.ts";
-import type { ReportSources } from "../../../src/reports/sources.ts";
+import type { Report, ReportRow } from "../../../src/reports/report-rows.ts";
+import type { ReportSources } from "../../../src/reports/report-sources.ts";
 import type { TargetFilter } from "../../../src/store/occupancy-history.ts";
 import { openZone } from "../../../src/reports/zone.ts";
 

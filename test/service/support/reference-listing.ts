@@ -5,7 +5,7 @@ import { Deviations } from "../../../src/service/deviations.ts";
 import { isArray, isObject, parseJson } from "../../../src/service/json.ts";
 import type { JsonObject, JsonValue } from "../../../src/service/json.ts";
 import { keptListingSchema } from "../../../src/service/schemas.ts";
-import { createWalker } from "../../../src/service/walker.ts";
+import { createWalker } from "../../../src/service/schema-walker.ts";
 
 /** What a body says when it is parsed as a whole, read for its reader rather than for the machine. */
 export type Reading =

@@ -2,7 +2,7 @@ import { acknowledgeIncident } from "../../../src/api/operations/incidents.ts";
 import { replayNotifications } from "../../../src/api/operations/notifications.ts";
 import * as silenceOperations from "../../../src/api/operations/silences.ts";
 import type { CallApi } from "../../../src/api/operation.ts";
-import { RefusedError } from "../../../src/lib/refusal.ts";
+import { RefusedError } from "../../../src/lib/refused-error.ts";
 import { hasSlack } from "../draw/receivers.ts";
 import type { Acknowledgement, AddedSilence, ApiCall, Attempt } from "../history.ts";
 import type { Host } from "./host.ts";

@@ -1,11 +1,11 @@
 import { receiverRule } from "../alerts/judge-receivers.ts";
 import { matchesAny, severities } from "../alerts/rule.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";
-import type { WatchedView } from "../alerts/watched-view.ts";
+import type { WatchedView } from "../alerts/target-view.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import type { Target } from "../fleet/model.ts";
 import { eachServer, type PlacedServer } from "../fleet/snapshot.ts";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 
 /** What a configuration has names for. */
 interface KnownNames {

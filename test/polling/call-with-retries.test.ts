@@ -6,7 +6,7 @@ import type { FailureReason, Target } from "../../src/fleet/model.ts";
 import { createRetryBudget, retryShare } from "../../src/lib/retry.ts";
 import { seededRandom } from "../../src/lib/random.ts";
 import type { Random } from "../../src/lib/random.ts";
-import { callWithRetries } from "../../src/polling/call.ts";
+import { callWithRetries } from "../../src/polling/call-with-retries.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import type { CallFailure } from "../../src/service/failure.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

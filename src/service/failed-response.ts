@@ -4,7 +4,7 @@ import type { Deviation, OperationProblem } from "../fleet/deviation.ts";
 import { parseRetryAfter } from "../lib/retry-after.ts";
 import type { Secret } from "../lib/secret.ts";
 import { Deviations } from "./deviations.ts";
-import type { Answer } from "./exchange.ts";
+import type { Answer } from "./http-get.ts";
 import { type CallFailure, failure, type ValidationEntry } from "./failure.ts";
 import {
   BodyFault,
@@ -16,7 +16,7 @@ import {
 } from "./json.ts";
 import { promisedOperations } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";
-import { createWalker } from "./walker.ts";
+import { createWalker } from "./schema-walker.ts";
 
 export interface Refused {
   readonly operation: Operation;

@@ -1,7 +1,7 @@
 import { serverMsOf } from "../fleet/buckets.ts";
 import type { DwellHistogram } from "../fleet/dwell.ts";
 import type { CountByStatus } from "../fleet/tallies.ts";
-import type { ReportField } from "./fields.ts";
+import type { ReportField } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
 
 export type GroupValues = Readonly<Partial<Record<ReportField, string>>>;

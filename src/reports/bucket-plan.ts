@@ -1,8 +1,8 @@
 import { resolutionMs, resolutions, type Resolution } from "../fleet/buckets.ts";
 import type { Stretch } from "../store/occupancy-history.ts";
-import { cellsOf, type Cell } from "./cells.ts";
-import type { TimeField } from "./fields.ts";
-import type { KeptFrom } from "./targets.ts";
+import { cellsOf, type Cell } from "./calendar-cells.ts";
+import type { TimeField } from "./report-fields.ts";
+import type { KeptFrom } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import { toLocal, toUtc, type Zone } from "./zone.ts";
 

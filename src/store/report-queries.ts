@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { sql, type InferResult } from "kysely";
 import type { Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import { readConsistently } from "./queries.ts";
-import { createRowReading } from "./row-reading.ts";
+import { readConsistently } from "./sql-helpers.ts";
+import { createRowReading } from "./damaged-rows.ts";
 import { readSnapshot } from "./snapshots.ts";
 import type { Db } from "./tables.ts";
 

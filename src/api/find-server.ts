@@ -1,9 +1,9 @@
-import type { WatchedView } from "../alerts/watched-view.ts";
+import type { WatchedView } from "../alerts/target-view.ts";
 import type { Target } from "../fleet/model.ts";
 import { eachServer, type PlacedServer } from "../fleet/snapshot.ts";
-import { firstOf } from "../lib/first-of.ts";
-import { batches, paced } from "../lib/paced.ts";
-import { RefusedError } from "../lib/refusal.ts";
+import { firstOf } from "../lib/iterables.ts";
+import { batches, paced } from "../lib/iterables.ts";
+import { RefusedError } from "../lib/refused-error.ts";
 import { allTime } from "../reports/time-range.ts";
 import type { KnownServer } from "../store/incident-history.ts";
 import type { Store } from "../store/store.ts";

@@ -1,4 +1,4 @@
-import type { TimeField } from "./fields.ts";
+import type { TimeField } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
 import { offsetText, toLocal, toUtc, type Zone } from "./zone.ts";
 

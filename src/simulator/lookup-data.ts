@@ -8,7 +8,7 @@ import {
 } from "../service/schemas.ts";
 import { draw, identityOf, mix, pick } from "./hash.ts";
 import { offsetHoursOf } from "./server-status.ts";
-import { formatTimestamp } from "./wire.ts";
+import { formatTimestamp } from "./sandbox-json.ts";
 
 const count = z.int().min(0).max(100_000);
 

@@ -4,7 +4,7 @@ import type { Presence } from "../fleet/status.ts";
 import type { StoredChange } from "../store/changes.ts";
 import type { GapQuery } from "../store/gaps.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
-import type { ServerIncidentTimes } from "../store/report-reads.ts";
+import type { ServerIncidentTimes } from "../store/report-queries.ts";
 import type { Store } from "../store/store.ts";
 import type { TimeRange } from "./time-range.ts";
 

@@ -5,7 +5,7 @@ import type { Status } from "../fleet/status.ts";
 import { Deviations, shapeOf } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
 import { keptSandboxSchema, keptServerSchema, maxIdLength, maxNameLength } from "./schemas.ts";
-import { createWalker } from "./walker.ts";
+import { createWalker } from "./schema-walker.ts";
 
 export const sandboxesField = "local_sandboxes[]";
 export const serversField = `${sandboxesField}.servers[]`;

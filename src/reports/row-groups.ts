@@ -1,6 +1,6 @@
-import type { ReportField } from "./fields.ts";
-import { compareValues, type GroupValues } from "./row.ts";
-import type { ReportedTarget } from "./targets.ts";
+import type { ReportField } from "./report-fields.ts";
+import { compareValues, type GroupValues } from "./report-rows.ts";
+import type { ReportedTarget } from "./reported-targets.ts";
 
 /** The servers that are in one row for a stretch of time. */
 export interface Group {

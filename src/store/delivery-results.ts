@@ -3,8 +3,8 @@ import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import { readReceiver, writeIncidents } from "./incidents.ts";
 import { pending, releaseWaiting } from "./notifications.ts";
-import { storableText } from "./queries.ts";
-import type { RowReading } from "./row-reading.ts";
+import { storableText } from "./sql-helpers.ts";
+import type { RowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
 /** Of a count that is out of range, which a damaged row may hold, one more could not be stored. */

@@ -8,7 +8,7 @@ import type { maintenanceSchema } from "./schema-maintenance.ts";
 import { targetsOf, type probeSchema } from "./schema-probes.ts";
 import type { receiverSchema } from "./schema-receivers.ts";
 import type { ruleSchema } from "./schema-rules.ts";
-import type { keySchema } from "./schema-watched.ts";
+import type { keySchema } from "./schema-targets.ts";
 
 type Key = z.output<typeof keySchema>;
 type Probe = z.output<typeof probeSchema>;

@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from "kysely";
 import type { Insertable, QueryResult, RawBuilder, Transaction } from "kysely";
-import { batches, paced } from "../lib/paced.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** Whether a text begins with another one, as a range, so that an index of the column serves. */

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TimeField } from "../../src/reports/fields.ts";
-import { planReport } from "../../src/reports/plan.ts";
+import type { TimeField } from "../../src/reports/report-fields.ts";
+import { planReport } from "../../src/reports/bucket-plan.ts";
 import { openZone, utc, type Zone } from "../../src/reports/zone.ts";
 
 const hourMs = 60 * 60_000;

@@ -7,7 +7,7 @@ import {
   keptSandboxSchema,
   universesSchema,
 } from "../../src/service/schemas.ts";
-import { createWalker } from "../../src/service/walker.ts";
+import { createWalker } from "../../src/service/schema-walker.ts";
 
 describe("a walker", () => {
   const anyValue = fc.oneof(

@@ -4,7 +4,7 @@ import type { ReceiverEvent, ReceiverJudgeOptions } from "../alerts/judge-receiv
 import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Attempt, DueNotification, Outbox } from "./outbox.ts";
+import type { Attempt, DueNotification, Outbox } from "./outbox-interface.ts";
 import type { DeliveryFailureReason, DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";
 

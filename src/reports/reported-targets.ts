@@ -2,7 +2,7 @@ import { bucketStart, coarserThan, resolutionMs, resolutions } from "../fleet/bu
 import type { Resolution } from "../fleet/buckets.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
-import type { ReportSources, WatchedTarget } from "./sources.ts";
+import type { ReportSources, WatchedTarget } from "./report-sources.ts";
 import type { TimeRange } from "./time-range.ts";
 
 /** A target in a report. */

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-/** A poll can change a million servers: between two pieces of work comes whatever else is due. */
+/** Lets the event loop turn between two pieces: a poll can change a million servers. */
 export async function* paced<Piece>(pieces: Iterable<Piece>): AsyncIterable<Piece> {
   let isFirst = true;
   for (const piece of pieces) {
@@ -10,7 +10,7 @@ export async function* paced<Piece>(pieces: Iterable<Piece>): AsyncIterable<Piec
   }
 }
 
-/** N at a time, also of what is made one by one. */
+/** Groups rows into batches; the last one may be shorter. */
 export function* batches<Row>(rows: Iterable<Row>, size: number): Iterable<readonly Row[]> {
   let batch: Row[] = [];
   for (const row of rows) {
@@ -20,4 +20,18 @@ export function* batches<Row>(rows: Iterable<Row>, size: number): Iterable<reado
     batch = [];
   }
   if (batch.length > 0) yield batch;
+}
+
+/** The first items, at most `most`; the others are not requested. */
+export async function firstOf<Item>(
+  items: AsyncIterable<Item>,
+  most: number,
+): Promise<readonly Item[]> {
+  const first: Item[] = [];
+  if (most <= 0) return first;
+  for await (const item of items) {
+    first.push(item);
+    if (first.length >= most) break;
+  }
+  return first;
 }
