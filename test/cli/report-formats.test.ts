@@ -88,6 +88,16 @@ describe("a report as a table", () => {
     );
   });
 
+  it("cuts no label while all fit into two thirds of the screen, and then the longest", async () => {
+    const labels = { region: "eu", key: "ops", server_name: "github", hour: "2026-11-01T01:00Z" };
+    const by = ["region", "key", "server_name", "hour"] as const;
+    const [line] = (await table(reportOf(by, [row(labels)]), { columns: 80 })).split("\n").slice(2);
+    expect(line).toMatch(/^eu {6}ops {2}github {2}2026-11-01T01:00Z {2}█/);
+    const long = row({ ...labels, server_name: "a".repeat(60) });
+    const [cut] = (await table(reportOf(by, [long]), { columns: 80 })).split("\n").slice(2);
+    expect(cut).toMatch(/^eu {6}ops {2}a{20}… {2}2026-11-01T01:00Z {2}█/);
+  });
+
   it("shortens UUIDs, and no other ids, which may all begin alike", async () => {
     const ids = ["3f2a0c1e-5b7d-4e0a-9c55-2d1f7a6b8c90", "instance-1", "instance-2", "7"];
     const rows = ids.map((server) => row({ server }));

@@ -13,6 +13,7 @@ export type Screen = Pick<Terminal, "columns" | "isUnicode">;
 const rowsAtOnce = 1_000;
 const leastColumns = 40;
 const widestLabel = 40;
+const leastLabel = 4;
 
 /** A table whose lines fit the screen: the least important columns are dropped. */
 export async function* tableOf(report: StreamedReport, { columns, isUnicode }: Screen): Texts {
@@ -70,16 +71,22 @@ function columnsFor(
   width: number,
   isUnicode: boolean,
 ): Columns<RowView> {
-  // Labels may take two thirds: without figures a row is of no use.
-  const widest = Math.min(widestLabel, Math.floor((width * 2) / 3 / by.length) - gap);
-  const columns: Record<string, (row: RowView) => string> = {};
-  let used = -gap;
-  for (const field of by) {
+  const labels = by.map((field) => {
     const title = field === "server_name" ? "name" : field;
-    const label = (row: RowView): string => cutToWidth(labelOf(row, field), widest);
-    columns[title] = label;
-    used += gap + Math.max(textWidth(title), ...rows.map((row) => textWidth(label(row))));
-  }
+    const text = (row: RowView): string => labelOf(row, field);
+    return { title, text, width: Math.max(...rows.map((row) => textWidth(text(row)))) };
+  });
+  const usedWith = (most: number): number =>
+    labels.reduce(
+      (sum, { title, width: own }) => sum + gap + Math.max(textWidth(title), Math.min(own, most)),
+      -gap,
+    );
+  // Labels may take two thirds: without figures a row is of no use. The longest are cut first.
+  let widest = widestLabel;
+  while (widest > leastLabel && usedWith(widest) > (width * 2) / 3) widest -= 1;
+  const columns: Record<string, (row: RowView) => string> = {};
+  for (const { title, text } of labels) columns[title] = (row) => cutToWidth(text(row), widest);
+  let used = usedWith(widest);
   for (const [title, figureWidth, text] of figures) {
     used += gap + figureWidth;
     if (used > width) break;
