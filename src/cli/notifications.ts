@@ -7,6 +7,7 @@ import {
 } from "../api/operations/notifications.ts";
 import type { NotificationDetailView } from "../api/operations/notifications.ts";
 import { apiCommand, callsOperation, listCommand } from "./api-command.ts";
+import { wrongUse } from "./exit-codes.ts";
 import { wholeNumber } from "./options.ts";
 import { linesText, listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
@@ -58,10 +59,12 @@ export function addNotifications(program: Command, terminal: Terminal): void {
       .action(
         callsOperation(terminal, {
           operation,
-          request: ({ seq: seqs, receiver }) => ({
-            ...(seqs && { seqs }),
-            ...(receiver && { receiver }),
-          }),
+          request({ seq: seqs, receiver }) {
+            if ((seqs === undefined) === (receiver === undefined)) {
+              throw wrongUse("Give either --seq with numbers from the list, or --receiver.");
+            }
+            return seqs ? { seqs } : { receiver };
+          },
           text: ({ count }) => `${name}: ${count} dead letters\n`,
         }),
       );

@@ -39,7 +39,10 @@ export function addReport(program: Command, terminal: Terminal): void {
       "the start: a time, a duration ago or a period, as in last week",
     )
     .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
-    .option("--by <fields>", "what rows are by: fields separated by commas (default: region,key)")
+    .option(
+      "--by <fields>",
+      "what rows are by: region, key, server_name, hour, day, weekday, separated by commas, or sandbox or server without times (default: region,key)",
+    )
     .option("--tz <zone>", "the time zone of hours and days, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
@@ -63,14 +66,20 @@ export async function report(
   clock?: Clock,
 ): Promise<void> {
   const format = options.json ? "json" : (options.format ?? "table");
-  const { from, to, by, tz, region, key, resolution = "1h" } = options;
+  const { from, to, by, tz, region, key, resolution } = options;
+  if (resolution && format !== "openmetrics") {
+    throw wrongUse("--resolution is for --format openmetrics only.");
+  }
   const request = { from, to, by, tz, region, key };
   await readHistory({ ...options, clock }, terminal, async ({ api, context }) => {
     if (format === "openmetrics") {
       if (!context || (by ?? tz) !== undefined) throw wrongUse(openmetricsUse);
       const nowMs = context.clock.now().utcMs;
       const { range, filter } = readReportQuery(request, nowMs);
-      const texts = openMetricsOf({ range, filter, nowMs, resolution }, context.reports.occupancy);
+      const texts = openMetricsOf(
+        { range, filter, nowMs, resolution: resolution ?? "1h" },
+        context.reports.occupancy,
+      );
       return write(texts, terminal);
     }
     const streamed = context ? await fromStore(request, context) : await byPages(request, api);

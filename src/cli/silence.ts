@@ -4,6 +4,7 @@ import { addSilence, expireSilence, listSilences } from "../api/operations/silen
 import { matchText } from "../alerts/silence.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";
 import { apiCommand, callsOperation, listCommand } from "./api-command.ts";
+import { wrongUse } from "./exit-codes.ts";
 import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -42,14 +43,13 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
   add.action(
     callsOperation(terminal, {
       operation: addSilence,
-      request: ({ author, reason, from, until, for: duration, ...patterns }) => ({
-        match: matchOf(patterns),
-        author,
-        reason,
-        starts_at: from,
-        ends_at: until,
-        duration,
-      }),
+      request({ author, reason, from, until, for: duration, ...patterns }) {
+        if ((until === undefined) === (duration === undefined)) {
+          throw wrongUse("Give either --for, such as 2h, or --until, a time.");
+        }
+        const times = { starts_at: from, ends_at: until, duration };
+        return { match: matchOf(patterns), author, reason, ...times };
+      },
       text: ({ id, state, starts_at: start, ends_at: end }) =>
         `silence ${id}${state === "to_come" ? ` from ${start}` : ""} until ${end}\n`,
     }),

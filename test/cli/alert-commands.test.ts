@@ -102,7 +102,8 @@ describe("the commands about alerts", () => {
     [["ack", "abc", "--url", "http://x"], "--author"],
     [["silence", "add", "--region", "us", "--author", "ann", "--url", "http://x"], "--reason"],
     [["silence", "add", ...reason, "--for", "2h", "--url", "http://x"], "at least one field"],
-    [["notifications", "replay", "--url", "http://x"], "either {"],
+    [["silence", "add", "--region", "us", ...reason, "--url", "http://x"], "--for, such as 2h"],
+    [["notifications", "replay", "--url", "http://x"], "either --seq"],
   ])("refuse wrong use with exit code 2: %j", async (args, message) => {
     const ended = await runCommand(args);
     expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });

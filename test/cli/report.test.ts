@@ -48,6 +48,7 @@ describe("report", () => {
       [["--from", "7d", "--tz", "Mars/Olympus"], "a time zone such as"],
       [["--from", "7d", "--format", "xml"], "Allowed choices are table, csv, json, openmetrics"],
       [["--from", "7d", "--resolution", "5m", "--by", "hour"], "omit --url, --by and --tz"],
+      [["--from", "7d", "--resolution", "5m", "--format", "csv"], "for --format openmetrics only"],
       [["--to", "2026-11-01"], "--from"],
     ] as const) {
       const ended = await runCommand(["report", "--config", config, ...args]);
