@@ -134,7 +134,8 @@ export function bucketToJson({ extent, names, ...bucket }: Bucket): string {
 
 /** @throws when it is not one that was stored whole */
 export function bucketFromJson(json: string): Bucket {
-  const { extent, names, ...bucket }: StoredBucket = JSON.parse(json);
+  const stored: StoredBucket | EarlierBucket = JSON.parse(json);
+  const { extent, names, ...bucket } = "start" in stored ? fromEarlier(stored) : stored;
   return {
     ...bucket,
     extent: extent && extentFromNumbers(extent),
@@ -149,6 +150,42 @@ export function bucketFromJson(json: string): Bucket {
         },
       ]),
     ),
+  };
+}
+
+/** As open buckets were stored before: what was zero or null was absent. */
+interface EarlierBucket {
+  readonly start: number;
+  readonly recorded: number;
+  readonly unobserved: number;
+  readonly extent?: Numbers;
+  readonly names: Readonly<Record<string, EarlierAccount>>;
+}
+
+interface EarlierAccount {
+  readonly ms?: Numbers;
+  readonly unobserved?: number;
+  readonly extent?: Numbers;
+  readonly exhausted?: number;
+  readonly dwells?: { readonly counts: Numbers; readonly ms: number };
+}
+
+function fromEarlier({ start, recorded, unobserved, extent, names }: EarlierBucket): StoredBucket {
+  return {
+    startMs: start,
+    recordedMs: recorded,
+    unobservedMs: unobserved,
+    extent: extent ?? null,
+    names: Object.entries(names).map(([name, { ms = [], dwells, ...account }]) => [
+      name,
+      {
+        ms,
+        unobservedMs: account.unobserved ?? 0,
+        exhaustedMs: account.exhausted ?? 0,
+        extent: account.extent ?? null,
+        dwells: dwells ? { counts: dwells.counts, sumMs: dwells.ms } : null,
+      },
+    ]),
   };
 }
 

@@ -1,11 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isEmptyBucket, mergeNames, resolutions } from "../../../src/fleet/buckets.ts";
+import { noDwells } from "../../../src/fleet/dwell.ts";
 import type { Status } from "../../../src/fleet/model.ts";
 import { recordingStartMs, tally } from "../../alerts/support/recorder.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { type BucketQuery, bucketsIn } from "../../support/collect.ts";
 import type { EndedDwell } from "../../support/ended-dwells.ts";
+import { bucketFromJson } from "../../../src/store/occupancy-columns.ts";
 import { server, watchFleet } from "../../support/fleet.ts";
 import { openRecorded } from "../support/recorded-targets.ts";
 import { engines } from "../support/engines.ts";
@@ -210,5 +212,32 @@ describe.each(engines)("buckets on $name", (engine) => {
     }
     const steps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
     expect(new Set(steps)).toEqual(new Set([5 * minuteMs]));
+  });
+});
+
+it("open buckets of earlier stores, where zeros and nulls were absent, are read", () => {
+  const account = { ms: [0, 5, 0, 0], unobserved: 1, extent: [0, 1, 0, 0, 0, 2, 0, 0] };
+  const dwells = { counts: [1, 0], ms: 5 };
+  const names = { git: { ...account, exhausted: 3, dwells }, jira: {} };
+  const json = JSON.stringify({ start: 7, recorded: 6, unobserved: 1, names });
+  const none = { idle: 0, occupied: 0, error: 0, unknown: 0 };
+  expect(bucketFromJson(json)).toMatchObject({
+    startMs: 7,
+    recordedMs: 6,
+    unobservedMs: 1,
+    extent: null,
+    names: new Map<string, unknown>([
+      [
+        "git",
+        {
+          ms: { ...none, occupied: 5 },
+          unobservedMs: 1,
+          exhaustedMs: 3,
+          extent: { least: { ...none, occupied: 1 }, most: { ...none, occupied: 2 } },
+          dwells: { counts: [1, 0], sumMs: 5 },
+        },
+      ],
+      ["jira", { ms: none, unobservedMs: 0, exhaustedMs: 0, extent: null, dwells: noDwells }],
+    ]),
   });
 });
