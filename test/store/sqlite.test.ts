@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -69,6 +71,30 @@ function refusal(path: string, openIt: (path: string) => unknown = openDatabase)
 }
 
 describe("a store", () => {
+  it.each([0o000, 0o022])("is private to its user, with the umask %i", async (umask) => {
+    const before = process.umask(umask);
+    onTestFinished(() => void process.umask(before));
+    const folder = join(tempFolder(), "data");
+    const path = join(folder, "store.db");
+    const { kysely, close } = openDatabase(path);
+    await sql`insert into targets (region, key) values ('us', 'research')`
+      .execute(kysely)
+      .catch(() => {});
+    const modes = readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
+    expect(modes.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(modes)).toEqual(new Set([0o600]));
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    await close();
+  });
+
+  it("becomes private when it is opened, if others could read it", async () => {
+    const path = join(tempFolder(), "store.db");
+    await openDatabase(path).close();
+    chmodSync(path, 0o644);
+    await openDatabase(path).close();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
   it("is created with its folder, waits for the disk, and has all in one file once it is closed", async () => {
     const path = join(tempFolder(), "deep", "down", "store.db");
     const { kysely, close } = openDatabase(path);

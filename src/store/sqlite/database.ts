@@ -1,5 +1,6 @@
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -69,6 +70,7 @@ export function openDatabase(
   let database: DatabaseSync | undefined;
   try {
     inspect(file, mustExist);
+    keepPrivate(file);
     database = openSqlite(file);
     database.exec("pragma journal_mode = wal");
     // What a poll changes of 100,000 servers is all over their table. With the usual 2 MB, SQLite would write pages before
@@ -146,7 +148,7 @@ function openKysely(database: DatabaseSync, checkFiles?: () => void) {
 function locate(file: string): string {
   try {
     makeFolder(dirname(file));
-    if (!existsSync(file)) closeSync(openSync(file, "a"));
+    if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
     return realpathSync(file);
   } catch (error) {
     throw asStoreError(error, file);
@@ -157,7 +159,20 @@ function locate(file: string): string {
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
-  mkdirSync(folder);
+  mkdirSync(folder, { mode: 0o700 });
+}
+
+/** The history says how busy customers are: only the user of this process may read it, whatever files were there. */
+function keepPrivate(file: string): void {
+  for (const path of ["", "-wal", "-shm", ".lock"].map((end) => file + end)) {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & 0o077) === 0) continue;
+    try {
+      chmodSync(path, 0o600);
+    } catch {
+      // It belongs to another user, or the file system has no permissions.
+    }
+  }
 }
 
 /** Reads only: to open a database for writing alters one that was left by a crash, and this one may not be ours. */

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, realpathSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { asStoreError, isSqliteError, StoreError } from "../store-error.ts";
@@ -65,7 +65,9 @@ function hold(
 ): (() => void) | null {
   let holder: DatabaseSync | undefined;
   try {
-    holder = new DatabaseSync(lockOf(file), options);
+    const lock = lockOf(file);
+    if (!options.readOnly && !existsSync(lock)) closeSync(openSync(lock, "a", 0o600));
+    holder = new DatabaseSync(lock, options);
     holder.exec(statement);
   } catch (error) {
     holder?.close();
