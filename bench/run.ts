@@ -8,7 +8,7 @@ import { oneTarget } from "./scenarios/one-target.ts";
 import { tenTargets } from "./scenarios/ten-targets.ts";
 import { formatTable, toRow } from "./support/row.ts";
 import type { Row } from "./support/row.ts";
-import type { Scenario } from "./support/scenario.ts";
+import type { Scenario } from "./support/row.ts";
 
 /**
  * `node bench/run.ts [SCENARIO ...] [--quick]` states what the daemon costs beside its budget. Only what broke or gave a

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { resolutionMs } from "../../src/fleet/buckets.ts";
 import { names, writeBusyDay } from "../support/busy-day.ts";
 import { buildProgram } from "../support/daemon.ts";
-import type { Scenario } from "../support/scenario.ts";
+import type { Scenario } from "../support/row.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { bucketBytes, bytesOf, rowsOf, writeYear } from "../support/year.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { buildProgram, startDaemon } from "../support/daemon.ts";
 import { startFloors } from "../support/floors.ts";
-import type { Scenario } from "../support/scenario.ts";
+import type { Scenario } from "../support/row.ts";
 import { checkEqual, total } from "../support/scrape.ts";
 import { startService } from "../support/service.ts";
 import { tempFolder } from "../support/temp-folder.ts";

@@ -15,7 +15,7 @@ import type { Step, Watched } from "../support/fleet-polls.ts";
 import { startFloors } from "../support/floors.ts";
 import { startHelper } from "../support/helper.ts";
 import type { Measurement } from "../support/row.ts";
-import type { Scenario } from "../support/scenario.ts";
+import type { Scenario } from "../support/row.ts";
 import { checkEqual, checkTotals, scrape } from "../support/scrape.ts";
 import { startService } from "../support/service.ts";
 import { median, percentile } from "../support/stats.ts";

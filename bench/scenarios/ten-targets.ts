@@ -9,7 +9,7 @@ import {
 import type { Watched } from "../support/fleet-polls.ts";
 import { startFloors } from "../support/floors.ts";
 import type { Measurement } from "../support/row.ts";
-import type { Scenario } from "../support/scenario.ts";
+import type { Scenario } from "../support/row.ts";
 import { checkTotals } from "../support/scrape.ts";
 import { startService } from "../support/service.ts";
 import { tempFolder } from "../support/temp-folder.ts";

@@ -1,3 +1,4 @@
+import { createServer } from "node:net";
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -5,7 +6,6 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { freePort } from "./free-port.ts";
 
 const root = join(import.meta.dirname, "../..");
 const meterModule = join(import.meta.dirname, "daemon-meter.js");
@@ -130,4 +130,14 @@ function configOf(settings: DaemonSettings, folder: string, port: number): objec
       ],
     },
   };
+}
+
+/** A port of this machine at which nobody listens. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  return typeof address === "object" && address ? address.port : 0;
 }

@@ -1,6 +1,5 @@
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import { mixBits, mixUuid } from "./random-bits.ts";
-import { createBlockWriter } from "./block-writer.ts";
 
 export const fleetStatuses = ["idle", "occupied", "error"] as const;
 
@@ -166,3 +165,28 @@ const serverNames =
   snowflake bigquery mongodb redis elasticsearch kubernetes docker gitlab sentry grafana datadog
   figma miro zoom outlook onedrive dropbox discord telegram whatsapp twilio youtube spotify reddit
   weather wikipedia huggingface wandb yfinance cal.com 12306`.split(/\s+/);
+
+const blockBytes = 64 * 1_024;
+
+/** Collects text in blocks of one size, cut wherever a block is full. */
+function createBlockWriter() {
+  const blocks: Buffer[] = [];
+  let block = Buffer.allocUnsafeSlow(blockBytes);
+  let used = 0;
+  return {
+    /** ASCII only. */
+    write(text: string): void {
+      let from = 0;
+      while (from < text.length) {
+        const written = block.write(from === 0 ? text : text.slice(from), used, "latin1");
+        from += written;
+        used += written;
+        if (used < blockBytes) continue;
+        blocks.push(block);
+        block = Buffer.allocUnsafeSlow(blockBytes);
+        used = 0;
+      }
+    },
+    end: (): readonly Buffer[] => (used > 0 ? [...blocks, block.subarray(0, used)] : blocks),
+  };
+}

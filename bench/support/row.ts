@@ -83,3 +83,9 @@ function formatNumber(value: number): string {
   if (size >= 10) return value.toFixed(1);
   return size >= 1 ? value.toFixed(2) : value.toFixed(3);
 }
+
+export interface Scenario {
+  readonly name: string;
+  /** @throws {Error} when the daemon does not do what it is measured at */
+  run(options: { readonly quick: boolean }): Promise<readonly Measurement[]>;
+}
