@@ -196,6 +196,27 @@ describe("a file of rule tests", () => {
     ],
     ["a wrong rule", { rules: [{ ...serverError, for: "soon" }], tests: [test] }, "soon"],
     ["no test", { rules: [], tests: [] }, "an empty list"],
+    [
+      "an expected rule that is not configured",
+      {
+        rules: [serverError],
+        tests: [{ ...test, expect: [{ at: "0s", type: "firing", rule: "server-eror" }] }],
+      },
+      'did you mean "server-error"?',
+    ],
+    [
+      "a silence of a region that is not configured",
+      {
+        rules: [serverError],
+        tests: [{ ...test, silences: [{ from: "0s", until: "1m", match: { region: "mars" } }] }],
+      },
+      "the name of a configured region: us",
+    ],
+    [
+      "a server that is listed twice",
+      { rules: [], tests: [{ ...test, servers: [...test.servers, ...test.servers] }] },
+      "each server of a sandbox once",
+    ],
   ])("is refused with %s", async (_, content, message) => {
     const ended = await runCommand(["test-rules", writeTests(content)]);
     expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });

@@ -3,8 +3,10 @@ import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
 import type { Environment } from "../../config/resolve-references.ts";
 import { formatFaults, issueFindings, toFaults } from "../../config/faults.ts";
+import type { Finding, Path } from "../../config/faults.ts";
 import { inventSecrets } from "../../config/placeholder-secrets.ts";
 import { loadConfig, parseConfig } from "../../config/load-config.ts";
+import { nearestName } from "../../config/nearest-name.ts";
 import { readYaml } from "../../config/yaml-file.ts";
 import type { Target } from "../../fleet/model.ts";
 import { wrongUse } from "../exit-codes.ts";
@@ -24,6 +26,8 @@ export function loadTests(file: string, environment: Environment) {
     throw wrongUse(formatFaults(file, toFaults(findings, yaml.locate)));
   }
   const config = configOf(file, parsed.data, environment);
+  const unknown = parsed.data.tests.flatMap((test, index) => unknownNames(test, index, config));
+  if (unknown.length > 0) throw wrongUse(formatFaults(file, toFaults(unknown, yaml.locate)));
   return { config, tests: parsed.data.tests.map((test) => placeTest(test, config)) };
 }
 
@@ -45,6 +49,42 @@ function configOf(file: string, tests: TestFile, environment: Environment): Conf
       : loadConfig(from, environment, { withoutSecrets: true });
   if (loaded.kind === "ok") return loaded.config;
   throw wrongUse(formatFaults(from, loaded.faults));
+}
+
+/** Nothing would come of a silence or an acknowledgement with a misspelt name. */
+function unknownNames(test: RuleTest, index: number, config: Config): readonly Finding[] {
+  const known = {
+    rule: config.alerts.rules.map(({ name }) => name),
+    receiver: config.alerts.receivers.map(({ name }) => name),
+    region: [...config.regions.keys()],
+    key: config.keys.map(({ name }) => name),
+  };
+  const check = (
+    what: keyof typeof known,
+    names: string | readonly string[] | undefined,
+    ...path: Path
+  ): Finding[] =>
+    [names ?? []]
+      .flat()
+      .filter((name) => !name.includes("*") && !known[what].includes(name))
+      .map((name) => ({
+        path: ["tests", index, ...path, what],
+        found: JSON.stringify(name),
+        allowed: `the name of a configured ${what}: ${known[what].join(", ")}`,
+        suggestion: nearestName(name, known[what]),
+      }));
+  return [
+    ...test.expect.flatMap(({ rule, receiver }, at) => [
+      ...check("rule", rule, "expect", at),
+      ...check("receiver", receiver, "expect", at),
+    ]),
+    ...test.acknowledge.flatMap(({ rule }, at) => check("rule", rule, "acknowledge", at)),
+    ...test.silences.flatMap(({ match }, at) =>
+      (["rule", "region", "key"] as const).flatMap((field) =>
+        check(field, match[field], "silences", at, "match"),
+      ),
+    ),
+  ];
 }
 
 const usualReceiver = { name: "oncall", type: "webhook", url: "", group_wait: "0s" };

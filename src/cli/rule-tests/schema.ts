@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { count, duration, name, oneOf, scalar, settings, text } from "../../config/fields.ts";
+import {
+  count,
+  duration,
+  eachOnce,
+  name,
+  oneOf,
+  scalar,
+  settings,
+  text,
+} from "../../config/fields.ts";
 import { matchSchema } from "../../config/schema-maintenance.ts";
 import { failureReasons, statuses } from "../../fleet/model.ts";
 import { severities } from "../../alerts/rule.ts";
@@ -84,8 +93,22 @@ const testSchema = settings({
     return Number.isNaN(ms) ? undefined : ms;
   }).default(Date.UTC(2026, 0, 1)),
   until: moment.optional(),
-  servers: z.array(serverSchema, "a list of servers").readonly().default([]),
-  targets: z.array(targetSchema, "a list of targets").readonly().default([]),
+  servers: z
+    .array(serverSchema, "a list of servers")
+    .superRefine(
+      eachOnce("each server of a sandbox once", ({ region, key, sandbox, server }) =>
+        JSON.stringify([region, key, sandbox, server]),
+      ),
+    )
+    .readonly()
+    .default([]),
+  targets: z
+    .array(targetSchema, "a list of targets")
+    .superRefine(
+      eachOnce("one timeline for each target", ({ region, key }) => JSON.stringify([region, key])),
+    )
+    .readonly()
+    .default([]),
   silences: z.array(silenceSchema, "a list of silences").readonly().default([]),
   acknowledge: z.array(acknowledgementSchema, "a list of incidents").readonly().default([]),
   expect: z
