@@ -17,7 +17,7 @@ import { openReport } from "../reports/open-report.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
-import { wrongUse } from "./exit-codes.ts";
+import { CommandError, wrongUse } from "./exit-codes.ts";
 import { showNotes } from "./output.ts";
 import { csvOf, jsonOf } from "./report/json-csv.ts";
 import { tableOf } from "./report/table.ts";
@@ -73,7 +73,8 @@ export async function report(
   const request = { from, to, by, tz, region, key };
   await readHistory({ ...options, clock }, terminal, async ({ api, context }) => {
     if (format === "openmetrics") {
-      if (!context || (by ?? tz) !== undefined) throw wrongUse(openmetricsUse);
+      if ((by ?? tz ?? options.url) !== undefined) throw wrongUse(openmetricsUse);
+      if (!context) throw new CommandError("There is no store on this machine to read.");
       const nowMs = context.clock.now().utcMs;
       const { range, filter } = readReportQuery(request, nowMs);
       const texts = openMetricsOf(

@@ -38,6 +38,13 @@ describe("report", () => {
     expect(before).toMatch(/^region,key,sandbox,server,server_name,occupied_share,/);
   });
 
+  it("fails where OpenMetrics would have to come from a daemon", async () => {
+    const { config } = writeConfig({ http: { listen: "127.0.0.1:9" } });
+    const asked = ["--from", "7d", "--format", "openmetrics"];
+    const ended = await runCommand(["report", "--config", config, ...asked]);
+    expect(ended).toMatchObject({ code: 1, err: expect.stringContaining("no store") });
+  });
+
   it("refuses wrong options with exit code 2", async () => {
     const world = await watchWorld({});
     await world.poll();
