@@ -106,7 +106,7 @@ async function readAll(): Promise<readonly number[]> {
     const outcome = run(reader.read(buffer.bytes, snapshot, poll));
     if (outcome.kind === "refused") throw new Error(outcome.detail);
     const at = poll * 30_000;
-    const observation = { atMs: at, observedMs: at, witnessed: true, goneAfter: 2 };
+    const observation = { atMs: at, observedMs: at, momentKnown: true, goneAfter: 2 };
     const next = run(nextSnapshot(snapshot, outcome.listing, observation));
     run(diffSnapshots(snapshot, next, observation));
     taken.push(cpuMs() - startMs);

@@ -53,7 +53,7 @@ async function routesOf(): Promise<readonly Route[]> {
     createWebServer({
       metrics: { scrape: unused },
       readiness: unused,
-      death: unused,
+      deadLoop: unused,
       status: unused,
       api: { call: unused, events: unused },
       requestReload: unused,

@@ -1,7 +1,7 @@
 import { resolutionMs } from "../../src/fleet/buckets.ts";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
-import { noInterventions } from "../../src/alerts/silence.ts";
+import { noSuppressions } from "../../src/alerts/silence.ts";
 import { judgePoll } from "../../src/alerts/judge.ts";
 import type { JudgeOptions, Verdict } from "../../src/alerts/judge.ts";
 import type { Status } from "../../src/fleet/model.ts";
@@ -20,7 +20,7 @@ const changesADay = 12;
 const judge: JudgeOptions = {
   rules: [],
   goneAfter: 2,
-  interventions: noInterventions,
+  suppressions: noSuppressions,
   notifies: () => false,
   newIncidentId: () => "none",
 };

@@ -12,7 +12,7 @@ export interface MessageSettings extends GroupingSettings {
 
 /** A message whose id is still to be derived from its identity. */
 export interface ComposedMessage {
-  /** The contents as text: the same items always have the same identity, and others never. */
+  /** The contents as text: two messages have the same identity only if they have the same items. */
   readonly identity: string;
   readonly notification: Omit<Notification, "id">;
   /** Every item of the message, including those of incidents that it only counts. */

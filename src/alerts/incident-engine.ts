@@ -8,7 +8,7 @@ import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.t
 import type { Incident, Subject } from "./incident.ts";
 import { noTemplates, type IncidentMessage, type OutboxItem } from "./notification.ts";
 import { ruleFingerprint, type Rule } from "./rule.ts";
-import { silenceFacts, type Interventions } from "./silence.ts";
+import { silenceFacts, type Suppressions } from "./silence.ts";
 
 /** What an observation did to incidents: rows to write and delete, and notifications. */
 export interface IncidentOutcome {
@@ -25,7 +25,7 @@ export interface IncidentOutcome {
 export interface AlertOptions {
   /** Whether a receiver exists and wants this message. */
   readonly notifies: (receiver: string, type: IncidentMessage) => boolean;
-  readonly interventions: Interventions;
+  readonly suppressions: Suppressions;
   readonly newIncidentId: () => string;
 }
 
@@ -37,9 +37,9 @@ export interface KnownIncidents {
 
 export interface Observed {
   readonly condition: string;
-  /** Of a server, like the others. */
+  /** This and the other optional fields are set for servers. */
   readonly status?: Presence;
-  /** Null: the same. */
+  /** Null: the status did not change. */
   readonly previousStatus?: Presence | null;
   readonly benchmark?: string | null;
   readonly tags?: readonly string[];
@@ -60,7 +60,7 @@ const untimed: IncidentTiming = {
 };
 
 /** What a message says besides the incident itself. */
-type Words = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
+type MessageText = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
 
 export type IncidentEngine = ReturnType<typeof createIncidentEngine>;
 
@@ -68,7 +68,7 @@ export type IncidentEngine = ReturnType<typeof createIncidentEngine>;
 export function createIncidentEngine(
   { target = null, incidents, flaps }: KnownIncidents & { readonly target?: Target | null },
   atMs: number,
-  { notifies, interventions, newIncidentId }: AlertOptions,
+  { notifies, suppressions, newIncidentId }: AlertOptions,
 ) {
   const written: Incident[] = [];
   const dropped: Incident[] = [];
@@ -78,47 +78,51 @@ export function createIncidentEngine(
   const outcome: IncidentOutcome = { written, dropped, flaps: changedFlaps, steps, outbox };
 
   // Looked up once, and only if an incident needs it.
-  let silencedNow: ReturnType<Interventions["silencedAt"]> | undefined;
+  let silencedNow: ReturnType<Suppressions["silencedAt"]> | undefined;
   const silencedAtPresent = () =>
-    silencedNow === undefined ? (silencedNow = interventions.silencedAt(atMs)) : silencedNow;
+    silencedNow === undefined ? (silencedNow = suppressions.silencedAt(atMs)) : silencedNow;
 
   const notify = (
     incident: Incident,
     type: IncidentMessage,
     receivers: readonly string[],
-    words: Words,
+    text: MessageText,
   ): void => {
     const { id, rule, severity } = incident;
-    const notified = notifiedIncident(target, incident, interventions.acknowledgedBy(id));
-    const item = { type, rule, severity, ...words, incident: notified, causedAtMs: atMs };
+    const notified = notifiedIncident(target, incident, suppressions.acknowledgedBy(id));
+    const item = { type, rule, severity, ...text, incident: notified, causedAtMs: atMs };
     for (const receiver of receivers) {
       if (notifies(receiver, type)) outbox.push({ receiver, ...item });
     }
   };
 
-  const record = (incident: Incident, step: IncidentStep | null, words: Words): void => {
+  const record = (incident: Incident, step: IncidentStep | null, text: MessageText): void => {
     if (step === "dropped") dropped.push(incident);
     else written.push(incident);
     if (step === null) return;
     steps.push({ step, incident });
     const type = messageOfStep[step];
-    if (type !== undefined) notify(incident, type, incident.receivers, words);
+    if (type !== undefined) notify(incident, type, incident.receivers, text);
   };
 
   /** Notifies receivers that did not exist, or were not named by the rule, when the incident fired. */
-  const addReceivers = (incident: Incident, wanted: readonly string[], words: Words): Incident => {
+  const addReceivers = (
+    incident: Incident,
+    wanted: readonly string[],
+    text: MessageText,
+  ): Incident => {
     const added = wanted.filter((name) => !incident.receivers.includes(name));
     if (added.length === 0) return incident;
-    notify(incident, "incident.firing", added, words);
+    notify(incident, "incident.firing", added, text);
     return { ...incident, receivers: [...incident.receivers, ...added] };
   };
 
-  /** A silence ended a notified incident: the condition goes on as another incident, not notified yet. */
-  const mute = (incident: Incident, words: Words): void => {
+  /** A silence ended a notified incident. Opens another one, not notified yet, as the condition still holds. */
+  const reopenSilenced = (incident: Incident, text: MessageText): void => {
     if (incident.phase.name !== "firing") return;
     const phase = { ...incident.phase, clearSinceMs: null, notifiedAtMs: null };
     const id = newIncidentId();
-    record({ ...incident, id, phase, receivers: [], firedAtMs: null }, "muted", words);
+    record({ ...incident, id, phase, receivers: [], firedAtMs: null }, "muted", text);
   };
 
   const forget = (each: FlapRecord): void => void changedFlaps.push({ ...each, enteredMs: [] });
@@ -135,7 +139,7 @@ export function createIncidentEngine(
       const isSilenced = (): boolean =>
         silencedAtPresent()?.(silenceFacts(rule, target, subject, observed)) ?? false;
       const isAcknowledged = (): boolean =>
-        before !== undefined && interventions.acknowledgedBy(before.id) !== null;
+        before !== undefined && suppressions.acknowledgedBy(before.id) !== null;
       const whole: IncidentEvent =
         event.kind === "holds"
           ? { ...event, flaps: flapping, silenced: isSilenced(), acknowledged: isAcknowledged() }
@@ -145,10 +149,10 @@ export function createIncidentEngine(
       const transition = advanceIncident(before?.phase ?? null, whole, timingOf(rule));
       const { phase, step } = transition;
       if (!before && phase === null) return;
-      const words = wordsOf(rule, observed, phase, reading);
+      const text = textOf(rule, observed, phase, reading);
       const receivers = rule.receivers.filter((name) => notifies(name, "incident.firing"));
       const goesOn = event.kind === "holds" && isNotified(before?.phase) && isNotified(phase);
-      const known = goesOn && before ? addReceivers(before, receivers, words) : before;
+      const known = goesOn && before ? addReceivers(before, receivers, text) : before;
       if (known && known === before && phase === before.phase) return;
       const { status = null, previousStatus = null } = observed;
       const current = known ?? {
@@ -166,14 +170,15 @@ export function createIncidentEngine(
       };
       const after = applyTransition(current, transition, atMs, receivers);
       const isOther = step === "resolved" && after.status !== status;
-      record(isOther ? { ...after, status, previousStatus: after.status } : after, step, words);
-      if (before && phase?.name === "resolved" && phase.reason === "silenced") mute(before, words);
+      record(isOther ? { ...after, status, previousStatus: after.status } : after, step, text);
+      if (before && phase?.name === "resolved" && phase.reason === "silenced")
+        reopenSilenced(before, text);
     },
 
     goesOn: ({ remindEveryMs }: Rule, { phase }: Incident, now: ClockReading): boolean =>
       silencedAtPresent() === null && goesOnFiring(phase, now, remindEveryMs),
 
-    /** Ends the incidents that none of these rules owns, and deletes such flap records. */
+    /** Ends the incidents that none of these rules owns, and deletes flap records that none owns. */
     retireUnowned(rules: readonly Rule[], isOwned?: (incident: Incident) => boolean): void {
       const owned = new Set(rules.map(ruleFingerprint));
       for (const incident of incidents.values()) {
@@ -211,12 +216,12 @@ export function createIncidentEngine(
   };
 }
 
-function wordsOf(
+function textOf(
   { summaryTemplate, runbookUrlTemplate }: Rule,
   { condition }: Observed,
   phase: IncidentPhase | null,
   reading: FlapReading | null,
-): Words {
+): MessageText {
   const isFlapping = reading !== null && phase?.name === "firing" && phase.flapping;
   return {
     summaryTemplate,

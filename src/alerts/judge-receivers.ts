@@ -22,7 +22,7 @@ export interface ReceiverState {
 
 export type ReceiverEvent =
   /** A notification to it was dead-lettered. */
-  | { readonly kind: "lost"; readonly reason: string }
+  | { readonly kind: "dead_lettered"; readonly reason: string }
   | { readonly kind: "took" }
   /** A silence may have begun or ended, or the configuration may have changed. */
   | { readonly kind: "time_passed" };
@@ -44,7 +44,7 @@ export function judgeReceiver(
   const engine = createIncidentEngine(holdIncidents(incident ? [incident] : []), atMs, options);
   const { receivers } = options;
   if (!receivers.includes(receiver)) engine.retireUnowned([]);
-  else if (incident || event.kind === "lost") {
+  else if (incident || event.kind === "dead_lettered") {
     const rule: ReceiverRule = {
       ...receiverRule,
       on: "receiver",
@@ -57,7 +57,7 @@ export function judgeReceiver(
       runbookUrlTemplate: null,
     };
     const kind = event.kind === "took" ? "clears" : "holds";
-    const why = event.kind === "lost" ? ` (${event.reason})` : "";
+    const why = event.kind === "dead_lettered" ? ` (${event.reason})` : "";
     const condition = `not accepting notifications${why}`;
     engine.advance(
       rule,

@@ -133,14 +133,14 @@ function judgeListed(
 
 function eventOf(rule: ServerRule, server: Server, { now, passed }: ObservedListing): SubjectEvent {
   if (holdsForServer(rule, server)) return { kind: "holds", now };
-  // It shows the status still, but is not what the rule is about any more: it did not recover.
+  // The server still has the status, but the rule no longer applies to it: it did not recover.
   if (server.status === rule.status) return { kind: "rule_removed" };
   // A status that the service did not state is no recovery.
   if (server.status === "unknown") return { kind: "unobserved", passed };
   return { kind: "clears", now };
 }
 
-/** One that was not known before, as after its row could not be read, is gone once a complete listing lacks it. */
+/** A server that the previous snapshot lacks (its row may be damaged) is gone if a complete listing lacks it too. */
 function isServerGone(
   { sandboxId, serverId }: ServerSubject,
   { snapshot: before }: TargetState,

@@ -41,8 +41,8 @@ export interface Verdict {
   readonly accounting: Accounting;
   /** What it means for the pools that the target adds to; null: there are none. */
   readonly pools: PoolOutcome | null;
-  /** Whether the target went down or came back; a target that is down from the start counts as lost. */
-  readonly reachability: "lost" | "returned" | null;
+  /** Whether the target went down or came back; a target that is down from the start went down. */
+  readonly reachability: "went_down" | "came_back" | null;
 }
 
 /** Decides what one poll means. Pure: the same state, outcome and time give the same verdict. */
@@ -86,11 +86,11 @@ function* judgeListing(
   const { complete } = listing;
   const elapsed = elapsedSince(state, at);
   const progress = progressAfterListing(state.progress, elapsed, at, complete);
-  const witnessed = elapsed.isFullyObserved && complete;
+  const momentKnown = elapsed.isFullyObserved && complete;
   const observation = {
     atMs: at.utcMs,
     observedMs: progress.observed.ms,
-    witnessed,
+    momentKnown,
     goneAfter: options.goneAfter,
   };
   const snapshot = yield* nextSnapshot(state.snapshot, listing, observation);
@@ -104,10 +104,10 @@ function* judgeListing(
     const condition = conditionOfTarget(rule.trouble);
     engine.advance(rule, { kind: "target" }, { kind, now: progress.attempted }, { condition });
   }
-  const reachability = state.progress.failuresInARow > 0 ? "returned" : null;
+  const reachability = state.progress.failuresInARow > 0 ? "came_back" : null;
   const { outcome: incidents } = engine;
   const decided = { progress, snapshot, diff, incidents, reachability } as const;
-  return verdictOf(state, at, elapsed, witnessed, decided);
+  return verdictOf(state, at, elapsed, momentKnown, decided);
 }
 
 /**
@@ -138,7 +138,7 @@ function judgeFailure(
     );
   }
   const wasUp = state.progress.failuresInARow === 0;
-  const reachability = wasUp || state.lastPollMonotonicMs === null ? "lost" : null;
+  const reachability = wasUp || state.lastPollMonotonicMs === null ? "went_down" : null;
   const { snapshot } = state;
   const { outcome: incidents } = engine;
   const decided = { progress, snapshot, diff: noDiff, incidents, reachability } as const;

@@ -3,7 +3,7 @@ import type { IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
 import { incidentKey, type Incident } from "./incident.ts";
 
 export interface OpenIncidents extends KnownIncidents {
-  takeOn(outcome: IncidentOutcome): void;
+  apply(outcome: IncidentOutcome): void;
 }
 
 export function keyOfIncident({ rule, subject }: Incident): string {
@@ -19,7 +19,7 @@ export function holdIncidents(
   return {
     incidents,
     flaps,
-    takeOn(outcome) {
+    apply(outcome) {
       for (const incident of [...outcome.written, ...outcome.dropped]) {
         if (incident.phase.name === "resolved") incidents.delete(keyOfIncident(incident));
         else incidents.set(keyOfIncident(incident), incident);

@@ -69,8 +69,8 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
     subject.kind === "pool" ? scopes.get(scopeKey(rule, scopeOf(subject))) : undefined;
 
   /** Every poll needs those of its scopes, and there may be very many others. */
-  const takeOn = (outcome: IncidentOutcome): void => {
-    held.takeOn(outcome);
+  const apply = (outcome: IncidentOutcome): void => {
+    held.apply(outcome);
     for (const incident of [...outcome.written, ...outcome.dropped]) {
       const key = keyOfIncident(incident);
       const open = held.incidents.get(key);
@@ -110,7 +110,7 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
           ),
         },
         accept() {
-          takeOn(incidents);
+          apply(incidents);
           for (const { scope, poll } of polls) scope.accept(poll);
         },
       };
@@ -126,7 +126,7 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
       const engine = createIncidentEngine(held, atMs, options);
       engine.retireUnowned(rules, (incident) => scopeWith(incident) !== undefined);
       const { outcome: incidents } = engine;
-      return { outcome: { incidents, clocks: [] }, accept: () => takeOn(incidents) };
+      return { outcome: { incidents, clocks: [] }, accept: () => apply(incidents) };
     },
   };
 }

@@ -17,8 +17,8 @@ export const matchFields = [
 type MatchField = (typeof matchFields)[number];
 
 /**
- * What a silence is about, under the names that the configuration and the API use. A missing list allows all; a subject
- * without such a field (a target has no server name) matches only then.
+ * What a silence matches, under the names that the configuration and the API use. A missing list matches everything. A
+ * list matches no subject that lacks the field: a target has no server name.
  */
 export type SilenceMatch = { readonly [Field in MatchField]?: readonly string[] };
 
@@ -48,20 +48,20 @@ export interface MaintenanceWindow {
   readonly reason: string | null;
 }
 
-/** What people did about alerts, as far as it decides who is notified. */
-export interface Interventions {
+/** Silences, open maintenance windows and acknowledgements. */
+export interface Suppressions {
   /** Which incidents are silenced at a moment (UTC milliseconds); null: none, as nothing is in force. */
   silencedAt(atMs: number): ((facts: SilenceFacts) => boolean) | null;
   /** Null: nobody. */
   acknowledgedBy(incidentId: string): string | null;
 }
 
-export const noInterventions: Interventions = {
+export const noSuppressions: Suppressions = {
   silencedAt: () => null,
   acknowledgedBy: () => null,
 };
 
-/** The start of a silence belongs to it, its end does not. */
+/** A silence includes its start and excludes its end. */
 export function isInForce(
   { startsAtMs, endsAtMs }: Pick<Silence, "startsAtMs" | "endsAtMs">,
   atMs: number,

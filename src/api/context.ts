@@ -4,7 +4,7 @@ import type { ProbeView } from "../alerts/probe.ts";
 import type { RetryBudget } from "../lib/retry.ts";
 import type { Rule } from "../alerts/rule.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
-import type { HeldInterventions } from "./interventions.ts";
+import type { HeldSuppressions } from "./suppressions.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Secret } from "../lib/secret.ts";
@@ -28,7 +28,7 @@ export interface StoreContext extends HistoryContext {
   readonly rules: readonly Rule[];
   /** The names of the configured receivers of alerts. */
   readonly receivers: readonly string[];
-  readonly interventions: HeldInterventions;
+  readonly suppressions: HeldSuppressions;
   readonly drift: { readonly records: () => readonly DriftRecord[] };
   readonly log: Logger;
   readonly newId: () => string;

@@ -62,7 +62,7 @@ export function openNotifications(deps: NotificationsDeps) {
     isDueAtStart: true,
     async step() {
       const atMs = clock.now().utcMs;
-      const outcomes = await store.untargeted.judgeReceivers((state) =>
+      const outcomes = await store.incidentsWithoutTarget.judgeReceivers((state) =>
         judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
       );
       outcomes.forEach(deps.onIncidents);

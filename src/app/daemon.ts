@@ -13,7 +13,7 @@ import type { CallApi } from "../api/operation.ts";
 import { readEvents } from "../api/operations/events.ts";
 import { deliveryFailureReasons } from "../notify/receiver.ts";
 import { createDriftWatch } from "../service/drift.ts";
-import { restoreInterventions } from "../api/interventions.ts";
+import { restoreSuppressions } from "../api/suppressions.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
@@ -34,7 +34,7 @@ import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { createUpkeep, retentionChores } from "./upkeep.ts";
 import { checkReadiness, findHealthProblem } from "./health.ts";
-import { repostsOf, watchLoops } from "./watch-loops.ts";
+import { repostLoopName, watchLoops } from "./watch-loops.ts";
 import { createAccessControl } from "../web/access.ts";
 import { createWebServer } from "../web/server.ts";
 
@@ -50,7 +50,7 @@ export interface Daemon {
   start(): Promise<string>;
   /** Polls every target once, outside any schedule. Messages go out later. */
   pollOnce(): Promise<void>;
-  /** Does that, and everything else that is due now: probes, upkeep, deliveries. */
+  /** Polls every target once, and runs everything else that is due: probes, upkeep, deliveries. */
   runOnce(): Promise<void>;
   /** Rejects when the store takes no commits at present: then a stop may lose what is under way. */
   checkStore(): Promise<void>;
@@ -58,12 +58,11 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-/** Of a call that an operation of the API makes: a larger response would block the event loop for too long. */
+/** Limit for calls that API operations make: parsing a larger response would block the event loop for too long. */
 const maxCalledBodyBytes = 8 * 2 ** 20;
 
 /**
- * Builds the daemon in one straight line: what is opened registers on the next line how it is closed, and closing runs
- * backwards.
+ * Creates the parts of the daemon in order. Each part registers how it is closed; they are closed in reverse order.
  *
  * @throws {StoreError} when the store cannot be used
  */
@@ -94,12 +93,12 @@ export async function createDaemon(
   const receiverConfigs = new Map(notifiedConfigs.map((each) => [each.name, each]));
   const notifiedReceivers = [...receiverConfigs.keys()];
   const { maintenance } = config.alerts;
-  const held = await restoreInterventions(store, maintenance, clock.now().utcMs);
+  const held = await restoreSuppressions(store, maintenance, clock.now().utcMs);
   const judge: JudgeOptions = {
     rules: config.alerts.rules,
     goneAfter: config.poll.goneAfter,
     newIncidentId,
-    interventions: held,
+    suppressions: held,
     notifies: (receiver, type) => wants(receiverConfigs.get(receiver), type),
   };
   const pollIntervalMs = intervalOf(config.poll.schedule);
@@ -124,7 +123,7 @@ export async function createDaemon(
     build: { version, revision },
     perServer: config.metrics.perServer,
     readOutbox: () => store.outbox.figures(),
-    readUntargeted: () => store.untargeted.open(),
+    readIncidentsWithoutTarget: () => store.incidentsWithoutTarget.open(),
     readReload: () => reloads?.last() ?? firstRead,
     readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),
     readLoops: () => watchdog.loops(),
@@ -166,7 +165,7 @@ export async function createDaemon(
     judge: { ...judge, receivers: notifiedReceivers },
     onIncidents: onUntargeted,
     onRun: (receiver) => watchdog.turn("deliveries", receiver),
-    onReposted: (receiver) => watchdog.turn("deliveries", repostsOf(receiver)),
+    onReposted: (receiver) => watchdog.turn("deliveries", repostLoopName(receiver)),
   });
 
   const upkeep = createUpkeep({
@@ -203,7 +202,7 @@ export async function createDaemon(
     probes,
     rules: config.alerts.rules,
     receivers: notifiedReceivers,
-    interventions: held,
+    suppressions: held,
     drift,
     clock,
     log,
@@ -229,7 +228,7 @@ export async function createDaemon(
   const web = createWebServer({
     metrics,
     readiness: () => checkReadiness(store, targets, watchdog),
-    death: () => watchdog.death(),
+    deadLoop: () => watchdog.deadLoop(),
     async status() {
       const nowMs = clock.now().utcMs;
       return {
@@ -238,7 +237,7 @@ export async function createDaemon(
         receivers: notifiedReceivers,
         version,
         nowMs,
-        untargeted: await store.untargeted.open(),
+        incidentsWithoutTarget: await store.incidentsWithoutTarget.open(),
         silences: held.inForce(nowMs),
         acknowledgedBy: (incidentId) => held.acknowledgedBy(incidentId),
         waiting: await store.outbox.figures(),

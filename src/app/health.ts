@@ -42,7 +42,7 @@ export interface HealthDeps {
  */
 export async function findHealthProblem(deps: HealthDeps): Promise<string | null> {
   const { config, store, targets, probes, watchdog, clock } = deps;
-  const silence = watchdog.silence();
+  const silence = watchdog.silentLoop();
   if (silence !== null) return silence;
   await store.check();
   const waiting = new Map((await store.outbox.waiting()).map((each) => [each.receiver, each]));
@@ -66,7 +66,7 @@ export async function checkReadiness(
   watchdog: Watchdog,
 ): Promise<Readiness> {
   try {
-    const silence = watchdog.silence();
+    const silence = watchdog.silentLoop();
     if (silence === null) await store.check();
     const reason = silence ?? targetProblemOf(targets);
     return reason === null ? { ready: true } : { ready: false, reason };

@@ -8,7 +8,7 @@ import { nothingKnown } from "../alerts/target-state.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 import { freshTimes } from "../notify/retry.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
-import { restoreInterventions } from "../api/interventions.ts";
+import { restoreSuppressions } from "../api/suppressions.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
@@ -131,7 +131,7 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
     probes: await readProbes(config, store),
     rules,
     receivers: receivers.filter(({ type }) => type !== "heartbeat").map(({ name }) => name),
-    interventions: await restoreInterventions(store, maintenance, nowMs),
+    suppressions: await restoreSuppressions(store, maintenance, nowMs),
     drift: { records: () => drift },
     clock,
     log: createLogger({ level: "silent", format: "json" }),

@@ -37,14 +37,14 @@ export function watchLoops(
   }
   for (const { name, type } of config.alerts.receivers) {
     if (type !== "heartbeat") watchdog.watch("deliveries", name, lookEveryMs);
-    if (type === "alertmanager") watchdog.watch("deliveries", repostsOf(name), repostEveryMs);
+    if (type === "alertmanager") watchdog.watch("deliveries", repostLoopName(name), repostEveryMs);
   }
   watchdog.watch("upkeep", "upkeep", upkeepEveryMs);
   return watchdog;
 }
 
-/** Under which name the rounds are watched in which an Alertmanager receiver posts all alerts again. */
-export function repostsOf(receiver: string): string {
+/** The watchdog's name for the loop in which an Alertmanager receiver posts all alerts again. */
+export function repostLoopName(receiver: string): string {
   return `${receiver} (alerts posted again)`;
 }
 

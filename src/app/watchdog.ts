@@ -2,7 +2,7 @@ import { formatDuration } from "../fleet/duration.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 
-/** The loops that must not fall silent. */
+/** The loops that the watchdog monitors. */
 const loopNames = ["polls", "probes", "deliveries", "upkeep"] as const;
 type LoopName = (typeof loopNames)[number];
 
@@ -17,7 +17,7 @@ interface Watched {
   nextTurnMs: number;
 }
 
-/** By how many usual intervals a turn is late; the interval before it was due makes one more. */
+/** How many usual intervals a turn is overdue. `words` counts from the previous turn, so one interval more. */
 const silentAfter = { lateBy: 1, words: "twice" };
 const deadAfter = { lateBy: 9, words: "ten times" };
 
@@ -27,9 +27,8 @@ const leastWaitMs = 1_000;
 export type Watchdog = ReturnType<typeof createWatchdog>;
 
 /**
- * Notices that the next turn of a loop is late by more than the usual interval: of a loop with even turns, that there
- * was none for longer than twice that interval. It measures on the monotonic clock, and does not ask a loop when its
- * next turn is: that may be what is wrong with it.
+ * Reports a loop whose next turn is overdue by more than the usual interval. It uses the monotonic clock, and computes
+ * itself when a turn is due, as a faulty loop may be wrong about that.
  */
 export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">) {
   const watched = new Map<string, Watched>();
@@ -76,7 +75,7 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
     cancel = clock.setTimer(Math.max(overdueAtMs - nowMs(), leastWaitMs), check);
   };
 
-  /** To be called where a turn begins and where it ends. */
+  /** Call it when a turn begins and when it ends. */
   const turn = (loop: LoopName, name: string): void => {
     const each = watched.get(`${loop} ${name}`);
     if (!each) return;
@@ -117,10 +116,10 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
       cancel();
     },
     /** Which loop is silent, in a sentence; null: none. */
-    silence: () => firstOf(silentAfter),
-    /** Which loop has been silent for so long that a restart is the best that is left; null: none. */
-    death: () => firstOf(deadAfter),
-    /** Of each loop that is watched the part whose turn is most overdue. UTC milliseconds. */
+    silentLoop: () => firstOf(silentAfter),
+    /** Which loop has been silent for so long that the process should be restarted, in a sentence; null: none. */
+    deadLoop: () => firstOf(deadAfter),
+    /** The most overdue part of each loop. UTC milliseconds. */
     loops() {
       const { utcMs, monotonicMs } = clock.now();
       const behindMs = utcMs - monotonicMs;

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { noInterventions } from "../alerts/silence.ts";
+import { noSuppressions } from "../alerts/silence.ts";
 import { judgePoll } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import { targetName } from "../fleet/model.ts";
@@ -61,7 +61,7 @@ export async function makeHistory(
   const judge: JudgeOptions = {
     rules: config.alerts.rules,
     goneAfter: config.poll.goneAfter,
-    interventions: noInterventions,
+    suppressions: noSuppressions,
     newIncidentId: () => uuidOf(identityOf("incident", past.seed, ++incidents)),
     // Nobody is notified of the past: the daemon notifies of what is wrong when it starts.
     notifies: () => false,

@@ -44,7 +44,7 @@ To monitor a real service, write a configuration and run:
 
 Exit codes: 0 success, 1 failure, 2 usage or configuration error.`;
 
-/** Failures that are no fault of the program. */
+/** Errors with a message for the user; any other is a bug. */
 const expected = [CommandError, RefusedError, ApiUnavailableError, StoreError];
 
 /** Runs the command that the arguments name, and gives the exit code. Never rejects. */

@@ -79,7 +79,7 @@ const messageSettings = {
   giveUpAfterMs,
 };
 
-/** For a receiver that groups by itself, or is notified of no incident: everything, at once. */
+/** For a receiver that groups by itself or gets no incidents: notifications are sent at once and without grouping. */
 const promptMessages = {
   groupBy: [],
   groupWaitMs: 0,

@@ -33,7 +33,7 @@ export interface ServerDiff {
   readonly before: Server | null;
   /** Null: it is gone. */
   readonly after: Server | null;
-  /** For how long a status that ended was observed, in whole milliseconds; null unless both ends were witnessed. */
+  /** For how long a status that ended was observed, in whole milliseconds; null unless both moments are known. */
   readonly dwellMs: number | null;
   /**
    * Of one that appeared: the sandbox that lacks a server of this id and name since the same listing, where there is
@@ -145,13 +145,13 @@ function dwellOf(
   kind: ServerDiffKind,
   before: Server | null,
   after: Server | null,
-  { observedMs, witnessed }: Observation,
+  { observedMs, momentKnown }: Observation,
 ): number | null {
-  if (!before?.since.witnessed) return null;
+  if (!before?.since.momentKnown) return null;
   const isEnd =
     kind === "changed"
-      ? after?.since.witnessed
-      : kind === "gone" && before.missing === 0 && witnessed;
+      ? after?.since.momentKnown
+      : kind === "gone" && before.missing === 0 && momentKnown;
   // Negative where the target's clock began again, as its stored reading was damaged.
   const dwellMs = Math.round(observedMs - before.since.observedMs);
   return isEnd && dwellMs >= 0 ? dwellMs : null;

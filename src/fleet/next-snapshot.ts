@@ -11,22 +11,23 @@ export interface Observation {
   readonly atMs: number;
   /** The target's observed clock at this poll. Milliseconds. */
   readonly observedMs: number;
-  /** Whether the time since the previous listing was observed: then the moment of a change is known. */
-  readonly witnessed: boolean;
+  /** Whether the time since the previous listing was observed, so that the moment of a change is known. */
+  readonly momentKnown: boolean;
   /** Complete listings in a row without a server before it counts as gone. */
   readonly goneAfter: number;
 }
 
 /**
- * What a listing makes of a snapshot: the very same one where nothing is new. What a complete listing lacks is missing
- * once more, or gone. What a partial one lacks is as it was. It comes last, in the order that it had.
+ * Computes the snapshot after a listing; the same object if nothing changed. A sandbox or server that a complete listing
+ * lacks is missing, and removed after `goneAfter` such listings. One that a partial listing lacks stays as it was. Unlisted
+ * sandboxes come last, in their previous order.
  */
 export function* nextSnapshot(
   before: Snapshot,
   listing: Listing,
   observation: Observation,
 ): Slices<Snapshot> {
-  // Most listings are as the one before. To find that out by references alone costs next to nothing.
+  // Most listings equal the previous one. Comparing references detects that cheaply.
   const isUnchanged =
     before.listedCount === before.sandboxes.length &&
     before.unlistedServers.size === 0 &&
@@ -37,7 +38,7 @@ export function* nextSnapshot(
   const merge = new Merge(before, listing, observation);
   const sandboxes: Sandbox[] = [];
   const texts: (SandboxText | null)[] = [];
-  /** By index before. */
+  /** By index in the previous snapshot. */
   const isListed = new Uint8Array(before.sandboxes.length);
   let isSameOrder = true;
   let isSame = listing.sandboxes.length === before.listedCount;
@@ -53,7 +54,7 @@ export function* nextSnapshot(
     }
     const known = before.sandboxes[place];
     const sandbox = listed === known ? known : merge.sandbox(listed, known);
-    // A text that lacks a server of the sandbox is new again when it comes again.
+    // A text that lacks a known server must be parsed each time: the server is missing once more.
     const isWhole = sandbox === listed || sandbox.servers.length === listed.servers.length;
     const text = isWhole ? (listing.texts[at] ?? null) : null;
     if (place !== at) isSameOrder = false;
@@ -86,24 +87,24 @@ export function* nextSnapshot(
   };
 }
 
-/** Merges what is listed with what was known, and counts what differs. */
+/** Merges a listing with the previous snapshot, and updates the tallies. */
 class Merge {
   readonly tallies: TallyChange;
   readonly unlistedServers = new Set<Server>();
   private readonly isComplete: boolean;
   private readonly goneAfter: number;
   private readonly began: Since;
-  /** Of a server that was missing: it may have changed long before it was observed again. */
-  private readonly beganUnwitnessed: Since;
+  /** For a server that was missing: its status may have changed long before it was observed again. */
+  private readonly beganAtUnknownMoment: Since;
 
   constructor(before: Snapshot, listing: Listing, observation: Observation) {
-    const { atMs, observedMs, witnessed, goneAfter } = observation;
+    const { atMs, observedMs, momentKnown, goneAfter } = observation;
     this.tallies = new TallyChange(before.tallies);
     this.isComplete = listing.complete;
     this.goneAfter = goneAfter;
-    // Rounded down, so that no dwell time is ever less than nothing.
-    this.began = { atMs, observedMs: Math.floor(observedMs), witnessed };
-    this.beganUnwitnessed = { ...this.began, witnessed: false };
+    // Rounded down, so that no dwell time is negative.
+    this.began = { atMs, observedMs: Math.floor(observedMs), momentKnown };
+    this.beganAtUnknownMoment = { ...this.began, momentKnown: false };
   }
 
   sandbox(listed: ListedSandbox, known: Sandbox | undefined): Sandbox {
@@ -121,7 +122,7 @@ class Merge {
     return isSame ? known : { id, status, benchmark, servers, missing: 0 };
   }
 
-  /** A sandbox that a complete listing lacks; null: it is gone, with all that is in it. */
+  /** Counts a sandbox that a complete listing lacks as missing; null: it is gone, with its servers. */
   miss(known: Sandbox): Sandbox | null {
     const missing = known.missing + 1;
     if (missing >= this.goneAfter) {
@@ -133,9 +134,9 @@ class Merge {
     return { ...known, servers, missing };
   }
 
-  /** Those that are listed in their order, and behind them those that are not, unless they are gone. */
+  /** The listed servers in their order, followed by the unlisted ones that are not gone. */
   private servers(listed: readonly ListedServer[], known: readonly Server[]): readonly Server[] {
-    // Most are listed in the order that they had.
+    // The order seldom changes.
     let at = 0;
     while (at < listed.length && listed[at]?.id === known[at]?.id) at++;
     const rest = new Map(known.slice(at).map((server) => [server.id, server]));
@@ -156,7 +157,7 @@ class Merge {
   private server(listed: ListedServer, known: Server | undefined): Server {
     if (known && isServerAsKnown(known, listed)) return known;
     const { id, name, status, benchmark, tags } = listed;
-    const began = known && known.missing > 0 ? this.beganUnwitnessed : this.began;
+    const began = known && known.missing > 0 ? this.beganAtUnknownMoment : this.began;
     const since = known?.status === status ? known.since : began;
     const server = { id, name, status, benchmark, tags, since, missing: 0 };
     if (known) this.tallies.countServer(known, -1);

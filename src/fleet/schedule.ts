@@ -3,7 +3,7 @@ export type Schedule =
   | { readonly kind: "cron"; readonly expression: string; readonly timeZone: string }
   | { readonly kind: "every"; readonly ms: number };
 
-/** Where in an interval a name's turn is: from 0 (included) to 1 (excluded), always the same. */
+/** The position of a name's run in each interval: from 0 (included) to 1 (excluded), computed from the name. */
 export function phaseOf(name: string): number {
   // FNV-1a, 32 bits, over the UTF-16 code units; mixed once more since names differ at their ends.
   let hash = 0x811c9dc5;

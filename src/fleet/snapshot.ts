@@ -63,12 +63,12 @@ export interface Since {
   /** The same moment on the target's observed clock, by which the dwell time is measured. Whole milliseconds. */
   readonly observedMs: number;
   /** Whether the status began between two complete polls, so that its dwell time can be known. */
-  readonly witnessed: boolean;
+  readonly momentKnown: boolean;
 }
 
 /**
- * By what the text of a sandbox is known again: then it need not be parsed. Of a sandbox with a server that this text
- * does not list there is none, as such a text is news each time that it comes: the server is missing once more.
+ * Identifies the text that a sandbox was read from, so that the same text is not parsed again. A sandbox with a server
+ * that its text does not list has none: each such listing counts the server as missing once more.
  */
 export interface SandboxText {
   /** In bytes. */
@@ -84,13 +84,13 @@ export interface SandboxText {
 /** One response of the service, reduced to what is kept. */
 export interface Listing {
   /**
-   * Ids are unique. A sandbox that is as it was in the snapshot before, with no server missing, is best given as the
-   * object that is in there: then it is not compared.
+   * Ids are unique. For an unchanged sandbox without missing servers, pass the object of the previous snapshot: it is
+   * not compared then.
    */
   readonly sandboxes: readonly ListedSandbox[];
-  /** As many; null: the sandbox must be read again next time. */
+  /** One for each sandbox; null: the sandbox must be parsed again next time. */
   readonly texts: readonly (SandboxText | null)[];
-  /** False: what it lacks proves nothing. */
+  /** False: a sandbox or server that it lacks may still exist. */
   readonly complete: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What Linux gives a process where nobody asked for more. */
+/** The default soft limit on Linux. */
 const usualLimit = 1_024;
 
 /**

@@ -1,10 +1,9 @@
 import { Buffer } from "node:buffer";
 
 /**
- * Gives the memory of bytes back that nobody reads any more, once the event loop has turned: the caller with a part
- * of a buffer may still look at the rest. As garbage outside of the heap, thousands of buffers would make V8 collect all
- * of its heap. Node's own pool, in which a stream joins short chunks that came faster than they were read, is left
- * alone: to free it throws, or takes other buffers along.
+ * Frees the memory of bytes that are no longer used, after the current turn of the event loop, as the caller may still
+ * read other parts of the buffer. Otherwise thousands of buffers outside of the heap would make V8 collect all of its
+ * heap. Buffers in Node's own pool are not freed: they share their memory with others.
  */
 export function freeSoon(bytes: Uint8Array): void {
   const { buffer } = bytes;

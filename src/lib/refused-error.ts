@@ -1,4 +1,4 @@
-/** One part of a request that cannot be as it is. */
+/** An invalid part of a request. */
 export interface RequestFault {
   /** Such as `match.region`; empty for the request as a whole. */
   readonly path: string;
@@ -8,8 +8,8 @@ export interface RequestFault {
 export type RefusalKind = "invalid" | "not_found" | "conflict" | "busy";
 
 /**
- * What somebody asked for cannot be done, and it is not a fault of the program: the message says what,
- * why, and what to do instead.
+ * A request that cannot be fulfilled, without a bug of the program. The message says what cannot be done, why, and what
+ * to do instead.
  */
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
@@ -23,9 +23,9 @@ export class RefusedError extends Error {
   }
 }
 
-/** It can be done, but not now. */
+/** The request can succeed later. */
 export class BusyError extends RefusedError {
-  /** After how long it is worth asking again. */
+  /** When to try again, in milliseconds from now. */
   readonly retryAfterMs: number;
 
   constructor(message: string, retryAfterMs: number) {

@@ -15,7 +15,7 @@ export interface GaugeOptions {
   /** What waits for each receiver. */
   readonly readOutbox: () => Promise<readonly OutboxView[]>;
   /** The open incidents of pools, probes and receivers. */
-  readonly readUntargeted: () => Promise<readonly Incident[]>;
+  readonly readIncidentsWithoutTarget: () => Promise<readonly Incident[]>;
   /** How the configuration was last read. UTC milliseconds. */
   readonly readReload: () => { readonly successful: boolean; readonly successAtMs: number };
   /** How many rows of the store could not be read since the start, by table. */
@@ -73,7 +73,7 @@ export function addGauges(registry: Registry, options: GaugeOptions): void {
   }
 }
 
-function incidentGauge({ targets, rules, readUntargeted }: GaugeOptions): GaugeFamily {
+function incidentGauge({ targets, rules, readIncidentsWithoutTarget }: GaugeOptions): GaugeFamily {
   const read = async (): Promise<Series> => {
     const counted: { rule: string; severity: Severity; state: string; count: number }[] = [];
     // There can be many thousands, most of them like the one before.
@@ -93,7 +93,7 @@ function incidentGauge({ targets, rules, readUntargeted }: GaugeOptions): GaugeF
       add(rule, severity, phase.name, 1);
     // Those of targets as of the moment when the scrape begins: nothing is awaited before.
     for (const { state } of targets) state.incidents.forEach(addIncident);
-    (await readUntargeted()).forEach(addIncident);
+    (await readIncidentsWithoutTarget()).forEach(addIncident);
     return counted.map(({ count, ...labels }) => [labels, count]);
   };
   const help = "Open incidents of a rule, pending or firing.";
@@ -227,7 +227,7 @@ function ownGauges(options: GaugeOptions): readonly GaugeFamily[] {
     },
     {
       name: "sandwatch_loop_next_turn_timestamp_seconds",
-      help: "When the run after that is due by the loop's schedule, in seconds since 1970.",
+      help: "When the loop's next run is due by its schedule, in seconds since 1970.",
       labels: ["loop"],
       read: () => readLoops().map(({ loop, nextTurnAtMs }) => [{ loop }, nextTurnAtMs / 1_000]),
     },

@@ -18,7 +18,7 @@ export const serverFamilies: readonly ServerFamily[] = [
   {
     name: "sandbox_server_status",
     help: "The status of a server: 1 for its status, 0 for the others.",
-    lines: eachServer((start, { status }) => oneHot(start, status)),
+    lines: eachServer((start, { status }) => statusLines(start, status)),
   },
   {
     name: "sandbox_server_info",
@@ -36,7 +36,7 @@ export const serverFamilies: readonly ServerFamily[] = [
   {
     name: "sandbox_status",
     help: "The status of a sandbox: 1 for its status, 0 for the others.",
-    lines: (start, { status }) => oneHot(start, status),
+    lines: (start, { status }) => statusLines(start, status),
   },
 ];
 
@@ -78,7 +78,7 @@ const oneHotEnds = byStatus((status) =>
   statuses.map((each) => `,status="${each}"} ${each === status ? 1 : 0}\n`),
 );
 
-function oneHot(start: string, status: Status): string {
+function statusLines(start: string, status: Status): string {
   let text = "";
   for (const end of oneHotEnds[status]) text += start + end;
   return text;

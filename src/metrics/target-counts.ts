@@ -5,13 +5,13 @@ import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import { presences, statuses, type Presence, type Status } from "../fleet/status.ts";
 import { aggregateName, countByStatus } from "../fleet/tallies.ts";
 
-/** Of each name the milliseconds in each status, and the changes from each status to each. */
+/** Per name: the milliseconds in each status, and the changes between each two statuses. */
 const numbersPerName = statuses.length + presences.length ** 2;
 
 /** Upper bounds of the buckets of dwell times, in seconds: up to a week. */
 export const dwellBounds = [10, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_800];
 
-/** Of each status a count for each bound and infinity, and the sum. */
+/** Per status: the count of each bucket, including the one without an upper bound, and the sum. */
 const numbersPerDwell = dwellBounds.length + 2;
 
 /** What is counted of one target. The numbers only grow. */

@@ -49,7 +49,7 @@ export const lookEveryMs = 30_000;
  * 4. pace: how many attempts at a time, and the pause that the receiver asked for
  * 5. send: one attempt (`receivers/`, `outbound.ts`)
  * 6. retry: delivered, tried again later, or dead-lettered (`retry.ts`)
- * 7. record: in the store, in metrics and in the log (`record.ts`)
+ * 7. record: in the store, in metrics and in the log (`record-attempts.ts`)
  */
 export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDeps) {
   const { outbox, clock, deliveryClock } = deps;
@@ -60,23 +60,23 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   const aborted = new AbortController();
   const untilStored = createStoreRetries(name, deps, stopped.signal);
   const recorder = createRecorder(name, deps);
-  /** Until it is stored how the attempt ended. */
+  /** Attempts whose results are not stored yet, by sequence number. */
   const inFlight = new Map<number, Promise<unknown>>();
   let attempting = 0;
   let running: Promise<void> | null = null;
   let runAgain = false;
   let started = false;
-  let adopted = false;
-  /** No attempt may begin before. Like the next, on the delivery clock. */
-  let restsUntilMs = Number.NEGATIVE_INFINITY;
-  /** When items have to be read again. Infinite: not before a wake. */
+  let tookOver = false;
+  /** No attempt may begin before this moment of the delivery clock. */
+  let pausedUntilMs = Number.NEGATIVE_INFINITY;
+  /** When items are read again, on the delivery clock. Infinite: at the next `wake`. */
   let groupDueAtMs = deliveryClock();
   let cancelTimer = (): void => {};
 
   /** Stages 1 to 4; the others follow for each notification that begins. */
   const run = async (): Promise<void> => {
     cancelTimer();
-    if (!adopted) await adopt();
+    if (!tookOver) await takeOverStored();
     try {
       await compose();
     } finally {
@@ -86,12 +86,12 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     if (started) await armTimer();
   };
 
-  /** Takes over what an earlier process left. */
-  const adopt = async (): Promise<void> => {
+  /** Takes over the notifications that an earlier process left pending. */
+  const takeOverStored = async (): Promise<void> => {
     await outbox.boundTimes(name, timeBounds(deliveryClock(), settings.giveUpAfterMs));
-    // They may be from when the receiver was not configured, and it was not known what it wants.
+    // They may have been stored while the receiver, and so `send_resolved`, was not configured.
     if (settings.sendResolved === false) await outbox.discardResolves(name);
-    adopted = true;
+    tookOver = true;
   };
 
   const compose = async (): Promise<void> => {
@@ -110,7 +110,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
 
   const beginDue = async (): Promise<void> => {
     const free = freeSlots();
-    if (free <= 0 || deliveryClock() < restsUntilMs) return;
+    if (free <= 0 || deliveryClock() < pausedUntilMs) return;
     const due = await outbox.due(name, deliveryClock(), free, [...inFlight.keys()]);
     if (!stopped.signal.aborted) due.forEach(begin);
   };
@@ -121,7 +121,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   const begin = (due: DueNotification): void => {
     const ended = deliver(due).finally(() => {
       inFlight.delete(due.seq);
-      poke();
+      runSoon();
     });
     inFlight.set(due.seq, ended);
   };
@@ -132,7 +132,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
       ? await attempt(due, due.notification)
       : unreadableAttempt(clock.now().utcMs);
     if (ended === null) return;
-    const stored = await untilStored(() => recorder.store(due, ended), poke);
+    const stored = await untilStored(() => recorder.store(due, ended), runSoon);
     if (stored) recorder.report(due, ended, stored.value);
   };
 
@@ -150,7 +150,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     // A rate limit applies to the receiver, not to one notification.
     const isLimited = result.kind === "failed" && result.reason === "rate_limited";
     const limitedForMs = isLimited ? (result.retryAfterMs ?? 0) : 0;
-    restsUntilMs = Math.max(restsUntilMs, nowMs + Math.max(restMs, limitedForMs));
+    pausedUntilMs = Math.max(pausedUntilMs, nowMs + Math.max(restMs, limitedForMs));
     if (result.kind === "delivered") return { atMs, failure: null, decision: result };
     const decision = decide(result, attempts + 1, { nowMs, giveUpAtMs }, deps.random);
     return { atMs, failure: result, decision };
@@ -161,13 +161,13 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     // Without a free slot, the end of an attempt wakes the worker.
     if (freeSlots() > 0) {
       const attemptAtMs = await outbox.nextAttemptAtMs(name, [...inFlight.keys()]);
-      nextAtMs = Math.min(nextAtMs, Math.max(attemptAtMs ?? Infinity, restsUntilMs));
+      nextAtMs = Math.min(nextAtMs, Math.max(attemptAtMs ?? Infinity, pausedUntilMs));
     }
     if (stopped.signal.aborted) return;
-    cancelTimer = clock.setTimer(nextAtMs - deliveryClock(), poke);
+    cancelTimer = clock.setTimer(nextAtMs - deliveryClock(), runSoon);
   };
 
-  const poke = (): void => {
+  const runSoon = (): void => {
     runAgain = true;
     if (running === null && !stopped.signal.aborted) running = keepRunning();
   };
@@ -178,7 +178,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
       await untilStored(run);
       deps.onRun?.(name);
     }
-    // No await between the check above and this line, or a poke in between would be lost.
+    // No await between the check above and this line, or a call of `runSoon` in between would be lost.
     running = null;
   };
 
@@ -186,7 +186,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     /** From now on the worker wakes by itself when something is due. */
     start(): void {
       started = true;
-      poke();
+      runSoon();
     },
     /**
      * There may be new items. They are read once they can be due, as there may be very many.
@@ -197,7 +197,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
       const { utcMs } = clock.now();
       const waitMs = earliestDueMs(causedAtMs, settings.groupWaitMs, utcMs) - utcMs;
       groupDueAtMs = Math.min(groupDueAtMs, deliveryClock() + Math.max(0, waitMs));
-      poke();
+      runSoon();
     },
     /** Resolves when some of the work under way has ended; null: there is none. */
     underWay: (): Promise<unknown> | null =>

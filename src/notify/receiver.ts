@@ -15,7 +15,7 @@ export const deliveryFailureReasons = [
 ] as const;
 export type DeliveryFailureReason = (typeof deliveryFailureReasons)[number];
 
-/** Without reasons of a notification as a whole: its retries are exhausted, or its row cannot be read. */
+/** Why a single attempt failed. `expired` and `unreadable` apply to a notification as a whole. */
 export type AttemptFailureReason = Exclude<DeliveryFailureReason, "expired" | "unreadable">;
 
 export interface AttemptFailure {

@@ -40,10 +40,10 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
 
   const judging = (event: ReceiverEvent, atMs: number) => (state: ReceiverState) =>
     judgeReceiver(state, event, atMs, deps.judge);
-  const lost = (reason: DeliveryFailureReason, settledAtMs: number) =>
+  const deadLettered = (reason: DeliveryFailureReason, settledAtMs: number) =>
     [
       { state: "dead", reason, settledAtMs },
-      judging({ kind: "lost", reason }, settledAtMs),
+      judging({ kind: "dead_lettered", reason }, settledAtMs),
     ] as const;
 
   const reportDead = (
@@ -91,7 +91,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       const [settlement, judge] =
         decision.kind === "delivered"
           ? [{ state: decision.kind, settledAtMs: atMs }, judging({ kind: "took" }, atMs)]
-          : lost(decision.reason, atMs);
+          : deadLettered(decision.reason, atMs);
       return outbox.settle(seq, settlement, attempt, judge);
     },
 
@@ -110,7 +110,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
     /** Dead-letters items that cannot be read. */
     async deadLetterItems(itemSeqs: readonly number[]): Promise<void> {
       const { reason, detail } = unreadable;
-      const settled = lost(reason, clock.now().utcMs);
+      const settled = deadLettered(reason, clock.now().utcMs);
       const judged = await outbox.settleUnreadable(receiver, itemSeqs, ...settled);
       for (const item of itemSeqs) reportDead(reason, { detail, outbox_item: item }, detail);
       onJudged(judged);

@@ -37,7 +37,7 @@ export function backoffMs(failures: number, random: Random): number {
   return Math.max(shortestBackoffMs, fullJitterMs(failures - 1, limits, random()));
 }
 
-/** `denied` is not: the address that a name resolves to may be corrected, or was wrong for a moment only. */
+/** `denied` is retried: the address that the name resolves to may be corrected. */
 export function isFinal(reason: AttemptFailureReason): boolean {
   return reason === "rejected" || reason === "gone" || reason === "redirect";
 }

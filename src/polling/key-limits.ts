@@ -32,12 +32,12 @@ interface WaitingCall {
 
 export type KeyLimits = ReturnType<typeof createKeyLimits>;
 
-/** The rate limits of all keys. Every call made with a key asks here first: polls, retries, probes and look-ups. */
+/** The rate limits of all keys, for every call made with one: polls, retries, probes and look-ups. */
 export function createKeyLimits(clock: Clock, limit: RateLimit) {
   const queues = new Map<string, KeyQueue>();
   /** By target. */
   const pausedUntilMs = new Map<string, number>();
-  /** By target: the calls admitted one by one. The first waits for a token, the others for the first. */
+  /** By target: calls that are admitted one by one. Only the first waits for a token; then the next one does. */
   const oneByOne = new Map<string, WaitingCall[]>();
   const nowMs = (): number => clock.now().monotonicMs;
 
@@ -117,7 +117,7 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
           if (place < 0) waiting.push(call);
           await sleep(freeMs - atMs);
         } else {
-          // The calls behind it gain nothing by it, so they are not woken.
+          // The calls behind it cannot start earlier because of this, so they are not woken.
           if (place >= 0) waiting.splice(place, 1);
           return grant(target, atMs);
         }

@@ -88,12 +88,12 @@ export async function logPoll(
       `polls of ${name} are stored again; ${lostPolls} were lost`,
     );
   }
-  if (reachability === "lost") {
+  if (reachability === "went_down") {
     log.warn(
       { event: "target.lost", ...target, reason: progress.lastFailure, detail },
       `polls of ${name} fail: ${detail ?? progress.lastFailure}`,
     );
-  } else if (reachability === "returned") {
+  } else if (reachability === "came_back") {
     log.info({ event: "target.returned", ...target }, `polls of ${name} succeed again`);
   }
   if (diff.changes.length > 0) await logChanges(log, target, verdict);

@@ -38,7 +38,7 @@ export interface StoredState {
     commitRetired(id: number, incidents: IncidentOutcome): Promise<void>;
   };
   /** The open incidents of pools, probes and receivers. */
-  readonly untargeted: { open(): Promise<readonly Incident[]> };
+  readonly incidentsWithoutTarget: { open(): Promise<readonly Incident[]> };
   commitIncidents(targetId: number | null, incidents: IncidentOutcome): Promise<void>;
 }
 
@@ -103,11 +103,11 @@ function inOrderOfPolls(targets: readonly Target[]): readonly Target[] {
  * @param options.staleAfter runs in a row without news before the last result is withheld
  */
 export async function restoreProbes(
-  store: Pick<StoredState, "probes" | "untargeted">,
+  store: Pick<StoredState, "probes" | "incidentsWithoutTarget">,
   configured: readonly Probe[],
   { judge, staleAfter, nowUtcMs, log }: RestoreOptions & Pick<WatchOptions, "staleAfter">,
 ): Promise<readonly WatchedProbe[]> {
-  const incidentsOf = Map.groupBy(await store.untargeted.open(), ({ subject }) =>
+  const incidentsOf = Map.groupBy(await store.incidentsWithoutTarget.open(), ({ subject }) =>
     subject.kind === "probe" ? subjectName(subject) : "",
   );
   const known = await store.probes.all();
@@ -143,13 +143,13 @@ export async function restoreProbes(
 
 /** The pools as the store last knew them. Incidents that no rule owns any more end. */
 export async function restorePools(
-  store: Pick<StoredState, "untargeted" | "commitIncidents"> & {
+  store: Pick<StoredState, "incidentsWithoutTarget" | "commitIncidents"> & {
     readonly targets: Pick<StoredState["targets"], "poolClocks">;
   },
   targets: readonly Target[],
   { judge, nowUtcMs, log }: RestoreOptions,
 ): Promise<PoolWatch> {
-  const open = await store.untargeted.open();
+  const open = await store.incidentsWithoutTarget.open();
   const pools = createPoolWatch({
     rules: judge.rules.filter((rule) => rule.on === "pool"),
     targets,
@@ -181,7 +181,7 @@ async function retireUnowned<Restored extends WithIncidents>(
   const outcome = retire(held);
   if (outcome.steps.length === 0 && outcome.flaps.length === 0) return restored;
   await commit(outcome);
-  held.takeOn(outcome);
+  held.apply(outcome);
   const { incidents, flaps } = held;
   return { ...restored, openIncidents: [...incidents.values()], flaps: [...flaps.values()] };
 }

@@ -68,8 +68,8 @@ interface UnitState {
   running: Promise<void> | null;
 }
 
-/** Runs may be this many times as far apart as usual before some count as missing. */
-const mostApart = 1.1;
+/** A run that starts more than this many intervals after it is due leaves unobserved time. */
+const latestStartFactor = 1.1;
 
 /** Runs units on their schedules, and never one twice at a time. */
 export function createRunner<
@@ -127,7 +127,8 @@ export function createRunner<
     const { intervalMs, firstRoundMs } = state.ticker;
     const firstMs = state.observedUntilMs === null ? startedMs + firstRoundMs : 0;
     const dueMs = Math.max(deadlineMs, firstMs, nowMs());
-    state.observedUntilMs = dueMs + mostApart * Math.max(intervalMs, deadlineMs - startedMs);
+    state.observedUntilMs =
+      dueMs + latestStartFactor * Math.max(intervalMs, deadlineMs - startedMs);
   };
 
   /** Runs a unit now; while it runs already, that run counts. Never rejects. */
@@ -161,7 +162,7 @@ export function createRunner<
       for (const scheduler of schedulers) scheduler.start();
     },
     run,
-    /** Runs a unit now, even if its key was refused a short time ago. Never rejects. */
+    /** Runs a unit now, also during the back-off after its key was refused. Never rejects. */
     async runNow(unit: U): Promise<void> {
       const state = states.get(unit);
       if (!state) return;

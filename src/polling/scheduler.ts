@@ -15,8 +15,8 @@ export interface SchedulerDeps<U extends { readonly name: string }> {
 const firstRunsWithinMs = 2_000;
 const firstRunsApartMs = 50;
 
-/** Runs that are due this close to one another start together: of many calls at once each costs less. */
-const togetherMs = 100;
+/** Runs that are due within this time start together: a batch of calls costs less than single ones. */
+const batchMs = 100;
 
 /** A schedule with long intervals is expected to poll near its moments. */
 const longestSpreadMs = 60_000;
@@ -67,7 +67,7 @@ export function createScheduler<U extends { readonly name: string }>(deps: Sched
     const usualMs = Math.min(lengthMs, ticker.intervalMs);
     const spreadMs = Math.min(usualMs, longestSpreadMs);
     const dueMs = ({ phase }: Slot<U>): number =>
-      startedMs + Math.floor((phase * spreadMs) / togetherMs) * togetherMs;
+      startedMs + Math.floor((phase * spreadMs) / batchMs) * batchMs;
     endRound();
     endRound = walk(clock, slots, dueMs, (unit, atMs) => {
       // Right after the start a unit's phase can follow its first run too closely.

@@ -140,7 +140,7 @@ function createCronTicker(
   };
 }
 
-/** A round that begins right after the start is passed over (see `createScheduler`), and the schedule may pause after it. */
+/** Time until the first round. One right after the start is skipped (see `createScheduler`). Milliseconds. */
 function firstRoundOf(times: CronTimes, nowMs: number): number {
   const { shortestMs } = times.gaps;
   const nextMs = times.next(nowMs) ?? nowMs;
@@ -157,8 +157,8 @@ export function timesOf({ expression, timeZone }: Extract<Schedule, { kind: "cro
 }
 
 /**
- * How far apart the rounds of a schedule usually are: of a cron expression the shortest distance, as
- * `*\/30 * 9-17 * * *` is meant to come every 30 seconds. Milliseconds.
+ * The usual interval between two rounds of a schedule, in milliseconds. For a cron expression it is the shortest one:
+ * `*\/30 * 9-17 * * *` means every 30 seconds.
  */
 export function intervalOf(schedule: Schedule): number {
   return schedule.kind === "every" ? schedule.ms : timesOf(schedule).gaps.shortestMs;

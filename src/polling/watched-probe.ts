@@ -50,7 +50,7 @@ export function watchProbe(probe: Probe, restored: RestoredProbe, staleAfter: nu
     },
     /** Takes the state on, after the verdict was committed. */
     accept(verdict: ProbeVerdict): void {
-      held.takeOn(verdict.incidents);
+      held.apply(verdict.incidents);
       state.progress = verdict.progress;
       state.lastRunMonotonicMs = verdict.at.monotonicMs;
       readings = readingsAfterRun(readings, verdict.run, verdict.result, staleAfter);

@@ -84,7 +84,7 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
     accept(verdict: Verdict, detail: PollDetail | null = null): void {
       lastDetail = detail;
       state.snapshot = verdict.snapshot;
-      held.takeOn(verdict.incidents);
+      held.apply(verdict.incidents);
       state.progress = verdict.progress;
       state.buckets = verdict.accounting.open;
       state.lastPollMonotonicMs = verdict.at.monotonicMs;

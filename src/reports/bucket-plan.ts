@@ -1,5 +1,5 @@
 import { resolutionMs, resolutions, type Resolution } from "../fleet/buckets.ts";
-import type { Stretch } from "../store/occupancy-history.ts";
+import type { BucketRange } from "../store/occupancy-history.ts";
 import { cellsOf, type Cell } from "./calendar-cells.ts";
 import type { TimeField } from "./report-fields.ts";
 import type { KeptFrom } from "./reported-targets.ts";
@@ -12,7 +12,7 @@ export interface Plan {
   readonly range: TimeRange;
   /** Those that end after a moment, in order; a bucket is in the one that holds its beginning. */
   readonly cellsSince: (sinceMs: number) => Iterable<Cell>;
-  readonly stretches: readonly Stretch[];
+  readonly bucketRanges: readonly BucketRange[];
   readonly notes: readonly string[];
 }
 
@@ -77,8 +77,8 @@ export function planReport({ range, fields, zone, keptFrom, begunMs }: PlanReque
       `${isByHour ? "Hours are" : "History is"} kept since ${timeText(firstMs)}: earlier time counts as unobserved.`,
     );
   }
-  const stretches = stretchesOf(cellsSince(knownFromMs), usable, keptFrom);
-  return { range: covered, cellsSince, stretches, notes };
+  const bucketRanges = bucketRangesOf(cellsSince(knownFromMs), usable, keptFrom);
+  return { range: covered, cellsSince, bucketRanges, notes };
 }
 
 /** In UTC, without what it does not need. */
@@ -87,12 +87,12 @@ export function timeText(atMs: number): string {
 }
 
 /** Of each cell the coarsest buckets that fit, those next to each other together. */
-function stretchesOf(
+function bucketRangesOf(
   cells: Iterable<Cell>,
   usable: readonly Resolution[],
   keptFrom: KeptFrom,
-): readonly Stretch[] {
-  const stretches: Stretch[] = [];
+): readonly BucketRange[] {
+  const bucketRanges: BucketRange[] = [];
   const firstMs = Math.min(...usable.map((each) => keptFrom[each]));
   for (const { fromMs, toMs } of cells) {
     for (let atMs = Math.max(fromMs, firstMs); atMs < toMs;) {
@@ -102,12 +102,12 @@ function stretchesOf(
         atMs >= keptFrom[each];
       const resolution = usable.findLast(fits);
       const endMs = atMs + resolutionMs[resolution ?? "5m"];
-      const last = stretches.at(-1);
+      const last = bucketRanges.at(-1);
       if (resolution && last?.resolution === resolution && last.toMs === atMs) {
-        stretches[stretches.length - 1] = { ...last, toMs: endMs };
-      } else if (resolution) stretches.push({ resolution, fromMs: atMs, toMs: endMs });
+        bucketRanges[bucketRanges.length - 1] = { ...last, toMs: endMs };
+      } else if (resolution) bucketRanges.push({ resolution, fromMs: atMs, toMs: endMs });
       atMs = endMs;
     }
   }
-  return stretches;
+  return bucketRanges;
 }

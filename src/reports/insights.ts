@@ -188,5 +188,5 @@ function longDwellOf(
   if (usualMs === null || occupiedMs <= usualMs) return null;
   const labels = { region, key, sandboxId: sandbox.id, serverId, serverName };
   // Where the beginning was not observed it has been occupied for at least that long.
-  return { ...labels, occupiedMs, isExact: since.witnessed, usualMs };
+  return { ...labels, occupiedMs, isExact: since.momentKnown, usualMs };
 }

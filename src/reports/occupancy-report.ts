@@ -2,7 +2,7 @@ import { addAccount, emptyAccount, serverMsOf } from "../fleet/buckets.ts";
 import type { Bucket, NameAccount } from "../fleet/buckets.ts";
 import { targetName } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import type { Stretch, TargetBucket } from "../store/occupancy-history.ts";
+import type { BucketRange, TargetBucket } from "../store/occupancy-history.ts";
 import { weekdays, type Cell } from "./calendar-cells.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
 import { createGroups, type Group, type Groups, type Leaf } from "./row-groups.ts";
@@ -20,14 +20,14 @@ import type { ReportedTarget } from "./reported-targets.ts";
 export interface OccupancyReport {
   readonly plan: Plan;
   /** What gives the sums of the whole range the fastest. */
-  readonly wholeRange: readonly Stretch[];
+  readonly wholeRange: readonly BucketRange[];
   readonly fields: readonly ReportField[];
   readonly targets: readonly ReportedTarget[];
   /** The places of the targets among them, by their names. */
   readonly numbers: ReadonlyMap<string, number>;
   /** In order of time. */
   readonly incidents: readonly IncidentTime[];
-  readonly read: (stretch: Stretch) => AsyncIterable<readonly TargetBucket[]>;
+  readonly read: (bucketRange: BucketRange) => AsyncIterable<readonly TargetBucket[]>;
 }
 
 /** What is added up for the rows of one cell, or of all that are alike. */
@@ -111,7 +111,7 @@ async function* addUp(
   sinceMs: number,
   sumsOf: (cell: Cell) => CellSums,
 ): AsyncIterable<CellSums> {
-  const found = bucketsSince(plan.stretches, sinceMs, read);
+  const found = bucketsSince(plan.bucketRanges, sinceMs, read);
   let next = await found.next();
   const times = incidents.filter(({ atMs }) => atMs >= sinceMs).values();
   let incident = times.next();
@@ -138,13 +138,13 @@ async function* addUp(
 }
 
 async function* bucketsSince(
-  stretches: readonly Stretch[],
+  bucketRanges: readonly BucketRange[],
   sinceMs: number,
   read: OccupancyReport["read"],
 ): AsyncGenerator<TargetBucket, void> {
-  for (const stretch of stretches) {
-    if (stretch.toMs <= sinceMs) continue;
-    const wanted = { ...stretch, fromMs: Math.max(stretch.fromMs, sinceMs) };
+  for (const bucketRange of bucketRanges) {
+    if (bucketRange.toMs <= sinceMs) continue;
+    const wanted = { ...bucketRange, fromMs: Math.max(bucketRange.fromMs, sinceMs) };
     for await (const some of read(wanted)) yield* some;
   }
 }

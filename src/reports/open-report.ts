@@ -72,12 +72,13 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const byName = fields.includes("server_name");
   const report = {
     plan,
-    wholeRange: planReport({ ...kept, range, fields: [] }).stretches,
+    wholeRange: planReport({ ...kept, range, fields: [] }).bucketRanges,
     fields,
     targets,
     numbers,
     incidents: await readIncidentTimes(sources, range, numbers),
-    read: (stretch: Parameters<typeof occupancy.buckets>[0]) => occupancy.buckets(stretch, byName),
+    read: (bucketRange: Parameters<typeof occupancy.buckets>[0]) =>
+      occupancy.buckets(bucketRange, byName),
   };
   return {
     range: { ...range, toMs: Math.min(range.toMs, nowMs) },

@@ -33,7 +33,7 @@ export async function* openMetricsOf(
   const { extents } = await occupancy.open(filter);
   const targets = new Map(extents.map(({ target }) => [targetName(target), target]));
   // Without the bucket that is open now: it would be exported again, with more in it.
-  const stretch = {
+  const bucketRange = {
     resolution,
     fromMs: Math.max(bucketStart(resolution, range.fromMs), keptFromOf(extents)[resolution]),
     toMs: Math.min(
@@ -44,7 +44,8 @@ export async function* openMetricsOf(
   const read = async ({ region, key }: Target): Promise<TargetSeries> => {
     const { buckets } = await occupancy.open({ region: [region], key: [key] });
     const series = createSeries(resolutionMs[resolution]);
-    for await (const some of buckets(stretch)) for (const { bucket } of some) series.add(bucket);
+    for await (const some of buckets(bucketRange))
+      for (const { bucket } of some) series.add(bucket);
     return series;
   };
 

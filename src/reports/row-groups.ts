@@ -9,7 +9,7 @@ export interface Group {
   readonly targets: Set<number>;
 }
 
-/** The servers of one name of a target, or all of the target's. */
+/** All servers of a target, or those of one name. */
 export interface Leaf {
   readonly group: Group;
 }

@@ -56,26 +56,26 @@ const pollsPerReread = 1_024;
 /** From the end of an item to the name in the next one, as the service writes them. */
 const nextItem = Buffer.from('},{"local_sandbox_id":');
 
-/** An item whose end is guessed may be this long: it is within all limits. */
+/** The longest item whose end is guessed; it is within all limits. */
 const longestGuess = 64 * 1024;
 
-/** What a slice may cost, and what its parts do, in bytes of parsing: about 5 ns each. */
+/** Costs in bytes of parsing, about 5 ns each: of a slice, and of its parts. */
 const sliceCost = 64 * 1024;
 const itemCost = 64;
 const parseCost = 512;
 const hashedPerCost = 16;
 
 /**
- * Reads the items of one list of sandboxes. Where a sandbox is expected, as many bytes as it had are hashed; if the hash
- * is the same, nothing is parsed. Otherwise its end is found, and that piece alone is parsed. The expectation continues
- * behind the sandbox that came, wherever it was before: so an insertion, a removal or a move costs one parse.
+ * Reads the items of one list of sandboxes. It expects the sandboxes in their previous order, and hashes as many bytes as
+ * the expected one had. If the hash is the same, nothing is parsed. Otherwise the end of the item is located, and only the
+ * item is parsed; the sandbox that followed it before is expected next. So an insertion, removal or move costs one parse.
  */
 export class ListingItems {
   readonly sandboxes: ListedSandbox[] = [];
   readonly texts: (SandboxText | null)[] = [];
   readonly deviations = new Deviations();
   /** How many items cannot be kept as sandboxes. */
-  lost = 0;
+  unkeptCount = 0;
   /** Where the next item is expected; once all are read, where the list ends. */
   at: number;
   private readonly bytes: Buffer;
@@ -85,7 +85,7 @@ export class ListingItems {
   private readonly reader: SandboxReader;
   private count = 0;
   private guessesNext = true;
-  /** Where the next sandbox was before, if the order is as it was. */
+  /** The index in the previous snapshot of the sandbox that is expected next. */
   private expected = 0;
   /** By index before: 0, or one more than the index of the sandbox in this list. */
   private readonly listedAt: Int32Array;
@@ -195,7 +195,7 @@ export class ListingItems {
     const deviations = reader.deviations.list();
     this.deviations.add(deviations);
     if (!listed) {
-      this.lost++;
+      this.unkeptCount++;
       return;
     }
     const place = this.placeOf(listed.id);

@@ -89,9 +89,9 @@ export async function createListingReader() {
 const loading = xxhash();
 
 const listingWalker = createWalker(keptListingSchema);
-/** Of the root object. */
+/** In the root object. */
 const maxFields = 10_000;
-/** Of sandboxes: the last one counts, and each is read. */
+/** Lists of sandboxes. All are read; the last one is used. */
 const maxLists = 100;
 const listName = Buffer.from('"local_sandboxes"');
 
@@ -102,10 +102,9 @@ interface Cut {
 }
 
 /**
- * The lists of sandboxes are located leniently, by looking at strings and brackets alone, and cut out. `JSON.parse`
- * judges: the body is JSON if each item is, and the rest with `[]` in place of each list. For where a list begins
- * depends only on what is before it, which is part of the rest: if that is JSON, its strings and brackets were read as
- * they are. So what comes of a body is what comes of parsing it as a whole.
+ * Locates the lists of sandboxes by strings and brackets alone, and cuts them out. `JSON.parse` validates: the body is
+ * JSON if each item is, and if the rest is with `[]` in place of each list. The result equals that of parsing the whole
+ * body: where a list begins depends only on the text before it, and that text is validated as part of the rest.
  */
 function* readBody(
   body: Buffer,
@@ -182,7 +181,7 @@ function parseRest(body: Buffer, start: number, cuts: readonly Cut[]): JsonObjec
   return root;
 }
 
-/** @param items of the last list: it counts, as it does for `JSON.parse` */
+/** @param items of the last list, which `JSON.parse` would keep too */
 function judge(root: JsonObject, items: ListingItems | null): ReadListing {
   const deviations = new Deviations();
   listingWalker.compare(root, deviations);
@@ -190,8 +189,8 @@ function judge(root: JsonObject, items: ListingItems | null): ReadListing {
   deviations.add(items.deviations.list());
   const { sandboxes, texts, unkept } = items;
   const totalCount = root["total_count"];
-  const miscount = explainCount(totalCount, sandboxes.length + items.lost);
-  // One that cannot be read was noted by the comparison.
+  const miscount = explainCount(totalCount, sandboxes.length + items.unkeptCount);
+  // A `total_count` that is no integer was noted by the comparison.
   if (miscount !== null && Number.isInteger(totalCount)) {
     deviations.note("total_count", "mismatch", totalCount);
   }

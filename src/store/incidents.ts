@@ -208,7 +208,7 @@ export async function writeIncidents(
 }
 
 /** Incidents of pools, probes and receivers, which belong to no target. */
-export function createUntargetedIncidents(
+export function createIncidentsWithoutTarget(
   kysely: Db,
   reader = kysely,
   reading = createRowReading(),

@@ -38,7 +38,7 @@ export interface TargetBucket {
 }
 
 /** Buckets of one resolution that start at a moment or later, but before another one. UTC milliseconds. */
-export interface Stretch {
+export interface BucketRange {
   readonly resolution: Resolution;
   readonly fromMs: number;
   readonly toMs: number;
@@ -62,7 +62,10 @@ export interface OccupancyReader {
    *
    * @param byName whether the servers of each name have an account; else all have one, under the empty name
    */
-  readonly buckets: (stretch: Stretch, byName?: boolean) => AsyncIterable<readonly TargetBucket[]>;
+  readonly buckets: (
+    bucketRange: BucketRange,
+    byName?: boolean,
+  ) => AsyncIterable<readonly TargetBucket[]>;
 }
 
 export type OccupancyHistory = ReturnType<typeof createOccupancyHistory>;
@@ -77,8 +80,8 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
       const extents = await readExtents(reader, targets, open);
       return {
         extents,
-        buckets: (stretch, byName = true) =>
-          readBuckets(reader, { targets, open, extents, stretch, byName }),
+        buckets: (bucketRange, byName = true) =>
+          readBuckets(reader, { targets, open, extents, bucketRange, byName }),
       };
     },
     /** When nobody observed a target, in order, clipped to the range. */
@@ -137,7 +140,7 @@ interface Reading {
   readonly targets: Targets;
   readonly open: OpenByTarget;
   readonly extents: readonly BucketExtent[];
-  readonly stretch: Stretch;
+  readonly bucketRange: BucketRange;
   readonly byName: boolean;
 }
 
@@ -147,10 +150,10 @@ const sumsAtOnce = 500;
 
 async function* readBuckets(
   reader: Db,
-  { targets, open, extents, stretch, byName }: Reading,
+  { targets, open, extents, bucketRange, byName }: Reading,
 ): AsyncIterable<readonly TargetBucket[]> {
   if (targets.size === 0) return;
-  const { resolution, fromMs, toMs } = stretch;
+  const { resolution, fromMs, toMs } = bucketRange;
   const stepMs = resolutionMs[resolution];
   const windowMs =
     stepMs * Math.max(1, Math.floor((byName ? bucketsAtOnce : sumsAtOnce) / targets.size));

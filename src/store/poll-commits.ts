@@ -14,7 +14,7 @@ import { StoreError } from "./store-error.ts";
 import { progressToRow, type TargetVersions } from "./targets.ts";
 import type { Db } from "./tables.ts";
 
-/** What polls that followed one another add up to. Of what a later one wrote again it has only that. */
+/** Consecutive polls of a target, to be written together. Rows that several of them write are written once. */
 interface JoinedPolls {
   /** From the first to the last, for what each of them adds. */
   readonly each: readonly Verdict[];

@@ -19,7 +19,7 @@ export interface SchemaDialect {
   readonly text: string;
   /** Ends the definition of a table. */
   readonly table: string;
-  /** The same of one that is stored in the order of its primary key, where the database can do that. */
+  /** Ends the definition of a table that is stored in the order of its primary key, if the database can do that. */
   readonly clustered: string;
 }
 
@@ -138,7 +138,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       primary key (target_id, resolution)
     )${clustered}`,
 
-    // The same of the servers of one name: milliseconds of servers, so two servers for a second are 2,000.
+    // The same for the servers of one name, in server milliseconds: two servers for a second are 2,000.
     `create table occupancy (
       resolution ${text} not null,
       start_at_ms ${bigint} not null,

@@ -32,9 +32,9 @@ const mostRows = 500;
 export type SharedCommits = ReturnType<typeof createSharedCommits>;
 
 /**
- * Puts what comes at about the same time into one transaction: each costs a wait for the disk.
+ * Combines writes that arrive at about the same time into one transaction, as each transaction waits for the disk.
  *
- * @param clock without one nothing waits for others, but for those of the same moment
+ * @param clock default: none; only writes of the same turn of the event loop are combined
  */
 export function createSharedCommits(kysely: Db, clock?: Clock) {
   let waiting: Waiting[] = [];
@@ -50,7 +50,7 @@ export function createSharedCommits(kysely: Db, clock?: Clock) {
       });
     } catch (error) {
       if (parts.length === 1) parts[0]?.settle.reject(error);
-      // One that cannot be written takes no other with it: each has a transaction of its own.
+      // One of them cannot be written: give each a transaction of its own, so that the others are stored.
       else for (const part of parts) await commitTogether([part]);
       return;
     }
@@ -60,7 +60,7 @@ export function createSharedCommits(kysely: Db, clock?: Clock) {
 
   const commitDue = async (): Promise<void> => {
     while (isDue) {
-      // Anything else that ends in this turn of the event loop joins.
+      // Include writes that arrive in this turn of the event loop.
       await setImmediate();
       isDue = false;
       cancelTimer?.();

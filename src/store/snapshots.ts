@@ -88,7 +88,7 @@ function serverToRow(
     status: server.status,
     since_at_ms: server.since.atMs,
     since_observed_ms: server.since.observedMs,
-    since_witnessed: Number(server.since.witnessed),
+    since_witnessed: Number(server.since.momentKnown),
     missing: server.missing,
     gone_at_ms: goneAtMs,
   };
@@ -171,15 +171,15 @@ function createServerReader() {
     text === null ? null : shared(texts, text, () => text);
   return (row: Selectable<Tables["servers"]>): Server => {
     const { tags, since_at_ms: atMs, since_observed_ms: observedMs } = row;
-    const witnessed = row.since_witnessed === 1;
-    const moment = `${atMs} ${observedMs} ${witnessed}`;
+    const momentKnown = row.since_witnessed === 1;
+    const moment = `${atMs} ${observedMs} ${momentKnown}`;
     return {
       id: row.server_id,
       name: textOf(row.server_name),
       status: oneOf(statuses, row.status),
       benchmark: textOf(row.benchmark),
       tags: tags === null ? noTags : shared(lists, tags, () => listIn(JSON.parse(tags), textIn)),
-      since: shared(moments, moment, () => ({ atMs, observedMs, witnessed })),
+      since: shared(moments, moment, () => ({ atMs, observedMs, momentKnown })),
       missing: row.missing,
     };
   };

@@ -4,7 +4,7 @@ import { createAcknowledgements } from "./acknowledgements.ts";
 import { createChangeHistory } from "./changes.ts";
 import { createStoredDrift } from "./drift.ts";
 import { createIncidentHistory } from "./incident-history.ts";
-import { createUntargetedIncidents } from "./incidents.ts";
+import { createIncidentsWithoutTarget } from "./incidents.ts";
 import { createNotifications } from "./notifications.ts";
 import { createNotifiedIncidents } from "./notified-incidents.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
@@ -66,7 +66,7 @@ export function createStore(
     targets: createStoredTargets(kysely, reader, versions, reading),
     outbox: createOutbox(kysely, reader, reading),
     notifications: createNotifications(kysely, reader, reading),
-    untargeted: createUntargetedIncidents(kysely, reader, reading),
+    incidentsWithoutTarget: createIncidentsWithoutTarget(kysely, reader, reading),
     prune: createPruning(kysely),
     silences: createSilences(kysely, reader, reading),
     acknowledgements: createAcknowledgements(kysely, reading),

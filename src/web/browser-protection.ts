@@ -12,7 +12,7 @@ export const strictHeaders = {
 };
 
 /**
- * Pages of other sites, in the browser of a person who may use this server, must not use it. The Host must be a known
+ * Prevents pages of other sites from using this server through a user's browser. The Host must be a known
  * name, which prevents DNS rebinding, and the Origin of what changes something must be this address.
  *
  * @param allowedHosts names in lower case, beside addresses and `localhost`

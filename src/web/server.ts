@@ -52,7 +52,7 @@ export interface WebDeps {
   readonly metrics: ScrapeSource;
   readonly readiness: () => Promise<Readiness>;
   /** Why sandwatch should be restarted; null: it need not be. */
-  readonly death: () => string | null;
+  readonly deadLoop: () => string | null;
   readonly status: () => Promise<StatusView>;
   readonly api: Pick<ApiDeps, "call" | "events">;
   /** Default: the configuration cannot be reloaded. */
@@ -191,10 +191,10 @@ export function createWebServer(deps: WebDeps): WebServer {
   addApi(server, { ...deps.api, ...deps, allowedMethods });
 
   server.get("/-/healthy", { config: { permission: "health" } }, (_, reply) => {
-    const death = deps.death();
-    return death === null
+    const deadLoop = deps.deadLoop();
+    return deadLoop === null
       ? sendText(reply, 200, "ok")
-      : sendText(reply, 503, `not healthy: ${death}`);
+      : sendText(reply, 503, `not healthy: ${deadLoop}`);
   });
 
   server.get("/-/ready", { config: { permission: "health" } }, async (_, reply) => {

@@ -14,7 +14,7 @@ export interface StatusView {
   readonly targets: readonly WatchedView[];
   readonly probes: readonly ProbeView[];
   /** The open incidents that belong to no target. */
-  readonly untargeted: readonly Incident[];
+  readonly incidentsWithoutTarget: readonly Incident[];
   /** Silences and maintenance windows in force. */
   readonly silences: readonly {
     readonly match: SilenceMatch;
@@ -174,7 +174,7 @@ interface OpenIncident extends Incident {
 /** Notified incidents come before silenced and pending ones, and higher severities before lower ones. */
 function openIncidents({
   targets,
-  untargeted,
+  incidentsWithoutTarget,
   acknowledgedBy,
 }: StatusView): readonly OpenIncident[] {
   const open = (target: Target | null, incident: Incident): OpenIncident => {
@@ -191,7 +191,7 @@ function openIncidents({
     ...targets.flatMap(({ target, state }) =>
       Array.from(state.incidents.values(), (incident) => open(target, incident)),
     ),
-    ...untargeted.map((incident) => open(null, incident)),
+    ...incidentsWithoutTarget.map((incident) => open(null, incident)),
   ].toSorted((a, b) => urgencyOf(b) - urgencyOf(a) || b.startedAtMs - a.startedAtMs);
 }
 

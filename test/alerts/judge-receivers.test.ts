@@ -6,12 +6,12 @@ import type {
   ReceiverJudgeOptions,
   ReceiverState,
 } from "../../src/alerts/judge-receivers.ts";
-import { noInterventions } from "../../src/alerts/silence.ts";
+import { noSuppressions } from "../../src/alerts/silence.ts";
 import { startMs } from "../support/fleet.ts";
 
 const second = 1_000;
 const minute = 60 * second;
-const lost: ReceiverEvent = { kind: "lost", reason: "rejected" };
+const lost: ReceiverEvent = { kind: "dead_lettered", reason: "rejected" };
 const took: ReceiverEvent = { kind: "took" };
 const timePassed: ReceiverEvent = { kind: "time_passed" };
 
@@ -21,7 +21,7 @@ function watchReceivers(receivers: readonly string[], more: Partial<ReceiverJudg
   const options: ReceiverJudgeOptions = {
     receivers,
     notifies: () => true,
-    interventions: noInterventions,
+    suppressions: noSuppressions,
     newIncidentId: () => `incident-${(ids += 1)}`,
     ...more,
   };
@@ -128,11 +128,11 @@ describe("that a receiver loses a notification", () => {
 
   it("is notified when a silence ends, to a receiver that is new, and when it is not configured", () => {
     const silence = {
-      ...noInterventions,
+      ...noSuppressions,
       silencedAt: () => (facts: { rule: string | null }) => facts.rule === "receiver-failing",
     };
     const { see, phaseOf } = watchReceivers(["a", "b"]);
-    expect(see("b", lost, 0, { interventions: silence })).toEqual([]);
+    expect(see("b", lost, 0, { suppressions: silence })).toEqual([]);
     expect(see("b", timePassed, minute)).toEqual(["firing to a"]);
     const receivers = ["a", "b", "c"];
     expect(see("b", timePassed, 2 * minute, { receivers })).toEqual(["firing to c"]);

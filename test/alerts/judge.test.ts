@@ -202,11 +202,11 @@ describe("a target", () => {
     ];
     expect(reported.map(({ reachability }) => reachability)).toEqual([
       null,
-      "lost",
+      "went_down",
       null,
-      "lost",
+      "went_down",
       null,
-      "returned",
+      "came_back",
     ]);
   });
 

@@ -33,12 +33,12 @@ it("does not mind a wall clock that is stepped, and names what has no turns", ()
   for (const name of ["us/a", "us/b", "us/c"]) watchdog.watch("polls", name, 10_000);
   watchdog.start();
   clock.stepUtc(24 * hour);
-  expect(watchdog.silence()).toBeNull();
+  expect(watchdog.silentLoop()).toBeNull();
   clock.stepUtc(-48 * hour);
   clock.advance(15_000);
   for (const name of ["us/a", "us/c"]) watchdog.turn("polls", name);
   clock.advance(5_001);
-  expect(watchdog.silence()).toBe(
+  expect(watchdog.silentLoop()).toBe(
     "loop polls is silent: no run of 1 of 3, such as us/b, for more than twice the usual interval of 10s",
   );
   watchdog.stop();

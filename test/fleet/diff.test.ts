@@ -64,7 +64,7 @@ it("what is the same object before and after is not looked at", () => {
     servers: two.servers.map((each) => ({ ...each, status: "error" as const })),
   };
   const after = { ...snapshot, sandboxes: [untouchable, changed] };
-  const observation = { atMs: 2, observedMs: 2, witnessed: true, goneAfter: 1 };
+  const observation = { atMs: 2, observedMs: 2, momentKnown: true, goneAfter: 1 };
   const { changes } = runAtOnce(diffSnapshots(before, after, observation));
   expect(changes.map((each) => [statusBefore(each), statusAfter(each)])).toEqual([
     ["idle", "error"],

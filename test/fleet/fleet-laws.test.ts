@@ -14,7 +14,11 @@ import { expectStep, expectTallies, serverRows } from "./support/rows.ts";
 
 const runs = { seed: 20_261_125, numRuns: 300 };
 const sequences = fc.array(
-  fc.record({ listing: listings, witnessed: fc.boolean(), waitMs: fc.constantFrom(0, 30_000.25) }),
+  fc.record({
+    listing: listings,
+    momentKnown: fc.boolean(),
+    waitMs: fc.constantFrom(0, 30_000.25),
+  }),
   { maxLength: 8 },
 );
 const goneAfters = fc.integer({ min: 1, max: 3 });
@@ -24,9 +28,9 @@ it("listings make of a snapshot what they make of plain rows", () => {
   fc.assert(
     fc.property(sequences, goneAfters, (polls, goneAfter) => {
       let [snapshot, fleet, atMs] = [emptySnapshot, noFleet, 1_000];
-      for (const { listing, witnessed, waitMs } of polls) {
+      for (const { listing, momentKnown, waitMs } of polls) {
         atMs += waitMs;
-        const observation = { atMs: Math.floor(atMs), observedMs: atMs, witnessed, goneAfter };
+        const observation = { atMs: Math.floor(atMs), observedMs: atMs, momentKnown, goneAfter };
         const taken = take(snapshot, listing, observation);
         const expected = plainStep(fleet, listing, observation);
         expectStep(taken.snapshot, taken.diff, expected);

@@ -20,7 +20,7 @@ describe("the text that a sandbox was read from", () => {
   const text: SandboxText = { length: 9, hash: 1n, rereadAt: 3, deviations: [] };
   const read = (before: Snapshot, ...listed: readonly ListedSandbox[]) => {
     const taken: Listing = { ...listing(...listed), texts: listed.map(() => text) };
-    const observation = { atMs: 1, observedMs: 1, witnessed: true, goneAfter: 3 };
+    const observation = { atMs: 1, observedMs: 1, momentKnown: true, goneAfter: 3 };
     return runAtOnce(nextSnapshot(before, taken, observation));
   };
   const both = sandbox("box", [idle, server("b", "idle")]);
@@ -39,7 +39,7 @@ describe("the text that a sandbox was read from", () => {
     const before = read(emptySnapshot, both);
     const other: SandboxText = { ...text, hash: 2n };
     const taken: Listing = { sandboxes: before.sandboxes, texts: [other], complete: true };
-    const observation = { atMs: 2, observedMs: 2, witnessed: true, goneAfter: 3 };
+    const observation = { atMs: 2, observedMs: 2, momentKnown: true, goneAfter: 3 };
     const after = runAtOnce(nextSnapshot(before, taken, observation));
     expect(after.sandboxes[0]).toBe(before.sandboxes[0]);
     expect(after.texts).toEqual([other]);
@@ -62,6 +62,6 @@ describe("the index of sandboxes", () => {
 it("a large listing is taken in many slices", () => {
   const many = Array.from({ length: 5_000 }, (_, at) => sandbox(`box-${at}`, [idle]));
   const taken: Listing = { sandboxes: many, texts: many.map(() => null), complete: true };
-  const observation = { atMs: 1, observedMs: 1, witnessed: false, goneAfter: 1 };
+  const observation = { atMs: 1, observedMs: 1, momentKnown: false, goneAfter: 1 };
   expect([...nextSnapshot(emptySnapshot, taken, observation)].length).toBeGreaterThan(10);
 });

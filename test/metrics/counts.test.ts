@@ -83,7 +83,10 @@ describe("incidents", () => {
     const other = watchFleet({ region: "eu", key: "evals" });
     other.poll(listing({ a: "error", b: "error" }));
     const fleet = meterFleet(
-      { readUntargeted: () => Promise.resolve([...other.watched.state.incidents.values()]) },
+      {
+        readIncidentsWithoutTarget: () =>
+          Promise.resolve([...other.watched.state.incidents.values()]),
+      },
       watchFleet(research, { judge: judgeBy() }),
     );
     fleet.poll(listing({ a: "error" }));

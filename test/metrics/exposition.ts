@@ -28,7 +28,7 @@ export function meterFleet(
     build: { version: "1.2.3", revision: "abc" },
     perServer: true,
     readOutbox: () => Promise.resolve([]),
-    readUntargeted: () => Promise.resolve([]),
+    readIncidentsWithoutTarget: () => Promise.resolve([]),
     readReload: () => ({ successful: true, successAtMs: startMs }),
     readUnreadable: () => [],
     readLoops: () => [

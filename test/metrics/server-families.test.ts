@@ -20,7 +20,7 @@ function snapshotOf(
   sandboxes: readonly ListedSandbox[],
   { before = emptySnapshot, atMs = 1_795_167_000_123 } = {},
 ): Snapshot {
-  const observation = { atMs, observedMs: 0, witnessed: true, goneAfter: 2 };
+  const observation = { atMs, observedMs: 0, momentKnown: true, goneAfter: 2 };
   return runAtOnce(nextSnapshot(before, readListing({ sandboxes, complete: true }), observation));
 }
 
@@ -54,16 +54,16 @@ function plainly(shown: Shown): string {
     `# TYPE ${name} gauge`,
     ...shown.flatMap(([{ region, key }, snapshot]) => {
       const target = `region=${quote(region)},key=${quote(key)}`;
-      const oneHot = (labels: string, actual: string): readonly string[] =>
+      const statusLines = (labels: string, actual: string): readonly string[] =>
         statuses.map((each) => `${name}{${labels},status="${each}"} ${each === actual ? 1 : 0}`);
       if (name === "sandbox_status") {
         return snapshot.sandboxes.flatMap(({ id, status }) =>
-          oneHot(`${target},sandbox=${quote(id)}`, status),
+          statusLines(`${target},sandbox=${quote(id)}`, status),
         );
       }
       return Array.from(eachServer(snapshot), ({ sandbox, server: row }) => {
         const labels = `${target},sandbox=${quote(sandbox.id)},server=${quote(row.id)}`;
-        if (name === "sandbox_server_status") return oneHot(labels, row.status);
+        if (name === "sandbox_server_status") return statusLines(labels, row.status);
         return name === "sandbox_server_info"
           ? `${name}{${labels},server_name=${quote(row.name)},benchmark=${quote(row.benchmark)}} 1`
           : `${name}{${labels}} ${row.since.atMs / 1_000}`;

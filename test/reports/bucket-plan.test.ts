@@ -56,7 +56,7 @@ it("a range is planned from where the history begins, however long before that i
   const range = { fromMs: Date.parse("1971-01-01Z"), toMs: nowMs };
   const begunMs = nowMs - 2 * dayMs;
   const plan = planReport({ range, fields: ["hour"], zone, keptFrom: all, begunMs });
-  expect(plan.stretches.at(-1)?.toMs).toBe(nowMs + 4 * 60_000);
+  expect(plan.bucketRanges.at(-1)?.toMs).toBe(nowMs + 4 * 60_000);
   const [last] = plan.cellsSince(nowMs);
   expect(last?.labels).toEqual({ hour: "2026-11-22T10:00+01:00" });
   expect(asked).toBeLessThan(2_000);

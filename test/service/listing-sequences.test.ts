@@ -46,8 +46,8 @@ function play(seed: number): void {
     const reading = referenceReading(poll.body);
     expect(readingOf(outcome)).toEqual(reading);
     if (outcome.kind === "refused" || reading === "refused") continue;
-    const witnessed = poll.witnessed && reading.complete;
-    const observation = { atMs: Math.round(atMs), observedMs: atMs, witnessed, goneAfter };
+    const momentKnown = poll.momentKnown && reading.complete;
+    const observation = { atMs: Math.round(atMs), observedMs: atMs, momentKnown, goneAfter };
     const next = runAtOnce(nextSnapshot(snapshot, outcome.listing, observation));
     const expected = plainStep(fleet, reading, observation);
     expectStep(next, runAtOnce(diffSnapshots(snapshot, next, observation)), expected);
@@ -61,7 +61,7 @@ test("whatever comes poll after poll, it means what it means when it is parsed a
 
 /** Each body again and again, until nothing about it is new any more. */
 function settle(before: Snapshot, { body }: RandomPoll) {
-  const observation = { atMs: 1, observedMs: 1, witnessed: false, goneAfter: 2 };
+  const observation = { atMs: 1, observedMs: 1, momentKnown: false, goneAfter: 2 };
   let snapshot = before;
   for (let polls = 0; polls < 4; polls++) {
     const outcome = runAtOnce(reader.read(body, snapshot, polls));

@@ -1,4 +1,4 @@
-import { noInterventions } from "../../src/alerts/silence.ts";
+import { noSuppressions } from "../../src/alerts/silence.ts";
 import { judgePoll } from "../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../src/alerts/judge.ts";
 import type { Instant, Status, Target } from "../../src/fleet/model.ts";
@@ -49,7 +49,7 @@ export function judgeBy(rules: readonly Rule[] = [serverError, targetDown]): Jud
   return {
     rules,
     goneAfter: 2,
-    interventions: noInterventions,
+    suppressions: noSuppressions,
     newIncidentId: () => `incident-${++incidents}`,
     notifies: () => true,
   };

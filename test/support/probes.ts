@@ -1,5 +1,5 @@
-import { noInterventions } from "../../src/alerts/silence.ts";
-import type { Interventions } from "../../src/alerts/silence.ts";
+import { noSuppressions } from "../../src/alerts/silence.ts";
+import type { Suppressions } from "../../src/alerts/silence.ts";
 import type { IncidentOutcome } from "../../src/alerts/incident-engine.ts";
 import { judgeProbe } from "../../src/alerts/judge-probe.ts";
 import type { ProbeJudgeOptions, ProbeVerdict } from "../../src/alerts/judge-probe.ts";
@@ -57,12 +57,12 @@ export const backingOff: ProbeOutcome = { kind: "backing_off" };
 
 export function judgeProbesBy(
   rules: readonly Rule[] = [probeFailing],
-  interventions: Interventions = noInterventions,
+  suppressions: Suppressions = noSuppressions,
 ): ProbeJudgeOptions {
   let incidents = 0;
   return {
     rules,
-    interventions,
+    suppressions,
     newIncidentId: () => `incident-${++incidents}`,
     notifies: () => true,
   };

@@ -34,7 +34,7 @@ export type Seen =
 interface Known {
   readonly server: ListedServer;
   readonly sinceMs: number;
-  readonly isWitnessed: boolean;
+  readonly isMomentKnown: boolean;
   readonly missing: number;
 }
 
@@ -186,11 +186,11 @@ function recordTarget(target: Target): Recording {
   const see = (
     atMs: number,
     seen: Exclude<Seen, { kind: "failed" }>,
-    witnessed: boolean,
+    momentKnown: boolean,
   ): EndedDwells => {
     const dwells: EndedDwell[] = [];
-    const dwellOf = ({ server, sinceMs, isWitnessed, missing }: Known): number | null => {
-      if (!witnessed || !isWitnessed || missing > 0) return null;
+    const dwellOf = ({ server, sinceMs, isMomentKnown, missing }: Known): number | null => {
+      if (!momentKnown || !isMomentKnown || missing > 0) return null;
       dwells.push({ serverName: server.name ?? "", status: server.status, ms: atMs - sinceMs });
       return atMs - sinceMs;
     };
@@ -206,7 +206,7 @@ function recordTarget(target: Target): Recording {
       }
       const dwellMs = before ? dwellOf(before) : null;
       change(atMs, server, before?.server.status ?? "absent", server.status, { dwellMs });
-      known.set(server.id, { server, sinceMs: atMs, isWitnessed: witnessed, missing: 0 });
+      known.set(server.id, { server, sinceMs: atMs, isMomentKnown: momentKnown, missing: 0 });
     }
     for (const [id, before] of seen.kind === "all" ? [...known] : []) {
       if (ids.has(id)) continue;
@@ -231,11 +231,14 @@ function recordTarget(target: Target): Recording {
     gaps,
     changes,
     present: () =>
-      Array.from(known.values(), ({ server, missing, sinceMs: atMs, isWitnessed: witnessed }) => {
-        const { id, name = null, sandbox = "", status } = server;
-        const since = { atMs, observedMs: 0, witnessed };
-        return { sandbox: { id: sandbox }, server: { id, name, status, since, missing } };
-      }),
+      Array.from(
+        known.values(),
+        ({ server, missing, sinceMs: atMs, isMomentKnown: momentKnown }) => {
+          const { id, name = null, sandbox = "", status } = server;
+          const since = { atMs, observedMs: 0, momentKnown };
+          return { sandbox: { id: sandbox }, server: { id, name, status, since, missing } };
+        },
+      ),
     poll(atMs, seen) {
       const fromMs = lastPollAtMs ?? atMs;
       const observed = isWhole && seen.kind === "all";

@@ -9,11 +9,11 @@ import { exposing, serveWeb } from "./support/serve-web.ts";
 
 describe("health", () => {
   it("is good unless a loop is dead", async () => {
-    let death: string | null = null;
-    const { get } = await serveWeb({ death: () => death });
+    let deadLoop: string | null = null;
+    const { get } = await serveWeb({ deadLoop: () => deadLoop });
     expect(await get("/-/healthy")).toMatchObject({ status: 200, text: "ok\n" });
     expect((await get("/-/healthy", { method: "HEAD" })).status).toBe(200);
-    death = "no poll for an hour";
+    deadLoop = "no poll for an hour";
     const text = "not healthy: no poll for an hour\n";
     expect(await get("/-/healthy")).toMatchObject({ status: 503, text });
   });

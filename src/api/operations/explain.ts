@@ -10,7 +10,7 @@ import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
 import { listed, nullableText, serverText, targetLabels, time } from "../fields.ts";
 import { findServer, type FoundServer } from "../find-server.ts";
-import type { TimedWindow } from "../interventions.ts";
+import type { TimedWindow } from "../suppressions.ts";
 import { defineOperation } from "../operation.ts";
 import { timeText, toView } from "../view-fields.ts";
 
@@ -46,7 +46,7 @@ export const explainServer = defineOperation({
   request: z.strictObject({ server: serverText }),
   response: explanationView,
   refusals: [404, 409],
-  async handle({ store, targets, interventions, rules, clock }: StoreContext, request) {
+  async handle({ store, targets, suppressions, rules, clock }: StoreContext, request) {
     const server = await findServer(request.server, targets, store);
     const { serverId, serverName } = server;
     const nowMs = clock.now().utcMs;
@@ -61,7 +61,7 @@ export const explainServer = defineOperation({
       changes,
       incidents,
       silences: await store.silences.page(silences),
-      windows: interventions.windows,
+      windows: suppressions.windows,
       items,
       attempts: await store.notifications.attempts([...new Set(seqs)]),
     };

@@ -112,7 +112,7 @@ export const acknowledgeIncident = defineOperation({
   }),
   refusals: [404, 409],
   async handle(context: StoreContext, { id, author, note = null }) {
-    const { store, interventions, log } = context;
+    const { store, suppressions, log } = context;
     const known = await store.incidents.beginningWith(id, mostNamed + 1);
     const incidentId = completeId(
       id,
@@ -135,9 +135,9 @@ export const acknowledgeIncident = defineOperation({
       case "acknowledged":
         break;
     }
-    interventions.acknowledge(given);
+    suppressions.acknowledge(given);
     context.onOutbox();
-    await interventions.prune();
+    await suppressions.prune();
     log.info(
       { event: "incident.acknowledged", incident_id: incidentId, author, note },
       `${author} acknowledged incident ${incidentId}`,

@@ -8,7 +8,7 @@ import { authorField, beforeField, cursorText, flag, idBeginning, limitField } f
 import { listed, nextField, notes, nullableText, nullableTime, pageOf, parsed } from "../fields.ts";
 import { text, texts, time } from "../fields.ts";
 import { completeId } from "../find-server.ts";
-import type { TimedWindow } from "../interventions.ts";
+import type { TimedWindow } from "../suppressions.ts";
 import { matchNotes, serverNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
 import { timeText, toView } from "../view-fields.ts";
@@ -75,7 +75,7 @@ export const listSilences = defineOperation({
     before: beforeField,
   }),
   response: z.object({ silences: listed(silenceView), next: nextField }),
-  async handle({ store, interventions, clock }: StoreContext, { ended, limit, before }) {
+  async handle({ store, suppressions, clock }: StoreContext, { ended, limit, before }) {
     const nowMs = clock.now().utcMs;
     const query = { ended, nowMs, limit: limit + 1, before: before ?? null };
     const found = await store.silences.page(query);
@@ -84,7 +84,7 @@ export const listSilences = defineOperation({
     );
     const windows = before
       ? []
-      : interventions.windows.flatMap((window) => viewWindow(window, nowMs));
+      : suppressions.windows.flatMap((window) => viewWindow(window, nowMs));
     return { silences: [...windows, ...page.map((each) => viewSilence(each, nowMs))], next };
   },
 });
@@ -103,17 +103,17 @@ export const addSilence = defineOperation({
   status: 201,
   refusals: [409],
   async handle(context: StoreContext, request) {
-    const { store, interventions, clock, log } = context;
+    const { store, suppressions, clock, log } = context;
     const nowMs = clock.now().utcMs;
     const { match, author, reason } = request;
     const period = readPeriod(request, nowMs);
     const silence = { id: context.newId(), match, author, reason, createdAtMs: nowMs, ...period };
-    if (interventions.openSilences(nowMs).length >= mostOpenSilences) {
+    if (suppressions.openSilences(nowMs).length >= mostOpenSilences) {
       const message = `There are already ${mostOpenSilences} open silences. Expire some, or replace several by one that matches more.`;
       throw new RefusedError("conflict", message);
     }
     await store.silences.add(silence);
-    interventions.addSilence(silence, nowMs);
+    suppressions.addSilence(silence, nowMs);
     const view = viewSilence(silence, nowMs);
     log.info(
       { event: "silence.added", silence: view },
@@ -159,13 +159,13 @@ export const expireSilence = defineOperation({
   request: z.strictObject({ id: idBeginning }),
   response: silenceView,
   refusals: [404, 409],
-  async handle({ store, interventions, clock, log }: StoreContext, request) {
+  async handle({ store, suppressions, clock, log }: StoreContext, request) {
     const nowMs = clock.now().utcMs;
-    const open = interventions.openSilences(nowMs).map(({ id }) => id);
+    const open = suppressions.openSilences(nowMs).map(({ id }) => id);
     const id = completeId(request.id, open);
     const silence = await store.silences.find(id);
     if (!silence) {
-      const isWindow = interventions.windows.some((each) =>
+      const isWindow = suppressions.windows.some((each) =>
         [each.name, windowId(each)].includes(id),
       );
       throw isWindow
@@ -183,7 +183,7 @@ export const expireSilence = defineOperation({
       throw new RefusedError("conflict", `Silence ${id} has ended already, at ${endedAt}.`);
     }
     await store.silences.end(id, nowMs);
-    interventions.endSilence(id, nowMs);
+    suppressions.endSilence(id, nowMs);
     log.info({ event: "silence.expired", silence_id: id }, `silence ${id} was ended`);
     return viewSilence({ ...silence, endsAtMs: nowMs }, nowMs);
   },

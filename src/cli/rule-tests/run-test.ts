@@ -1,4 +1,4 @@
-import { restoreInterventions } from "../../api/interventions.ts";
+import { restoreSuppressions } from "../../api/suppressions.ts";
 import { composeAcknowledged } from "../../alerts/acknowledgement.ts";
 import { composeMessages } from "../../alerts/compose-messages.ts";
 import type { Incident } from "../../alerts/incident.ts";
@@ -45,12 +45,12 @@ export async function runRuleTest(
     silences: { open: () => Promise.resolve(silences) },
     acknowledgements: { ofOpenIncidents: () => Promise.resolve([]) },
   };
-  const interventions = await restoreInterventions(stored, maintenance, test.start);
+  const suppressions = await restoreSuppressions(stored, maintenance, test.start);
   let incidents = 0;
   const judge: JudgeOptions = {
     rules,
     goneAfter: config.poll.goneAfter,
-    interventions,
+    suppressions,
     newIncidentId: () => `incident-${++incidents}`,
     notifies(receiver, type) {
       const settings = receivers.find(({ name }) => name === receiver);
@@ -93,9 +93,9 @@ export async function runRuleTest(
     for (const { target, incidents: ofTarget } of open) {
       for (const incident of ofTarget.values()) {
         const { id: incidentId } = incident;
-        if (!isNamed(named, incident) || interventions.acknowledgedBy(incidentId)) continue;
+        if (!isNamed(named, incident) || suppressions.acknowledgedBy(incidentId)) continue;
         const given = { incidentId, author, note: null, atMs: test.start + atMs };
-        interventions.acknowledge(given);
+        suppressions.acknowledge(given);
         add(atMs, composeAcknowledgement(incident, given, target));
       }
     }

@@ -147,7 +147,7 @@ function inCommon([first = {}, ...others]: readonly Texts[]): Texts {
   );
 }
 
-/** In the form of the key of a group that a route without matchers made. */
+/** A `groupKey` as Alertmanager writes it for a route without matchers. */
 function groupKey(labels: Texts): string {
   const pairs = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return `{}:{${pairs.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(", ")}}`;

@@ -5,7 +5,7 @@ import { summarize } from "../../../src/alerts/notification-summary.ts";
 import { createPoolWatch } from "../../../src/alerts/pool-watch.ts";
 import type { PoolClock, PoolVerdict } from "../../../src/alerts/pool-watch.ts";
 import type { PoolRule } from "../../../src/alerts/rule.ts";
-import { noInterventions } from "../../../src/alerts/silence.ts";
+import { noSuppressions } from "../../../src/alerts/silence.ts";
 import type { Status, Target } from "../../../src/fleet/model.ts";
 import { nextSnapshot } from "../../../src/fleet/next-snapshot.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
@@ -50,7 +50,7 @@ function snapshotShowing(servers: Servers) {
       showing(statusOf.get(letter) ?? "unknown", `${name}-${index}`, { name }),
     ),
   );
-  const observation = { atMs: 1_000, observedMs: 1_000, witnessed: true, goneAfter: 1 };
+  const observation = { atMs: 1_000, observedMs: 1_000, momentKnown: true, goneAfter: 1 };
   return runAtOnce(nextSnapshot(emptySnapshot, readListing(listingOf(listed)), observation));
 }
 
@@ -63,7 +63,7 @@ export function watchPools(
   let ids = 0;
   const options: AlertOptions = {
     notifies: () => true,
-    interventions: noInterventions,
+    suppressions: noSuppressions,
     newIncidentId: () => `incident-${++ids}`,
     ...more,
   };

@@ -64,7 +64,7 @@ export function createWatch(options: WatchOptions = {}) {
 
   const judgeOptions = (): JudgeOptions => ({
     ...settings,
-    interventions: {
+    suppressions: {
       silencedAt: () => isSilenced,
       acknowledgedBy: (id) => acknowledgements.get(id) ?? null,
     },
@@ -126,7 +126,7 @@ export function createWatch(options: WatchOptions = {}) {
       const known = structuredClone([[...incidents.values()], [...flaps.values()]] as const);
       const held = holdIncidents(...known);
       const retired = retireIncidents({ ...held, target: research }, utcMs, judgeOptions());
-      held.takeOn(retired);
+      held.apply(retired);
       outbox.push(...retired.outbox);
       monotonicMs = 1_000;
       const restored = runAtOnce(restoreSnapshot(structuredClone(snapshot.sandboxes)));

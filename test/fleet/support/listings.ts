@@ -40,7 +40,7 @@ export function partial(complete: PlainListing): PlainListing {
   return { ...complete, complete: false };
 }
 
-const usual: Observation = { atMs: 1_000, observedMs: 1_000, witnessed: true, goneAfter: 1 };
+const usual: Observation = { atMs: 1_000, observedMs: 1_000, momentKnown: true, goneAfter: 1 };
 
 /** What a listing makes of a snapshot, observed all along unless the test says otherwise. */
 export function take(

@@ -25,7 +25,7 @@ export interface PlainServer {
   readonly tags: readonly string[];
   readonly atMs: number;
   readonly observedMs: number;
-  readonly witnessed: boolean;
+  readonly momentKnown: boolean;
   readonly missing: number;
 }
 
@@ -54,7 +54,7 @@ export function plainKey(sandboxId: string, serverId: string): string {
 export function plainStep(
   before: PlainFleet,
   listing: { readonly sandboxes: readonly ListedSandbox[]; readonly complete: boolean },
-  { atMs, observedMs, witnessed, goneAfter }: Observation,
+  { atMs, observedMs, momentKnown, goneAfter }: Observation,
 ): PlainStep {
   const sandboxes = new Map(before.sandboxes);
   const servers = new Map(before.servers);
@@ -62,7 +62,7 @@ export function plainStep(
   const gaps: PlainStep["gaps"][number][] = [];
   const listed = new Set<string>();
   const dwellOf = (row: PlainServer): number | null =>
-    row.witnessed ? Math.round(observedMs - row.observedMs) : null;
+    row.momentKnown ? Math.round(observedMs - row.observedMs) : null;
 
   for (const { id: sandboxId, status, benchmark, servers: held } of listing.sandboxes) {
     sandboxes.set(sandboxId, { id: sandboxId, status, benchmark, missing: 0 });
@@ -76,15 +76,15 @@ export function plainStep(
         const since = {
           atMs: known.atMs,
           observedMs: known.observedMs,
-          witnessed: known.witnessed,
+          momentKnown: known.momentKnown,
         };
         servers.set(key, { ...row, ...attributes, ...since });
         if (known.missing > 0) gaps.push([sandboxId, server.id, "seen"]);
         continue;
       }
       // One that was missing may have changed long before it was observed again.
-      const isKnown = witnessed && (known?.missing ?? 0) === 0;
-      const since = { atMs, observedMs: Math.floor(observedMs), witnessed: isKnown };
+      const isKnown = momentKnown && (known?.missing ?? 0) === 0;
+      const since = { atMs, observedMs: Math.floor(observedMs), momentKnown: isKnown };
       servers.set(key, { ...row, ...attributes, ...since });
       const dwellMs = known && isKnown ? dwellOf(known) : null;
       const from = known?.status ?? "absent";
@@ -102,7 +102,7 @@ export function plainStep(
       continue;
     }
     servers.delete(key);
-    const dwellMs = witnessed && missing === 1 ? dwellOf(row) : null;
+    const dwellMs = momentKnown && missing === 1 ? dwellOf(row) : null;
     changes.push([row.sandboxId, row.id, row.name, row.status, "absent", dwellMs]);
   }
   const ids = new Set(listing.sandboxes.map(({ id }) => id));

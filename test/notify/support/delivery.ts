@@ -1,5 +1,5 @@
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
-import { noInterventions } from "../../../src/alerts/silence.ts";
+import { noSuppressions } from "../../../src/alerts/silence.ts";
 import { seededRandom, type Random } from "../../../src/lib/random.ts";
 import type { ComposeSettings } from "../../../src/notify/compose.ts";
 import { createNotifier } from "../../../src/notify/notifier.ts";
@@ -82,7 +82,7 @@ export function openDelivery(
     judge: {
       receivers: receivers.map(({ receiver }) => receiver.name),
       notifies: () => true,
-      interventions: noInterventions,
+      suppressions: noSuppressions,
       newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
     },
     clock,

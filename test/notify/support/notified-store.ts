@@ -6,14 +6,14 @@ import { sqlite, type Engine } from "../../store/support/engines.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { research, startMs } from "../../support/fleet.ts";
 
-type Words = Partial<OutboxItem>;
+type MessageText = Partial<OutboxItem>;
 
 /** A store with incidents that receivers were notified of. */
-export async function openNotifiedStore(more: Words = {}, engine: Engine = sqlite) {
+export async function openNotifiedStore(more: MessageText = {}, engine: Engine = sqlite) {
   const { kysely } = await engine.open();
   const store = createStore(kysely, () => Promise.resolve());
   const { id: targetId } = await addTarget(store, research);
-  const itemsOf = (incident: Incident, words: Words): OutboxItem[] =>
+  const itemsOf = (incident: Incident, text: MessageText): OutboxItem[] =>
     incident.receivers.map((receiver) => ({
       receiver,
       type: incident.resolvedAtMs === null ? "incident.firing" : "incident.resolved",
@@ -22,18 +22,18 @@ export async function openNotifiedStore(more: Words = {}, engine: Engine = sqlit
       condition: "in error",
       ...noTemplates,
       causedAtMs: startMs,
-      ...words,
+      ...text,
       incident: notifiedIncident(research, incident, null),
     }));
-  const commitAs = async (words: Words, ...written: readonly Incident[]): Promise<void> => {
-    const outbox = written.flatMap((incident) => itemsOf(incident, words));
+  const commitAs = async (text: MessageText, ...written: readonly Incident[]): Promise<void> => {
+    const outbox = written.flatMap((incident) => itemsOf(incident, text));
     await store.commitIncidents(targetId, { written, dropped: [], flaps: [], steps: [], outbox });
   };
   return {
     store,
     /** Writes incidents as a poll does, each with an item for each of its receivers. */
     commit: (...written: readonly Incident[]) => commitAs(more, ...written),
-    /** The same with items in other words. */
+    /** The same with items in other text. */
     commitAs,
     acknowledge: async (incidentId: string, author: string): Promise<void> => {
       const row = { incident_id: incidentId, author, note: null, at_ms: startMs, notified: 1 };

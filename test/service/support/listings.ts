@@ -73,7 +73,7 @@ export function read(body: unknown, before: Snapshot = emptySnapshot, poll = 0):
 
 /** Reads a body and makes the next snapshot of it. */
 export function take(body: unknown, before: Snapshot = emptySnapshot, poll = 0): Snapshot {
-  const observation = { atMs: 1, observedMs: 1, witnessed: true, goneAfter: 3 };
+  const observation = { atMs: 1, observedMs: 1, momentKnown: true, goneAfter: 3 };
   return runAtOnce(nextSnapshot(before, read(body, before, poll).listing, observation));
 }
 

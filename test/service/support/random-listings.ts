@@ -9,7 +9,7 @@ import { seededRandom } from "../../../src/lib/random.ts";
 export interface RandomPoll {
   readonly body: Buffer;
   readonly waitMs: number;
-  readonly witnessed: boolean;
+  readonly momentKnown: boolean;
   /** The state that this poll leads to is dropped, as when it could not be committed. */
   readonly isDropped: boolean;
   /** Before it the program was started again. */
@@ -78,7 +78,7 @@ export function randomSequence(seed: number, maxPolls: number): RandomSequence {
     polls.push({
       body: world.body(),
       waitMs: dice.pick([0, 30_000, 30_000.25]),
-      witnessed: dice.chance(0.7),
+      momentKnown: dice.chance(0.7),
       isDropped: dice.chance(0.05),
       isRestarted: dice.chance(0.04),
     });

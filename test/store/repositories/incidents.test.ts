@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
 import type { Incident, Subject } from "../../../src/alerts/incident.ts";
-import { noInterventions } from "../../../src/alerts/silence.ts";
+import { noSuppressions } from "../../../src/alerts/silence.ts";
 import { incidentFromRow } from "../../../src/store/incidents.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { firing, openNotifiedStore, resolved } from "../../notify/support/notified-store.ts";
@@ -72,14 +72,14 @@ describe.each(engines)("incidents on $name", (engine) => {
     const written = [ofPool, resolved("q", startMs, { subject: pool })];
     await store.commitIncidents(null, { ...noOutcome, written });
     expect((await store.targets.all()).map((each) => each.openIncidents)).toEqual([[ofTarget]]);
-    expect(await store.untargeted.open()).toEqual([ofPool]);
+    expect(await store.incidentsWithoutTarget.open()).toEqual([ofPool]);
   });
 
   it("that a silence began instead of others are the ones that are known", async () => {
     const { store, targetId, rows } = await openPollStore(engine);
     let silenced = false;
-    const interventions = { ...noInterventions, silencedAt: () => (silenced ? () => true : null) };
-    const { watched, poll } = watchFleet(research, { judge: { ...judgeBy(), interventions } });
+    const suppressions = { ...noSuppressions, silencedAt: () => (silenced ? () => true : null) };
+    const { watched, poll } = watchFleet(research, { judge: { ...judgeBy(), suppressions } });
     await store.commitPoll(targetId, poll(listing({ a: "error" })));
     silenced = true;
     await store.commitPoll(targetId, poll(listing({ a: "error" })));

@@ -33,13 +33,13 @@ describe.each(engines)("probes on $name", (engine) => {
   it("come back after a restart as they were written last", async () => {
     const { kysely, id, subject, watched, commit } = await storedProbe(flapping);
     await commit(answered, failing("http_error", 404), unsent);
-    const { probes, untargeted } = createStore(kysely, () => Promise.resolve());
+    const { probes, incidentsWithoutTarget } = createStore(kysely, () => Promise.resolve());
     const { progress, state } = watched;
     expect(await probes.all()).toEqual([
       { id, subject, progress, flaps: [...state.flaps.values()] },
     ]);
     expect(state.flaps.size).toBe(1);
-    expect(await untargeted.open()).toEqual([...state.incidents.values()]);
+    expect(await incidentsWithoutTarget.open()).toEqual([...state.incidents.values()]);
     expect(await probes.results(id, 2)).toMatchObject([
       { reason: "rate_limited", detail: "nothing was sent", durationMs: null },
       { reason: "http_error", detail: "it is http_error", durationMs: 40 },
@@ -65,7 +65,7 @@ describe.each(engines)("probes on $name", (engine) => {
     await kysely.schema.alterTable("outbox_items").renameTo("gone").execute();
     await expect(commit(failing())).rejects.toThrow("outbox_items");
     await kysely.schema.alterTable("gone").renameTo("outbox_items").execute();
-    expect(await store.untargeted.open()).toEqual([]);
+    expect(await store.incidentsWithoutTarget.open()).toEqual([]);
     expect(await store.probes.results(id, 9)).toHaveLength(1);
     expect((await store.probes.all())[0]?.progress.attempted.polls).toBe(1);
   });

@@ -11,7 +11,7 @@ export const emptyStatus: StatusView = {
   nowMs: Date.UTC(2026, 10, 20, 9, 30),
   targets: [],
   probes: [],
-  untargeted: [],
+  incidentsWithoutTarget: [],
   silences: [],
   acknowledgedBy: () => null,
   receivers: [],
@@ -32,7 +32,7 @@ export async function serveWeb(
   const web = createWebServer({
     metrics: exposing(() => []),
     readiness: () => Promise.resolve({ ready: true }),
-    death: () => null,
+    deadLoop: () => null,
     status: () => Promise.resolve(emptyStatus),
     api: {
       call: () => Promise.resolve({}),

@@ -1,5 +1,5 @@
 import { isInForce, silences } from "../alerts/silence.ts";
-import type { Interventions, MaintenanceWindow, Silence, SilenceMatch } from "../alerts/silence.ts";
+import type { Suppressions, MaintenanceWindow, Silence, SilenceMatch } from "../alerts/silence.ts";
 import type { Acknowledgement } from "../alerts/acknowledgement.ts";
 import { parseCronTimes } from "../lib/cron-times.ts";
 import type { Store } from "../store/store.ts";
@@ -40,13 +40,13 @@ interface InForce {
   readonly endsAtMs: number;
 }
 
-export type HeldInterventions = Awaited<ReturnType<typeof restoreInterventions>>;
+export type HeldSuppressions = Awaited<ReturnType<typeof restoreSuppressions>>;
 
 /**
  * Reads silences and acknowledgements from the store. They are kept in memory with the windows, as every poll needs
  * them for each of its incidents.
  */
-export async function restoreInterventions(
+export async function restoreSuppressions(
   store: {
     readonly silences: Pick<Store["silences"], "open">;
     readonly acknowledgements: Pick<Store["acknowledgements"], "ofOpenIncidents">;
@@ -69,7 +69,7 @@ export async function restoreInterventions(
       .filter((silence) => isInForce(silence, atMs))
       .map(({ author: by, ...silence }) => ({ by, ...silence })),
   ];
-  const interventions: Interventions = {
+  const suppressions: Suppressions = {
     silencedAt(atMs) {
       const matches = inForce(atMs).map(({ match }) => match);
       if (matches.length === 0) return null;
@@ -78,7 +78,7 @@ export async function restoreInterventions(
     acknowledgedBy: (incidentId) => authors.get(incidentId) ?? null,
   };
   return {
-    ...interventions,
+    ...suppressions,
     windows,
     /** What suppresses notifications at a moment. */
     inForce,
