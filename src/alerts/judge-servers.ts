@@ -19,7 +19,7 @@ interface ObservedListing {
   readonly passed: ClockReading;
 }
 
-/** As many are judged in about a millisecond. */
+/** Judging this many servers takes about a millisecond. */
 const judgedPerSlice = 128;
 
 /** Judges the servers of one target by the rules that are about them, after an accepted listing. */

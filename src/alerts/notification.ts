@@ -55,7 +55,7 @@ export const noSubjectFacts = {
   receiver: null,
 } as const;
 
-/** Of an incident of which nothing else is known. */
+/** Details of an incident of which nothing else is known. */
 export const noIncidentDetails = {
   ...noSubjectFacts,
   status: null,

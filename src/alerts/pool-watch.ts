@@ -19,7 +19,7 @@ export interface PoolClock {
 
 export interface PoolOutcome {
   readonly incidents: IncidentOutcome;
-  /** Of scopes with open incidents: only these need their clocks after a restart. */
+  /** Clocks of scopes with open incidents; only these are needed after a restart. */
   readonly clocks: readonly PoolClock[];
 }
 
@@ -192,7 +192,7 @@ class PoolScope {
     const isObserved = counts !== null && unobserved.isSubsetOf(new Set([target]));
     const passedMs = isObserved && lastAtMs !== null ? Math.max(0, atMs - lastAtMs) : 0;
     const changed = counts === null ? new Map<string, PoolCount>() : this.with(target, counts);
-    // What the others showed while one was not observed was not judged yet.
+    // Counts of other targets that arrived while one was unobserved have not been judged yet.
     const pools = this.isJudged ? changed : new Map([...totals, ...changed]);
     return { target, atMs, counts, isObserved, clockMs: this.clockMs + passedMs, pools };
   }

@@ -8,7 +8,7 @@ import { allTime } from "../reports/time-range.ts";
 import type { KnownServer } from "../store/incident-history.ts";
 import type { Store } from "../store/store.ts";
 
-/** Further ones are not named. */
+/** The most candidates that a message names. */
 export const mostNamed = 10;
 
 /** Completes a prefix of an id. @throws {RefusedError} when several ids begin with it, or it is empty */
@@ -33,7 +33,7 @@ interface ListedAt extends PlacedServer {
 }
 
 export interface FoundServer extends KnownServer {
-  /** Where it is listed now; empty: nowhere. */
+  /** The targets that list it now; empty: none. */
   readonly listed: readonly ListedAt[];
 }
 

@@ -32,14 +32,14 @@ export const upkeepEveryMs = 60_000;
 /** A run need not complete everything: 10,000 targets write 100,000 rows in five minutes, and a step deletes 500. */
 const stepsPerRun = 200;
 
-/** What is done beside polling and delivering: every minute some steps of each chore. */
+/** Runs some steps of each chore every minute. */
 export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDeps) {
   const stopped = new AbortController();
   let running: Promise<void> | null = null;
   let cancelTimer = (): void => {};
   /** On the monotonic clock. */
   let dueAtMs = -Infinity;
-  /** Those that failed the last time: it is logged once. */
+  /** Chores whose last run failed. A failure is logged once. */
   const failing = new Set<Chore>();
 
   const runChore = async (chore: Chore): Promise<void> => {

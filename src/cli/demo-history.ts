@@ -123,7 +123,7 @@ export async function makeHistory(
     await setImmediate();
     if (signal.aborted) return count;
   }
-  // So that almost no time is unobserved before the daemon starts.
+  // Leaves almost no unobserved time before the daemon starts.
   for (const each of targets) await pollAt(each, clock.now().utcMs, 0);
   return count;
 }

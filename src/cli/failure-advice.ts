@@ -10,7 +10,7 @@ export interface Failed {
   readonly problem: OperationProblem | null;
 }
 
-/** What to do about it. */
+/** Advice on how to fix it. */
 export function adviceFor({ reason, status, problem, detail }: Failed): string {
   const failure = `${reason} ${status} ${problem} ${detail}`;
   return advice.find(([pattern]) => pattern.test(failure))?.[1] ?? "";

@@ -2,7 +2,7 @@ import { exitCodes } from "./exit-codes.ts";
 
 const stopSignals = ["SIGINT", "SIGTERM"] as const;
 
-/** Those that run until a signal stops them. */
+/** Commands that run until a signal stops them. */
 const lasting: readonly (string | undefined)[] = ["run", "demo", "simulate"];
 
 /**

@@ -66,7 +66,7 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
     );
 }
 
-/** By the field of the match that each fills. */
+/** By field of the match. */
 const matchOptions: Readonly<Record<keyof SilenceMatch, Option>> = {
   rule: new Option("--rule <patterns...>", "names of rules"),
   severity: new Option("--severity <patterns...>", "critical, warning, info"),

@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 import { everyInterface } from "../lib/listen-address.ts";
 import type { ListenAddress } from "../lib/listen-address.ts";
 
-/** As `new URL` takes them: around and before what it wants, it forgives a lot. */
+/** As lenient as `new URL`, which ignores control characters and spaces before an address. */
 export const webAddressLike = /^[^!-~]*[Hh][Tt][Tt][Pp][Ss]?:/;
 export const baseUrlLike = /^[^!-~]*[Hh][Tt][Tt][Pp][Ss]?:[^?#]*$/;
 
@@ -14,7 +14,7 @@ export function parseWebAddress(text: string): URL | undefined {
   return url.username === "" && url.password === "" ? url : undefined;
 }
 
-/** What an operation's path can be put after: a web address without query and fragment. */
+/** A web address without query and fragment, to which the path of an operation can be appended. */
 export function parseBaseUrl(text: string): string | undefined {
   const url = /[?#]/.test(text) ? undefined : parseWebAddress(text);
   return url?.href.replace(/\/+$/, "");

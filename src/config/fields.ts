@@ -96,7 +96,7 @@ export function network(note = "", isAllowed: (network: Network) => boolean = ()
   );
 }
 
-/** What is sent in a header, where anything but visible ASCII is refused or cut. */
+/** The value of a header: visible ASCII only, as anything else is refused or cut. */
 export const headerPattern = /^[\x21-\x7e]+$/;
 
 /** Names become labels and parts of paths, so they hold nothing that would need escaping there. */
@@ -265,7 +265,7 @@ export function textLike(pattern: RegExp) {
   return { type: "string" as const, pattern: `${pattern.source}|${referencePattern}` };
 }
 
-/** What JSON Schema says of the value, or text with a reference in it. */
+/** A schema of the value, or of text that contains a reference such as `${NAME}`. */
 export function orReference(schema: object) {
   return { anyOf: [schema, { type: "string", pattern: referencePattern }] };
 }

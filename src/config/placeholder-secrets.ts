@@ -1,4 +1,4 @@
-/** What stands for a setting that rules do not look at. */
+/** Placeholders for settings that rules do not use. */
 const invented = new Map<string, unknown>([
   ["base_url", "https://region.invalid"],
   ["url", "https://receiver.invalid/"],

@@ -108,7 +108,7 @@ export function resolveReferences(
   return { value: walk(value, []), origins, findings };
 }
 
-/** What was given as the path may be the secret itself, so it is shown only where there is a file. */
+/** The path is shown only if the file exists: the setting may contain the secret itself. */
 function showable(name: string, file: string, folder: string): string {
   if (existsSync(file)) return `, ${file}`;
   return isAbsolute(name) ? "" : `, looked for in ${resolve(folder)}`;

@@ -25,13 +25,13 @@ export function cronExpression(allowed: string, isNicknamed: boolean) {
       return fault === null ? value : refuse(context, allowed + fault);
     })
     .meta({
-      // What the fields hold is not looked at.
+      // The contents of the fields are not checked.
       ...textLike(new RegExp(String.raw`^\s*(?:${nickname}\S+(?:\s+\S+){4,5})\s*$`)),
       errorMessage: allowed,
     });
 }
 
-/** What is to be added to the message; null: the expression is right. */
+/** The text to add to the error message; null: the expression is valid. */
 function cronFault(expression: string, isNicknamed: boolean): string | null {
   if (!isNicknamed && expression.includes("@")) return "";
   const times = parseCronTimes(expression, "UTC");

@@ -58,7 +58,7 @@ export function emptyBucket(startMs: number): Bucket {
   return { startMs, recordedMs: 0, unobservedMs: 0, extent: null, names: new Map() };
 }
 
-/** It was opened only because a finer one was, or at the very moment of a poll. */
+/** Whether a bucket is empty: opened with a finer one, or at the moment of a poll. */
 export function isEmptyBucket({ recordedMs, names }: Bucket): boolean {
   return recordedMs === 0 && names.size === 0;
 }

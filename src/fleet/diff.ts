@@ -58,7 +58,7 @@ export type ServerDiffKind =
   | "still_missing"
   | "updated";
 
-/** Of a poll that showed nothing. */
+/** The diff of a poll without a listing. */
 export const noDiff: Diff = { sandboxes: [], servers: [], changes: [], gaps: [] };
 
 export function statusBefore({ before }: Pick<ServerDiff, "before">): Presence {
@@ -114,7 +114,7 @@ export function* diffSnapshots(
     const known = before.sandboxes[before.places.get(sandbox.id) ?? -1] ?? null;
     if (sandbox !== known) compare(sandbox.id, known, sandbox);
   }
-  // Where each sandbox is where it was, none is gone.
+  // If all sandboxes kept their places, none is gone.
   if (before.places !== after.places) {
     for (let at = 0; at < before.sandboxes.length; at++) {
       if (at % sandboxesPerSlice === sandboxesPerSlice - 1) yield;
@@ -175,7 +175,7 @@ function* withMoves(servers: readonly ServerDiff[]): Slices<readonly ServerDiff[
 
 const diffsPerSlice = 2_048;
 
-/** By the server's id; null where several have it. */
+/** By server id; null: several servers have it. */
 function* onlyOnes(diffs: readonly ServerDiff[]): Slices<ReadonlyMap<string, ServerDiff | null>> {
   const found = new Map<string, ServerDiff | null>();
   for (const [at, diff] of diffs.entries()) {

@@ -77,7 +77,7 @@ export function createDriftRegistry(stored: readonly DriftRecord[]) {
       changed.clear();
       return taken;
     },
-    /** They could not be stored: they are taken again next time, as they are then. */
+    /** Storing failed: the next call takes their current state again. */
     giveBack(notStored: readonly DriftRecord[]): void {
       for (const record of notStored) changed.add(keyOf(record));
     },

@@ -1,6 +1,6 @@
 import type { Operation } from "./model.ts";
 
-/** What people call the service's operations, in commands and addresses. */
+/** The names of the service's operations in commands and paths. */
 const ofWords = {
   user: "get_user",
   universes: "list_universes",
@@ -22,7 +22,7 @@ export function operationOf<Word extends LookupWord>(word: Word): (typeof ofWord
   return ofWords[word];
 }
 
-/** Those that are asked about one thing, by its id. */
+/** Operations that take an id. */
 export type IdWord = "user" | "universe-data" | "white-label";
 
 export function takesId(word: LookupWord): word is IdWord {

@@ -209,7 +209,7 @@ export function* listedServers(
   yield found;
 }
 
-/** Of a server in a sandbox that the last listing held. */
+/** Whether the last listing held a server of a sandbox that it lists. */
 function isListed({ unlistedServers }: Snapshot, server: Server): boolean {
   return server.missing === 0 && !unlistedServers.has(server);
 }

@@ -2,6 +2,6 @@
 export const statuses = ["idle", "occupied", "error", "unknown"] as const;
 export type Status = (typeof statuses)[number];
 
-/** What a server changes from or to; `absent` is before it appeared and after it is gone. */
+/** The state before or after a change of a server; `absent`: it has not appeared yet, or is gone. */
 export const presences = [...statuses, "absent"] as const;
 export type Presence = (typeof presences)[number];

@@ -12,7 +12,7 @@ export interface Tallies {
   /** By the name as aggregates show it; a server without a name counts under the empty one. */
   readonly names: ReadonlyMap<string, NameTally>;
   readonly sandboxes: CountByStatus;
-  /** Of all names. */
+  /** The sum of all names. */
   readonly servers: CountByStatus;
 }
 
@@ -22,7 +22,7 @@ export interface NameTally {
   readonly name: string;
   /** All that are not gone. */
   readonly servers: CountByStatus;
-  /** Those that are not missing: only their time is observed. */
+  /** Servers that are not missing; only their time is observed. */
   readonly listed: CountByStatus;
 }
 

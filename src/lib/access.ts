@@ -2,7 +2,7 @@ import type { Network } from "./networks.ts";
 import type { PasswordHash } from "./password.ts";
 import type { Secret } from "./secret.ts";
 
-/** What a route or an operation demands of its caller. */
+/** The permission that a route or an operation requires. */
 export type Permission = "health" | "metrics" | "read" | "act" | "call" | "reload";
 
 const toRead = ["health", "metrics", "read"] as const;
@@ -54,7 +54,7 @@ export interface AccessSettings {
     /** In lower case. */
     readonly header: string;
     readonly trusted: readonly Network[];
-    /** Of users that are not among `users`. */
+    /** The role of users that are not in `users`. */
     readonly role: Role;
   } | null;
 }

@@ -166,7 +166,7 @@ function valuesOf(field: readonly number[]): readonly number[] {
 /** From here until the end the calendar has had each of its forms, the 29th of February on a Sunday too. */
 const calendarStartMs = Date.UTC(2000, 0, 1);
 const calendarEndMs = Date.UTC(2029, 0, 1);
-/** What comes more often than on one day in ten shows all its distances long before the end. */
+/** A schedule that occurs more often than on one day in ten shows all its intervals within this time. */
 const mostDays = 1_100;
 
 /** How many days lie between those that an expression names. */

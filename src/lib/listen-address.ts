@@ -8,7 +8,7 @@ export interface ListenAddress {
 /** The unspecified address of IPv6 stands for every interface, of IPv4 too. */
 export const everyInterface = "::";
 
-/** Where a program on this machine reaches what listens there. */
+/** The address at which a program on this machine reaches the listener. */
 export function localAddress({ host, port, tls }: ListenAddress): string {
   const scheme = tls ? "https" : "http";
   if (["", "0.0.0.0", everyInterface].includes(host)) return `${scheme}://127.0.0.1:${port}`;

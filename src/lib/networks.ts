@@ -7,7 +7,7 @@ export interface Network {
   readonly prefix: number;
 }
 
-/** Where receivers may be reached, as configured. */
+/** The networks in which receivers may be, as configured. */
 export interface OutboundNetworks {
   readonly deny: readonly Network[];
   /** Null: everywhere. */

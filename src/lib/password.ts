@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 
-/** What scrypt (RFC 7914) made of a password, with its parameters. */
+/** The scrypt hash (RFC 7914) of a password, with its parameters. */
 export interface PasswordHash {
   /** The logarithm of the cost to base 2. */
   readonly ln: number;

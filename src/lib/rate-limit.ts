@@ -9,7 +9,7 @@ const safetyMargin = 1.05;
 /** A call that takes longer to connect may never succeed, and holds the others of its key back no more. */
 const longestOpeningMs = 2_000;
 
-/** Of a call that left. */
+/** Identifies a call that was sent. */
 export type Token = ReturnType<TokenBucket["take"]>;
 
 export type TokenBucket = ReturnType<typeof createTokenBucket>;
@@ -28,7 +28,7 @@ interface Call {
  */
 export function createTokenBucket({ requests, perMs }: RateLimit) {
   const periodMs = perMs * safetyMargin;
-  /** Those whose tokens are not back: a limit may be far beyond what is ever sent. */
+  /** Calls whose tokens are not returned yet. A set, as a limit may be far higher than what is ever sent. */
   const calls = new Set<Call>();
 
   const backAtMs = (nowMs: number): readonly number[] => {

@@ -32,7 +32,7 @@ export function createFileOutput(write: (bytes: Uint8Array) => number): Writable
         while (written < line.length) written += write(line.subarray(written));
         isTorn = false;
       } catch {
-        // It cannot be reported: the log itself is broken.
+        // This cannot be reported, as the log itself is broken.
         isTorn ||= written > 0;
       }
       done();
@@ -47,7 +47,7 @@ export function createPipeOutput(
 ): Writable {
   let lostLines = 0;
   let isCorked = false;
-  // What comes in one go is sent in one: a call of the system costs as much as all else of a line.
+  // Lines of the same turn are written together: a system call costs as much as all other work for a line.
   const cork = (): void => {
     if (isCorked) return;
     isCorked = true;

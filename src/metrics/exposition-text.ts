@@ -1,7 +1,7 @@
 /** The text format 0.0.4 of Prometheus, or OpenMetrics 1.0.0. */
 export type ExpositionSyntax = "text" | "openmetrics";
 
-/** What ends an exposition. */
+/** The end of an OpenMetrics exposition. */
 export const endings: Readonly<Record<ExpositionSyntax, string>> = {
   text: "",
   openmetrics: "# EOF\n",

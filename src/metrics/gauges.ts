@@ -8,7 +8,7 @@ import type { WatchedView } from "../alerts/target-view.ts";
 export interface GaugeOptions {
   readonly targets: readonly WatchedView[];
   readonly probes: readonly ProbeView[];
-  /** They have series also without incidents. */
+  /** Each rule has series, also without incidents. */
   readonly rules: readonly { readonly name: string; readonly severity: Severity }[];
   readonly receivers: readonly string[];
   readonly build: { readonly version: string; readonly revision: string };
@@ -91,7 +91,7 @@ function incidentGauge({ targets, rules, readIncidentsWithoutTarget }: GaugeOpti
     }
     const addIncident = ({ rule, severity, phase }: Incident): void =>
       add(rule, severity, phase.name, 1);
-    // Those of targets as of the moment when the scrape begins: nothing is awaited before.
+    // First the targets, without an await before, so that they show the moment when the scrape begins.
     for (const { state } of targets) state.incidents.forEach(addIncident);
     (await readIncidentsWithoutTarget()).forEach(addIncident);
     return counted.map(({ count, ...labels }) => [labels, count]);

@@ -71,7 +71,7 @@ export function createMetrics(options: MetricsOptions) {
     return texts.flatMap((text) => (text.status === "fulfilled" ? [text.value] : []));
   };
 
-  /** They depend on one another: all or none are collected. */
+  /** The process families depend on one another: all or none are collected. */
   const collectProcess = async (wanted: ReadonlySet<string>): Promise<readonly string[]> => {
     if (!ofProcess.some((name) => wanted.has(name))) return [];
     const texts = await Promise.all(

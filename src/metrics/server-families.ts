@@ -73,7 +73,7 @@ function eachServer(line: (start: string, server: Server) => string): ServerFami
   };
 }
 
-/** What ends the lines of a subject in each status. */
+/** The ends of a subject's lines, by status. */
 const oneHotEnds = byStatus((status) =>
   statuses.map((each) => `,status="${each}"} ${each === status ? 1 : 0}\n`),
 );

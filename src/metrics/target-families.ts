@@ -10,7 +10,7 @@ import type { TargetCounts } from "./target-counts.ts";
  * a scrape begins, and become lines only while they are sent.
  */
 interface TargetFamily {
-  /** As a whole: that of a counter ends in `_total`. */
+  /** The complete name; that of a counter ends in `_total`. */
   readonly name: string;
   readonly help: string;
   readonly type: "gauge" | "counter" | "histogram";

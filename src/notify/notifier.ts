@@ -41,7 +41,7 @@ export function createNotifier({ receivers, onIncidents, ...deps }: NotifierDeps
   const workers = receivers.map((settings) => createDeliveryWorker(settings, workerDeps));
   const giveUpAfterMs = new Map(receivers.map((each) => [each.receiver.name, each.giveUpAfterMs]));
 
-  /** What one worker does can be work for another. */
+  /** A worker that has run can leave work for another one. */
   const idle = async (): Promise<void> => {
     for (;;) {
       const work = workers.flatMap((worker) => worker.underWay() ?? []);

@@ -23,7 +23,7 @@ import type { RestoredTarget, WatchedTarget, WatchOptions } from "./watched-targ
 
 type StoredProbe = Omit<RestoredProbe, "openIncidents">;
 
-/** What restoring needs of the store. */
+/** The part of the store that restoring needs. */
 export interface StoredState {
   readonly targets: {
     all(): Promise<readonly RestoredTarget[]>;

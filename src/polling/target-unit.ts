@@ -152,7 +152,7 @@ function createPoolCommits({
   };
 }
 
-/** What a poll shows to be judged, and what there is to say beyond that. Where nothing was sent, it failed. */
+/** The outcome of a poll for the rules, and details for the log. A poll that was not sent counts as failed. */
 function readOutcome(outcome: Outcome<Listed>): {
   readonly polled: PollOutcome;
   readonly detail: PollDetail | null;

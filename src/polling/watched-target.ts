@@ -8,7 +8,7 @@ import type { Target } from "../fleet/model.ts";
 import type { TargetProgress, TargetState } from "../alerts/target-state.ts";
 import type { PollDetail } from "../alerts/target-view.ts";
 
-/** What the store gives of a target when sandwatch starts. */
+/** The stored state of a target when sandwatch starts. */
 export interface RestoredTarget {
   readonly id: number;
   readonly target: Target;
@@ -21,7 +21,7 @@ export interface RestoredTarget {
 export interface WatchOptions {
   /** Failed polls in a row before the servers' series are withheld. */
   readonly staleAfter: number;
-  /** What was last observed longer ago than this before a restart is not shown. Milliseconds. */
+  /** State that is older than this at a restart is not shown. Milliseconds. */
   readonly restoredForMs: number;
   readonly nowUtcMs: number;
 }

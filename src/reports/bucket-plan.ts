@@ -8,9 +8,9 @@ import { toLocal, toUtc, type Zone } from "./zone.ts";
 
 /** Which buckets make a report, and which of its rows each is in. */
 export interface Plan {
-  /** What is reported: the range asked for, widened to whole buckets. */
+  /** The requested range, widened to whole buckets. */
   readonly range: TimeRange;
-  /** Those that end after a moment, in order; a bucket is in the one that holds its beginning. */
+  /** The cells that end after a moment, in order. A bucket belongs to the cell that contains its start. */
   readonly cellsSince: (sinceMs: number) => Iterable<Cell>;
   readonly bucketRanges: readonly BucketRange[];
   readonly notes: readonly string[];
@@ -18,7 +18,7 @@ export interface Plan {
 
 export interface PlanRequest {
   readonly range: TimeRange;
-  /** Of the fields that rows are by. */
+  /** The time fields by which rows are grouped. */
   readonly fields: readonly TimeField[];
   readonly zone: Zone;
   readonly keptFrom: KeptFrom;
@@ -58,7 +58,7 @@ export function planReport({ range, fields, zone, keptFrom, begunMs }: PlanReque
     ({ toMs }) => toMs > knownFromMs && up(toMs) !== toMs,
   );
   const firstMs = Math.min(...usable.map((resolution) => keptFrom[resolution]));
-  // Of less than five minutes, to which all ranges are rounded, nothing is said.
+  // All ranges are rounded to five minutes, so a smaller difference is not mentioned.
   const isWidened =
     Math.max(range.fromMs - covered.fromMs, covered.toMs - range.toMs) >= resolutionMs["5m"];
   const notes: string[] = [];
@@ -86,7 +86,7 @@ export function timeText(atMs: number): string {
   return new Date(atMs).toISOString().replace(/:00\.000Z$/, "Z");
 }
 
-/** Of each cell the coarsest buckets that fit, those next to each other together. */
+/** The coarsest buckets that fit into each cell; adjacent ranges are joined. */
 function bucketRangesOf(
   cells: Iterable<Cell>,
   usable: readonly Resolution[],

@@ -19,9 +19,9 @@ export type ForecastReason =
   | "too_little"
   /** The last week was above it. */
   | "passed_already"
-  /** They do not rise, or not along a line. */
+  /** The values do not rise, or not linearly. */
   | "no_rise"
-  /** It would be passed later than these weeks can show. */
+  /** The limit would be passed after the time that these weeks allow to predict. */
   | "too_far";
 
 const fewestWeeks = 4;

@@ -50,7 +50,7 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
   for (const each of selectTargets(watched, extents, { range, filter, nowMs })) {
     const { target } = each;
     const { lastPollAtMs, servers } = await sources.present(target);
-    // Of a target that is not configured it is not known how long a server remained occupied.
+    // For a target that is not configured, it is unknown how long a server remained occupied.
     const atMs = configured.has(targetName(target)) ? lastPollAtMs : null;
     const errant: PresentServer[] = [];
     const long: LongDwell[] = [];
@@ -152,10 +152,10 @@ function addNames(sums: Map<string, NameSum>, target: Target, { names }: Bucket)
   }
 }
 
-/** Of fewer dwell times nobody knows what is usual. */
+/** Below this number of dwell times, no usual maximum is computed. */
 const fewestDwells = 20;
 
-/** What is long for servers of a name in any target: 95 of 100 dwell times were shorter. Null: too few are known. */
+/** The 95th percentile of the dwell times of a server name in all targets. Null: too few are known. */
 function usualMaxima(sums: Iterable<NameSum>): (serverName: string) => number | null {
   const byName = new Map<string, DwellHistogram>();
   for (const { serverName, dwells } of sums) {

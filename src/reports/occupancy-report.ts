@@ -19,7 +19,7 @@ import type { ReportedTarget } from "./reported-targets.ts";
 
 export interface OccupancyReport {
   readonly plan: Plan;
-  /** What gives the sums of the whole range the fastest. */
+  /** The coarsest ranges, which give the sums of the whole range the fastest. */
   readonly wholeRange: readonly BucketRange[];
   readonly fields: readonly ReportField[];
   readonly targets: readonly ReportedTarget[];
@@ -216,7 +216,7 @@ async function averageServers(
   return averages;
 }
 
-/** By name there are rows only of what there was; otherwise also of groups without any server. */
+/** A report by name has rows only for observed names; any other also has rows for groups without servers. */
 function rowsOfCell(cell: CellSums, groups: Groups): readonly ReportRow[] {
   return groups
     .inOrder()

@@ -12,7 +12,7 @@ export interface ReportRow {
   readonly group: GroupValues;
   /** Milliseconds of servers. */
   readonly ms: CountByStatus;
-  /** Of servers too, those included that are only estimated: nothing at all is known of that time. */
+  /** Unobserved milliseconds of servers, including an estimate for time of which nothing is known. */
   readonly unobservedMs: number;
   /** Whether any of the time was observed, with servers or without. */
   readonly isObserved: boolean;
@@ -21,9 +21,9 @@ export interface ReportRow {
   readonly occupiedPeak: Peak | null;
   /** In `occupied`: those that ended, of known length. */
   readonly dwells: DwellHistogram;
-  /** That began to fire. */
+  /** Incidents that began to fire. */
   readonly incidents: number;
-  /** Of those that ended with the server's recovery. */
+  /** Incidents that ended because the server recovered. */
   readonly recoveries: { readonly count: number; readonly ms: number };
 }
 

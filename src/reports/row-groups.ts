@@ -52,14 +52,14 @@ export function createGroups(
     }
     return leaf;
   };
-  // Where it is not by name, there is a row also of what nothing was kept of.
+  // A report that is not by name also has rows for targets without stored data.
   if (!byName) for (const number of targets.keys()) leafOf(number, "");
 
   return {
     byName,
     leafOf,
     leavesOf: (number: number): Iterable<Leaf> => leaves[number]?.values() ?? [],
-    /** Where a target's buckets have a server, whose name may be one of many. */
+    /** The leaf in which a target's buckets count a server; rare names share one. */
     leafOfServer(number: number, serverName: string | null): Leaf {
       const name = serverName ?? "";
       const known = leaves[number];

@@ -164,12 +164,12 @@ async function statesAt(
       }
     }
   }
-  /** Of these the next change says what they were, but not whether they were missing. */
+  /** Servers whose next change shows their status, but not whether they were missing. */
   const unsure = new Set<string>();
   const latestMs = knownUntilMs.values().reduce((ms, each) => Math.max(ms, each), atMs);
   for await (const change of read({ fromMs: atMs, toMs: latestMs + 1 })) {
     const { target, from, observation, dwellMs, ...server } = change;
-    // It was committed after the present was looked at.
+    // The change was committed after the present state was read.
     if (change.atMs > (knownUntilMs.get(targetName(target)) ?? -Infinity)) continue;
     const key = serverKey(target, server);
     unsure.delete(key);

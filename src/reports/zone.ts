@@ -14,7 +14,7 @@ export const utc: Zone = { name: "UTC", offsetMs: () => 0 };
 
 /** @returns undefined when there is no such zone */
 export function openZone(name: string): Zone | undefined {
-  // What zones there are takes a while to be read.
+  // Reading the list of zones is slow.
   if (name === utc.name) return utc;
   const timeZone = canonicalTimeZone(name);
   if (timeZone === null) return undefined;

@@ -55,7 +55,7 @@ export interface Call {
 }
 
 export interface ListingCall extends Call {
-  /** What the listing is compared with: what did not change need not be parsed. */
+  /** The previous snapshot; unchanged sandboxes are not parsed. */
   readonly before: Snapshot;
   /** Counts the polls of the target: at each, some texts are parsed though they are known. */
   readonly poll: number;

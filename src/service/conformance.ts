@@ -32,7 +32,7 @@ export const operationReport = z.object({
 });
 export type OperationReport = z.output<typeof operationReport>;
 
-/** What to ask the operations for that take an id; without one an operation may not be asked. */
+/** The ids for operations that take one; an operation without its id may not be called. */
 export interface Ids {
   readonly user?: string | undefined;
   /** Default: the first one that is listed. */
@@ -97,7 +97,7 @@ function judgeFailure(
   const isOutside = problem !== undefined || (reason === "invalid_body" && status === 200);
   if (isOutside) return { outcome: "outside", detail, fields: [] };
   const takesId = promisedOperations[operation].parameter !== null;
-  // Of its input the interface lets an operation say this, and shows no body of it.
+  // The interface allows a 400 for an invalid id, and specifies no body for it.
   if (status === 400 && takesId) {
     return { outcome: "not_seen", detail: `${detail}: the id is not valid`, fields: [] };
   }

@@ -23,7 +23,7 @@ export function readEncoding(header: string | readonly string[]): readonly Encod
     .map((name) => (name === "x-gzip" ? "gzip" : name));
   const unknown = names.find((name) => !isEncoding(name));
   if (unknown !== undefined) {
-    // It comes from outside: what does not look like a name is not repeated.
+    // The header comes from outside, so it is repeated only if it looks like a name.
     const shown = /^[a-z][a-z0-9-]{0,15}$/.test(unknown) ? ` (${unknown})` : "";
     return `the body has a content-encoding that was not requested${shown}`;
   }
@@ -38,9 +38,9 @@ function isEncoding(name: string): name is Encoding {
 export interface BodyDecoderDeps {
   /** In the order in which they were applied. */
   readonly encodings: readonly Encoding[];
-  /** That each decoder may give: one in the middle could give far more than the last. */
+  /** The limit for the output of each decoder, as an inner one could produce far more than the last. */
   readonly maxBytes: number;
-  /** Where the body comes from: it is held back while the decoders are slow. */
+  /** The source of the body; it is paused while the decoders are slow. */
   readonly source: { pause(): void; resume(): void };
   readonly onData: (chunk: Buffer) => void;
   readonly onEnd: () => void;
@@ -105,7 +105,7 @@ function createDecoder(encoding: Encoding, firstChunk: Buffer | null): Transform
   const options = { chunkSize: 64 * 1024 };
   if (encoding === "gzip") return createGunzip(options);
   if (encoding === "br") return createBrotliDecompress(options);
-  // It should be in zlib's format, and some servers omit that. The first byte shows which (RFC 1950).
+  // `deflate` should have zlib's header, which some servers omit. The first byte shows which it is (RFC 1950).
   const isZlib = firstChunk === null || ((firstChunk[0] ?? 0) & 0x0f) === 0x08;
   return isZlib ? createInflate(options) : createInflateRaw(options);
 }

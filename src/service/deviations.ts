@@ -81,7 +81,7 @@ export class Deviations {
   }
 }
 
-/** What a value looks like, without anything of what it says. */
+/** Describes the shape of a value without its content. */
 export function shapeOf(value: JsonValue): string {
   if (value === null) return "null";
   if (isArray(value)) return `list of ${counted(value.length, "item")}`;

@@ -13,7 +13,7 @@ export interface DriftWatchDeps {
   readonly log: Logger;
 }
 
-/** What was not observed for this long is forgotten; if it comes back, it is new again. */
+/** A deviation that was not observed for this long is forgotten; if it returns, it counts as new. */
 const keptForMs = 90 * 24 * 60 * 60 * 1_000;
 
 /** Counts grow with each poll, so they are stored at most this often. What is new is stored at once. */

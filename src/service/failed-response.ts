@@ -126,10 +126,10 @@ const manyIds = 3;
 /** This many ids that were found are remembered, the latest ones. */
 const maxKnownIds = 100;
 
-/** Of the texts that servers and frameworks give a path by which nothing is served. */
+/** Texts of servers and frameworks for a path that does not exist. */
 const ofNoPath = /^(?:404[ :-]*)?(?:page |path |route |url |resource )?not[ _]found[.!]?$/i;
 
-/** What the answers of one operation in one region have shown so far of whether it exists. */
+/** Whether one operation exists in one region, as far as its responses have shown. */
 class NotFoundHistory {
   private readonly known = new Set<string>();
   /** Since the operation answered last. */

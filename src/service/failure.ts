@@ -13,13 +13,13 @@ export interface ValidationEntry {
 export interface CallFailure {
   readonly kind: "failed";
   readonly reason: FailureReason;
-  /** Of the HTTP answer; null where not even its head came. */
+  /** The status of the HTTP response; null: no response. */
   readonly status: number | null;
   /** The `Retry-After` of a 429 or 5xx. */
   readonly retryAfterMs: number | null;
   /** A short phrase, such as "HTTP 503" or "connection refused". */
   readonly detail: string;
-  /** What a 422 said about the input; otherwise empty. */
+  /** The entries of a 422 about the input; otherwise empty. */
   readonly validation: readonly ValidationEntry[];
   /** Set where it says something of the operation itself: that it is missing, or elsewhere. */
   readonly problem?: OperationProblem;

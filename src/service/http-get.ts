@@ -25,7 +25,7 @@ export interface ExchangeRequest {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the body of a 200 as it comes, and of what it is decoded to. */
+  /** Limit for the body of a 200, both before and after decoding. */
   readonly maxBodyBytes: number;
   readonly onSent?: (() => void) | undefined;
   /** Takes the body of a 200. Default: a new one. */
@@ -107,7 +107,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Exch
         if (isSettled) return;
         if (decoder) return decoder.push(chunk);
         onData(chunk);
-        // It was copied. As garbage outside of the heap, the chunks of a large body make V8 collect all of its heap.
+        // The chunk was copied. As garbage outside of the heap, chunks of a large body make V8 collect all of its heap.
         freeSoon(chunk);
       },
       onResponseEnd() {

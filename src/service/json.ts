@@ -93,7 +93,7 @@ export const closeBrace = 0x7d;
 
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 
-/** Where the text begins behind a byte order mark. */
+/** The index after a byte order mark, if there is one. */
 export function afterMark(bytes: Buffer): number {
   return byteOrderMark.every((byte, at) => bytes[at] === byte) ? byteOrderMark.length : 0;
 }
@@ -102,7 +102,7 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Where the first byte that is no space is, or the length. */
+/** The index of the first byte that is not a space, or the length. */
 export function skipSpace(bytes: Buffer, start: number): number {
   let at = start;
   while (at < bytes.length && isSpace(bytes[at])) at++;

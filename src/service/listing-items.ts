@@ -27,7 +27,7 @@ import {
   worseServer,
 } from "./parse-sandbox.ts";
 
-/** What is used for one listing after another. */
+/** The hash function and the shared texts, which are reused from listing to listing. */
 export interface ReaderMemory {
   /** 64 bits of a text. */
   readonly hash: (bytes: Uint8Array) => bigint;
@@ -87,7 +87,7 @@ export class ListingItems {
   private guessesNext = true;
   /** The index in the previous snapshot of the sandbox that is expected next. */
   private expected = 0;
-  /** By index before: 0, or one more than the index of the sandbox in this list. */
+  /** By index in the previous snapshot: one more than the index in this list; 0: not listed. */
   private readonly listedAt: Int32Array;
   /** The index in this list of those that are new, by id. */
   private readonly newAt = new Map<string, number>();
@@ -213,7 +213,7 @@ export class ListingItems {
     this.take(sandbox, place, mayBeKnown ? this.textOf(text, hash, deviations, place) : null);
   }
 
-  /** Where a sandbox was before; -1: it is new. */
+  /** The index of a sandbox in the previous snapshot; -1: it is new. */
   private placeOf(id: string): number {
     const { before, expected } = this;
     return before.sandboxes[expected]?.id === id ? expected : (before.places.get(id) ?? -1);

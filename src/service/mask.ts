@@ -109,7 +109,7 @@ function maskWord(word: string, isAddress: boolean): string {
   return (scheme === -1 ? address : withoutUser(address, hostAt)) + query;
 }
 
-/** Where the query begins, or a fragment like a query; -1: nowhere. */
+/** The index of the query, or of a fragment that looks like one; -1: there is none. */
 function queryOf(word: string, from: number, isAddress: boolean): number {
   const query = word.indexOf("?", from);
   if (query !== -1 && (isAddress || word.includes("=", query))) return query;

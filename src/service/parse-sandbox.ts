@@ -19,7 +19,7 @@ export interface Unkept {
   readonly problem: DeviationProblem;
   /** The shape of what was found, such as `text of 2000 characters`; null: nothing was there. */
   readonly found: string | null;
-  /** What is not watched because of it; null: only the text is missing from what is kept. */
+  /** What is not monitored because of it; null: only this text is not kept. */
   readonly lost: "sandbox" | "server" | null;
   readonly sandboxId: string | null;
   readonly serverId: string | null;

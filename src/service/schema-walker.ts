@@ -16,7 +16,7 @@ export interface FieldCount {
   /** How often it was null, or not there, where it may be. */
   nulls: number;
   absent: number;
-  /** Of an enumeration whether each word was observed; otherwise null. */
+  /** For an enumeration: whether each value was observed. Null: the field is not an enumeration. */
   readonly words: Map<string, boolean> | null;
 }
 

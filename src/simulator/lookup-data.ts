@@ -12,7 +12,7 @@ import { formatTimestamp } from "./sandbox-json.ts";
 
 const count = z.int().min(0).max(100_000);
 
-/** N that are made up, or these. */
+/** The number of items to generate, or the items. */
 function countOr<Item extends z.ZodType>(item: Item) {
   return z.union([count, z.array(item)], "a number of them, or a list of them").optional();
 }
@@ -32,7 +32,7 @@ const regionContentSchema = z.strictObject({
     .optional(),
 });
 
-/** What a region holds; of what is omitted, it holds what is made up. */
+/** The content of a region; omitted parts are generated. */
 export type RegionContent = z.output<typeof regionContentSchema>;
 
 /** The content of a data file: what each region holds, by its name. */

@@ -41,7 +41,7 @@ export function troublesOf(
 }
 
 /**
- * What a listing over HTTP would hold, without making and reading its text.
+ * The listing that HTTP would return, without creating and parsing its text.
  *
  * @param share of the sandboxes that are listed; less than all makes a partial listing
  */

@@ -114,7 +114,7 @@ const changesAtOnce = 1_000;
 /** A selection that more servers match is left to the database as a condition. */
 const mostServersByRow = 500;
 
-/** What changed, read beside what is being written, a page at a time. */
+/** Reads changes in pages, concurrently with writes. */
 export function createChangeHistory(reader: Db, reading = createRowReading()) {
   const read = (rows: readonly StoredRow[]): readonly StoredChange[] =>
     reading.all("changes", rows, ({ seq }) => seq, readChange);

@@ -4,7 +4,7 @@ import type { Tables } from "./tables.ts";
 /** A row whose content cannot be read: which one, and nothing of its content. */
 export interface UnreadableRow {
   readonly table: keyof Tables;
-  /** What the row is known by in its table. */
+  /** The id of the row in its table. */
   readonly id: string;
 }
 
@@ -42,7 +42,7 @@ export function createRowReading(onUnreadable: (row: UnreadableRow) => void = ()
       Object.values(row).forEach(checkNumber);
       return readRow(row);
     } catch (error) {
-      // That the database fails says nothing about the row.
+      // A failure of the database does not mean that the row is damaged.
       if (isSqliteError(error)) throw error;
       report(table, String(id));
       return null;
@@ -51,14 +51,14 @@ export function createRowReading(onUnreadable: (row: UnreadableRow) => void = ()
 
   return {
     read,
-    /** Those of the rows that can be read. */
+    /** The rows that can be read. */
     all: <Row extends object, Value extends object>(
       table: keyof Tables,
       rows: readonly Row[],
       idOf: (row: Row) => string | number,
       readRow: (row: Row) => Value,
     ): readonly Value[] => rows.flatMap((row) => read(table, idOf(row), row, readRow) ?? []),
-    /** Those found until now, by table. */
+    /** The damaged rows found so far, by table. */
     unreadable,
   };
 }

@@ -7,7 +7,7 @@ import { storableText } from "./sql-helpers.ts";
 import type { RowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
-/** Of a count that is out of range, which a damaged row may hold, one more could not be stored. */
+/** A damaged row may hold a count that is out of range, which could not be incremented. */
 const oneMoreAttempt = sql<number>`case when attempts < 1000000000 then attempts + 1 else 1000000000 end`;
 
 interface EndedAttempt {

@@ -37,7 +37,7 @@ export interface KnownServer {
   readonly serverName: string | null;
 }
 
-/** What incidents there are and were, read beside what is being written. */
+/** Reads open and resolved incidents, concurrently with writes. */
 export function createIncidentHistory(reader: Db, reading = createRowReading()) {
   const read = (row: StoredRow): StoredIncident | null => readStored(reading, row);
   const select = (selection: IncidentSelection) =>
@@ -100,7 +100,7 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
       return rows.flatMap((row) => read(row) ?? []);
     },
 
-    /** Of a server, latest begun first. */
+    /** The incidents of a server, latest first. */
     async ofServer(serverId: string, limit: number): Promise<readonly StoredIncident[]> {
       const rows = await selectStored(reader)
         .where("incidents.server_id", "=", serverId)

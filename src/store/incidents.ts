@@ -120,7 +120,7 @@ function phaseFromRow(row: IncidentRow): IncidentPhase {
   }
 }
 
-/** Those that can be read. */
+/** The incidents that can be read. */
 export function readIncidents(
   reading: RowReading,
   rows: readonly IncidentRow[],
@@ -247,7 +247,7 @@ export function createIncidentsWithoutTarget(
   };
 }
 
-/** What is known of a receiver, within the transaction that changes it. */
+/** The state of a receiver, read within the transaction that changes it. */
 export async function readReceiver(
   trx: Db,
   receiver: string,

@@ -41,7 +41,7 @@ const atOnce = 100;
 export const pending = sql.lit<"pending">("pending");
 const dead = sql.lit<"dead">("dead");
 
-/** What people see of notifications, and do about dead ones. */
+/** Lists notifications, and replays or discards dead letters. */
 export function createNotifications(kysely: Db, reader = kysely, reading = createRowReading()) {
   const read = (row: RecordRow): NotificationRecord | null =>
     reading.read("notifications", row.seq, row, readRecord);

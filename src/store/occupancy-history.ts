@@ -168,7 +168,7 @@ async function* readBuckets(
       ...(byName ? made : made.map((each) => ({ ...each, bucket: mergeNames(each.bucket) }))),
       ...(await readClosed(reader, window, byName)),
     ];
-    // Of several that stand for the same time the last one counts.
+    // If several stand for the same time, the last one is used.
     const found = new Map(all.map((each) => [`${each.bucket.startMs} ${each.targetId}`, each]));
     yield [...found.values()]
       .toSorted(

@@ -11,7 +11,7 @@ import type { Db } from "./tables.ts";
 
 export { insertOutboxItems } from "./outbox-items.ts";
 
-/** As many items are read or written in about a millisecond. */
+/** Reading or writing this many items takes about a millisecond. */
 const itemsAtOnce = 200;
 const dayMs = 24 * 60 * 60 * 1_000;
 

@@ -16,7 +16,7 @@ export function createPruning(kysely: Db) {
     return numAffectedRows === BigInt(rowsAtOnce);
   };
   return {
-    /** Those that were settled before these moments, with their items and attempts. */
+    /** Deletes notifications that were settled before these moments, with their items and attempts. */
     notifications: (bounds: PruneBounds): Promise<boolean> =>
       kysely.transaction().execute(async (trx) => {
         const { rows } = await selectSettled(bounds).execute(trx);

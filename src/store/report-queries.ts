@@ -31,7 +31,7 @@ function selectIncidents(reader: Db) {
 /** Incidents that are read before something else has its turn. */
 const incidentsAtOnce = 1_000;
 
-/** What reports need beside buckets and changes, read beside what is being written. Times are UTC milliseconds. */
+/** Queries of reports other than buckets and changes, run concurrently with writes. Times are UTC milliseconds. */
 export function createReportReads(reader: Db, reading = createRowReading()) {
   return {
     /** All that were ever watched, with when they were last polled; null: never. */

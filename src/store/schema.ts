@@ -7,7 +7,7 @@
  */
 export const schemaVersion = 1;
 
-/** What the two databases spell differently. */
+/** Differences between the SQL of the databases. */
 export interface SchemaDialect {
   /** The type of a key that the database numbers itself. */
   readonly identity: string;

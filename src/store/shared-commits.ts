@@ -3,7 +3,7 @@ import type { Transaction } from "kysely";
 import type { Clock } from "../lib/clock.ts";
 import type { Db, Tables } from "./tables.ts";
 
-/** What is committed whole or not at all, in a transaction that others may share. */
+/** A write that is committed completely or not at all, in a transaction that others may share. */
 export interface Part {
   /** The target by its number, or what else it is about; null: nothing in particular. */
   readonly owner: number | string | null;

@@ -25,7 +25,7 @@ export function createSilences(kysely: Db, reader = kysely, reading = createRowR
     });
 
   return {
-    /** Those that have not ended by now. */
+    /** The silences that have not ended. */
     async open(nowMs: number): Promise<readonly Silence[]> {
       const rows = await select(kysely).where("ends_at_ms", ">", nowMs).execute();
       // One that cannot be read silences nothing: it is better to be notified once too often.

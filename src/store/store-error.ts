@@ -5,7 +5,7 @@ export class StoreError extends Error {
   override readonly name = "StoreError";
 }
 
-/** What SQLite says of a failure: its extended result code, and the code's text. */
+/** SQLite's extended result code of a failure, and the code's text. */
 export interface SqliteError extends Error {
   readonly errcode: number;
   readonly errstr: string;

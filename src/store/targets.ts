@@ -92,7 +92,7 @@ export function createStoredTargets(
   };
 }
 
-/** Where a target's own row cannot be read, its clocks go on from the latest readings that its open incidents hold. */
+/** The clocks of a target whose row is damaged, continued from the latest readings in its open incidents. */
 function progressAfter(incidents: readonly Incident[]): TargetProgress {
   const held = incidents.flatMap(({ phase }) => (phase.name === "resolved" ? [] : phase.heldSince));
   const latest = {
@@ -102,7 +102,7 @@ function progressAfter(incidents: readonly Incident[]): TargetProgress {
   return { ...initialProgress, attempted: latest, observed: latest };
 }
 
-/** What every poll writes of the target's row. */
+/** The columns of a target's row that every poll writes. */
 export function progressToRow(
   progress: TargetProgress,
 ): Omit<Insertable<Tables["targets"]>, "id" | "region" | "key" | "version" | "open_bucket"> {

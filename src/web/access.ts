@@ -24,7 +24,7 @@ export type AccessDecision =
 
 export interface AccessRequest {
   readonly headers: IncomingHttpHeaders;
-  /** Of the connection. */
+  /** The address of the connection. */
   readonly address: string;
 }
 

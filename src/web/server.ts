@@ -19,7 +19,7 @@ import { renderStatusPage, statusPageStyle, type StatusView } from "./status-pag
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** What the route demands. Without one, it can be called by anyone. */
+    /** The permission that the route requires. Default: none; anyone can call it. */
     readonly permission?: Permission;
     /** The operation of the API. */
     readonly operation?: string;
@@ -80,13 +80,13 @@ interface WebServer {
   close(): Promise<void>;
 }
 
-/** What is longer or slower is closed. Bytes and milliseconds. */
+/** Limits of requests and connections, in bytes and milliseconds. A connection that exceeds one is closed. */
 const bounds: ServerOptions = {
-  /** Of all headers together. */
+  /** For all headers together. */
   maxHeaderSize: 16_384,
   /** Until a request has arrived, its body included. */
   requestTimeout: 30_000,
-  /** Of a connection without a request. */
+  /** For a connection without a request. */
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 1_000,
 };

@@ -34,10 +34,10 @@ function line(values: readonly (string | number | boolean | null)[]): string {
   return `${values.map(field).join(",")}\r\n`;
 }
 
-/** What a spreadsheet takes for the start of a formula. */
+/** Characters with which spreadsheets begin a formula. */
 const formula = /^[=+\-@\t\r\n＝＋－＠]/;
 
-/** What would control a terminal. Line ends are part of the format. */
+/** Control characters, which could control a terminal. Line ends are part of the format. */
 const control = /(?![\t\r\n])\p{Cc}/gu;
 
 /** Names come from the service: a quote makes one that looks like a formula a text. */

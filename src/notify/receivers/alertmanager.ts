@@ -131,11 +131,11 @@ function anyAccepted(posts: readonly Promise<SendResult>[]): Promise<SendResult>
       void post.then((result) => result.kind === "delivered" && resolve(result));
     }
   });
-  return Promise.race([accepted, Promise.all(posts).then(mostHopeful)]);
+  return Promise.race([accepted, Promise.all(posts).then(preferRetryable)]);
 }
 
-/** Where one instance may accept it later, the rejections of others are not final. */
-function mostHopeful(results: readonly SendResult[]): SendResult {
+/** A result that allows a retry, if there is one: that instance may accept the message later. */
+function preferRetryable(results: readonly SendResult[]): SendResult {
   const mayRetry = (result: SendResult): boolean =>
     result.kind !== "failed" || !isFinal(result.reason);
   return results.find(mayRetry) ?? results[0] ?? { kind: "delivered" };

@@ -19,7 +19,7 @@ export function sqliteDialect(database: DatabaseSync, checkFiles?: () => void): 
       if (sql === "rollback") return rollbackOf(database);
       if (prepared.size >= maxPreparedStatements) prepared.clear();
       const statement = adaptStatement(database.prepare(sql), (execute) => {
-        // What would not be stored is not begun: a reader of this process would report it.
+        // Without its files no transaction begins: readers in this process would see rows that cannot be stored.
         if (sql === "begin") checkFiles?.();
         const result = execute();
         if (!database.isTransaction) checkFiles?.();
