@@ -133,7 +133,7 @@ export function retentionChores(
       prune.owedItems(beforeMs, receivers),
     ),
     ...chore("changes", keep.changes, (beforeMs) => prune.changes(beforeMs)),
-    // Without the changes nobody asks for the gaps between them: buckets have their own.
+    // Gaps are needed only for reports from changes: buckets hold their own unobserved time.
     ...chore("gaps", keep.changes, (beforeMs) => prune.gaps(beforeMs)),
     ...chore("incidents", keep.changes, prune.incidents),
     ...chore("silences", 30 * dayMs, (beforeMs) => prune.silences(beforeMs)),

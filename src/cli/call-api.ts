@@ -105,7 +105,7 @@ async function checkWatches(config: Config, address: string, api: CallApi): Prom
   );
 }
 
-/** Calls an operation of the daemon, or where nothing listens at the configured address, performs it here. */
+/** Calls an operation of the daemon. If nothing listens at the configured address, runs it in this process. */
 export async function callOperation<Request extends z.ZodType, Response extends z.ZodType<object>>(
   options: ApiOptions,
   terminal: Terminal,
@@ -143,7 +143,7 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
   return await createApi(offline.context)(operation, request);
 }
 
-/** Where reports are read. Without a context, the daemon answers. */
+/** The source of reports: a context of this process, or else the daemon. */
 interface History {
   readonly api: CallApi<HistoryContext>;
   readonly context?: HistoryContext;

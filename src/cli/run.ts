@@ -116,7 +116,7 @@ async function restart(before: Running, config: Config): Promise<Running> {
   }
 }
 
-/** Why a daemon with the next configuration could not use its store; null: nothing is known against it. */
+/** Why a daemon with the next configuration could not use its store; null: no reason is known. */
 async function storeFault({ daemon, config }: Running, next: Config): Promise<string | null> {
   try {
     const late = setTimeout(5_000, "late", { ref: false });

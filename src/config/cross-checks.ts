@@ -35,7 +35,7 @@ export function targetsIn({ regions, keys }: Pick<Settings, "regions" | "keys">)
   });
 }
 
-/** Refuses what is wrong between settings each of which is right by itself. */
+/** Refuses settings that are valid individually and contradict each other. */
 export function checkRelations(settings: Settings, context: z.RefinementCtx): void {
   const { regions, keys, probes, alerts } = settings;
   const { rules, receivers, maintenance } = alerts;
@@ -134,7 +134,7 @@ function refuseSharedKeys(keys: readonly Key[], context: z.RefinementCtx): void 
   }
 }
 
-/** A rule that is about nothing can never hold. */
+/** Refuses a rule without subjects, whose condition can never hold. */
 function refuseIdle(
   rule: Rule,
   path: Path,
@@ -152,7 +152,7 @@ function refuseIdle(
     rule.on === "probe"
       ? probes.some((probe) => {
           const own = targetsOf(probe, targets);
-          // That a probe has none is a fault of its own.
+          // A probe without targets is reported separately.
           return own.length === 0 || (matchesAny(rule.match.probe, probe.name) && own.some(fits));
         })
       : targets.some(fits);

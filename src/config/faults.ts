@@ -105,7 +105,7 @@ const secretSettings = new Set([
 ]);
 const longestShown = 60;
 
-/** What stands at the path, in words. Secrets, and values out of `${...}`, are not shown. */
+/** Describes the value at the path. Secrets, and values of `${...}`, are not shown. */
 function describe(evidence: Evidence, path: Path): string {
   const value = valueAt(evidence.value, path);
   const isText = typeof value === "string";

@@ -6,7 +6,7 @@ import { leavesUnencrypted, parseWebAddress } from "./address.ts";
 
 type Scalar = string | number | boolean;
 
-/** A fault beside what is allowed. By default what was found is what stands at the path. */
+/** A fault with the allowed values. Default for what was found: the value at the path. */
 interface Refusal {
   /** Within the value that is checked. */
   readonly path?: readonly (string | number)[];

@@ -14,7 +14,7 @@ export type LoadedConfig =
 export interface LoadOptions {
   /** The format of the log where the configuration names none. Default: json. */
   readonly logFormat?: Config["log"]["format"];
-  /** Whether addresses and secrets are made up: for looking at rules, where none is at hand. */
+  /** Whether to use placeholders for addresses and secrets, so that rules can be checked without them. */
   readonly withoutSecrets?: boolean;
 }
 

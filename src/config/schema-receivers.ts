@@ -129,7 +129,7 @@ const slackSchema = settings(
     allowHttp: allowHttp("url"),
     ...messageSettings,
     sendAcknowledged: sendAcknowledged(true),
-    // More would not fit into a message, and nobody would read it.
+    // More would not fit into a message.
     maxIncidents: maxIncidents(100, 20),
   },
   ["url_file"],

@@ -11,12 +11,12 @@ import type { Presence } from "./status.ts";
 export interface Diff {
   /** Every sandbox that is another object, but for its servers: also one of which only `missing` differs. */
   readonly sandboxes: readonly SandboxDiff[];
-  /** Every server that is another object. The changes and gaps are among them. */
+  /** Every server that is another object. The changes and interruptions are among them. */
   readonly servers: readonly ServerDiff[];
   /** The servers that appeared, changed status or are gone. */
   readonly changes: readonly ServerDiff[];
   /** The servers whose observation began or ended without a change of theirs: kinds `missing` and `seen`. */
-  readonly gaps: readonly ServerDiff[];
+  readonly interruptions: readonly ServerDiff[];
 }
 
 export interface SandboxDiff {
@@ -59,7 +59,7 @@ export type ServerDiffKind =
   | "updated";
 
 /** The diff of a poll without a listing. */
-export const noDiff: Diff = { sandboxes: [], servers: [], changes: [], gaps: [] };
+export const noDiff: Diff = { sandboxes: [], servers: [], changes: [], interruptions: [] };
 
 export function statusBefore({ before }: Pick<ServerDiff, "before">): Presence {
   return before?.status ?? "absent";
@@ -129,7 +129,7 @@ export function* diffSnapshots(
     changes: servers.filter(
       ({ kind }) => kind === "appeared" || kind === "changed" || kind === "gone",
     ),
-    gaps: servers.filter(({ kind }) => kind === "missing" || kind === "seen"),
+    interruptions: servers.filter(({ kind }) => kind === "missing" || kind === "seen"),
   };
 }
 

@@ -21,7 +21,7 @@ export interface RetryBudget {
   takeRetry(): boolean;
 }
 
-/** A long quiet time saves up no more than this many retries. */
+/** The most retries that are saved up. */
 const mostSavedRetries = 10;
 
 export function createRetryBudget(share: number): RetryBudget {

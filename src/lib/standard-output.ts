@@ -32,7 +32,7 @@ export function createFileOutput(write: (bytes: Uint8Array) => number): Writable
         while (written < line.length) written += write(line.subarray(written));
         isTorn = false;
       } catch {
-        // This cannot be reported, as the log itself is broken.
+        // This cannot be reported: the log itself is broken.
         isTorn ||= written > 0;
       }
       done();

@@ -119,7 +119,7 @@ const misnamed = [
 
 let processRegistry: Registry | null = null;
 
-/** CPU, memory and event loop. One registry for the life of the process, as what it starts goes on for as long. */
+/** CPU, memory and event loop. One registry per process, as its collectors cannot be stopped. */
 function registryOfProcess(): Registry {
   if (processRegistry) return processRegistry;
   processRegistry = new Registry();

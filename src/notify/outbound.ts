@@ -102,7 +102,7 @@ export function createOutbound(deps: OutboundDeps) {
   };
 }
 
-/** What a status means where nothing else is known of the receiver. */
+/** The meaning of a status for a receiver without rules of its own. */
 export function readAnswer({ status, retryAfterMs }: Answer): SendResult {
   if (status >= 200 && status < 300) return { kind: "delivered" };
   return failed(reasonOf(status), `HTTP ${status}`, retryAfterMs);

@@ -17,7 +17,7 @@ export interface DeliveryReceiver extends ComposeSettings {
 
 export interface WorkerDeps extends RecorderDeps {
   readonly outbox: Outbox;
-  /** Whole milliseconds that pass evenly, whatever happens to the wall clock. */
+  /** Whole milliseconds of a clock that is not affected by steps of the wall clock. */
   readonly deliveryClock: () => number;
   readonly random: Random;
   /** The worker of a receiver has looked at the outbox. */

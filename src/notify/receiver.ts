@@ -50,7 +50,7 @@ export interface Receiver {
   readonly keepsAlerts?: boolean;
   /** Makes one attempt. Never rejects, and ends soon after the signal aborts. */
   send(notification: Notification, signal: AbortSignal): Promise<SendResult>;
-  /** Starts what the receiver does by itself besides sending; `close` ends it. */
+  /** Starts periodic work of the receiver, such as posting alerts again; `close` ends it. */
   start?(): void;
   close?(): Promise<void>;
 }

@@ -168,7 +168,7 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
   };
 }
 
-/** A call that leaves without a token lets those behind it move up. */
+/** Removes a call that gets no token; the calls behind it move up. */
 function leave(waiting: WaitingCall[], call: WaitingCall): void {
   const place = waiting.indexOf(call);
   if (place < 0) return;

@@ -67,7 +67,7 @@ function* withKeys(items: readonly Unkept[]): Iterable<readonly [string, Unkept]
 
 /** What the log says of a committed poll beside its verdict. */
 export interface PollContext {
-  /** Why it failed; null: there is nothing to say. */
+  /** Why it failed, or why its listing is partial; null: neither. */
   readonly detail: string | null;
   /** How many polls in a row before it were not stored. */
   readonly lostPolls: number;

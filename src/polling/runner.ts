@@ -23,7 +23,7 @@ export interface Unit<Success extends { readonly kind: "ok" }, Decision> {
   decide(outcome: Outcome<Success>, run: Run): Promise<Decision>;
   /** Stores the decision; only then the unit's state, metrics and log show it, and messages are sent. */
   commit(decision: Decision): Promise<void>;
-  /** A run threw, most likely in the store: nothing of it counts, and the next one decides again. */
+  /** A run threw, most likely in the store. It is ignored; the next run decides again. */
   lose(error: unknown): void;
   /** Runs are missing, as the process was held up: the time until now was not observed. */
   noteGap?(): void;
@@ -115,7 +115,7 @@ export function createRunner<
       undecided += 1;
       const decision = await decide(unit, state, { startedMs, deadlineMs }).finally(() => {
         undecided -= 1;
-        // Once this decision, too, was given to the store.
+        // After this decision was passed to the store.
         if (undecided === 0) setImmediate(() => undecided === 0 && store.commitGathered());
       });
       if (decision !== null) await unit.commit(decision);

@@ -89,7 +89,7 @@ export async function readWeeks(
     const wholeMs = observedMs + unobservedMs;
     return {
       occupiedShare: observedMs === 0 ? null : ms.occupied / observedMs,
-      // Of a day without a bucket nothing is known.
+      // A day without a bucket is unknown.
       observedShare: wholeMs === 0 ? 0 : (observedMs / wholeMs) * ((days[week]?.size ?? 0) / 7),
     };
   });

@@ -27,7 +27,7 @@ export async function readIncidentTimes(
   for await (const incident of sources.incidents(range)) {
     const { serverName, sandboxId, serverId, startedAtMs, firedAtMs, recoveredAtMs } = incident;
     const target = numbers.get(targetName(incident));
-    // From one that never fired nobody had to recover.
+    // An incident that never fired has no recovery.
     if (target === undefined || firedAtMs === null) continue;
     const server = { target, serverName, sandboxId, serverId };
     add({ ...server, atMs: firedAtMs, recoveryMs: null });

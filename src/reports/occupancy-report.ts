@@ -30,7 +30,7 @@ export interface OccupancyReport {
   readonly read: (bucketRange: BucketRange) => AsyncIterable<readonly TargetBucket[]>;
 }
 
-/** What is added up for the rows of one cell, or of all that are alike. */
+/** The sums for the rows of one cell, or of all cells with the same label. */
 interface CellSums {
   readonly cell: Cell;
   readonly rows: Map<Group, RowSums>;
@@ -48,7 +48,7 @@ interface RowSums {
   readonly recoveries: { count: number; ms: number };
 }
 
-/** Cells without anything to be read that come before something else has its turn. */
+/** Empty cells that are passed before the event loop turns. */
 const cellsAtOnce = 500;
 
 /**
@@ -83,7 +83,7 @@ export async function* reportOccupancy(
     }
     return;
   }
-  // Mondays come again: what is by them is complete at the end only.
+  // Weekdays repeat, so their rows are complete only at the end.
   const byDay = new Map<string, CellSums>();
   const sumsOf = (cell: Cell): CellSums => {
     const day = cell.labels.weekday ?? "";
@@ -179,7 +179,7 @@ function addIncident(cell: CellSums, groups: Groups, incident: IncidentTime): vo
   }
 }
 
-/** Adds what is not known as unobserved time of as many servers as there are otherwise. */
+/** Adds unknown time as unobserved time, for the average number of servers. */
 function addMissing(cell: CellSums, groups: Groups, averages: ReadonlyMap<Leaf, number>): void {
   for (const [target, ms] of cell.missingMs.entries()) {
     for (const leaf of groups.leavesOf(target)) {
@@ -227,7 +227,7 @@ function rowsOfCell(cell: CellSums, groups: Groups): readonly ReportRow[] {
 function toRow({ cell, observedMs }: CellSums, group: Group, sums: RowSums): ReportRow {
   const { servers, occupiedMs, peak, incidents, recoveries } = sums;
   const isObserved = [...group.targets].some((target) => (observedMs[target] ?? 0) > 0);
-  // Each target by the time that it was observed: that of others says nothing of it.
+  // Each target is weighted by its own observed time.
   let occupied = 0;
   for (const [target, ms] of occupiedMs) {
     const ofMs = observedMs[target] ?? 0;

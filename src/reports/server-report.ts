@@ -26,7 +26,7 @@ export interface FollowQuery {
   readonly only?: Status;
 }
 
-/** What a server is at a moment. */
+/** The state of a server at a moment. */
 interface ServerState {
   readonly target: Target;
   readonly sandboxId: string;
@@ -37,7 +37,7 @@ interface ServerState {
   readonly isMissing: boolean;
 }
 
-/** What is added up of a server, or of the servers of a sandbox. */
+/** The sums of a server, or of the servers of a sandbox. */
 export interface Unit {
   readonly first: ServerState;
   readonly time: TargetTime;
@@ -144,7 +144,7 @@ export async function followServers(query: FollowQuery) {
   return { unitOfServer, fromMs };
 }
 
-/** Walks back from what there is now to what there was. */
+/** Computes the state at a moment from the present state and the changes since. */
 async function statesAt(
   atMs: number,
   targets: readonly PresentTarget[],
@@ -178,7 +178,7 @@ async function statesAt(
       continue;
     }
     states.set(key, { target, ...server, status: from, isMissing: observation === "seen" });
-    // The dwell time of one that was missing is not known.
+    // The dwell time of a server that was missing is unknown.
     if (observation === null && dwellMs === null) unsure.add(key);
   }
   if (unsure.size === 0) return states;

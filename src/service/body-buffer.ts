@@ -17,7 +17,7 @@ export class BodyBuffers {
     this.maxBytes = maxBytes;
   }
 
-  /** To be given back once nothing reads from it: what is read out of it must be a copy. */
+  /** The caller gives the buffer back when nothing reads from it any more, and copies anything that it keeps longer. */
   take(): BodyBuffer {
     const buffer = this.idle.pop();
     if (!buffer) return new BodyBuffer(this.maxBytes);

@@ -70,7 +70,7 @@ export class BodyDecoder {
     first.once("drain", () => this.hasEnded || source.resume());
   }
 
-  /** No more encoded bytes come. A body without any is an empty one, whatever its encoding. */
+  /** Call it at the end of the encoded bytes. A body without bytes is empty in every encoding. */
   end(): void {
     this.hasEnded = true;
     const [first] = this.stages;

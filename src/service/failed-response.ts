@@ -52,7 +52,7 @@ export function createRefusals() {
     const { operation, baseUrl, path, answer } = refused;
     if (answer.status === 404) {
       const isLookup = promisedOperations[operation].parameter !== null;
-      // A body that did not come, or cannot be decoded, says nothing of who wrote it.
+      // A body that is missing or cannot be decoded does not show who wrote it.
       return historyOf(operation).notFound(isLookup ? path : null, answer.body ? body : null);
     }
     if (!redirects.has(answer.status)) return null;

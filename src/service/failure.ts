@@ -9,7 +9,7 @@ export interface ValidationEntry {
   readonly type: string;
 }
 
-/** A call that gave nothing. Nothing in it is secret: no key, no address, no text of the body. */
+/** A failed call. It contains no secret: no key, no address, no text of the body. */
 export interface CallFailure {
   readonly kind: "failed";
   readonly reason: FailureReason;

@@ -58,7 +58,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Exch
     isSettled = true;
     decoder?.destroy();
     if (result.kind === "answered") return resolve(result);
-    // Any other status than 200 has said enough, whatever became of its body.
+    // With a status other than 200, the body is not needed.
     const isEnough = head !== null && head.status !== 200;
     resolve(isEnough && head ? { kind: "answered", ...head, body: null } : result);
     abort?.();

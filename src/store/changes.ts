@@ -26,7 +26,10 @@ export async function writeChanges(
   targetId: number,
   polls: readonly PollDiff[],
 ): Promise<void> {
-  const count = polls.reduce((sum, { diff }) => sum + diff.changes.length + diff.gaps.length, 0);
+  const count = polls.reduce(
+    (sum, { diff }) => sum + diff.changes.length + diff.interruptions.length,
+    0,
+  );
   if (count === 0) return;
   const lastSeq = await takeSequence(trx, count);
   const rows = changeRows(targetId, polls, lastSeq - count + 1);
@@ -42,7 +45,7 @@ function* changeRows(
 ): Iterable<ChangeRow> {
   let seq = firstSeq;
   for (const { at, diff } of polls) {
-    for (const each of [...diff.changes, ...diff.gaps]) {
+    for (const each of [...diff.changes, ...diff.interruptions]) {
       const { sandboxId, before, after, kind, dwellMs } = each;
       const server = [targetId, sandboxId, (after ?? before)?.id ?? ""];
       const observation = kind === "missing" || kind === "seen" ? kind : null;

@@ -70,7 +70,7 @@ export interface OccupancyReader {
 
 export type OccupancyHistory = ReturnType<typeof createOccupancyHistory>;
 
-/** How the time of targets was spent, read beside what is being written. */
+/** Reads buckets and gaps of targets, concurrently with writes. */
 export function createOccupancyHistory(reader: Db, reading = createRowReading()) {
   return {
     async open(filter: TargetFilter = {}): Promise<OccupancyReader> {
@@ -84,7 +84,7 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
           readBuckets(reader, { targets, open, extents, bucketRange, byName }),
       };
     },
-    /** When nobody observed a target, in order, clipped to the range. */
+    /** The gaps of a target in order, clipped to the range. */
     gaps: (query: GapQuery): AsyncIterable<Gap> => readGaps(reader, query),
   };
 }

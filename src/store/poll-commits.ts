@@ -23,7 +23,7 @@ interface JoinedPolls {
   readonly incidents: IncidentOutcome;
 }
 
-/** Writes what polls decided, all of it or nothing. */
+/** Writes the results of polls, completely or not at all. */
 export function createPollCommits(commits: SharedCommits, versions: TargetVersions) {
   const commit = (targetId: number, polls: JoinedPolls, canWait: boolean): Promise<void> => {
     const { each, last, accounting, incidents } = polls;
@@ -101,7 +101,7 @@ function rowsOf({ each, incidents, accounting }: JoinedPolls): number {
 /** No row has this version. */
 const notRead = -1;
 
-/** Every poll writes this row. Its version is the fence: of another writer's target nothing is written. */
+/** Every poll writes this row. Its version is the fence: nothing is written if another writer owns the target. */
 async function writeProgress(
   trx: Db,
   targetId: number,

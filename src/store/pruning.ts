@@ -25,14 +25,14 @@ export function createPruning(kysely: Db) {
         const items = sql`delete from outbox_items where seq in (
           select seq from outbox_items where notification_seq in (${seqs}) limit ${rowsAtOnce}
         )`;
-        // A notification goes with the last of its items.
+        // A notification is deleted with the last of its items.
         if (await deleteSome(items, trx)) return true;
         await sql`delete from delivery_attempts where notification_seq in (${seqs})`.execute(trx);
         await sql`delete from notifications where seq in (${seqs})`.execute(trx);
         return true;
       }),
 
-    /** Items that wait for receivers other than these and were caused before. */
+    /** Deletes items for other receivers than these that were caused before. */
     owedItems(beforeMs: number, configured: readonly string[]): Promise<boolean> {
       const isOther =
         configured.length === 0 ? sql`true` : sql`receiver not in (${sql.join(configured)})`;
@@ -43,7 +43,7 @@ export function createPruning(kysely: Db) {
       )`);
     },
 
-    /** With the servers that are gone and to which no change refers any more. */
+    /** Also deletes servers that are gone and to which no change refers any more. */
     async changes(beforeMs: number): Promise<boolean> {
       const old = sql`delete from changes where seq in (
         select seq from changes where at_ms < ${beforeMs} order by at_ms limit ${rowsAtOnce}
@@ -63,7 +63,7 @@ export function createPruning(kysely: Db) {
         select target_id, from_at_ms from gaps where to_at_ms < ${beforeMs} limit ${rowsAtOnce}
       )`),
 
-    /** Those that were resolved before and about which no notification is kept, with their acknowledgements. */
+    /** Deletes incidents that were resolved before and have no notifications, with their acknowledgements. */
     incidents: (beforeMs: number): Promise<boolean> =>
       kysely.transaction().execute(async (trx) => {
         const { rows } = await sql<{ readonly id: string }>`
@@ -111,7 +111,7 @@ export interface PruneBounds {
   readonly deadBeforeMs: number;
 }
 
-/** Receivers of states are notified of an open incident's last message again and again. */
+/** The last message of an open incident is kept, as receivers of states are sent it repeatedly. */
 const isLastOfOpen = sql<boolean>`exists (
   select 1 from outbox_items as item join incidents on incidents.id = item.incident_id
   where item.notification_seq = notifications.seq and incidents.phase <> 'resolved'

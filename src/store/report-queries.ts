@@ -28,7 +28,7 @@ function selectIncidents(reader: Db) {
     );
 }
 
-/** Incidents that are read before something else has its turn. */
+/** Incidents that are read before the event loop turns. */
 const incidentsAtOnce = 1_000;
 
 /** Queries of reports other than buckets and changes, run concurrently with writes. Times are UTC milliseconds. */

@@ -163,7 +163,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       primary key (resolution, start_at_ms, target_id, name_id)
     )${clustered}`,
 
-    // When nobody observed a target. Those of a target never overlap.
+    // Time in which a target was not observed. The gaps of a target never overlap.
     `create table gaps (
       target_id ${bigint} not null references targets (id),
       from_at_ms ${bigint} not null,

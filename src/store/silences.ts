@@ -28,7 +28,7 @@ export function createSilences(kysely: Db, reader = kysely, reading = createRowR
     /** The silences that have not ended. */
     async open(nowMs: number): Promise<readonly Silence[]> {
       const rows = await select(kysely).where("ends_at_ms", ">", nowMs).execute();
-      // One that cannot be read silences nothing: it is better to be notified once too often.
+      // A damaged silence has no effect: an extra notification is better than a missing one.
       return rows.flatMap((row) => read(row) ?? []);
     },
 

@@ -87,7 +87,7 @@ export function prepareRows<Row extends object>(
   build: (db: Db, rows: readonly Row[]) => { compile(): CompiledQuery },
   parametersOf: (row: Row) => readonly unknown[] = Object.values,
 ) {
-  // Texts alone: all else of a statement would keep what the first rows held.
+  // Only texts are kept: a whole statement would also keep the values of the first rows.
   const known = new WeakMap<object, Map<string, string>>();
   return (db: Db, rows: readonly Row[]): Promise<QueryResult<unknown>> => {
     const { adapter } = db.getExecutor();

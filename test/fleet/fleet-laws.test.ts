@@ -72,7 +72,7 @@ it("a listing that says nothing new gives the very same snapshot, and no differe
       const { snapshot } = take(emptySnapshot, { ...listing, complete });
       const again = take(snapshot, { ...listing, complete }, { atMs: 9_000 });
       expect(again.snapshot).toBe(snapshot);
-      expect(again.diff).toEqual({ sandboxes: [], servers: [], changes: [], gaps: [] });
+      expect(again.diff).toEqual({ sandboxes: [], servers: [], changes: [], interruptions: [] });
     }),
     runs,
   );

@@ -104,7 +104,7 @@ export function renderAlert(alert: CurrentAlert, nowMs: number): PostableAlert {
   };
 }
 
-/** Ends by itself after a minute: it only shows that alerts arrive. */
+/** A test alert that ends after a minute without a resolve. */
 export function renderTestAlert({ summary }: Notification, nowMs: number): PostableAlert {
   return {
     labels: { alertname: "sandwatch-test", severity: "info" },

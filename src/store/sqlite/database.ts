@@ -144,7 +144,7 @@ function openKysely(database: DatabaseSync, checkFiles?: () => void) {
   return { kysely, close };
 }
 
-/** A file has one lock, whatever name it is opened by: so it is created, empty, where it does not exist. */
+/** A file has one lock for all its names, so it is created, empty, if it does not exist. */
 function locate(file: string): string {
   try {
     makeFolder(dirname(file));

@@ -61,7 +61,7 @@ export function addEventsRoute(
           yield eventText(news);
           quietQueries = 0;
         }
-        // With a fast reader nothing else would run.
+        // Otherwise a fast reader would block the event loop.
         if (news.hasMore) await setImmediate();
         else await delay(clock, queryEveryMs, signal);
         if (signal.aborted) return;

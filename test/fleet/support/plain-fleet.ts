@@ -41,7 +41,7 @@ export interface PlainStep {
     number | null,
   ])[];
   /** Sandbox, id, kind. */
-  readonly gaps: readonly (readonly [string, string, string])[];
+  readonly interruptions: readonly (readonly [string, string, string])[];
   readonly listed: ReadonlySet<string>;
 }
 
@@ -59,7 +59,7 @@ export function plainStep(
   const sandboxes = new Map(before.sandboxes);
   const servers = new Map(before.servers);
   const changes: PlainStep["changes"][number][] = [];
-  const gaps: PlainStep["gaps"][number][] = [];
+  const interruptions: PlainStep["interruptions"][number][] = [];
   const listed = new Set<string>();
   const dwellOf = (row: PlainServer): number | null =>
     row.momentKnown ? Math.round(observedMs - row.observedMs) : null;
@@ -79,7 +79,7 @@ export function plainStep(
           momentKnown: known.momentKnown,
         };
         servers.set(key, { ...row, ...attributes, ...since });
-        if (known.missing > 0) gaps.push([sandboxId, server.id, "seen"]);
+        if (known.missing > 0) interruptions.push([sandboxId, server.id, "seen"]);
         continue;
       }
       // One that was missing may have changed long before it was observed again.
@@ -91,14 +91,14 @@ export function plainStep(
       changes.push([sandboxId, server.id, server.name, from, server.status, dwellMs]);
     }
   }
-  if (!listing.complete) return { fleet: { sandboxes, servers }, changes, gaps, listed };
+  if (!listing.complete) return { fleet: { sandboxes, servers }, changes, interruptions, listed };
 
   for (const [key, row] of before.servers) {
     if (listed.has(key)) continue;
     const missing = row.missing + 1;
     if (missing < goneAfter) {
       servers.set(key, { ...row, missing });
-      if (missing === 1) gaps.push([row.sandboxId, row.id, "missing"]);
+      if (missing === 1) interruptions.push([row.sandboxId, row.id, "missing"]);
       continue;
     }
     servers.delete(key);
@@ -112,5 +112,5 @@ export function plainStep(
     if (missing < goneAfter) sandboxes.set(id, { ...row, missing });
     else sandboxes.delete(id);
   }
-  return { fleet: { sandboxes, servers }, changes, gaps, listed };
+  return { fleet: { sandboxes, servers }, changes, interruptions, listed };
 }

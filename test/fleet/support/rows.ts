@@ -36,8 +36,8 @@ export function changeRows({ changes }: Diff) {
   });
 }
 
-export function gapRows({ gaps }: Diff) {
-  return gaps.map(({ sandboxId, before, kind }) => [sandboxId, before?.id, kind]);
+export function interruptionRows({ interruptions }: Diff) {
+  return interruptions.map(({ sandboxId, before, kind }) => [sandboxId, before?.id, kind]);
 }
 
 /** Expects all that a snapshot and a diff say to be what the model says. */
@@ -52,7 +52,7 @@ export function expectStep(snapshot: Snapshot, diff: Diff, expected: PlainStep):
   }));
   expect(sorted(sandboxes)).toEqual(sorted(fleet.sandboxes.values()));
   expect(sorted(changeRows(diff))).toEqual(sorted(expected.changes));
-  expect(sorted(gapRows(diff))).toEqual(sorted(expected.gaps));
+  expect(sorted(interruptionRows(diff))).toEqual(sorted(expected.interruptions));
   expectListed(snapshot, expected);
   expectTallies(snapshot);
   expect([...snapshot.places]).toEqual(snapshot.sandboxes.map(({ id }, place) => [id, place]));

@@ -186,7 +186,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
   "does not record servers that are missing": {
     from: 28,
     caughtAs: /changes lack .*"missing"/,
-    ...ofVerdicts((verdict) => ({ ...verdict, diff: { ...verdict.diff, gaps: [] } })),
+    ...ofVerdicts((verdict) => ({ ...verdict, diff: { ...verdict.diff, interruptions: [] } })),
   },
   "stores no gap": {
     from: 28,

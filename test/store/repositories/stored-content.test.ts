@@ -87,7 +87,7 @@ describe.each(engines)("what is stored on $name", (engine) => {
           expect(await contentOf(store)).toEqual(contentOfTarget(watched));
         }
         expect(await resultsOf(other)).toEqual(await resultsOf(one));
-        const changes = verdicts.flatMap(({ diff }) => [...diff.changes, ...diff.gaps]);
+        const changes = verdicts.flatMap(({ diff }) => [...diff.changes, ...diff.interruptions]);
         expect(await one.rows("changes")).toHaveLength(changes.length);
       }),
       { numRuns: engine.runs(60) },
@@ -118,7 +118,7 @@ describe.each(engines)("what is stored on $name", (engine) => {
           if (happens === "lost") {
             const before = await opened.everything();
             // The last row that a poll writes is refused where it has changes, else its first one.
-            const hasChanges = verdict.diff.changes.length + verdict.diff.gaps.length > 0;
+            const hasChanges = verdict.diff.changes.length + verdict.diff.interruptions.length > 0;
             const spoilt = hasChanges
               ? { ...verdict, at: { ...at, utcMs: 0.5 } }
               : { ...verdict, progress: { ...verdict.progress, lastPollAtMs: 0.5 } };
