@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { lookUp } from "../api/operations/lookups.ts";
 import type { FailedView, LookupView } from "../api/operations/lookups.ts";
-import { lookupWords, takesId } from "../fleet/operation-names.ts";
-import type { LookupWord } from "../fleet/operation-names.ts";
+import { operationNames, takesId } from "../fleet/operation-names.ts";
+import type { OperationName } from "../fleet/operation-names.ts";
 import { isArray, isObject, type JsonValue } from "../service/json.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";
@@ -12,7 +12,7 @@ import { jsonText } from "./output.ts";
 import { cutToWidth, printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-const descriptions: Readonly<Record<LookupWord, string>> = {
+const descriptions: Readonly<Record<OperationName, string>> = {
   user: "look up a user",
   universes: "list the universes",
   "universe-data": "show the initial data of a universe",
@@ -24,7 +24,7 @@ export function addLookup(program: Command, terminal: Terminal): void {
   const lookup = program
     .command("lookup")
     .description("call one operation of the service, within the rate limit of the key");
-  for (const operation of lookupWords) {
+  for (const operation of operationNames) {
     const command = apiCommand(lookup.command(operation), descriptions[operation]);
     if (takesId(operation)) command.argument("<id>", "its id in the service");
     command

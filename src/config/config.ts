@@ -5,7 +5,7 @@ import { durationPattern, parseDuration } from "../fleet/duration.ts";
 import { whyAlwaysDenied } from "../lib/networks.ts";
 import { Secret } from "../lib/secret.ts";
 import { flag, network, oneOf, optional, settings, text, textOf } from "./fields.ts";
-import { checkRelations, targetsIn } from "./cross-checks.ts";
+import { crossCheckSettings, targetsIn } from "./cross-checks.ts";
 import { httpSchema } from "./schema-http.ts";
 import { toSchedule } from "./schedule-fields.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
@@ -109,7 +109,7 @@ const alertsSchema = settings({
 });
 
 /**
- * The whole file. Each setting is checked for itself; what several say together: `checkRelations`.
+ * The whole file. Each setting is checked for itself; what several say together: `crossCheckSettings`.
  * Durations become milliseconds, sizes bytes.
  */
 export const configSchema = settings({
@@ -142,7 +142,7 @@ export const configSchema = settings({
   metrics: metricsSchema.prefault({}).describe("What is exported to Prometheus."),
   alerts: alertsSchema.prefault({}).describe("Which incidents go to which receivers."),
 })
-  .superRefine(checkRelations)
+  .superRefine(crossCheckSettings)
   .transform((written) => {
     const { poll, alerts, ...rest } = written;
     const { timeZone, ...polls } = poll;

@@ -36,7 +36,7 @@ export function targetsIn({ regions, keys }: Pick<Settings, "regions" | "keys">)
 }
 
 /** Refuses settings that are valid individually and contradict each other. */
-export function checkRelations(settings: Settings, context: z.RefinementCtx): void {
+export function crossCheckSettings(settings: Settings, context: z.RefinementCtx): void {
   const { regions, keys, probes, alerts } = settings;
   const { rules, receivers, maintenance } = alerts;
   const targets = targetsIn(settings);

@@ -107,7 +107,7 @@ export function name() {
   return matching(nameAllowed, namePattern);
 }
 
-/** Names of what is configured elsewhere in the file; whether it is: `checkRelations`. */
+/** Names of what is configured elsewhere in the file; whether it is: `crossCheckSettings`. */
 export function namesOf(what: string) {
   const each = text(`the name of a configured ${what}`).meta(textLike(namePattern));
   return z

@@ -4,7 +4,7 @@ import { configSchema, type Config } from "./config.ts";
 import { resolveReferences, type Environment } from "./resolve-references.ts";
 import { issueFindings, pathKey, toFaults, valueAt } from "./faults.ts";
 import type { Evidence, Fault, Finding, Path, Position } from "./faults.ts";
-import { inventSecrets } from "./placeholder-secrets.ts";
+import { fillPlaceholderSecrets } from "./placeholder-secrets.ts";
 import { readYaml } from "./yaml-file.ts";
 
 export type LoadedConfig =
@@ -31,7 +31,7 @@ export function loadConfig(
 ): LoadedConfig {
   const yaml = readYaml(file, "a configuration in YAML");
   if (yaml.kind === "faulty") return yaml;
-  const content = options.withoutSecrets === true ? inventSecrets(yaml.value) : yaml.value;
+  const content = options.withoutSecrets === true ? fillPlaceholderSecrets(yaml.value) : yaml.value;
   const resolved = resolveReferences(content, environment, dirname(file));
   const loaded = check(resolved, resolved.findings, yaml.locate, options);
   if (loaded.kind === "faulty" || !loaded.config.http.tls) return loaded;

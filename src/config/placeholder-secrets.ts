@@ -16,7 +16,7 @@ const invented = new Map<string, unknown>([
  * secret is at hand: addresses and secrets, also those in files, are made up. What is not a mapping
  * where one belongs is left as it is, for the schema to refuse. Rules do not look at the HTTP server.
  */
-export function inventSecrets(content: unknown): unknown {
+export function fillPlaceholderSecrets(content: unknown): unknown {
   return mapParts(content, (part, section) => {
     if (section === "http") return undefined;
     if (section === "alerts") {

@@ -1,7 +1,12 @@
 import { z } from "zod";
 import type { FieldExpectation, FieldMust } from "../alerts/probe-expectation.ts";
 import { fieldPathPattern, parseFieldPath } from "../alerts/probe-expectation.ts";
-import { lookupWords, operationOf, takesId, type LookupWord } from "../fleet/operation-names.ts";
+import {
+  operationNames,
+  operationOf,
+  takesId,
+  type OperationName,
+} from "../fleet/operation-names.ts";
 import type { Target } from "../fleet/model.ts";
 import { canStandInPath } from "../service/operations.ts";
 import { count, flag, name, namesOf, numberIn, oneOf, optional, refuse } from "./fields.ts";
@@ -95,7 +100,7 @@ export const probeSchema = settings({
   name: name().describe(
     "The name of the probe in metrics, messages, commands and the API. It must be unique.",
   ),
-  operation: oneOf(lookupWords).describe("The operation, named as in `sandwatch lookup`."),
+  operation: oneOf(operationNames).describe("The operation, named as in `sandwatch lookup`."),
   id: optional(
     idSchema,
     "required by operations that take an id",
@@ -138,10 +143,10 @@ export const probeSchema = settings({
     if (!takesId(operation) && id !== null) {
       refuse(context, `nothing: ${operation} takes no id`, { path: ["id"] });
     }
-    const expected: readonly (readonly [string, boolean, readonly LookupWord[]])[] = [
+    const expected: readonly (readonly [string, boolean, readonly OperationName[]])[] = [
       ["success", success !== null, ["white-label"]],
       ["at_least", atLeast !== null, ["universes", "sandboxes"]],
-      ["fields", fields.length > 0, lookupWords],
+      ["fields", fields.length > 0, operationNames],
     ];
     for (const [setting, isGiven, words] of expected) {
       const path = ["expect", setting];

@@ -1,7 +1,7 @@
 import type { Operation } from "./model.ts";
 
 /** The names of the service's operations in commands and paths. */
-const ofWords = {
+const operationByName = {
   user: "get_user",
   universes: "list_universes",
   "universe-data": "get_universe_data",
@@ -9,22 +9,24 @@ const ofWords = {
   sandboxes: "list_sandboxes",
 } as const satisfies Readonly<Record<string, Operation>>;
 
-export const lookupWords = [
+export const operationNames = [
   "user",
   "universes",
   "universe-data",
   "white-label",
   "sandboxes",
-] as const satisfies readonly (keyof typeof ofWords)[];
-export type LookupWord = (typeof lookupWords)[number];
+] as const satisfies readonly (keyof typeof operationByName)[];
+export type OperationName = (typeof operationNames)[number];
 
-export function operationOf<Word extends LookupWord>(word: Word): (typeof ofWords)[Word] {
-  return ofWords[word];
+export function operationOf<Word extends OperationName>(
+  word: Word,
+): (typeof operationByName)[Word] {
+  return operationByName[word];
 }
 
 /** Operations that take an id. */
-export type IdWord = "user" | "universe-data" | "white-label";
+export type NameWithId = "user" | "universe-data" | "white-label";
 
-export function takesId(word: LookupWord): word is IdWord {
+export function takesId(word: OperationName): word is NameWithId {
   return word === "user" || word === "universe-data" || word === "white-label";
 }

@@ -5,7 +5,7 @@ import { batches, paced } from "../lib/iterables.ts";
 import type { BucketRange, TargetBucket } from "../store/occupancy-history.ts";
 import { weekdays, type Cell } from "./calendar-cells.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
-import { createGroups, type Group, type Groups, type Leaf } from "./row-groups.ts";
+import { createRowGroups, type Group, type Groups, type Leaf } from "./row-groups.ts";
 import type { IncidentTime } from "./incident-times.ts";
 import type { Plan } from "./bucket-plan.ts";
 import {
@@ -62,7 +62,7 @@ export async function* reportOccupancy(
   after: RowPosition | null,
 ): AsyncIterable<PlacedRow> {
   const { plan, fields, targets } = report;
-  const groups = createGroups(targets, fields);
+  const groups = createRowGroups(targets, fields);
   const emptyCell = (cell: Cell): CellSums => ({
     cell,
     rows: new Map(),

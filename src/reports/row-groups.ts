@@ -14,10 +14,10 @@ export interface Leaf {
   readonly group: Group;
 }
 
-export type Groups = ReturnType<typeof createGroups>;
+export type Groups = ReturnType<typeof createRowGroups>;
 
 /** Which group the servers of a target and name are in. */
-export function createGroups(
+export function createRowGroups(
   targets: readonly ReportedTarget[],
   reportFields: readonly ReportField[],
 ) {

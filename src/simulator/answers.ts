@@ -3,7 +3,7 @@ import { operations, type Operation } from "../fleet/model.ts";
 import { describeInterface } from "../service/openapi.ts";
 import { promisedOperations } from "../service/operations.ts";
 import type { validationEntrySchema } from "../service/schemas.ts";
-import type { Directory } from "./lookup-data.ts";
+import type { LookupData } from "./lookup-data.ts";
 import { faultsOf, type FullFault } from "./faults.ts";
 import { nestedJson } from "./listing.ts";
 
@@ -77,7 +77,7 @@ export function documentAt(path: string, regions: readonly string[]): Answer | n
 /** The true answer of an operation, but for faults that replace it or change its JSON. */
 export function answerTo(
   { operation, rawId }: Route,
-  directory: Directory,
+  directory: LookupData,
   faults: readonly FullFault[],
   listing: () => Iterable<string>,
 ): Answer {

@@ -53,10 +53,10 @@ const suspended: WhiteLabel = {
   message: "White-labeling is suspended for this client",
 };
 
-export type Directory = ReturnType<typeof createDirectory>;
+export type LookupData = ReturnType<typeof createLookupData>;
 
 /** What the four look-up operations answer in a region: the same for the same seed and region. */
-export function createDirectory(seed: number, region: string, content: RegionContent = {}) {
+export function createLookupData(seed: number, region: string, content: RegionContent = {}) {
   const regionSeed = identityOf("directory", seed, region)[0];
   const offsetHours = offsetHoursOf(region);
   const timeOf = (itemSeed: number, sinceMs: number): string =>

@@ -6,7 +6,7 @@ import { hostToListen, localAddress, type ListenAddress } from "../lib/listen-ad
 import { seededRandom } from "../lib/random.ts";
 import type { RateLimit } from "../lib/rate-limit.ts";
 import { answerTo, documentAt, notFound, prefixOf, problem, routeOf } from "./answers.ts";
-import { createDirectory, type Directory, type RegionContent } from "./lookup-data.ts";
+import { createLookupData, type LookupData, type RegionContent } from "./lookup-data.ts";
 import { beginExchange, createGate, passFaults, send } from "./exchange.ts";
 import { faultsSchema, strike, type Fault } from "./faults.ts";
 import { listingBody } from "./listing.ts";
@@ -42,9 +42,10 @@ export function createSimulator(options: SimulatorOptions) {
   const startedMs = clock.now().monotonicMs;
   let faults = faultsSchema.parse(options.faults ?? []);
   const pins = new Map<string, Map<string, Pin>>();
-  const directories = new Map<string, Directory>();
-  const directoryOf = (region: string): Directory => {
-    const directory = directories.get(region) ?? createDirectory(seed, region, content.get(region));
+  const directories = new Map<string, LookupData>();
+  const directoryOf = (region: string): LookupData => {
+    const directory =
+      directories.get(region) ?? createLookupData(seed, region, content.get(region));
     directories.set(region, directory);
     return directory;
   };

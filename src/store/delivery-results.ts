@@ -24,7 +24,7 @@ interface Settlement {
 type JudgeReceiver = (state: ReceiverState) => IncidentOutcome;
 
 /** How attempts end; the delivery worker's `Outbox` documents the calls. */
-export function createSettlements(kysely: Db, reading: RowReading) {
+export function createDeliveryResults(kysely: Db, reading: RowReading) {
   // The incident must be written in the same transaction as what it is about: a crash between the
   // two would leave a receiver that lost something unreported, or report it twice.
   const judgeReceiver = async (trx: Db, receiver: string, judge: JudgeReceiver) => {

@@ -6,7 +6,7 @@ import { latestBlockerOfNewest, pending, readNotification } from "./notification
 import { itemColumns, readItem } from "./outbox-items.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
-import { createSettlements } from "./delivery-results.ts";
+import { createDeliveryResults } from "./delivery-results.ts";
 import type { Db } from "./tables.ts";
 
 export { insertOutboxItems } from "./outbox-items.ts";
@@ -26,7 +26,7 @@ interface NewNotification {
 /** The store's side of delivery; the delivery worker's `Outbox` documents the calls. */
 export function createOutbox(kysely: Db, reader = kysely, reading = createRowReading()) {
   return {
-    ...createSettlements(kysely, reading),
+    ...createDeliveryResults(kysely, reading),
 
     async openItems(
       receiver: string,

@@ -32,7 +32,7 @@ function selectIncidents(reader: Db) {
 const incidentsAtOnce = 1_000;
 
 /** Queries of reports other than buckets and changes, run concurrently with writes. Times are UTC milliseconds. */
-export function createReportReads(reader: Db, reading = createRowReading()) {
+export function createReportQueries(reader: Db, reading = createRowReading()) {
   return {
     /** All that were ever watched, with when they were last polled; null: never. */
     async targets() {

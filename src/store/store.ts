@@ -12,7 +12,7 @@ import { createOutbox } from "./outbox.ts";
 import { createPollCommits } from "./poll-commits.ts";
 import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
-import { createReportReads } from "./report-queries.ts";
+import { createReportQueries } from "./report-queries.ts";
 import { createRowReading, type RowReading, type UnreadableRows } from "./damaged-rows.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import { createSilences } from "./silences.ts";
@@ -73,7 +73,7 @@ export function createStore(
     incidents: createIncidentHistory(reader, reading),
     changes: createChangeHistory(reader, reading),
     occupancy: createOccupancyHistory(reader, reading),
-    reports: createReportReads(reader, reading),
+    reports: createReportQueries(reader, reading),
     notified: createNotifiedIncidents(reader, reading),
     drift: createStoredDrift(kysely, reading),
     /** The rows that could not be read until now. */

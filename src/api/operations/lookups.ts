@@ -1,6 +1,11 @@
 import { z } from "zod";
 import { operationProblems } from "../../fleet/deviation.ts";
-import { lookupWords, operationOf, takesId, type LookupWord } from "../../fleet/operation-names.ts";
+import {
+  operationNames,
+  operationOf,
+  takesId,
+  type OperationName,
+} from "../../fleet/operation-names.ts";
 import { failureReasons } from "../../fleet/model.ts";
 import { BusyError, RefusedError } from "../../lib/refused-error.ts";
 import { mayResend } from "../../polling/key-limits.ts";
@@ -19,7 +24,7 @@ import {
 } from "../service-call.ts";
 
 const asked = {
-  operation: z.enum(lookupWords),
+  operation: z.enum(operationNames),
   id: nullableText.describe("Null: the operation takes no id"),
   ...targetLabels,
 };
@@ -67,7 +72,7 @@ export const lookUp = defineOperation({
   path: "/lookups/{operation}",
   summary: "Calls an operation of the service; what may be secret in the response is masked",
   request: z.strictObject({
-    operation: z.enum(lookupWords, lookupWords.join(", ")),
+    operation: z.enum(operationNames, operationNames.join(", ")),
     id: serviceId,
     ...targetChoice,
   }),
@@ -132,7 +137,7 @@ function inSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));
 }
 
-function asLookup(word: LookupWord, id: string | undefined): Lookup {
+function asLookup(word: OperationName, id: string | undefined): Lookup {
   if (!takesId(word)) {
     if (id === undefined) return { operation: operationOf(word) };
     throw wrongId(`${word} is looked up as a whole, without an id.`, "nothing");

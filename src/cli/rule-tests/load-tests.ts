@@ -4,7 +4,7 @@ import { configuredTargets } from "../../config/configured-targets.ts";
 import type { Environment } from "../../config/resolve-references.ts";
 import { formatFaults, issueFindings, toFaults } from "../../config/faults.ts";
 import type { Finding, Path } from "../../config/faults.ts";
-import { inventSecrets } from "../../config/placeholder-secrets.ts";
+import { fillPlaceholderSecrets } from "../../config/placeholder-secrets.ts";
 import { loadConfig, parseConfig } from "../../config/load-config.ts";
 import { nearestName } from "../../config/nearest-name.ts";
 import { readYaml } from "../../config/yaml-file.ts";
@@ -45,7 +45,7 @@ function configOf(file: string, tests: TestFile, environment: Environment): Conf
   };
   const loaded =
     named === undefined
-      ? parseConfig(inventSecrets(content))
+      ? parseConfig(fillPlaceholderSecrets(content))
       : loadConfig(from, environment, { withoutSecrets: true });
   if (loaded.kind === "ok") return loaded.config;
   throw wrongUse(formatFaults(from, loaded.faults));
