@@ -1,10 +1,6 @@
 import { type Buffer, isUtf8 } from "node:buffer";
 import type { Deviation } from "../fleet/deviation.ts";
-
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
-export interface JsonObject {
-  readonly [field: string]: JsonValue;
-}
+import type { JsonValue } from "./json-value.ts";
 
 /** Why a body cannot be used. Thrown while it is read. The message never quotes the body. */
 export class BodyFault extends Error {
@@ -71,15 +67,6 @@ export function decode(bytes: Buffer): string {
   // U+FFFD stands for what is not UTF-8, unless it was sent. Looking for it in ASCII costs nothing.
   if (text.includes("\u{fffd}") && !isUtf8(bytes)) throw invalidBody("is not UTF-8");
   return text;
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** `Array.isArray` widens a readonly array to `any[]`; this does not. */
-export function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 export const quote = 0x22;

@@ -3,6 +3,7 @@ import type { Deviation } from "../fleet/deviation.ts";
 import { isAsKnown } from "../fleet/snapshot.ts";
 import type { ListedSandbox, ListedServer, SandboxText, Snapshot } from "../fleet/snapshot.ts";
 import { Deviations } from "./deviations.ts";
+import type { JsonValue } from "./json-value.ts";
 import {
   closeBrace,
   closeBracket,
@@ -10,7 +11,6 @@ import {
   decode,
   endOfValue,
   endsTooEarly,
-  type JsonValue,
   notJson,
   openBrace,
   parseText,

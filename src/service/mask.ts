@@ -1,7 +1,7 @@
 import type { Slices } from "../fleet/slices.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import type { Secret } from "../lib/secret.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
 
 /** Replaces what may be secret in a response of the service. */
 export type Mask = ReturnType<typeof createMask>;

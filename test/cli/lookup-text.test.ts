@@ -4,7 +4,7 @@ import { failureText, linesOf } from "../../src/cli/lookup.ts";
 import { jsonText } from "../../src/cli/output.ts";
 import { cutToWidth } from "../../src/cli/table.ts";
 import type { FailedView } from "../../src/api/operations/lookups.ts";
-import type { JsonValue } from "../../src/service/json.ts";
+import type { JsonValue } from "../../src/service/json-value.ts";
 
 function textOfFailure(changes: Partial<FailedView>): string {
   return failureText({

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
-import type { JsonValue } from "../../src/service/json.ts";
+import type { JsonValue } from "../../src/service/json-value.ts";
 import { inWords, listedSandbox, listing, read, sandbox, server } from "./support/listings.ts";
 
 /** Without what no database can carry. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonValue } from "../../src/service/json.ts";
+import type { JsonValue } from "../../src/service/json-value.ts";
 import { canStandInPath, type Lookup } from "../../src/service/operations.ts";
 import {
   readListing,

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createMask } from "../../src/service/mask.ts";
 import { Secret } from "../../src/lib/secret.ts";
-import type { JsonValue } from "../../src/service/json.ts";
+import type { JsonValue } from "../../src/service/json-value.ts";
 
 const apiKey = new Secret("key-7f3a91");
 const mask = createMask(apiKey);
