@@ -33,8 +33,8 @@ interface PoolObservation {
 
 export interface PoolVerdict {
   readonly outcome: PoolOutcome;
-  /** Takes on what was decided, after it was committed. */
-  accept(): void;
+  /** What the poll means for each scope that the target is in. */
+  readonly polls: readonly { readonly scope: PoolScope; readonly poll: ScopePoll }[];
 }
 
 interface PoolWatchOptions {
@@ -109,11 +109,14 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
             isOpen(scope) ? [{ rule: scope.rule.name, scope: scope.name, ms }] : [],
           ),
         },
-        accept() {
-          apply(incidents);
-          for (const { scope, poll } of polls) scope.accept(poll);
-        },
+        polls,
       };
+    },
+
+    /** Takes over what was decided, once it is committed. */
+    accept({ outcome, polls }: PoolVerdict): void {
+      apply(outcome.incidents);
+      for (const { scope, poll } of polls) scope.accept(poll);
     },
 
     /** A poll of the target was not stored: until the next one the state of its pools is unknown. */
@@ -126,7 +129,7 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
       const engine = createIncidentEngine(held, atMs, options);
       engine.retireUnowned(rules, (incident) => scopeWith(incident) !== undefined);
       const { outcome: incidents } = engine;
-      return { outcome: { incidents, clocks: [] }, accept: () => apply(incidents) };
+      return { outcome: { incidents, clocks: [] }, polls: [] };
     },
   };
 }

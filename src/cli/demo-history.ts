@@ -111,7 +111,7 @@ export async function makeHistory(
     const committed = { ...verdict, pools: ofPools?.outcome ?? null };
     polls.push(committed);
     if (polls.length >= leastToWrite) await store.importPolls(id, polls.splice(0));
-    ofPools?.accept();
+    if (ofPools) pools.accept(ofPools);
     watched.accept(committed);
     count += 1;
   };

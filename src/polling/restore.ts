@@ -160,7 +160,7 @@ export async function restorePools(
   const { incidents } = retired.outcome;
   if (incidents.steps.length > 0) {
     await store.commitIncidents(null, incidents);
-    retired.accept();
+    pools.accept(retired);
     await logIncidents(log, null, incidents);
   }
   return pools;

@@ -139,7 +139,7 @@ function createPoolCommits({
     const commitBoth = async (judged: PoolVerdict): Promise<Verdict> => {
       const both = { ...verdict, pools: judged.outcome };
       await store.commitPoll(id, both);
-      judged.accept();
+      pools.accept(judged);
       return both;
     };
     const judged = judgePools();

@@ -80,7 +80,7 @@ export async function runRuleTest(
       const { snapshot, progress } = verdict;
       const polled = { target, at, snapshot, whole: isFullyObserved(progress) };
       const ofPools = pools.judge(polled, judge);
-      ofPools.accept();
+      pools.accept(ofPools);
       add(atMs, [...verdict.incidents.outbox, ...ofPools.outcome.incidents.outbox]);
     }
   };

@@ -82,7 +82,7 @@ export function watchPools(
     }
     for (const clock of read) clocks.set(`${clock.rule} ${clock.scope}`, clock);
     items.push(...incidents.outbox);
-    verdict.accept();
+    pools.accept(verdict);
   };
   const judge = (target: Target, servers: Servers | null, whole = servers !== null) => {
     atMs += 10_000;
