@@ -14,7 +14,7 @@ const tokenSchema = settings(
     name: name().describe("The name of the client that has the token, in the log and as author."),
     role: role().describe("What the token allows."),
     token: matching(
-      "a token of at least 16 visible ASCII characters without blanks, or token_file beside it",
+      "a token of at least 16 visible ASCII characters without blanks, or token_file instead",
       /^[\x21-\x7e]{16,}$/,
     ).describe("The token, which is sent as `Authorization: Bearer TOKEN`."),
   },
@@ -117,7 +117,7 @@ export const httpSchema = settings({
   if (auth === undefined && !isLoopback(listen.host)) {
     refuse(
       context,
-      "a loopback address such as 127.0.0.1:9740, or `auth` beside it: tokens and users, or `auth: none` to let anyone who can reach the address do everything",
+      "a loopback address such as 127.0.0.1:9740, or http.auth with tokens or users, or `auth: none` to let anyone who can reach the address do everything",
       { path: ["listen"], note: ", where others can reach it, but no http.auth" },
     );
   }
