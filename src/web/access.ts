@@ -90,9 +90,7 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
     return { name, role: users.find((user) => user.name === name)?.role ?? proxy.role };
   };
 
-  const identify = async (request: AccessRequest): Promise<Identified> => {
-    const byProxy = identifyByProxy(request);
-    if (byProxy) return byProxy;
+  const identifyByCredentials = async (request: AccessRequest): Promise<Identified> => {
     if (failures.waitMs(request.address) > 0) return "limited";
     const credentials = readCredentials(request.headers.authorization);
     if (!credentials) return failures.add(request.address);
@@ -106,14 +104,15 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
   return {
     async decide(request, permission) {
       const { authorization } = request.headers;
-      const isAnonymous = authorization === undefined && !identifyByProxy(request);
+      const byProxy = identifyByProxy(request);
+      const isAnonymous = authorization === undefined && !byProxy;
       if (isAnonymous || !(hasCredentials || proxy)) {
         if (anonymous !== null && allows(anonymous, permission)) {
           return { kind: "permitted", identity: { name: null, role: anonymous } };
         }
         return { kind: "denied", status: 401, detail: "Send a token, or a user and password." };
       }
-      const identity = await identify(request);
+      const identity = byProxy ?? (await identifyByCredentials(request));
       if (identity === "limited") {
         const detail = `There were ${mostFailures} requests with wrong credentials from this address within a minute.`;
         const retryAfterMs = failures.waitMs(request.address);

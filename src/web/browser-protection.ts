@@ -53,7 +53,7 @@ export function checkSite({ headers }: Pick<FastifyRequest, "headers">): Problem
   return { status: 403, detail: "Requests from pages of other origins are refused." };
 }
 
-export function isReading({ method }: Pick<FastifyRequest, "method">): boolean {
+function isReading({ method }: Pick<FastifyRequest, "method">): boolean {
   return method === "GET" || method === "HEAD";
 }
 

@@ -8,7 +8,13 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { addApi, type ApiDeps } from "./api/api.ts";
-import { clientStatus, sendProblem, wrongMethod, type Problem } from "./api/problem.ts";
+import {
+  clientStatus,
+  sayRetryAfter,
+  sendProblem,
+  wrongMethod,
+  type Problem,
+} from "./api/problem.ts";
 import type { AccessControl, Identity } from "./access.ts";
 import { connectionsAllowed, limitConnections } from "./connection-limit.ts";
 import { checkSender, strictHeaders } from "./browser-protection.ts";
@@ -256,9 +262,7 @@ export function createWebServer(deps: WebDeps): WebServer {
 function sendRefusal({ url }: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
   if (url.startsWith("/api/")) return sendProblem(reply, problem);
   const { status, detail, retryAfterMs } = problem;
-  if (retryAfterMs !== undefined) {
-    void reply.header("retry-after", Math.max(1, Math.ceil(retryAfterMs / 1_000)));
-  }
+  sayRetryAfter(reply, retryAfterMs);
   return sendText(reply, status, detail);
 }
 

@@ -24,12 +24,15 @@ export function sendProblem(
     detail,
     ...(errors.length > 0 && { errors }),
   };
-  if (retryAfterMs !== undefined) {
-    void reply.header("retry-after", Math.max(1, Math.ceil(retryAfterMs / 1_000)));
-  }
+  sayRetryAfter(reply, retryAfterMs);
   // As bytes: Fastify would add a charset to a text, which this media type does not have.
   const body = Buffer.from(JSON.stringify(problem));
   return reply.code(status).type("application/problem+json").send(body);
+}
+
+/** In whole seconds, at least one. */
+export function sayRetryAfter(reply: FastifyReply, ms: number | undefined): void {
+  if (ms !== undefined) void reply.header("retry-after", Math.max(1, Math.ceil(ms / 1_000)));
 }
 
 /** Of a request. */
