@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { Server as TlsServer } from "node:tls";
 import { openFilesLimit } from "../lib/descriptor-limit.ts";
 
 /** More are of no use to anybody, and each takes memory. */
@@ -21,7 +22,11 @@ export function limitConnections(server: Server, limit: number, onFull: () => vo
   const idle = new Set<Socket>();
   let open = 0;
   let isFull = false;
-  server.on("connection", (socket: Socket) => {
+  // Requests come over the encrypted socket, which is another object than the one of the connection.
+  const event = server instanceof TlsServer ? "secureConnection" : "connection";
+  // Connections that have not completed their handshake are bounded by their number and time alone.
+  if (server instanceof TlsServer) server.maxConnections = 2 * limit;
+  server.on(event, (socket: Socket) => {
     open += 1;
     socket.once("close", () => {
       open -= 1;

@@ -120,7 +120,7 @@ export function createWebServer(deps: WebDeps): WebServer {
     serverFactory: (handler): Server =>
       tls === null
         ? createServer(bounds, handler)
-        : createSecureServer({ ...bounds, ...readTls(tls) }, handler),
+        : createSecureServer({ ...bounds, ...readTls(tls), handshakeTimeout: 10_000 }, handler),
     schemaController: { compilersFactory: noCompilers },
     // A URL that cannot be decoded belongs to no route.
     frameworkErrors: (_, __, reply) => {

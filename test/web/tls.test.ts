@@ -68,6 +68,28 @@ describe("a server with TLS", () => {
     expect(await handshake(address, { cert, key })).toBe(true);
   });
 
+  it("keeps a connection with a request in progress when there are too many", async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const onFull = Promise.withResolvers<number>();
+    const { address } = await serveWeb({
+      tls: files(),
+      connectionsAllowed: 1,
+      onFull: onFull.resolve,
+      async readiness() {
+        asked.resolve();
+        await answer.promise;
+        return { ready: true };
+      },
+    });
+    const first = handshake(address, {});
+    await asked.promise;
+    expect(await handshake(address, {})).toBe(false);
+    expect(await onFull.promise).toBe(1);
+    answer.resolve();
+    expect(await first).toBe(true);
+  });
+
   it("reads changed files again, and keeps its certificate while they cannot be used", async () => {
     const tls = files();
     const { clock, logged } = await serveWeb({ tls });
