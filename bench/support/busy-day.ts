@@ -21,7 +21,7 @@ const judge: JudgeOptions = {
   rules: [],
   goneAfter: 2,
   suppressions: noSuppressions,
-  notifies: () => false,
+  receivers: new Map(),
   newIncidentId: () => "none",
 };
 

@@ -1,6 +1,6 @@
 import type { Target } from "../fleet/model.ts";
 import { conditionOfIncident, notifiedIncident, type Incident } from "./incident.ts";
-import { noTemplates, type IncidentMessage, type OutboxItem } from "./notification.ts";
+import { noTemplates, wants, type OutboxItem, type WantedMessages } from "./notification.ts";
 import type { Rule } from "./rule.ts";
 
 /** The first acknowledgement of an incident. */
@@ -15,13 +15,8 @@ export interface Acknowledgement {
 /**
  * Composes the notifications about acknowledgements under the configured rules, for those that were notified that the
  * incident fires.
- *
- * @param notifies whether a receiver exists and wants this message
  */
-export function composeAcknowledged(
-  rules: readonly Rule[],
-  notifies: (receiver: string, type: IncidentMessage) => boolean,
-) {
+export function composeAcknowledged(rules: readonly Rule[], receivers: WantedMessages) {
   return (
     incident: Incident,
     { author, atMs }: Acknowledgement,
@@ -40,7 +35,7 @@ export function composeAcknowledged(
       causedAtMs: atMs,
     } as const;
     return incident.receivers
-      .filter((receiver) => notifies(receiver, item.type))
+      .filter((receiver) => wants(receivers, receiver, item.type))
       .map((receiver) => ({ receiver, ...item }));
   };
 }

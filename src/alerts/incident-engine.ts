@@ -6,7 +6,8 @@ import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phas
 import type { IncidentStep, IncidentTiming, SubjectEvent, Transition } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
-import { noTemplates, type IncidentMessage, type OutboxItem } from "./notification.ts";
+import { noTemplates, wants } from "./notification.ts";
+import type { IncidentMessage, OutboxItem, WantedMessages } from "./notification.ts";
 import { ruleFingerprint, type Rule } from "./rule.ts";
 import { silenceFacts, type Suppressions } from "./silence.ts";
 
@@ -23,8 +24,7 @@ export interface IncidentOutcome {
 }
 
 export interface AlertOptions {
-  /** Whether a receiver exists and wants this message. */
-  readonly notifies: (receiver: string, type: IncidentMessage) => boolean;
+  readonly receivers: WantedMessages;
   readonly suppressions: Suppressions;
   readonly newIncidentId: () => string;
 }
@@ -68,7 +68,7 @@ export type IncidentEngine = ReturnType<typeof createIncidentEngine>;
 export function createIncidentEngine(
   { target = null, incidents, flaps }: KnownIncidents & { readonly target?: Target | null },
   atMs: number,
-  { notifies, suppressions, newIncidentId }: AlertOptions,
+  { receivers: configured, suppressions, newIncidentId }: AlertOptions,
 ) {
   const written: Incident[] = [];
   const dropped: Incident[] = [];
@@ -92,7 +92,7 @@ export function createIncidentEngine(
     const notified = notifiedIncident(target, incident, suppressions.acknowledgedBy(id));
     const item = { type, rule, severity, ...text, incident: notified, causedAtMs: atMs };
     for (const receiver of receivers) {
-      if (notifies(receiver, type)) outbox.push({ receiver, ...item });
+      if (wants(configured, receiver, type)) outbox.push({ receiver, ...item });
     }
   };
 
@@ -150,7 +150,7 @@ export function createIncidentEngine(
       const { phase, step } = transition;
       if (!before && phase === null) return;
       const text = textOf(rule, observed, phase, reading);
-      const receivers = rule.receivers.filter((name) => notifies(name, "incident.firing"));
+      const receivers = rule.receivers.filter((name) => wants(configured, name, "incident.firing"));
       const goesOn = event.kind === "holds" && isNotified(before?.phase) && isNotified(phase);
       const known = goesOn && before ? addReceivers(before, receivers, text) : before;
       if (known && known === before && phase === before.phase) return;

@@ -27,11 +27,6 @@ export type ReceiverEvent =
   /** A silence may have begun or ended, or the configuration may have changed. */
   | { readonly kind: "time_passed" };
 
-export interface ReceiverJudgeOptions extends AlertOptions {
-  /** The names of all that are configured. */
-  readonly receivers: readonly string[];
-}
-
 /**
  * Decides what becomes of a receiver's incident, of which it has one at most. All other receivers are notified of it.
  */
@@ -39,11 +34,11 @@ export function judgeReceiver(
   { receiver, incident, lastStartedAtMs }: ReceiverState,
   event: ReceiverEvent,
   atMs: number,
-  options: ReceiverJudgeOptions,
+  options: AlertOptions,
 ): IncidentOutcome {
   const engine = createIncidentEngine(holdIncidents(incident ? [incident] : []), atMs, options);
   const { receivers } = options;
-  if (!receivers.includes(receiver)) engine.retireUnowned([]);
+  if (!receivers.has(receiver)) engine.retireUnowned([]);
   else if (incident || event.kind === "dead_lettered") {
     const rule: ReceiverRule = {
       ...receiverRule,
@@ -51,7 +46,7 @@ export function judgeReceiver(
       for: holdOf(lastStartedAtMs, atMs),
       keepFiringForMs: 0,
       remindEveryMs: null,
-      receivers: receivers.filter((name) => name !== receiver),
+      receivers: [...receivers.keys()].filter((name) => name !== receiver),
       match: {},
       summaryTemplate: null,
       runbookUrlTemplate: null,

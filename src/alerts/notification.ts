@@ -124,16 +124,18 @@ export const groupFields = [
 ] as const;
 export type GroupField = (typeof groupFields)[number];
 
+/** The receivers that are configured, by name, and which messages each wants. */
+export type WantedMessages = ReadonlyMap<
+  string,
+  { readonly sendResolved: boolean; readonly sendAcknowledged: boolean }
+>;
+
 /**
  * Whether a receiver is to be notified of this. A receiver that is not configured any more is owed the end of what it
  * was notified of, should it return.
- *
- * @param receiver undefined: it is not configured
  */
-export function wants(
-  receiver: { readonly sendResolved: boolean; readonly sendAcknowledged: boolean } | undefined,
-  type: IncidentMessage,
-): boolean {
+export function wants(receivers: WantedMessages, name: string, type: IncidentMessage): boolean {
+  const receiver = receivers.get(name);
   if (type === "incident.resolved") return receiver?.sendResolved ?? true;
   return receiver !== undefined && (type !== "incident.acknowledged" || receiver.sendAcknowledged);
 }

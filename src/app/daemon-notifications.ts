@@ -1,8 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { Config } from "../config/config.ts";
-import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
-import type { ReceiverJudgeOptions } from "../alerts/judge-receivers.ts";
 import { createNotifier } from "../notify/notifier.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import type { DeliveryObserver } from "../notify/receiver.ts";
@@ -25,7 +24,7 @@ interface NotificationsDeps {
   readonly observe: DeliveryObserver;
   readonly createDispatcher?: (() => Dispatcher) | undefined;
   readonly healthProblem: () => Promise<string | null>;
-  readonly judge: ReceiverJudgeOptions;
+  readonly judge: AlertOptions;
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents: (outcome: IncidentOutcome) => void;
   readonly onRun: (receiver: string) => void;

@@ -6,7 +6,6 @@ import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { JudgeOptions } from "../alerts/judge.ts";
 import { operations, targetName } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
-import { wants } from "../alerts/notification.ts";
 import type { ApiContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CallApi } from "../api/operation.ts";
@@ -89,9 +88,8 @@ export async function createDaemon(
 
   const watchdog = opening.adopt(watchLoops(config, { clock, log }), (each) => each.stop());
 
-  const notifiedConfigs = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
-  const receiverConfigs = new Map(notifiedConfigs.map((each) => [each.name, each]));
-  const notifiedReceivers = [...receiverConfigs.keys()];
+  const notified = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
+  const notifiedReceivers = notified.map(({ name }) => name);
   const { maintenance } = config.alerts;
   const held = await restoreSuppressions(store, maintenance, clock.now().utcMs);
   const judge: JudgeOptions = {
@@ -99,7 +97,7 @@ export async function createDaemon(
     goneAfter: config.poll.goneAfter,
     newIncidentId,
     suppressions: held,
-    notifies: (receiver, type) => wants(receiverConfigs.get(receiver), type),
+    receivers: new Map(notified.map((receiver) => [receiver.name, receiver])),
   };
   const pollIntervalMs = intervalOf(config.poll.schedule);
   const { staleAfter } = config.poll;
@@ -109,7 +107,7 @@ export async function createDaemon(
   const pools = await restorePools(store, configuredTargets(config), restore);
   const probes = await restoreProbes(store, config.probes, restore);
 
-  const composed = composeAcknowledged(config.alerts.rules, judge.notifies);
+  const composed = composeAcknowledged(config.alerts.rules, judge.receivers);
   await store.acknowledgements.notifyPending(composed);
 
   const metrics = createMetrics({
@@ -162,7 +160,7 @@ export async function createDaemon(
     observe: metrics.delivery,
     createDispatcher,
     healthProblem: () => findHealthProblem({ config, store, targets, probes, watchdog, clock }),
-    judge: { ...judge, receivers: notifiedReceivers },
+    judge,
     onIncidents: onUntargeted,
     onRun: (receiver) => watchdog.turn("deliveries", receiver),
     onReposted: (receiver) => watchdog.turn("deliveries", repostLoopName(receiver)),

@@ -64,7 +64,7 @@ export async function makeHistory(
     suppressions: noSuppressions,
     newIncidentId: () => uuidOf(identityOf("incident", past.seed, ++incidents)),
     // Nobody is notified of the past: the daemon notifies of what is wrong when it starts.
-    notifies: () => false,
+    receivers: new Map(),
   };
   const log = createLogger({ level: "silent", format: "json" });
   const restore = { judge, nowUtcMs: beginMs, log };

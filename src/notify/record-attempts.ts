@@ -1,7 +1,6 @@
-import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
-import type { ReceiverEvent, ReceiverJudgeOptions } from "../alerts/judge-receivers.ts";
-import type { ReceiverState } from "../alerts/judge-receivers.ts";
+import type { ReceiverEvent, ReceiverState } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Attempt, DueNotification, Outbox } from "./outbox-interface.ts";
@@ -14,7 +13,7 @@ export interface RecorderDeps {
   readonly log: Log;
   readonly observe: DeliveryObserver;
   /** Who is notified when the receiver fails. */
-  readonly judge: ReceiverJudgeOptions;
+  readonly judge: AlertOptions;
   /** The incident of the receiver was committed, perhaps with notifications for other receivers. */
   readonly onJudged: (outcome: IncidentOutcome) => void;
 }

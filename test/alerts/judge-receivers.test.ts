@@ -1,13 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { judgeReceiver } from "../../src/alerts/judge-receivers.ts";
-import type {
-  ReceiverEvent,
-  ReceiverJudgeOptions,
-  ReceiverState,
-} from "../../src/alerts/judge-receivers.ts";
+import type { AlertOptions } from "../../src/alerts/incident-engine.ts";
+import type { ReceiverEvent, ReceiverState } from "../../src/alerts/judge-receivers.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
-import { startMs } from "../support/fleet.ts";
+import { startMs, wantAll } from "../support/fleet.ts";
 
 const second = 1_000;
 const minute = 60 * second;
@@ -16,11 +13,10 @@ const took: ReceiverEvent = { kind: "took" };
 const timePassed: ReceiverEvent = { kind: "time_passed" };
 
 /** Receivers whose states go on as the store would keep them. */
-function watchReceivers(receivers: readonly string[], more: Partial<ReceiverJudgeOptions> = {}) {
+function watchReceivers(receivers: readonly string[], more: Partial<AlertOptions> = {}) {
   let ids = 0;
-  const options: ReceiverJudgeOptions = {
-    receivers,
-    notifies: () => true,
+  const options: AlertOptions = {
+    receivers: wantAll(receivers),
     suppressions: noSuppressions,
     newIncidentId: () => `incident-${(ids += 1)}`,
     ...more,
@@ -36,7 +32,7 @@ function watchReceivers(receivers: readonly string[], more: Partial<ReceiverJudg
       receiver: string,
       event: ReceiverEvent,
       afterMs = 0,
-      changed: Partial<ReceiverJudgeOptions> = {},
+      changed: Partial<AlertOptions> = {},
     ): readonly string[] => {
       const before = stateOf(receiver);
       const outcome = judgeReceiver(before, event, startMs + afterMs, { ...options, ...changed });
@@ -119,9 +115,9 @@ describe("that a receiver loses a notification", () => {
   });
 
   it("is notified to those that want it", () => {
-    const notifies: ReceiverJudgeOptions["notifies"] = (receiver, type) =>
-      receiver === "a" || type === "incident.firing";
-    const { see } = watchReceivers(["a", "b", "c"], { notifies });
+    const wanted = wantAll(["a", "b", "c"]);
+    const receivers = new Map([...wanted, ["b", { sendResolved: false, sendAcknowledged: true }]]);
+    const { see } = watchReceivers([], { receivers });
     expect(see("c", lost)).toEqual(["firing to a", "firing to b"]);
     expect(see("c", took)).toEqual(["resolved to a"]);
   });
@@ -134,9 +130,9 @@ describe("that a receiver loses a notification", () => {
     const { see, phaseOf } = watchReceivers(["a", "b"]);
     expect(see("b", lost, 0, { suppressions: silence })).toEqual([]);
     expect(see("b", timePassed, minute)).toEqual(["firing to a"]);
-    const receivers = ["a", "b", "c"];
+    const receivers = wantAll(["a", "b", "c"]);
     expect(see("b", timePassed, 2 * minute, { receivers })).toEqual(["firing to c"]);
-    expect(see("b", timePassed, 3 * minute, { receivers: ["a"] })).toEqual([
+    expect(see("b", timePassed, 3 * minute, { receivers: wantAll(["a"]) })).toEqual([
       "resolved to a",
       "resolved to c",
     ]);

@@ -2,6 +2,7 @@ import { noSuppressions } from "../../src/alerts/silence.ts";
 import { judgePoll } from "../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../src/alerts/judge.ts";
 import type { Instant, Status, Target } from "../../src/fleet/model.ts";
+import type { WantedMessages } from "../../src/alerts/notification.ts";
 import type { Rule, ServerRule, TargetRule } from "../../src/alerts/rule.ts";
 import { nothingKnown } from "../../src/alerts/target-state.ts";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
@@ -44,6 +45,11 @@ export const targetDown: TargetRule = {
   runbookUrlTemplate: null,
 };
 
+/** Receivers that want every message. */
+export function wantAll(names: readonly string[] = ["oncall"]): WantedMessages {
+  return new Map(names.map((name) => [name, { sendResolved: true, sendAcknowledged: true }]));
+}
+
 export function judgeBy(rules: readonly Rule[] = [serverError, targetDown]): JudgeOptions {
   let incidents = 0;
   return {
@@ -51,7 +57,7 @@ export function judgeBy(rules: readonly Rule[] = [serverError, targetDown]): Jud
     goneAfter: 2,
     suppressions: noSuppressions,
     newIncidentId: () => `incident-${++incidents}`,
-    notifies: () => true,
+    receivers: wantAll(),
   };
 }
 

@@ -11,7 +11,7 @@ import { initialProbeProgress } from "../../src/alerts/probe.ts";
 import type { ProbeRule, Rule } from "../../src/alerts/rule.ts";
 import { watchProbe } from "../../src/polling/watched-probe.ts";
 import type { RestoredProbe, WatchedProbe } from "../../src/polling/watched-probe.ts";
-import { research, startMs } from "./fleet.ts";
+import { research, startMs, wantAll } from "./fleet.ts";
 
 export const login: Probe = {
   name: "login",
@@ -64,7 +64,7 @@ export function judgeProbesBy(
     rules,
     suppressions,
     newIncidentId: () => `incident-${++incidents}`,
-    notifies: () => true,
+    receivers: wantAll(),
   };
 }
 

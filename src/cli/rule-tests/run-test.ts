@@ -4,7 +4,6 @@ import { composeMessages } from "../../alerts/compose-messages.ts";
 import type { Incident } from "../../alerts/incident.ts";
 import { judgePoll } from "../../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome } from "../../alerts/judge.ts";
-import { wants } from "../../alerts/notification.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../../alerts/notification.ts";
 import { createPoolWatch } from "../../alerts/pool-watch.ts";
 import { isFullyObserved, nothingKnown } from "../../alerts/target-state.ts";
@@ -52,12 +51,9 @@ export async function runRuleTest(
     goneAfter: config.poll.goneAfter,
     suppressions,
     newIncidentId: () => `incident-${++incidents}`,
-    notifies(receiver, type) {
-      const settings = receivers.find(({ name }) => name === receiver);
-      return wants(settings, type);
-    },
+    receivers: new Map(receivers.map((receiver) => [receiver.name, receiver])),
   };
-  const composeAcknowledgement = composeAcknowledged(rules, judge.notifies);
+  const composeAcknowledgement = composeAcknowledged(rules, judge.receivers);
   const fresh = { staleAfter: 1, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: test.start };
   const watched = targets.map((target) =>
     watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, fresh),

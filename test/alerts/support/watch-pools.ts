@@ -10,7 +10,7 @@ import type { Status, Target } from "../../../src/fleet/model.ts";
 import { nextSnapshot } from "../../../src/fleet/next-snapshot.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot } from "../../../src/fleet/snapshot.ts";
-import { research, serverError } from "../../support/fleet.ts";
+import { research, serverError, wantAll } from "../../support/fleet.ts";
 import { readListing } from "../../support/listing.ts";
 import { listingOf, showing } from "./watch.ts";
 
@@ -62,7 +62,7 @@ export function watchPools(
 ) {
   let ids = 0;
   const options: AlertOptions = {
-    notifies: () => true,
+    receivers: wantAll(),
     suppressions: noSuppressions,
     newIncidentId: () => `incident-${++ids}`,
     ...more,

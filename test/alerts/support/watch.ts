@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import { judgePoll, retireIncidents } from "../../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
-import { wants, type OutboxItem } from "../../../src/alerts/notification.ts";
+import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import { holdIncidents } from "../../../src/alerts/open-incidents.ts";
 import type { Hold, Rule, ServerRule, TargetRule } from "../../../src/alerts/rule.ts";
 import type { SilenceFacts } from "../../../src/alerts/silence.ts";
@@ -68,13 +68,12 @@ export function createWatch(options: WatchOptions = {}) {
       silencedAt: () => isSilenced,
       acknowledgedBy: (id) => acknowledgements.get(id) ?? null,
     },
-    notifies: (receiver, type) => {
-      const sendResolved = settings.receivers[receiver];
-      return wants(
-        sendResolved === undefined ? undefined : { sendResolved, sendAcknowledged: false },
-        type,
-      );
-    },
+    receivers: new Map(
+      Object.entries(settings.receivers).map(([name, sendResolved]) => [
+        name,
+        { sendResolved, sendAcknowledged: false },
+      ]),
+    ),
     newIncidentId: () => `incident-${(incidentsOpened += 1)}`,
   });
 

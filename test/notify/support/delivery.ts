@@ -10,6 +10,7 @@ import { createWebhookReceiver } from "../../../src/notify/receivers/webhook.ts"
 import { insertOutboxItems } from "../../../src/store/outbox-items.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { openOutbound } from "./outbound.ts";
+import { wantAll } from "../../support/fleet.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 import { openTestStore, type TestStore } from "./test-store.ts";
 
@@ -80,8 +81,7 @@ export function openDelivery(
     outbox: { ...store.outbox, ...options.outbox?.(store.outbox) },
     receivers,
     judge: {
-      receivers: receivers.map(({ receiver }) => receiver.name),
-      notifies: () => true,
+      receivers: wantAll(receivers.map(({ receiver }) => receiver.name)),
       suppressions: noSuppressions,
       newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
     },
