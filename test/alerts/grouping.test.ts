@@ -1,57 +1,76 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { groupFields } from "../../src/alerts/notification.ts";
-import type { NotifiedIncident, OutboxItem } from "../../src/alerts/notification.ts";
+import { composeMessages, type MessageSettings } from "../../src/alerts/compose-messages.ts";
+import { subjectKey, type GroupTimes } from "../../src/alerts/grouping.ts";
+import { groupFields, incidentMessages, type OutboxItem } from "../../src/alerts/notification.ts";
+import type { NotifiedIncident, StoredOutboxItem } from "../../src/alerts/notification.ts";
 import { outboxItem, startMs } from "../notify/support/items.ts";
-import { compose } from "./support/compose.ts";
 
 const resolved = "incident.resolved";
-const causedAfter = (ms: number, incident: Partial<NotifiedIncident> = {}): OutboxItem =>
-  outboxItem({ causedAtMs: startMs + ms, incident });
-
 const second = { id: "incident-2", serverId: "server-2", serverName: "git" };
-const other = { id: "other", region: "eu" };
+const at = (ms: number, incident: Partial<NotifiedIncident> = {}): OutboxItem =>
+  outboxItem({ causedAtMs: startMs + ms, incident });
+const stored = (items: readonly OutboxItem[]): readonly StoredOutboxItem[] =>
+  items.map((item, index) => ({ ...item, seq: index + 1 }));
+
+/** Messages of items at a moment, and what follows from them. */
+function compose(
+  items: readonly OutboxItem[],
+  more: Partial<MessageSettings> = {},
+  afterMs = 5_000,
+  notifiedAtMs?: GroupTimes,
+) {
+  const settings: MessageSettings = {
+    groupBy: ["rule", "region", "key"],
+    groupWaitMs: 5_000,
+    groupIntervalMs: 60_000,
+    mergeAbove: 1_000_000,
+    maxIncidents: 50,
+    ...more,
+  };
+  const nowMs = startMs + afterMs;
+  const composed = composeMessages(stored(items), settings, nowMs, notifiedAtMs);
+  const names = composed.messages.flatMap(({ groupNames }) => groupNames);
+  return {
+    messages: composed.messages.map(({ notification }) => notification),
+    seqs: composed.messages.map(({ itemSeqs }) => itemSeqs),
+    sizes: composed.messages.map(({ itemSeqs }) => itemSeqs.length),
+    /** When each group was notified, as a store remembers it. */
+    times: new Map(names.map((name) => [name, nowMs])),
+    nextMs: composed.nextDueAtMs && composed.nextDueAtMs - startMs,
+  };
+}
 
 describe("a group", () => {
-  it.each<
-    [
-      what: string,
-      items: readonly OutboxItem[],
-      afterMs: number,
-      seqs: number[][],
-      next: number | null,
-    ]
-  >([
-    ["waits for its oldest item", [causedAfter(0), causedAfter(1)], 4_999, [], 5_000],
-    ["is due when that waited its time", [causedAfter(0), causedAfter(1)], 5_000, [[1, 2]], null],
-    ["contains younger items", [causedAfter(0), causedAfter(4_999, second)], 5_000, [[1, 2]], null],
-    ["waits for itself", [causedAfter(0), causedAfter(2_000, other)], 5_000, [[1]], 7_000],
-    ["does not wait for a cause in the future", [causedAfter(86_400_000)], 5_000, [[1]], null],
-  ])("%s", (_, items, afterMs, seqs, nextDueAfterMs) => {
-    expect(compose(items, {}, afterMs)).toMatchObject({ seqs, nextDueAfterMs });
+  type Timing = [
+    what: string,
+    items: OutboxItem[],
+    ms: number,
+    seqs: number[][],
+    next: number | null,
+  ];
+  const batch = { key: "batch" };
+
+  it.each<Timing>([
+    ["waits for its oldest item", [at(0), at(1)], 4_999, [], 5_000],
+    ["is due when that waited its time", [at(0), at(4_999, second)], 5_000, [[1, 2]], null],
+    ["waits for itself", [at(0), at(2_000, batch)], 5_000, [[1]], 7_000],
+    ["does not wait for a cause in the future", [at(86_400_000)], 5_000, [[1]], null],
+  ])("%s", (_, items, ms, seqs, nextMs) => {
+    expect(compose(items, {}, ms)).toMatchObject({ seqs, nextMs });
   });
 
-  const interval = { groupIntervalMs: 60_000 };
-  const { times } = compose([outboxItem()], interval);
-
-  it.each<[what: string, item: OutboxItem, afterMs: number, next: number | null]>([
-    ["waits for its interval", causedAfter(10_000, second), 64_999, 65_000],
-    ["is due after its interval", causedAfter(10_000, second), 65_000, null],
-    ["waits as any other after its interval", causedAfter(100_000), 104_999, 105_000],
-    ["is the same for another type", { ...causedAfter(10_000), type: resolved }, 20_000, 65_000],
-    ["does not wait for a clock that was set back", causedAfter(-3_600_000), -3_595_000, null],
-    ["does not wait for its interval by such a clock", causedAfter(3_600_000), 10_000, null],
-  ])("that was notified %s", (_, item, afterMs, nextDueAfterMs) => {
-    const composed = compose([item], interval, afterMs, times);
-    expect(composed.nextDueAfterMs).toBe(nextDueAfterMs);
-    expect(composed.seqs).toHaveLength(nextDueAfterMs === null ? 1 : 0);
-  });
-
-  it("that was notified keeps no other group waiting", () => {
-    const items = [causedAfter(10_000, second), causedAfter(10_000, { key: "batch" })];
-    expect(compose(items, interval, 15_000, times)).toMatchObject({
-      seqs: [[2]],
-      nextDueAfterMs: 65_000,
-    });
+  it.each<Timing>([
+    ["waits for its interval", [at(10_000, second)], 64_999, [], 65_000],
+    ["is due after its interval", [at(10_000, second)], 65_000, [[1]], null],
+    ["waits as any other after its interval", [at(100_000)], 104_999, [], 105_000],
+    ["is the same for a resolve", [{ ...at(10_000), type: resolved }], 20_000, [], 65_000],
+    ["does not wait for a clock that was set back", [at(-3_600_000)], -3_595_000, [[1]], null],
+    ["does not wait for its interval by such a clock", [at(3_600_000)], 10_000, [[1]], null],
+    ["delays no other", [at(10_000, second), at(10_000, batch)], 15_000, [[2]], 65_000],
+  ])("that was notified %s", (_, items, ms, seqs, nextMs) => {
+    const { times } = compose([outboxItem()]);
+    expect(compose(items, {}, ms, times)).toMatchObject({ seqs, nextMs });
   });
 });
 
@@ -64,128 +83,260 @@ describe("a message", () => {
       outboxItem({ type: resolved, incident: second }),
       outboxItem({ type: resolved }),
     ]);
-    expect(messages.map(({ type }) => type)).toEqual([
-      "incident.firing",
-      "incident.reminder",
-      resolved,
+    const types = messages.map(({ type }) => type.slice(9));
+    expect([types, seqs]).toEqual([
+      ["firing", "reminder", "resolved"],
+      [[1, 2], [3], [4, 5]],
     ]);
-    expect(seqs).toEqual([[1, 2], [3], [4, 5]]);
   });
 
   it("has the values that it was grouped by, without the rule, and nothing for what a target lacks", () => {
     const incident = { subject: "target", sandboxId: null, serverName: null } as const;
     const { messages } = compose([outboxItem({ incident })], { groupBy: groupFields });
-    expect(messages[0]?.group).toEqual({
-      region: "us",
-      key: "research",
-      sandbox_id: "",
-      server_name: "",
-      probe: "",
-      incident: "incident-1",
-    });
+    const none = { sandbox_id: "", server_name: "", probe: "" };
+    const group = { region: "us", key: "research", incident: "incident-1", ...none };
+    expect(messages[0]?.group).toEqual(group);
   });
 
   it("counts what is beyond the receiver's limit, and is as old as its oldest item", () => {
-    const items = [3_000, 1_000, 2_000].map((ms, n) => causedAfter(ms, { id: `i${n}` }));
-    const { messages, seqs } = compose(items, { maxIncidents: 2 }, 9_000);
-    expect(messages).toMatchObject([
-      {
-        incidents: [{ id: "i0" }, { id: "i1" }],
-        truncated: 1,
-        summary: "3 servers in error in us (research)",
-        causedAtMs: startMs + 1_000,
-      },
-    ]);
-    expect(seqs).toEqual([[1, 2, 3]]);
-  });
-
-  it("names an incident once, in its latest state", () => {
-    const first = outboxItem({ type: "incident.reminder" });
-    const again = outboxItem({ type: "incident.reminder", incident: { previousStatus: "idle" } });
-    expect(compose([first, again])).toMatchObject({
-      messages: [{ incidents: [again.incident] }],
-      seqs: [[1, 2]],
+    const items = [3_000, 1_000, 2_000].map((ms, n) => at(ms, { id: `i${n}` }));
+    expect(compose(items, { maxIncidents: 2 }, 9_000)).toMatchObject({
+      messages: [
+        {
+          incidents: [{ id: "i0" }, { id: "i1" }],
+          truncated: 1,
+          summary: "3 servers in error in us (research)",
+          causedAtMs: startMs + 1_000,
+        },
+      ],
+      seqs: [[1, 2, 3]],
     });
   });
 
-  it("has the runbook's address, filled", () => {
-    const addressOf = (runbookUrlTemplate: string | null) =>
-      compose([outboxItem({ runbookUrlTemplate })]).messages[0]?.runbookUrl;
-    expect(addressOf("https://wiki/{rule}?s={server_name}")).toBe(
-      "https://wiki/server-error?s=github",
-    );
-    expect(addressOf(null)).toBeNull();
+  it("names an incident once, in its latest state, and has the runbook's address, filled", () => {
+    const runbookUrlTemplate = "https://wiki/{rule}?s={server_name}";
+    const again = outboxItem({ incident: { previousStatus: "idle" } });
+    const { messages } = compose([outboxItem({ runbookUrlTemplate }), again]);
+    const runbookUrl = "https://wiki/server-error?s=github";
+    expect(messages).toMatchObject([{ incidents: [again.incident], runbookUrl }]);
   });
 });
 
 describe("the notifications of one subject", () => {
+  const warning = { severity: "warning", type: resolved } as const;
+
   it("are in order though a changed severity parts their groups", () => {
-    const severity = "warning";
-    const { seqs } = compose([
-      outboxItem({ severity, type: resolved, incident: { id: "older" } }),
-      causedAfter(3_000),
-      { ...causedAfter(4_000), severity, type: resolved },
-    ]);
+    const older = outboxItem({ ...warning, incident: { id: "older" } });
+    const { seqs } = compose([older, at(3_000), { ...at(4_000), ...warning }]);
     expect(seqs).toEqual([[1], [2], [3]]);
   });
 
   it("are in order though a group that is due shares it with others only through a third", () => {
-    const { seqs, nextDueAfterMs } = compose([
-      outboxItem({ severity: "critical" }),
-      { ...causedAfter(1_000, { id: "incident-2" }), severity: "info" },
-      { ...causedAfter(1_000), severity: "warning", type: resolved },
-      { ...causedAfter(2_000, { id: "incident-2" }), severity: "warning", type: resolved },
-    ]);
-    expect(seqs).toEqual([[1], [2], [3, 4]]);
-    expect(nextDueAfterMs).toBeNull();
+    const items = [
+      outboxItem(),
+      outboxItem({ ...at(1_000, second), severity: "info" }),
+      { ...at(1_000), ...warning },
+      { ...at(2_000, second), ...warning },
+    ];
+    expect(compose(items)).toMatchObject({ seqs: [[1], [2], [3, 4]], nextMs: null });
   });
 
   it("do not take along what another rule says of it", () => {
-    const item = {
-      ...causedAfter(3_000, { id: "incident-2", serverId: "server-1" }),
-      rule: "stuck",
-    };
-    expect(compose([outboxItem(), item])).toMatchObject({ seqs: [[1]], nextDueAfterMs: 8_000 });
+    const items = [outboxItem(), { ...at(3_000), rule: "stuck" }];
+    expect(compose(items)).toMatchObject({ seqs: [[1]], nextMs: 8_000 });
   });
 
-  const none = { sandboxId: null, serverId: null, serverName: null };
-  const subjects = {
-    server: { subject: "server", sandboxId: "box", serverId: "server" },
-    target: { ...none, subject: "target" },
-    pool: { ...none, subject: "pool", serverName: "github" },
-    probe: { ...none, subject: "probe", probe: "login" },
-    receiver: { ...none, subject: "receiver", receiver: "oncall" },
-  } as const;
+  const pool = { subject: "pool", sandboxId: null, serverId: null } as const;
+  it.each<[difference: Partial<NotifiedIncident>, isSame: boolean, of?: Partial<NotifiedIncident>]>(
+    [
+      [{ status: "occupied", serverName: "renamed" }, true],
+      [{ subject: "target" }, false],
+      [{ region: "eu" }, false],
+      [{ key: "batch" }, false],
+      [{ sandboxId: "another" }, false],
+      [{ serverId: "another" }, false],
+      [{ probe: "universes" }, false],
+      [{ receiver: "pager" }, false],
+      [{ serverName: "slack" }, false, pool],
+      [{ status: null }, true, pool],
+    ],
+  )("are in order; one with %j is of the same subject: %s", (difference, isSame, of = {}) => {
+    const incident = { serverId: "server", ...of };
+    const next = { ...incident, ...difference, id: "incident-2" };
+    const items = [outboxItem({ incident }), outboxItem({ incident, type: resolved })];
+    const { seqs } = compose([...items, outboxItem({ incident: next })], { groupBy: ["rule"] });
+    expect(seqs).toEqual(isSame ? [[1], [2], [3]] : [[1, 3], [2]]);
+  });
+});
 
-  /** One fires and recovers, and then the other fires, all in one flush. */
-  it.each<[keyof typeof subjects, Partial<NotifiedIncident>, number[][]]>([
-    ["server", { status: "occupied" }, [[1], [2], [3]]],
-    ["server", { serverName: "renamed" }, [[1], [2], [3]]],
-    ["target", {}, [[1], [2], [3]]],
-    ["pool", {}, [[1], [2], [3]]],
-    ["probe", {}, [[1], [2], [3]]],
-    ["receiver", {}, [[1], [2], [3]]],
-    ["server", { region: "eu" }, [[1, 3], [2]]],
-    ["server", { key: "batch" }, [[1, 3], [2]]],
-    ["server", { sandboxId: "another" }, [[1, 3], [2]]],
-    ["server", { serverId: "another" }, [[1, 3], [2]]],
-    ["target", { region: "eu" }, [[1, 3], [2]]],
-    ["target", { key: "batch" }, [[1, 3], [2]]],
-    ["target", subjects.server, [[1, 3], [2]]],
-    ["target", { subject: "pool" }, [[1, 3], [2]]],
-    ["pool", { key: null }, [[1, 3], [2]]],
-    ["pool", { serverName: "slack" }, [[1, 3], [2]]],
-    ["probe", { key: "batch" }, [[1, 3], [2]]],
-    ["probe", { probe: "universes" }, [[1, 3], [2]]],
-    ["receiver", { receiver: "pager" }, [[1, 3], [2]]],
-  ])("are in order: a %s, and the same with %j", (kind, difference, expected) => {
-    const one = { ...subjects[kind], id: "incident-1" };
-    const next = { ...one, ...difference, id: "incident-2" };
-    const items = [
-      outboxItem({ incident: one }),
-      outboxItem({ incident: one, type: resolved }),
-      outboxItem({ incident: next }),
-    ];
-    expect(compose(items, { groupBy: ["rule"] }).seqs).toEqual(expected);
+const merging = { mergeAbove: 4, maxIncidents: 3 };
+const asRule = (items: OutboxItem[], rule: string) => items.map((item) => ({ ...item, rule }));
+const asInfo = (items: OutboxItem[]) =>
+  items.map((item) => ({ ...item, severity: "info" as const }));
+
+describe("many subjects of a region", () => {
+  /** Servers, each of a key of its own. */
+  const storm = (count: number, more: Partial<NotifiedIncident> = {}, everyMs = 0): OutboxItem[] =>
+    Array.from({ length: count }, (_, n) =>
+      at(n * everyMs, { id: `${more.region}-${n}`, key: `key-${n}`, ...more }),
+    );
+
+  it("are one message above the limit, for all of their groups", () => {
+    expect(compose(storm(4), merging).messages).toHaveLength(4);
+    const { messages, times } = compose(storm(5), merging);
+    const group = { region: "us" };
+    const summary = "5 servers in error in us";
+    expect(messages).toMatchObject([{ summary, truncated: 2 }]);
+    expect([messages[0]?.group, times.size]).toEqual([group, 5]);
+  });
+
+  it("are one message for each region, rule and severity", () => {
+    const elsewhere = storm(5, { region: "eu" });
+    const items = [...storm(5), ...elsewhere, ...asRule(storm(5), "stuck"), ...asInfo(storm(5))];
+    expect(compose(items, merging).sizes).toEqual([5, 5, 5, 5]);
+  });
+
+  it("are due when the first of them is", () => {
+    const late = storm(5, {}, 1_000);
+    expect(compose(late, merging, 4_999)).toMatchObject({ seqs: [], nextMs: 5_000 });
+    expect(compose(late, merging).sizes).toEqual([5]);
+  });
+
+  it.each([
+    ["target", 1],
+    ["probe", 1],
+    ["pool", 5],
+    ["receiver", 5],
+  ] as const)("are merged or not by what they are: %s", (subject, count) => {
+    const alike = storm(5, { subject, sandboxId: null, serverId: null });
+    expect(compose(alike, merging).messages).toHaveLength(count);
+  });
+
+  it("are not merged where a receiver groups across regions anyway", () => {
+    const both = [...storm(5), ...storm(5, { region: "eu" })];
+    const groupBy = ["rule", "key"] as const;
+    expect(compose(both, { ...merging, groupBy }).messages).toHaveLength(5);
+  });
+});
+
+describe("the servers of a pool that is notified", () => {
+  const servers = (region: string, serverName: string, count = 3, key = "research") =>
+    Array.from({ length: count }, (_, n) =>
+      outboxItem({ incident: { id: `${region}-${serverName}-${n}`, region, serverName, key } }),
+    );
+  const pool = (limits: Partial<NotifiedIncident> = {}): OutboxItem => {
+    const of = {
+      subject: "pool",
+      region: null,
+      key: null,
+      sandboxId: null,
+      serverId: null,
+    } as const;
+    return outboxItem({ rule: "pool-failing", incident: { id: "pool", ...of, ...limits } });
+  };
+  const both = [...servers("us", "github"), ...servers("eu", "github")];
+  const few = [...servers("us", "github", 2), ...servers("eu", "github", 2)];
+
+  it.each<[what: string, items: readonly OutboxItem[], sizes: readonly number[]]>([
+    ["are one message, in whatever regions they are", [...both, pool()], [6, 1]],
+    ["are apart without the pool", both, [3, 3]],
+    [
+      "are apart from those merged by region",
+      [...both, ...servers("eu", "git", 2), pool()],
+      [3, 5, 1],
+    ],
+    ["are apart by rule", [...both, ...asRule(both, "stuck"), pool()], [6, 6, 1]],
+    ["are apart by severity", [...both, ...asInfo(both), pool()], [6, 6, 1]],
+    ["are apart up to the limit", [...few, pool()], [2, 2, 1]],
+  ])("%s", (_, items, sizes) => {
+    expect(compose(items, { mergeAbove: 4, groupBy: ["region", "server_name"] }).sizes).toEqual(
+      sizes,
+    );
+  });
+
+  it.each<[Partial<NotifiedIncident>, readonly number[]]>([
+    [{ key: "research", serverName: null }, [6, 1, 1, 1]],
+    [{ serverName: "github" }, [6, 1, 1, 1]],
+    [{ region: "us", serverName: null }, Array.from({ length: 9 }, () => 1)],
+  ])("are apart from servers outside of a pool of %j", (limits, sizes) => {
+    const others = ["us", "eu"].flatMap((region) => servers(region, "slack", 1, "batch"));
+    const settings = { mergeAbove: 4, groupBy: ["incident"] } as const;
+    expect(compose([...both, ...others, pool(limits)], settings).sizes).toEqual(sizes);
+  });
+});
+
+describe("whatever is grouped", () => {
+  const drafts = fc.record({
+    type: fc.constantFrom(...incidentMessages),
+    rule: fc.constantFrom("server-error", "target-down"),
+    severity: fc.constantFrom("critical", "warning"),
+    incident: fc.record({
+      id: fc.constantFrom("a", "b", "c", "d"),
+      region: fc.constantFrom("us", "eu"),
+    }),
+    causedAtMs: fc.nat(20_000).map((ms) => startMs + ms),
+  });
+  const items = fc
+    .array(drafts)
+    .map((some) => some.toSorted((one, two) => one.causedAtMs - two.causedAtMs))
+    .map((sorted) => stored(sorted.map(outboxItem)));
+  const settings = fc.record({
+    groupBy: fc.subarray([...groupFields]),
+    groupWaitMs: fc.constantFrom(0, 5_000),
+    groupIntervalMs: fc.constantFrom(0, 60_000),
+    mergeAbove: fc.constantFrom(1, 1_000_000),
+    maxIncidents: fc.integer({ min: 1, max: 5 }),
+  });
+  const now = fc.nat(30_000).map((ms) => startMs + ms);
+  const check = (
+    holds: (all: readonly StoredOutboxItem[], grouping: MessageSettings, nowMs: number) => void,
+  ): void => fc.assert(fc.property(items, settings, now, holds));
+
+  it("every item is notified exactly once, sooner or later", () => {
+    check((all, grouping, nowMs) => {
+      const composed = composeMessages(all, grouping, nowMs);
+      const seqs = composed.messages.flatMap(({ itemSeqs }) => itemSeqs);
+      const left = all.filter(({ seq }) => !seqs.includes(seq));
+      const later = composeMessages(left, grouping, nowMs + 60_000);
+      seqs.push(...later.messages.flatMap(({ itemSeqs }) => itemSeqs));
+      expect(seqs.toSorted((one, two) => one - two)).toEqual(all.map(({ seq }) => seq));
+      expect(later.nextDueAtMs).toBeNull();
+      expect(left.length === 0).toBe(composed.nextDueAtMs === null);
+    });
+  });
+
+  it("no message mixes rule, severity or type, and each counts an incident once", () => {
+    check((all, grouping, nowMs) => {
+      for (const { notification, itemSeqs } of composeMessages(all, grouping, nowMs).messages) {
+        const { rule, severity, type, incidents, truncated } = notification;
+        const own = all.filter(({ seq }) => itemSeqs.includes(seq));
+        for (const item of own) expect(item).toMatchObject({ rule, severity, type });
+        const ids = new Set(own.map(({ incident }) => incident.id));
+        expect(incidents.length + truncated).toBe(ids.size);
+        expect(incidents.length).toBeLessThanOrEqual(grouping.maxIncidents);
+      }
+    });
+  });
+
+  it("the same items have the same identity, and no two messages have one", () => {
+    check((all, grouping, nowMs) => {
+      const identitiesOf = (some: readonly StoredOutboxItem[]) =>
+        composeMessages(some, grouping, nowMs).messages.map(({ identity }) => identity);
+      const identities = identitiesOf(all);
+      expect(identitiesOf(structuredClone(all))).toEqual(identities);
+      expect(new Set(identities).size).toBe(identities.length);
+    });
+  });
+
+  it("what happened to each subject is notified in its order, across messages", () => {
+    check((all, grouping, nowMs) => {
+      const { messages } = composeMessages(all, grouping, nowMs);
+      const positionOf = ({ seq }: StoredOutboxItem): number =>
+        messages.findIndex(({ itemSeqs }) => itemSeqs.includes(seq)) + 1 || Infinity;
+      for (const same of Map.groupBy(all, subjectKey).values()) {
+        const positions = same.map(positionOf);
+        expect(positions).toEqual(positions.toSorted((one, two) => one - two));
+      }
+    });
   });
 });
