@@ -24,6 +24,7 @@ import {
 } from "./occupancy-columns.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
 import { createRowReading } from "./damaged-rows.ts";
+import { readConsistently } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** Undefined: all. */
@@ -74,10 +75,12 @@ export type OccupancyHistory = ReturnType<typeof createOccupancyHistory>;
 export function createOccupancyHistory(reader: Db, reading = createRowReading()) {
   return {
     async open(filter: TargetFilter = {}): Promise<OccupancyReader> {
-      const targets = await readTargets(reader, filter);
-      // Before the closed ones: a bucket that closes meanwhile is found among both, and the closed one counts.
-      const open = targets.size === 0 ? new Map() : await readOpenBuckets(reader, reading);
-      const extents = await readExtents(reader, targets, open);
+      const { targets, open, extents } = await readConsistently(reader, async (trx) => {
+        const chosen = await readTargets(trx, filter);
+        const openBuckets = chosen.size === 0 ? new Map() : await readOpenBuckets(trx, reading);
+        const found = await readExtents(trx, chosen, openBuckets);
+        return { targets: chosen, open: openBuckets, extents: found };
+      });
       return {
         extents,
         buckets: (bucketRange, byName = true) =>
@@ -163,12 +166,17 @@ async function* readBuckets(
   for (; startMs < lastEndMs; startMs += windowMs) {
     const endMs = Math.min(startMs + windowMs, lastEndMs);
     const window: Window = { targets, resolution, startMs, endMs };
-    const made = [...(await readUnobserved(reader, window)), ...openParts(open, window)];
+    const { unobserved, closed } = await readConsistently(reader, async (trx) => ({
+      unobserved: await readUnobserved(trx, window),
+      closed: await readClosed(trx, window, byName),
+    }));
+    const made = [...unobserved, ...openParts(open, window)];
     const all = [
       ...(byName ? made : made.map((each) => ({ ...each, bucket: mergeNames(each.bucket) }))),
-      ...(await readClosed(reader, window, byName)),
+      ...closed,
     ];
-    // If several stand for the same time, the last one is used.
+    // If several stand for the same time, the last one is used: a bucket that closed after the open ones were read is
+    // found among both.
     const found = new Map(all.map((each) => [`${each.bucket.startMs} ${each.targetId}`, each]));
     yield [...found.values()]
       .toSorted(

@@ -10,7 +10,10 @@ import type { EndedDwell } from "../../support/ended-dwells.ts";
 import { bucketFromJson } from "../../../src/store/occupancy-columns.ts";
 import { server, watchFleet } from "../../support/fleet.ts";
 import { openRecorded } from "../support/recorded-targets.ts";
-import { engines } from "../support/engines.ts";
+import { freshStoreFile } from "../../support/fresh-store.ts";
+import { createOccupancyHistory } from "../../../src/store/occupancy-history.ts";
+import { openDatabase } from "../../../src/store/sqlite/database.ts";
+import { engines, sqlite } from "../support/engines.ts";
 import { openPollStore } from "../support/poll-store.ts";
 
 const minuteMs = 60_000;
@@ -213,6 +216,31 @@ describe.each(engines)("buckets on $name", (engine) => {
     const steps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
     expect(new Set(steps)).toEqual(new Set([5 * minuteMs]));
   });
+});
+
+// In memory a reader would wait for the writer: this needs two connections.
+it("buckets have all of their names, or are not there, where they are pruned while they are read", async () => {
+  const database = openDatabase(freshStoreFile());
+  await using recorded = await openRecorded({ ...sqlite, open: async () => database });
+  const target = await recorded.add(research);
+  await target.pass(0, git);
+  await target.pass(20 * minuteMs, git);
+  let isPruned = false;
+  const reader = database.reader.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      if (result.rows.some((row) => "recorded_ms" in row)) {
+        for (const table of ["occupancy", "target_buckets"] as const) {
+          await database.kysely.deleteFrom(table).where("resolution", "=", "5m").execute();
+        }
+        isPruned = true;
+      }
+      return result;
+    },
+  });
+  const found = await bucketsIn(createOccupancyHistory(reader), { resolution: "5m" });
+  expect(isPruned).toBe(true);
+  expect(found.map(({ bucket }) => bucket.names.size)).toEqual([1, 1, 1, 1, 1]);
 });
 
 it("open buckets of earlier stores, where zeros and nulls were absent, are read", () => {
