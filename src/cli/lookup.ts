@@ -30,10 +30,11 @@ export function addLookup(program: Command, terminal: Terminal): void {
     command
       .option("--region <name>", "the region; required if several are configured")
       .option("--key <name>", "the key; required if several are configured")
+      .option("--show-secrets", "show all of the response, with its secrets; this is logged")
       .action(async () => {
-        const { region, key, ...options } = command.opts();
+        const { region, key, showSecrets, ...options } = command.opts();
         const [id] = command.args;
-        const request = { operation, id, region, key };
+        const request = { operation, id, region, key, show_secrets: showSecrets === true };
         const view = await callOperation(options, terminal, lookUp, request);
         const failure = failureOf(view);
         if (options["json"]) terminal.out(jsonText(view));

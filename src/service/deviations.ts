@@ -106,7 +106,7 @@ function wordOf(value: JsonValue | undefined): string {
 const dataLike = /\d{5}|[0-9a-f]{16}|@|:\/\/|^(?=.*\d)(?=.*[a-z]).{24}/i;
 
 /** A field's name as it can be in a log and in a label. One that may itself be data becomes `*`. */
-function fieldName(name: string): string {
+export function fieldName(name: string): string {
   if (/^[a-z_]{1,24}$/i.test(name)) return name;
   const short = name.slice(0, 64);
   return dataLike.test(short) ? "*" : short.replaceAll(/[^\x21-\x7e]/g, "?");

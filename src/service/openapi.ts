@@ -73,7 +73,7 @@ function describeOperation(
   };
 }
 
-/** What zod adds by itself, and the interface document does not promise. */
+/** What zod adds by itself or is for our own use, and the interface document does not promise. */
 function dropBounds(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
   if (jsonSchema.type === "integer") {
@@ -82,4 +82,5 @@ function dropBounds(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   }
   delete jsonSchema.pattern;
   delete jsonSchema.propertyNames;
+  delete jsonSchema["shown"];
 }

@@ -132,13 +132,13 @@ function problemOfText(schema: z.ZodType, text: string): DeviationProblem {
   return problems[code ?? ""] ?? "wrong_type";
 }
 
-function unwrap(schema: z.ZodType): z.ZodType {
+export function unwrap(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
     ? unwrap(asType(schema.unwrap()))
     : schema;
 }
 
-function asType(schema: unknown): z.ZodType {
+export function asType(schema: unknown): z.ZodType {
   if (schema instanceof z.ZodType) return schema;
   throw new TypeError("the interface must be written in zod's own schemas");
 }

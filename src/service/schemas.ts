@@ -4,7 +4,16 @@ import { z } from "zod";
  * The resources of the service's interface document, field by field, under its names. What holds and what may
  * be null is as the document states it; where it leaves a gap, the service's own public examples fill it, and
  * the field says so. They promise nothing of further fields.
+ *
+ * `shown` says that a look-up may show the field: `true` for a value that is not secret, `"address"` for an address, of
+ * which only scheme and host are shown. Every other field is masked.
  */
+
+declare module "zod" {
+  interface GlobalMeta {
+    readonly shown?: true | "address";
+  }
+}
 
 export const statusSchema = z
   .enum(["idle", "occupied", "error"])
@@ -15,33 +24,41 @@ const freeForm = z.record(z.string(), z.unknown());
 export const serverSchema = z
   .object({
     id: z.string().meta({
+      shown: true,
       description: "Unique identifier of this server instance within the sandbox",
     }),
-    server_name: z.string().nullish().meta({ description: "Name of the MCP server" }),
+    server_name: z.string().nullish().meta({ shown: true, description: "Name of the MCP server" }),
     mcp_server_url: z
       .string()
       .nullish()
-      .meta({ description: "URL for connecting to this MCP server instance" }),
-    status: statusSchema.nullish().meta({ description: "Current status of this server's sandbox" }),
-    benchmark: z.string().nullish().meta({ description: "Benchmark environment configuration" }),
-    updated_at: z.string().nullish().meta({ description: "Time of last update" }),
+      .meta({ shown: "address", description: "URL for connecting to this MCP server instance" }),
+    status: statusSchema
+      .nullish()
+      .meta({ shown: true, description: "Current status of this server's sandbox" }),
+    benchmark: z
+      .string()
+      .nullish()
+      .meta({ shown: true, description: "Benchmark environment configuration" }),
+    updated_at: z.string().nullish().meta({ shown: true, description: "Time of last update" }),
     metadata: freeForm.nullish().meta({ description: "Additional metadata for the sandbox" }),
     auth_data: freeForm.nullish().meta({ description: "Authentication data for the sandbox" }),
-    tags: z.array(z.string()).nullish().meta({ description: "Sandbox tags" }),
+    tags: z.array(z.string()).nullish().meta({ shown: true, description: "Sandbox tags" }),
   })
   .meta({ id: "LocalSandboxServerItem" });
 
 export const sandboxSchema = z
   .object({
-    local_sandbox_id: z.string().meta({
-      description: "Unique identifier of the local sandbox environment",
-    }),
-    created_at: z.string().meta({ description: "Time the sandbox was created" }),
-    status: statusSchema.nullish().meta({ description: "Current status of the sandbox" }),
+    local_sandbox_id: z
+      .string()
+      .meta({ shown: true, description: "Unique identifier of the local sandbox environment" }),
+    created_at: z.string().meta({ shown: true, description: "Time the sandbox was created" }),
+    status: statusSchema
+      .nullish()
+      .meta({ shown: true, description: "Current status of the sandbox" }),
     benchmark: z
       .string()
       .nullish()
-      .meta({ description: "Benchmark environment configuration of the sandbox" }),
+      .meta({ shown: true, description: "Benchmark environment configuration of the sandbox" }),
     servers: z.array(serverSchema).meta({ description: "MCP servers in this sandbox" }),
   })
   .meta({ id: "LocalSandboxInfo" });
@@ -51,15 +68,16 @@ export const listingSchema = z
     local_sandboxes: z.array(sandboxSchema).meta({
       description: "All local sandbox environments",
     }),
-    total_count: z.int().meta({ description: "Total number of local sandboxes" }),
+    total_count: z.int().meta({ shown: true, description: "Total number of local sandboxes" }),
   })
   .meta({ id: "ListLocalSandboxesResponse" });
 
 export const userSchema = z
   .object({
-    userId: z.string().meta({ description: "Identifier of the user" }),
-    createdAt: z.string().meta({ description: "Creation time" }),
+    userId: z.string().meta({ shown: true, description: "Identifier of the user" }),
+    createdAt: z.string().meta({ shown: true, description: "Creation time" }),
     lastUsedAt: z.string().nullish().meta({
+      shown: true,
       description: "Time of last use. Public examples of the service have it null or absent.",
     }),
   })
@@ -67,16 +85,15 @@ export const userSchema = z
 
 export const universeSchema = z
   .object({
-    universe_id: z.string().meta({ description: "Identifier of the universe" }),
-    name: z.string().meta({ description: "Name" }),
-    description: z.string().meta({ description: "Description" }),
-    domain: z.string().meta({ description: "Domain of the universe" }),
+    universe_id: z.string().meta({ shown: true, description: "Identifier of the universe" }),
+    name: z.string().meta({ shown: true, description: "Name" }),
+    description: z.string().meta({ shown: true, description: "Description" }),
+    domain: z.string().meta({ shown: true, description: "Domain of the universe" }),
     personas: z.array(freeForm).meta({ description: "Personas of the universe" }),
-    task_nums: z.array(z.string()).meta({ description: "Task numbers" }),
-    created_at: z.iso.datetime({ offset: true, local: true }).meta({
-      description: "Creation time, as ISO 8601 has it",
-      format: "date-time",
-    }),
+    task_nums: z.array(z.string()).meta({ shown: true, description: "Task numbers" }),
+    created_at: z.iso
+      .datetime({ offset: true, local: true })
+      .meta({ shown: true, description: "Creation time, as ISO 8601 has it", format: "date-time" }),
   })
   .meta({ id: "Universe" });
 
@@ -91,9 +108,12 @@ export const universeDataSchema = z
 
 export const whiteLabelSchema = z
   .object({
-    success: z.boolean().meta({ description: "Whether the operation succeeded" }),
+    success: z.boolean().meta({ shown: true, description: "Whether the operation succeeded" }),
     data: freeForm.nullish().meta({ description: "The white-labeling data if successful" }),
-    message: z.string().nullish().meta({ description: "Error message if unsuccessful" }),
+    message: z
+      .string()
+      .nullish()
+      .meta({ shown: true, description: "Error message if unsuccessful" }),
   })
   .meta({ id: "WhiteLabelResponse" });
 

@@ -167,16 +167,18 @@ export function createWebServer(deps: WebDeps): WebServer {
     return undefined;
   };
 
-  server.addHook("onResponse", async ({ identity, ip, method, url, routeOptions }, reply) => {
+  server.addHook("onResponse", async (request, reply) => {
+    const { identity, ip, method, url, routeOptions, body } = request;
     const { permission, operation = null } = routeOptions.config;
     if (!identity || !permission || !audited.has(permission)) return;
     const { name: user, role } = identity;
-    // Without the query, which may hold what somebody put there by mistake.
-    const [path = ""] = url.split("?");
     const { statusCode: status } = reply;
+    // Without the query, and of a request that failed without ids: they may hold what somebody put there by mistake.
+    const [path = ""] = (status < 400 ? url : (routeOptions.url ?? "")).split("?");
+    const secrets = Object(body).show_secrets === true;
     log.info(
-      { event: "audit", user, role, address: ip, method, path, operation, status },
-      `${user ?? "anonymous"} (${role}) at ${ip}: ${method} ${path}: ${status}`,
+      { event: "audit", user, role, address: ip, method, path, operation, status, secrets },
+      `${user ?? "anonymous"} (${role}) at ${ip}: ${method} ${path}${secrets ? " with secrets" : ""}: ${status}`,
     );
   });
 

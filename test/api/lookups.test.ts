@@ -46,15 +46,16 @@ describe("a look-up", () => {
     ["user", { id: "u1" }, "/user/u1"],
     ["universe-data", { id: "a/b" }, "/universes/a%2Fb/initial_data"],
     ["white-label", { id: "c" }, "/white-labeling/get/c"],
-  ])("%s calls its operation and returns the whole response", async (word, query, path) => {
-    const answer = { ...user, brandNew: [1] };
+  ])("%s calls its operation, and shows the whole response on request", async (word, id, path) => {
+    const query = { ...id, show_secrets: true };
+    const answer = { ...user, brandNew: [1], auth_data: { token: "https://host/?S3CRET" } };
     const { request, peer } = await start((_request, response) => answerJson(response, answer));
     const asked = { operation: word, id: query.id, ...target };
     expect(await request(word, query)).toEqual({ ...asked, outcome: "answered", answer });
     expect(peer.paths).toEqual([path]);
   });
 
-  it("of sandboxes has every field, with what may be secret masked", async () => {
+  it("of sandboxes has every field, and what may be secret is masked", async () => {
     const server = {
       id: "v1",
       mcp_server_url: "https://host/mcp/?id=S3CRET",
@@ -68,8 +69,9 @@ describe("a look-up", () => {
       answerJson(response, { local_sandboxes: sandboxes, total_count: 1 }),
     );
     const view = await request("sandboxes", {});
-    const mcp_server_url = "https://host/mcp/?[secret]";
-    const shown = { mcp_server_url, metadata: "[secret]", tags: ["prod"] };
+    const mcp_server_url = "https://host/[masked]";
+    const metadata = "[masked: object of 1 field]";
+    const shown = { mcp_server_url, metadata, tags: ["prod"] };
     expect(view).toMatchObject({
       id: null,
       answer: { total_count: 1, local_sandboxes: [{ servers: [shown] }] },
@@ -126,7 +128,7 @@ describe("a look-up", () => {
     const { requestUser } = await start((_request, response) =>
       answerJson(response, { detail }, 422),
     );
-    const validation = [{ loc, msg: "bad https://h?[secret] [secret]", type: "oops" }];
+    const validation = [{ loc, msg: "bad https://h/[masked] [secret]", type: "oops" }];
     expect(await requestUser()).toMatchObject({ reason: "http_error", status: 422, validation });
   });
 
@@ -185,6 +187,7 @@ describe("a look-up", () => {
     ["user", { id: ".." }, "other than . and .."],
     ["user", { id: "\ud800" }, "other than . and .."],
     ["user", { id: "x".repeat(1_001) }, "1 to 1000 characters"],
+    ["user", { id: "x", show_secrets: "yes" }, "show_secrets: true or false"],
     ["user", { id: "x", regions: "us" }, "regions: nothing: there is no such field"],
   ])("is refused for %s %j, which costs no token", async (word, query, message) => {
     const { request, limits, peer } = await start(answerUser);

@@ -38,11 +38,13 @@ describe("lookup without a daemon", () => {
     const { peer, store, config } = await prepare(answering(user));
     expect(await lookup("user", "u/1", "--config", config)).toEqual({
       code: 0,
-      out: "userId: u1\ncreatedAt: then\nlastUsedAt: null\nauth_data: [secret]\n",
+      out: "userId: u1\ncreatedAt: then\nlastUsedAt: null\nauth_data: [masked: object of 1 field]\n",
       err: "",
     });
+    const whole = await lookup("user", "u/1", "--show-secrets", "--config", config);
+    expect(whole.out).toContain("auth_data:\n  token: S3CRET\n");
     expect(await lookup("user", "--config", config, "--", "-x")).toMatchObject({ code: 0 });
-    expect(peer.paths).toEqual(["/us/user/u%2F1", "/us/user/-x"]);
+    expect(peer.paths).toEqual(["/us/user/u%2F1", "/us/user/u%2F1", "/us/user/-x"]);
     expect([existsSync(store), existsSync(`${store}.lock`)]).toEqual([false, false]);
   });
 

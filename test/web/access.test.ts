@@ -167,6 +167,21 @@ describe("what is done", () => {
     expect(requests).toEqual([{ id: "some-incident", author: "pager" }]);
   });
 
+  it("is logged with its ids if it succeeds, and a look-up with whether it shows secrets", async () => {
+    const open = { ...settings, tokens: [token("ann", "caller"), token("pager", "operator")] };
+    const { get, logged } = await serveWeb({ settings: open });
+    const path = "/api/v1/lookups/user";
+    const lookUp = (name: string, body: object) =>
+      get(path, { ...acting(bearer(`${name}-token`)), body: JSON.stringify(body) });
+    await lookUp("ann", { id: "u1" });
+    await lookUp("ann", { id: "u1", show_secrets: true });
+    expect((await lookUp("pager", { id: "u1", show_secrets: true })).status).toBe(403);
+    expect(logged).toMatchObject([
+      { path, user: "ann", secrets: false },
+      { path, user: "ann", secrets: true },
+    ]);
+  });
+
   it("is reported with who did it, and what only reads is not", async () => {
     const { get, logged } = await serveWeb({ settings });
     await get("/api/v1/targets", bearer("pager-token"));
@@ -180,9 +195,10 @@ describe("what is done", () => {
         role: "operator",
         address: "127.0.0.1",
         method: "POST",
-        path: acknowledge,
+        path: "/api/v1/incidents/:id/acknowledge",
         operation: "acknowledgeIncident",
         status: 400,
+        secrets: false,
       },
     ]);
   });

@@ -32,7 +32,7 @@ const asked = {
 const answeredView = z.object({
   ...asked,
   outcome: z.literal("answered"),
-  /** The service's response, with what may be secret masked. */
+  /** The service's response, with what may be secret masked unless `show_secrets` is set. */
   answer: z.custom<JsonValue>((value) => value !== undefined),
 });
 
@@ -70,16 +70,24 @@ export const lookUp = defineOperation({
   method: "POST",
   permission: "call",
   path: "/lookups/{operation}",
-  summary: "Calls an operation of the service; what may be secret in the response is masked",
+  summary:
+    "Calls an operation of the service; fields that may be secret are masked in the response",
   request: z.strictObject({
     operation: z.enum(operationNames, operationNames.join(", ")),
     id: serviceId,
     ...targetChoice,
+    show_secrets: z
+      .boolean("true or false")
+      .exactOptional()
+      .describe("Shows the response as the service sent it, with its secrets. It is in the log."),
   }),
   response: lookupView,
   refusals: [409, 429],
   timeoutMs: 5 * 60_000,
-  async handle(context: ServiceContext, { operation, id, ...choice }): Promise<LookupView> {
+  async handle(
+    context: ServiceContext,
+    { operation, id, show_secrets: showsSecrets = false, ...choice },
+  ): Promise<LookupView> {
     const lookup = asLookup(operation, id);
     const chosen = chooseTarget(context, choice);
     const { service, budget, limits, clock, inProgress, pollIntervalMs = Infinity } = context;
@@ -110,7 +118,10 @@ export const lookUp = defineOperation({
       const request = { operation, id: id ?? null, ...target };
       const mask = createMask(apiKey);
       if (result.kind === "ok") {
-        return { ...request, outcome: "answered", answer: await mask.answer(result.value) };
+        const answer = showsSecrets
+          ? result.value
+          : await mask.response(lookup.operation, result.value);
+        return { ...request, outcome: "answered", answer };
       }
       const { reason, status, detail, problem = null, retryAfterMs, validation } = result;
       return {
