@@ -16,15 +16,6 @@ describe("the example", () => {
 
   it("is a configuration", () => {
     const config = configOf(loadConfig(file, exampleEnvironment));
-    expect(config.alerts.rules.map((rule) => rule.name)).toEqual([
-      "server-error",
-      "target-down",
-      "target-partial",
-      "pool-full",
-      "probe-failing",
-    ]);
-    const operations = config.probes.map(({ operation }) => operation);
-    expect(operations).toEqual(["get_user", "list_universes", "get_white_label"]);
     expect(config.keys[0]?.apiKey.reveal()).toBe("k1");
     expect(receiverOf("webhook", config).secret?.reveal()).toBe(signingSecret);
     const types = config.alerts.receivers.map(({ type }) => type);
@@ -33,22 +24,18 @@ describe("the example", () => {
 
   it("names every variable that is missing, and where", () => {
     const lines = faultLines(loadConfig(file, { EU_BASE_URL: "https://eu.example.com" }));
-    expect(lines.map((line) => line.replace(/^\d+:/, ""))).toEqual(
-      [
-        "9 regions.us.base_url: found ${US_BASE_URL}",
-        "5 keys[0].api_key: found ${RESEARCH_API_KEY}",
-        "9 http.auth.tokens[0].token: found ${METRICS_TOKEN}",
-        "9 http.auth.users[0].password_hash: found ${ANN_PASSWORD_HASH}",
-        "7 alerts.receivers[0].url: found ${ONCALL_WEBHOOK_URL}",
-        "7 alerts.receivers[0].secret: found ${ONCALL_WEBHOOK_SECRET}",
-        "7 alerts.receivers[1].url: found ${SLACK_WEBHOOK_URL}",
-        "7 alerts.receivers[2].routing_key: found ${PAGERDUTY_ROUTING_KEY}",
-        "7 alerts.receivers[4].url: found ${HEARTBEAT_URL}",
-      ].map(
-        (start) =>
-          `${start}, which is not set or empty; allowed: an environment variable that is set`,
-      ),
-    );
+    const why = ", which is not set or empty; allowed: an environment variable that is set";
+    expect(lines.map((line) => line.replace(/^\d+:/, "").replace(why, ""))).toEqual([
+      "9 regions.us.base_url: found ${US_BASE_URL}",
+      "5 keys[0].api_key: found ${RESEARCH_API_KEY}",
+      "9 http.auth.tokens[0].token: found ${METRICS_TOKEN}",
+      "9 http.auth.users[0].password_hash: found ${ANN_PASSWORD_HASH}",
+      "7 alerts.receivers[0].url: found ${ONCALL_WEBHOOK_URL}",
+      "7 alerts.receivers[0].secret: found ${ONCALL_WEBHOOK_SECRET}",
+      "7 alerts.receivers[1].url: found ${SLACK_WEBHOOK_URL}",
+      "7 alerts.receivers[2].routing_key: found ${PAGERDUTY_ROUTING_KEY}",
+      "7 alerts.receivers[4].url: found ${HEARTBEAT_URL}",
+    ]);
   });
 
   it("can be read where no secret is at hand, as for tests of rules", () => {
@@ -153,65 +140,41 @@ describe("secret files", () => {
 });
 
 describe("the file", () => {
-  it.each<[string, string, unknown[]]>([
-    ["empty", "", ["found nothing; allowed: a mapping"]],
-    [
-      "a quote left open",
-      "a: 'x",
-      ["1:6: found a syntax error: Missing closing 'quote; allowed: YAML 1.2"],
-    ],
-    [
-      "a tab",
-      `${region}keys:\n\t- a`,
-      [expect.stringContaining("3:1: found a syntax error: Tabs")],
-    ],
-    [
-      "an alias for nothing",
-      `${region}keys: *x`,
-      ["2:7: found an alias (*) without its anchor (&); allowed: YAML 1.2"],
-    ],
-    [
-      "a merge key",
-      `regions: { us: &r { base_url: "https://x.example.com" }, eu: { <<: *r, allow_http: true } }\n${key}`,
-      [
-        "1:64: found a merge key (<<); allowed: YAML 1.2, which has none: an alias (*) can stand for a whole mapping",
-      ],
-    ],
-    [
-      "two documents",
-      `${region}---\n${key}`,
-      ["2:1: found a second document (---); allowed: one document"],
-    ],
+  const long = `regions: { us: &r { base_url: "https://x.example.com" }, eu: { <<: *r } }\n${key}`;
+  const unquoted = "regions:\n  us: { base_url: ${A} }\n  eu: { base_url: ${B} }";
+  const repeated = "alerts: { rules: [&r { name: a, on: server, status: eror }, *r] }";
+
+  it.each<[string, string, string]>([
+    ["nothing", "", "found nothing; allowed: a mapping"],
+    ["a quote left open", "a: 'x", "1:6: found a syntax error: Missing closing 'quote"],
+    ["a tab", `${region}keys:\n\t- a`, "3:1: found a syntax error: Tabs"],
+    ["an alias for nothing", `${region}keys: *x`, "2:7: found an alias (*) without its anchor (&)"],
+    ["a merge key", long, "1:64: found a merge key (<<); allowed: YAML 1.2, which has none"],
+    ["two documents", `${region}---\n${key}`, "2:1: found a second document (---)"],
     [
       "a setting twice",
       `${region}${key}${key}poll: 1`,
-      ["3:1: found a setting that was given before; allowed: each setting once"],
+      "3:1: found a setting that was given before",
     ],
-    [
-      "a tag",
-      `${region}${key}store: !x { path: a }`,
-      ["3:8: found an unknown tag (!); allowed: YAML 1.2"],
-    ],
+    ["a tag", `${region}${key}store: !x { path: a }`, "3:8: found an unknown tag (!)"],
     [
       "a reference without quotes between braces",
-      "regions:\n  us: { base_url: ${A} }\n  eu: { base_url: ${B} }",
-      [
-        "2:20: found something that does not belong here; allowed: YAML 1.2 (${NAME} needs quotes between { } or [ ])",
-      ],
+      unquoted,
+      "2:20: found something that does not belong here; allowed: YAML 1.2 (${NAME} needs quotes between { } or [ ])",
     ],
     [
       "an alias for itself",
       `&a\n${region}keys: *a`,
-      ["3:7: found an alias of a part that contains it; allowed: an alias of another part"],
+      "3:7: found an alias of a part that contains it",
     ],
     [
       "an alias that repeats what is wrong",
-      `${region}${key}alerts: { rules: [&r { name: a, on: server, status: eror }, *r] }`,
-      [expect.stringContaining('3:45 alerts.rules[0].status: found "eror"')],
+      `${region}${key}${repeated}`,
+      '3:45 alerts.rules[0].status: found "eror"',
     ],
-    ["too many levels", "[".repeat(5_000), [expect.stringContaining("found too many levels;")]],
-  ])("with %s is faulty", (_title, text, lines) => {
-    expect(faultLines(loadText(text))).toEqual(lines);
+    ["too many levels", "[".repeat(5_000), "found too many levels;"],
+  ])("with %s has one fault", (_title, text, start) => {
+    expect(faultLines(loadText(text))).toEqual([expect.stringContaining(start)]);
   });
 
   it("may hold anchors and aliases", () => {
@@ -228,12 +191,10 @@ describe("the file", () => {
     expect(faultLines(loadText(bomb.join("\n")))).toEqual([line]);
   });
 
-  it("may begin with a byte order mark", () => {
-    expect(loadText(`\uFEFF${region}${key}`).kind).toBe("ok");
-  });
-
-  it("keeps a region with a name that every object has", () => {
-    const loaded = loadText(`regions: { __proto__: { base_url: "https://x.example" } }\n${key}`);
+  it("may begin with a byte order mark, and keeps a region with a name that every object has", () => {
+    const loaded = loadText(
+      `\uFEFFregions: { __proto__: { base_url: "https://a.example" } }\n${key}`,
+    );
     expect([...configOf(loaded).regions.keys()]).toEqual(["__proto__"]);
   });
 
@@ -266,30 +227,23 @@ describe("the file", () => {
   });
 });
 
-/** Settings that are a name or another text, with a value without quotes. */
-const texts: readonly (readonly [string, (value: string) => string])[] = [
-  ["keys[0].name", (value) => `keys: [{ name: ${value}, api_key: k1 }]`],
-  ["keys[0].api_key", (value) => `keys: [{ name: research, api_key: ${value} }]`],
-  ["store.path", (value) => `${key}store: { path: ${value} }`],
-  ["probes[0].id", (value) => `${key}probes: [{ name: a, operation: user, id: ${value} }]`],
-];
-
 describe("text without quotes that YAML reads as something else", () => {
-  it.each(texts)("at %s is one fault, which says to quote it", (path, write) => {
-    for (const [value = "", kind] of [
-      ["123", "number"],
-      ["1.10", "number"],
-      ["true", "boolean"],
+  it.each<[string, (value: string) => string]>([
+    ["keys[0].name", (value) => `keys: [{ name: ${value}, api_key: k1 }]`],
+    ["keys[0].api_key", (value) => `keys: [{ name: research, api_key: ${value} }]`],
+    ["store.path", (value) => `${key}store: { path: ${value} }`],
+    ["probes[0].id", (value) => `${key}probes: [{ name: a, operation: user, id: ${value} }]`],
+  ])("at %s is one fault, which says to quote it", (path, write) => {
+    for (const [value = "", says = ""] of [
+      ["123", ", which YAML reads as a number: quote it;"],
+      ["1.10", ", which YAML reads as a number: quote it;"],
+      ["true", ", which YAML reads as a boolean: quote it;"],
+      ["null", "found nothing (an empty value, or null without quotes); allowed: "],
     ]) {
-      const [line, ...others] = faultLines(loadText(`${region}${write(value)}`));
-      expect(others).toEqual([]);
-      expect(line).toContain(` ${path}: found `);
-      expect(line).toContain(`, which YAML reads as a ${kind}: quote it;`);
+      const lines = faultLines(loadText(`${region}${write(value)}`));
+      expect(lines).toEqual([expect.stringContaining(says)]);
+      expect(lines[0]).toContain(` ${path}: found `);
     }
-    const found = "found nothing (an empty value, or null without quotes)";
-    expect(faultLines(loadText(`${region}${write("null")}`))).toEqual([
-      expect.stringContaining(`${path}: ${found}; allowed: `),
-    ]);
   });
 
   it("does not concern what YAML reads as text, as a date", () => {

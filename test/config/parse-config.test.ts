@@ -1,9 +1,11 @@
+import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { configNotes } from "../../src/cli/check-config.ts";
 import type { Config } from "../../src/config/config.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
+import type { ReceiverConfig } from "../../src/config/schema-receivers.ts";
 import { parseNetwork } from "../../src/lib/networks.ts";
-import { configOf, faultLines } from "./support.ts";
+import { configOf, faultLines, receiverOf, signingSecret } from "./support.ts";
 
 const regions = {
   us: { base_url: "https://us.example.com/" },
@@ -48,25 +50,13 @@ describe("the smallest configuration", () => {
   it("notifies every receiver but heartbeats of servers in error and of targets that are down", () => {
     const heartbeat = { name: "watchdog", type: "heartbeat", url: "https://hc.example.com/x" };
     const config = parsed({ alerts: { receivers: [oncall, heartbeat] } });
-    const common = {
-      keepFiringForMs: 0,
-      remindEveryMs: null,
-      receivers: ["oncall"],
-      match: {},
-      summaryTemplate: null,
-      runbookUrlTemplate: null,
-    };
-    const target = { ...common, on: "target", severity: "warning" };
-    expect(config.alerts.rules).toStrictEqual([
-      {
-        ...common,
-        name: "server-error",
-        on: "server",
-        severity: "critical",
-        status: "error",
-        for: { kind: "duration", ms: 0 },
-        flap: null,
-      },
+    const receivers = ["oncall"];
+    const target = { on: "target", severity: "warning", receivers };
+    const [error, ...others] = config.alerts.rules;
+    const always = { kind: "duration", ms: 0 };
+    expect(error).toMatchObject({ on: "server", severity: "critical", status: "error", receivers });
+    expect(error).toMatchObject({ for: always, keepFiringForMs: 0, remindEveryMs: null });
+    expect(others).toMatchObject([
       { ...target, name: "target-down", trouble: "failing", for: { kind: "polls", polls: 3 } },
       { ...target, name: "target-partial", trouble: "partial", for: { kind: "polls", polls: 10 } },
     ]);
@@ -83,37 +73,20 @@ describe("rules", () => {
       probes: [{ name: "login", operation: "universes" }],
       alerts: { rules: [rule], receivers: [oncall] },
     }).alerts.rules[0];
-  const usual = {
-    keepFiringForMs: 0,
-    remindEveryMs: null,
-    receivers: ["oncall"],
-    summaryTemplate: null,
-    runbookUrlTemplate: null,
-  };
 
   it("on servers are read whole", () => {
-    const match = { region: "us", key: ["research", "x*"], tag: "prod", benchmark: "*" };
-    expect(
-      ruleOf({
-        name: "stuck",
-        on: "server",
-        status: "occupied",
-        for: "1h30m",
-        keep_firing_for: "5m",
-        match: { ...match, server_name: ["git*"] },
-        severity: "info",
-        remind_every: "4h",
-        flap: { changes: 4, within: "10m" },
-        summary: "{server_name} is stuck",
-        runbook_url: "https://runbooks.example.com/{rule}",
-        receivers: [],
-      }),
-    ).toStrictEqual({
-      name: "stuck",
-      on: "server",
-      status: "occupied",
+    const names = { region: "us", key: ["research", "x*"], tag: "prod", benchmark: "*" };
+    const flap = { changes: 4, within: "10m" };
+    const common = { name: "stuck", on: "server", status: "occupied", severity: "info" };
+    const times = { for: "1h30m", keep_firing_for: "5m", remind_every: "4h" };
+    const texts = { summary: "{server_name} is stuck", runbook_url: "https://a.example/{rule}" };
+    const match = { ...names, server_name: ["git*"] };
+    expect(ruleOf({ ...common, ...times, ...texts, flap, match, receivers: [] })).toStrictEqual({
+      ...common,
       for: { kind: "duration", ms: 5_400_000 },
       keepFiringForMs: 300_000,
+      remindEveryMs: 14_400_000,
+      flap: { changes: 4, withinMs: 600_000 },
       match: {
         region: ["us"],
         key: ["research", "x*"],
@@ -121,11 +94,8 @@ describe("rules", () => {
         tag: ["prod"],
         benchmark: ["*"],
       },
-      severity: "info",
-      remindEveryMs: 14_400_000,
-      flap: { changes: 4, withinMs: 600_000 },
       summaryTemplate: "{server_name} is stuck",
-      runbookUrlTemplate: "https://runbooks.example.com/{rule}",
+      runbookUrlTemplate: "https://a.example/{rule}",
       receivers: [],
     });
   });
@@ -133,56 +103,27 @@ describe("rules", () => {
   it("on pools are read whole, and pool by region and key by default", () => {
     const rule = { name: "full", on: "pool", occupied_ratio: { above: 0.9 } };
     const more = { by: ["server_name"], for: "10m", match: { server_name: "git*" } };
-    expect(ruleOf({ ...rule, ...more })).toStrictEqual({
-      ...usual,
-      name: "full",
-      on: "pool",
-      severity: "warning",
-      by: ["server_name"],
-      measure: "occupied_ratio",
-      side: "above",
-      limit: 0.9,
-      forMs: 600_000,
-      match: { serverName: ["git*"] },
-    });
+    const match = { serverName: ["git*"] };
+    const limit = { measure: "occupied_ratio", side: "above", limit: 0.9 };
+    const read = { by: ["server_name"], ...limit, forMs: 600_000, match, severity: "warning" };
+    expect(ruleOf({ ...rule, ...more })).toMatchObject(read);
     expect(ruleOf(rule)).toMatchObject({ by: ["region", "key"] });
     expect(ruleOf({ ...rule, by: "region" })).toMatchObject({ by: ["region"] });
     expect(ruleOf({ ...rule, by: [] })).toMatchObject({ by: [] });
   });
 
-  it("on probes are read whole", () => {
-    const match = { probe: "log*", region: ["us"] };
-    const rule = { name: "failing", on: "probe", failing: { polls: 3 }, match };
-    expect(ruleOf({ ...rule, flap: { changes: 2, within: "1h" } })).toStrictEqual({
-      ...usual,
-      name: "failing",
-      on: "probe",
-      severity: "warning",
-      for: { kind: "polls", polls: 3 },
-      flap: { changes: 2, withinMs: 3_600_000 },
-      match: { probe: ["log*"], region: ["us"] },
-    });
-  });
-
+  const error = { on: "server", status: "error" };
   it.each([
+    [{ ...error, for: { polls: 2 } }, { for: { kind: "polls", polls: 2 } }],
+    [{ ...error, for: 0 }, { for: { kind: "duration", ms: 0 } }],
+    [{ on: "target", failing: "5m" }, { for: { kind: "duration", ms: 300_000 } }],
+    [{ on: "target", auth: { polls: "1" } }, { for: { kind: "polls", polls: 1 } }],
     [
-      { on: "server", status: "error", for: { polls: 2 } },
-      { kind: "polls", polls: 2 },
+      { on: "probe", failing: { polls: 3 }, match: { probe: "log*", region: ["us"] } },
+      { for: { kind: "polls", polls: 3 }, match: { probe: ["log*"], region: ["us"] } },
     ],
-    [
-      { on: "server", status: "error", for: 0 },
-      { kind: "duration", ms: 0 },
-    ],
-    [
-      { on: "target", failing: "5m" },
-      { kind: "duration", ms: 300_000 },
-    ],
-    [
-      { on: "target", auth: { polls: "1" } },
-      { kind: "polls", polls: 1 },
-    ],
-  ])("hold for polls as well as for a time: %j", (rule, hold) => {
-    expect(ruleOf({ name: "a", ...rule })).toMatchObject({ for: hold });
+  ])("hold for polls as well as for a time: %j", (rule, read) => {
+    expect(ruleOf({ name: "a", ...rule })).toMatchObject(read);
   });
 });
 
@@ -192,20 +133,17 @@ describe("probes", () => {
   const probeOf = (more: object) => parsed({ keys, probes: [{ ...user, ...more }] }).probes[0];
 
   it("run every minute, with every key in its regions, and expect a response by default", () => {
+    const inEu = { region: "eu", key: "evals" };
     expect(probeOf({})).toEqual({
       name: "login",
       operation: "get_user",
       id: "user-1",
-      targets: [
-        { region: "us", key: "research" },
-        { region: "eu", key: "research" },
-        { region: "eu", key: "evals" },
-      ],
+      targets: [{ region: "us", key: "research" }, { region: "eu", key: "research" }, inEu],
       schedule: { kind: "every", ms: 60_000 },
       expect: { status: 200, success: null, atLeast: null, fields: [] },
     });
-    const targets = [{ region: "eu", key: "evals" }];
-    expect(probeOf({ regions: ["us", "eu"], keys: ["evals"] })).toMatchObject({ targets });
+    const probe = probeOf({ regions: ["us", "eu"], keys: ["evals"] });
+    expect(probe).toMatchObject({ targets: [inEu] });
   });
 
   it("take each form of an expectation", () => {
@@ -231,22 +169,73 @@ describe("probes", () => {
   });
 });
 
-describe("maintenance windows", () => {
-  it("have a start, a length, a time zone and what they are about", () => {
-    const window = { name: "sundays", start: "0 2 * * SUN", duration: "2h" };
-    const match = { server_name: "git*", severity: ["warning", "crit*"] };
-    const maintenance = [{ ...window, match, time_zone: "Europe/Berlin" }];
-    expect(parsed({ alerts: { maintenance } }).alerts.maintenance).toEqual([
-      {
-        name: "sundays",
-        start: "0 2 * * SUN",
-        durationMs: 7_200_000,
-        timeZone: "Europe/Berlin",
-        match: { server_name: ["git*"], severity: ["warning", "crit*"] },
-        reason: null,
-      },
-    ]);
+describe("receivers", () => {
+  const receiver = <Type extends ReceiverConfig["type"]>(type: Type, settings: object = {}) =>
+    receiverOf(type, parsed({ alerts: { receivers: [{ ...oncall, type, ...settings }] } }));
+  const grouped = {
+    groupBy: ["rule", "region", "key"],
+    groupWaitMs: 5_000,
+    groupIntervalMs: 5_000,
+    mergeAbove: 20,
+    sendResolved: true,
+    giveUpAfterMs: dayMs,
+  };
+
+  it("of each type group, and send, as their type does by default", () => {
+    const webhook = receiver("webhook");
+    const own = { secret: null, format: "sandwatch", bodyTemplate: null, maxIncidents: 100 };
+    expect(webhook).toMatchObject({ ...grouped, ...own, sendAcknowledged: false });
+    expect(webhook.url.reveal()).toBe(oncall.url);
+    const slack = { ...grouped, sendAcknowledged: true, maxIncidents: 20 };
+    expect(receiver("slack")).toMatchObject(slack);
+    const pagerduty = receiver("pagerduty", { url: undefined, routing_key: "0".repeat(32) });
+    const alone = { groupBy: ["incident"], mergeAbove: Number.POSITIVE_INFINITY, maxIncidents: 1 };
+    const atOnce = { groupWaitMs: 0, groupIntervalMs: 0 };
+    const all = { sendResolved: true, sendAcknowledged: true };
+    expect(pagerduty).toMatchObject({ ...alone, ...atOnce, ...all });
+    expect(pagerduty.url.reveal()).toBe("https://events.pagerduty.com/v2/enqueue");
+    expect(receiver("heartbeat")).toMatchObject({ everyMs: 60_000, method: "GET" });
   });
+
+  it("of type webhook take a body of the user's own, as a mapping or a list", () => {
+    const mapping = { text: "{summary}", more: ["{rule}", 1, true, null, { x: "{count}" }] };
+    for (const body of [mapping, ["{id}"]]) {
+      const { bodyTemplate } = receiver("webhook", { body });
+      expect(JSON.parse(bodyTemplate?.reveal() ?? "")).toEqual(body);
+    }
+  });
+
+  it.each([signingSecret, signingSecret.slice("whsec_".length)])(
+    "of type webhook accept only secrets that can sign",
+    (secret) => {
+      const webhook = new Webhook(receiver("webhook", { secret }).secret?.reveal() ?? "");
+      expect(webhook.sign("id", new Date(0), "body")).toMatch(/^v1,/);
+    },
+  );
+
+  it("of type alertmanager are notified of everything, at once, at all instances", () => {
+    const urls = ["https://am.example.com/base/", "http://127.0.0.1:9093"];
+    const written = { name: "am", type: "alertmanager", urls, bearer_token: "token" };
+    const read = receiverOf("alertmanager", parsed({ alerts: { receivers: [written] } }));
+    expect(read).toMatchObject({ groupWaitMs: 0, sendResolved: true, generatorUrl: null });
+    const addresses = read.urls.map((url) => url.reveal());
+    expect(addresses).toEqual(["https://am.example.com/base", "http://127.0.0.1:9093"]);
+    expect(read.bearerToken?.reveal()).toBe("token");
+  });
+});
+
+it("maintenance windows have a start, a length, a time zone and what they are about", () => {
+  const window = { name: "sundays", start: "0 2 * * SUN", duration: "2h" };
+  const match = { server_name: "git*", severity: ["warning", "crit*"] };
+  const maintenance = [{ ...window, match, time_zone: "Europe/Berlin" }];
+  expect(parsed({ alerts: { maintenance } }).alerts.maintenance).toMatchObject([
+    {
+      start: "0 2 * * SUN",
+      durationMs: 7_200_000,
+      timeZone: "Europe/Berlin",
+      match: { server_name: ["git*"], severity: ["warning", "crit*"] },
+    },
+  ]);
 });
 
 describe("single settings", () => {
@@ -262,33 +251,24 @@ describe("single settings", () => {
     expect(probes[0]?.schedule).toEqual({ ...cron, expression: "0 3 * * *" });
   });
 
-  it.each([
-    ["on", true],
-    ["off", false],
-    [true, true],
-    [false, false],
-    ["true", true],
-  ])("per_server: %j is %j", (perServer, expected) => {
-    expect(parsed({ metrics: { per_server: perServer } }).metrics.perServer).toBe(expected);
-  });
-
-  it("take numbers as text, which is what variables hold", () => {
+  it("take numbers and booleans as text, which is what variables hold", () => {
     const { poll } = parsed({ poll: { stale_after: "5", rate_limit: { requests: "7" } } });
     expect(poll).toMatchObject({ staleAfter: 5, rateLimit: { requests: 7, perMs: 1_000 } });
+    const perServer = ["on", "off", true, false, "true"].map(
+      (per_server) => parsed({ metrics: { per_server } }).metrics.perServer,
+    );
+    expect(perServer).toEqual([true, false, true, false, true]);
   });
 
-  it.each([
-    ["64MiB", 67_108_864],
-    ["10MB", 10_000_000],
-    ["512KiB", 524_288],
-    [4096, 4_096],
-    ["4096B", 4_096],
-  ])("a body of %j is one of %i bytes", (size, bytes) => {
-    expect(parsed({ poll: { max_body: size } }).poll.maxBodyBytes).toBe(bytes);
-  });
-
-  it.each(["64mib", "1.5MiB", "1TB", "1constructor", "2GiB", "1"])("%j is no size", (size) => {
-    expect(faultLines(parseConfig({ ...smallest, poll: { max_body: size } }))).toHaveLength(1);
+  it("read sizes with their units", () => {
+    const bytes = ["64MiB", "10MB", "512KiB", 4_096, "4096B"].map(
+      (max_body) => parsed({ poll: { max_body } }).poll.maxBodyBytes,
+    );
+    expect(bytes).toEqual([67_108_864, 10_000_000, 524_288, 4_096, 4_096]);
+    for (const max_body of ["64mib", "1.5MiB", "1TB", "1constructor", "2GiB", "1"]) {
+      const faults = faultLines(parseConfig({ ...smallest, poll: { max_body } }));
+      expect([max_body, faults.length]).toEqual([max_body, 1]);
+    }
   });
 
   it("read networks and single addresses", () => {
@@ -306,11 +286,9 @@ describe("single settings", () => {
     ["http://a.localhost", {}],
     ["http://us.example.com", { allow_http: "on" }],
   ])("let %s go without encryption", (address, more) => {
-    const loaded = parseConfig({
-      ...smallest,
-      regions: { us: { base_url: address, ...more } },
-      alerts: { receivers: [{ ...oncall, url: address, ...more }] },
-    });
+    const receivers = [{ ...oncall, url: address, ...more }];
+    const us = { base_url: address, ...more };
+    const loaded = parseConfig({ ...smallest, regions: { us }, alerts: { receivers } });
     expect(faultLines(loaded)).toEqual([]);
   });
 });

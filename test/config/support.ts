@@ -89,6 +89,16 @@ export const everyKind = {
   },
 };
 
+/** The cases of `faults.txt`: of what the JSON Schema knows, too, and of what only sandwatch knows. */
+export const faultCases = readFileSync(join(import.meta.dirname, "faults.txt"), "utf8")
+  .split("\n\n")
+  .map((part) => Array.from(part.matchAll(/^([^ #]*):(?: (.+))?\n {2}(.+)$/gm), readFaultCase));
+
+function readFaultCase([, path = "", json, fault = ""]: RegExpExecArray) {
+  const value: unknown = json && JSON.parse(json);
+  return { path, value, fault };
+}
+
 /** The configuration of each kind with another value at a path such as `keys[0].name`. */
 export function parseWith(path: string, value: unknown): LoadedConfig {
   return parseConfig(withAt(everyKind, pathOf(path), value));

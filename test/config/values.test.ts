@@ -30,60 +30,42 @@ describe("durations", () => {
   });
 });
 
-describe("addresses to listen on", () => {
-  it.each([
-    ["127.0.0.1:9740", { host: "127.0.0.1", port: 9740 }],
-    ["localhost:0", { host: "localhost", port: 0 }],
-    ["[::1]:9740", { host: "::1", port: 9740 }],
-    [":9740", { host: "::", port: 9740 }],
-  ])("%s is read", (text, address) => {
-    expect(parseListenAddress(text)).toStrictEqual(address);
-  });
-
-  it.each(["9740", "127.0.0.1", "::1:9740", "[x]:1", "a b:1", "host:65536", "http://host:1"])(
-    "%j is refused",
-    (text) => {
-      expect(parseListenAddress(text)).toBeUndefined();
-    },
-  );
+it("addresses to listen on are a host or none, and a port", () => {
+  expect(parseListenAddress("127.0.0.1:9740")).toEqual({ host: "127.0.0.1", port: 9740 });
+  expect(parseListenAddress("localhost:0")).toEqual({ host: "localhost", port: 0 });
+  expect(parseListenAddress("[::1]:9740")).toEqual({ host: "::1", port: 9740 });
+  expect(parseListenAddress(":9740")).toEqual({ host: "::", port: 9740 });
+  const wrong = ["9740", "127.0.0.1", "::1:9740", "[x]:1", "a b:1", "host:65536", "http://host:1"];
+  for (const text of wrong) expect([text, parseListenAddress(text)]).toEqual([text, undefined]);
 });
 
-describe("base addresses", () => {
-  it.each([
-    ["https://us.example.com/", "https://us.example.com"],
-    ["https://US.example.com/api//", "https://us.example.com/api"],
-    ["http://127.0.0.1:8080/api/", "http://127.0.0.1:8080/api"],
-  ])("%s is read as %s", (text, baseUrl) => {
-    expect(parseBaseUrl(text)).toBe(baseUrl);
-  });
-
-  it.each([
-    "us.example.com",
-    "ftp://us.example.com",
-    "https://user@us.example.com",
-    "https://:password@us.example.com",
-    "https://us.example.com/?",
-    "https://us.example.com/#here",
-  ])("%s is refused", (text) => {
-    expect(parseBaseUrl(text)).toBeUndefined();
-  });
-
-  it("keep their query where it belongs to a receiver", () => {
-    const address = "https://hooks.example.com/x?token=y";
-    expect(parseWebAddress(address)?.href).toBe(address);
-  });
+it.each([
+  ["https://us.example.com/", "https://us.example.com"],
+  ["https://US.example.com/api//", "https://us.example.com/api"],
+  ["http://127.0.0.1:8080/api/", "http://127.0.0.1:8080/api"],
+  ["us.example.com", undefined],
+  ["ftp://us.example.com", undefined],
+  ["https://user@us.example.com", undefined],
+  ["https://:password@us.example.com", undefined],
+  ["https://us.example.com/?", undefined],
+  ["https://us.example.com/#here", undefined],
+])("the base address %s is %s", (text, baseUrl) => {
+  expect(parseBaseUrl(text)).toBe(baseUrl);
 });
 
-describe("the nearest known name", () => {
-  it.each([
-    ["timout", "timeout"],
-    ["tiemout", "timeout"],
-    ["Timeout", "timeout"],
-    ["maxbody", "max_body"],
-    ["evry", "every"],
-    ["something_else", null],
-    ["x", null],
-  ])("to %s is %s", (name, nearest) => {
-    expect(nearestName(name, ["timeout", "schedule", "every", "max_body"])).toBe(nearest);
-  });
+it("the address of a receiver keeps its query", () => {
+  const address = "https://hooks.example.com/x?token=y";
+  expect(parseWebAddress(address)?.href).toBe(address);
+});
+
+it.each([
+  ["timout", "timeout"],
+  ["tiemout", "timeout"],
+  ["Timeout", "timeout"],
+  ["maxbody", "max_body"],
+  ["evry", "every"],
+  ["something_else", null],
+  ["x", null],
+])("the nearest known name to %s is %s", (name, nearest) => {
+  expect(nearestName(name, ["timeout", "schedule", "every", "max_body"])).toBe(nearest);
 });

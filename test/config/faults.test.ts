@@ -1,17 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/load-config.ts";
-import { onlyKnownToSandwatch } from "./faulty-cross-checks.ts";
-import { faulty } from "./faulty.ts";
-import { everyKind, faultLines, parseWith } from "./support.ts";
+import { everyKind, faultCases, faultLines, parseWith } from "./support.ts";
 
 describe("a fault names the setting, what was found and what is allowed", () => {
-  const cases = [...faulty, ...onlyKnownToSandwatch].map(
-    ([path, value, fault, at = path]) => [path, value, fault, at] as const,
-  );
-
-  it.each(cases)("of %s: %j", (path, value, fault, at) => {
-    const where = at === "" ? "" : `${at}: `;
-    expect(faultLines(parseWith(path, value))).toEqual([`${where}found ${fault}`]);
+  it.each(faultCases.flat())("of $path: $value", ({ path, value, fault }) => {
+    expect(faultLines(parseWith(path, value))).toEqual([fault]);
   });
 
   it("of a rule that a maintenance window names, where there are only the default ones", () => {
@@ -34,32 +27,25 @@ describe("a fault names the setting, what was found and what is allowed", () => 
 });
 
 it("faults are reported at once: those within settings, and when there are none those between them", () => {
-  const loaded = parseConfig({
+  const pathsOf = (config: object) =>
+    faultLines(parseConfig(config)).map((line) => line.split(":")[0]);
+  const within = {
     regions: { us: { base_url: "https://us.example.com", typo: 1 }, eu: {} },
     keys: [{ name: "x", api_key: "k", regions: ["su"] }],
     poll: { schedule: "*", timeout: "soon" },
-    alerts: { rules: [{ on: "server", status: "bad" }] },
     loog: {},
-  });
-  const pathsOf = (lines: readonly string[]) => lines.map((line) => line.split(":")[0]);
-  expect(pathsOf(faultLines(loaded))).toEqual([
+  };
+  expect(pathsOf(within)).toEqual([
     "regions.us.typo",
     "regions.eu.base_url",
     "poll.schedule",
     "poll.timeout",
-    "alerts.rules[0].name",
-    "alerts.rules[0].status",
     "loog",
   ]);
-  const between = parseConfig({
-    regions: everyKind.regions,
-    keys: [
-      { name: "x", api_key: "k", regions: ["su"] },
-      { name: "x", api_key: "k" },
-    ],
-    alerts: { rules: [{ name: "a", on: "target", auth: "1m", match: { key: "z" } }] },
-  });
-  expect(pathsOf(faultLines(between))).toEqual([
+  const key = { name: "x", api_key: "k" };
+  const rules = [{ name: "a", on: "target", auth: "1m", match: { key: "z" } }];
+  const between = { ...everyKind, keys: [{ ...key, regions: ["su"] }, key], probes: [] };
+  expect(pathsOf({ ...between, alerts: { rules } })).toEqual([
     "keys[1].name",
     "keys[1].api_key",
     "keys[0].regions[0]",
