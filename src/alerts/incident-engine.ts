@@ -9,7 +9,7 @@ import type { Incident, Subject } from "./incident.ts";
 import { noTemplates, wants } from "./notification.ts";
 import type { IncidentMessage, OutboxItem, WantedMessages } from "./notification.ts";
 import { ruleFingerprint, type Rule } from "./rule.ts";
-import { silenceFacts, type Suppressions } from "./silence.ts";
+import { silenceFacts, silences, type Suppressions } from "./silence.ts";
 
 /** What an observation did to incidents: rows to write and delete, and notifications. */
 export interface IncidentOutcome {
@@ -77,10 +77,7 @@ export function createIncidentEngine(
   const outbox: OutboxItem[] = [];
   const outcome: IncidentOutcome = { written, dropped, flaps: changedFlaps, steps, outbox };
 
-  // Looked up once, and only if an incident needs it.
-  let silencedNow: ReturnType<Suppressions["silencedAt"]> | undefined;
-  const silencedAtPresent = () =>
-    silencedNow === undefined ? (silencedNow = suppressions.silencedAt(atMs)) : silencedNow;
+  const { silenced, acknowledgedBy } = suppressions;
 
   const notify = (
     incident: Incident,
@@ -89,7 +86,7 @@ export function createIncidentEngine(
     text: MessageText,
   ): void => {
     const { id, rule, severity } = incident;
-    const notified = notifiedIncident(target, incident, suppressions.acknowledgedBy(id));
+    const notified = notifiedIncident(target, incident, acknowledgedBy.get(id) ?? null);
     const item = { type, rule, severity, ...text, incident: notified, causedAtMs: atMs };
     for (const receiver of receivers) {
       if (wants(configured, receiver, type)) outbox.push({ receiver, ...item });
@@ -136,10 +133,12 @@ export function createIncidentEngine(
       const reading = readFlaps(flaps.get(key), rule, subject, event, before);
       if (reading?.changed) changedFlaps.push(reading.changed);
       const flapping = reading?.flaps ?? "no";
-      const isSilenced = (): boolean =>
-        silencedAtPresent()?.(silenceFacts(rule, target, subject, observed)) ?? false;
-      const isAcknowledged = (): boolean =>
-        before !== undefined && suppressions.acknowledgedBy(before.id) !== null;
+      const isSilenced = (): boolean => {
+        if (silenced.length === 0) return false;
+        const facts = silenceFacts(rule, target, subject, observed);
+        return silenced.some((match) => silences(match, facts));
+      };
+      const isAcknowledged = (): boolean => before !== undefined && acknowledgedBy.has(before.id);
       const whole: IncidentEvent =
         event.kind === "holds"
           ? { ...event, flaps: flapping, silenced: isSilenced(), acknowledged: isAcknowledged() }
@@ -176,7 +175,7 @@ export function createIncidentEngine(
     },
 
     goesOn: ({ remindEveryMs }: Rule, { phase }: Incident, now: ClockReading): boolean =>
-      silencedAtPresent() === null && goesOnFiring(phase, now, remindEveryMs),
+      silenced.length === 0 && goesOnFiring(phase, now, remindEveryMs),
 
     /** Ends the incidents that none of these rules owns, and deletes flap records that none owns. */
     retireUnowned(rules: readonly Rule[], isOwned?: (incident: Incident) => boolean): void {

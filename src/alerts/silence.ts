@@ -48,18 +48,15 @@ export interface MaintenanceWindow {
   readonly reason: string | null;
 }
 
-/** Silences, open maintenance windows and acknowledgements. */
+/** What suppresses notifications at one moment. */
 export interface Suppressions {
-  /** Which incidents are silenced at a moment (UTC milliseconds); null: none, as nothing is in force. */
-  silencedAt(atMs: number): ((facts: SilenceFacts) => boolean) | null;
-  /** Null: nobody. */
-  acknowledgedBy(incidentId: string): string | null;
+  /** What the silences in force and the open maintenance windows match. */
+  readonly silenced: readonly SilenceMatch[];
+  /** Who acknowledged an open incident, by its id. */
+  readonly acknowledgedBy: ReadonlyMap<string, string>;
 }
 
-export const noSuppressions: Suppressions = {
-  silencedAt: () => null,
-  acknowledgedBy: () => null,
-};
+export const noSuppressions: Suppressions = { silenced: [], acknowledgedBy: new Map() };
 
 /** A silence includes its start and excludes its end. */
 export function isInForce(

@@ -1,4 +1,4 @@
-import { isInForce, silences } from "../alerts/silence.ts";
+import { isInForce } from "../alerts/silence.ts";
 import type { Suppressions, MaintenanceWindow, Silence, SilenceMatch } from "../alerts/silence.ts";
 import type { Acknowledgement } from "../alerts/acknowledgement.ts";
 import { parseCronTimes } from "../lib/cron-times.ts";
@@ -57,7 +57,9 @@ export async function restoreSuppressions(
   const windows = maintenance.map(timeWindow);
   let known = await store.silences.open(nowMs);
   const acknowledged = await store.acknowledgements.ofOpenIncidents();
-  const authors = new Map(acknowledged.map(({ incidentId, author }) => [incidentId, author]));
+  let authors: Suppressions["acknowledgedBy"] = new Map(
+    acknowledged.map(({ incidentId, author }) => [incidentId, author]),
+  );
   const openAt = (atMs: number) => known.filter(({ endsAtMs }) => endsAtMs > atMs);
   const inForce = (atMs: number): readonly InForce[] => [
     ...windows.flatMap((window) => {
@@ -69,18 +71,14 @@ export async function restoreSuppressions(
       .filter((silence) => isInForce(silence, atMs))
       .map(({ author: by, ...silence }) => ({ by, ...silence })),
   ];
-  const suppressions: Suppressions = {
-    silencedAt(atMs) {
-      const matches = inForce(atMs).map(({ match }) => match);
-      if (matches.length === 0) return null;
-      return (facts) => matches.some((match) => silences(match, facts));
-    },
-    acknowledgedBy: (incidentId) => authors.get(incidentId) ?? null,
-  };
   return {
-    ...suppressions,
     windows,
-    /** What suppresses notifications at a moment. */
+    /** What suppresses notifications at a moment, as a value: what people do later does not change it. */
+    at: (atMs: number): Suppressions => ({
+      silenced: inForce(atMs).map(({ match }) => match),
+      acknowledgedBy: authors,
+    }),
+    /** What silences at a moment, and why. */
     inForce,
     /** In force or to come. */
     openSilences: openAt,
@@ -90,14 +88,14 @@ export async function restoreSuppressions(
       known = openAt(atMs);
     },
     acknowledge: ({ incidentId, author }: Acknowledgement): void =>
-      void authors.set(incidentId, author),
+      void (authors = new Map([...authors, [incidentId, author]])),
     /** Forgets the acknowledgements of resolved incidents. */
     async prune(): Promise<void> {
       // An acknowledgement that is made meanwhile may not be among those that are read.
-      const before = [...authors.keys()];
+      const before = authors;
       const open = await store.acknowledgements.ofOpenIncidents();
       const openIds = new Set(open.map(({ incidentId }) => incidentId));
-      for (const id of before) if (!openIds.has(id)) authors.delete(id);
+      authors = new Map([...authors].filter(([id]) => openIds.has(id) || !before.has(id)));
     },
   };
 }

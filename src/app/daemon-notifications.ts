@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 import type { Config } from "../config/config.ts";
 import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
+import type { Suppressions } from "../alerts/silence.ts";
 import { createNotifier } from "../notify/notifier.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import type { DeliveryObserver } from "../notify/receiver.ts";
@@ -24,7 +25,8 @@ interface NotificationsDeps {
   readonly observe: DeliveryObserver;
   readonly createDispatcher?: (() => Dispatcher) | undefined;
   readonly healthProblem: () => Promise<string | null>;
-  readonly judge: AlertOptions;
+  readonly judge: Omit<AlertOptions, "suppressions">;
+  readonly suppressions: { at(atMs: number): Suppressions };
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents: (outcome: IncidentOutcome) => void;
   readonly onRun: (receiver: string) => void;
@@ -35,7 +37,7 @@ const deliveryGraceMs = 5_000;
 
 /** The receivers and the delivery to them. */
 export function openNotifications(deps: NotificationsDeps) {
-  const { alerts, store, opening, clock, log, observe, judge, createDispatcher } = deps;
+  const { alerts, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
   const networks = alerts.outbound;
   const outbound = createOutbound({ clock, userAgent, networks, createDispatcher });
   opening.defer(() => outbound.close());
@@ -61,6 +63,7 @@ export function openNotifications(deps: NotificationsDeps) {
     isDueAtStart: true,
     async step() {
       const atMs = clock.now().utcMs;
+      const judge = { ...deps.judge, suppressions: suppressions.at(atMs) };
       const outcomes = await store.incidentsWithoutTarget.judgeReceivers((state) =>
         judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
       );

@@ -3,7 +3,6 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
-import type { JudgeOptions } from "../alerts/judge.ts";
 import { operations, targetName } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import type { ApiContext } from "../api/context.ts";
@@ -91,18 +90,24 @@ export async function createDaemon(
   const notified = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
   const notifiedReceivers = notified.map(({ name }) => name);
   const { maintenance } = config.alerts;
-  const held = await restoreSuppressions(store, maintenance, clock.now().utcMs);
-  const judge: JudgeOptions = {
+  const startMs = clock.now().utcMs;
+  const suppressions = await restoreSuppressions(store, maintenance, startMs);
+  const judge = {
     rules: config.alerts.rules,
     goneAfter: config.poll.goneAfter,
     newIncidentId,
-    suppressions: held,
     receivers: new Map(notified.map((receiver) => [receiver.name, receiver])),
   };
   const pollIntervalMs = intervalOf(config.poll.schedule);
   const { staleAfter } = config.poll;
   const restoredForMs = staleAfter * pollIntervalMs;
-  const restore = { judge, staleAfter, restoredForMs, nowUtcMs: clock.now().utcMs, log };
+  const restore = {
+    judge: { ...judge, suppressions: suppressions.at(startMs) },
+    staleAfter,
+    restoredForMs,
+    nowUtcMs: startMs,
+    log,
+  };
   const targets = await restoreTargets(store, configuredTargets(config), restore);
   const pools = await restorePools(store, configuredTargets(config), restore);
   const probes = await restoreProbes(store, config.probes, restore);
@@ -161,6 +166,7 @@ export async function createDaemon(
     createDispatcher,
     healthProblem: () => findHealthProblem({ config, store, targets, probes, watchdog, clock }),
     judge,
+    suppressions,
     onIncidents: onUntargeted,
     onRun: (receiver) => watchdog.turn("deliveries", receiver),
     onReposted: (receiver) => watchdog.turn("deliveries", repostLoopName(receiver)),
@@ -179,7 +185,17 @@ export async function createDaemon(
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const ticking = { clock, wakeAt: overrides.wakeAt, log };
   const running = { limits, clock, random, watchdog, store, ticking };
-  const units = { apiKeys, service, judge, store, notifier, metrics: metrics.polls, log, clock };
+  const units = {
+    apiKeys,
+    service,
+    judge,
+    suppressions,
+    store,
+    notifier,
+    metrics: metrics.polls,
+    log,
+    clock,
+  };
   const { schedule } = config.poll;
   const targetUnits = createTargetUnits(targets, { ...units, schedule, pools });
   const polling = createRunner(targetUnits, { ...running, loop: "polls", budget });
@@ -200,7 +216,7 @@ export async function createDaemon(
     probes,
     rules: config.alerts.rules,
     receivers: notifiedReceivers,
-    suppressions: held,
+    suppressions,
     drift,
     clock,
     log,
@@ -236,8 +252,8 @@ export async function createDaemon(
         version,
         nowMs,
         incidentsWithoutTarget: await store.incidentsWithoutTarget.open(),
-        silences: held.inForce(nowMs),
-        acknowledgedBy: (incidentId) => held.acknowledgedBy(incidentId),
+        silences: suppressions.inForce(nowMs),
+        acknowledgedBy: suppressions.at(nowMs).acknowledgedBy,
         waiting: await store.outbox.figures(),
       };
     },

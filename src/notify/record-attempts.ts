@@ -2,6 +2,7 @@ import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import type { ReceiverEvent, ReceiverState } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
+import type { Suppressions } from "../alerts/silence.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Attempt, DueNotification, Outbox } from "./outbox-interface.ts";
 import type { DeliveryFailureReason, DeliveryObserver, Log } from "./receiver.ts";
@@ -13,7 +14,8 @@ export interface RecorderDeps {
   readonly log: Log;
   readonly observe: DeliveryObserver;
   /** Who is notified when the receiver fails. */
-  readonly judge: AlertOptions;
+  readonly judge: Omit<AlertOptions, "suppressions">;
+  readonly suppressions: { at(atMs: number): Suppressions };
   /** The incident of the receiver was committed, perhaps with notifications for other receivers. */
   readonly onJudged: (outcome: IncidentOutcome) => void;
 }
@@ -32,13 +34,13 @@ export function unreadableAttempt(atMs: number): EndedAttempt {
 
 /** Stores, counts and logs how attempts end. */
 export function createRecorder(receiver: string, deps: RecorderDeps) {
-  const { outbox, clock, log, observe, onJudged } = deps;
+  const { outbox, clock, log, observe, judge, suppressions, onJudged } = deps;
   const deadLog = createDeadLog(receiver, deps);
   /** A receiver that is down is logged once, not at every attempt. */
   let failing = false;
 
   const judging = (event: ReceiverEvent, atMs: number) => (state: ReceiverState) =>
-    judgeReceiver(state, event, atMs, deps.judge);
+    judgeReceiver(state, event, atMs, { ...judge, suppressions: suppressions.at(atMs) });
   const deadLettered = (reason: DeliveryFailureReason, settledAtMs: number) =>
     [
       { state: "dead", reason, settledAtMs },
@@ -87,11 +89,11 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
         await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
         return null;
       }
-      const [settlement, judge] =
+      const [settlement, judged] =
         decision.kind === "delivered"
           ? [{ state: decision.kind, settledAtMs: atMs }, judging({ kind: "took" }, atMs)]
           : deadLettered(decision.reason, atMs);
-      return outbox.settle(seq, settlement, attempt, judge);
+      return outbox.settle(seq, settlement, attempt, judged);
     },
 
     /** Counts and logs it. Only for what was stored. */

@@ -4,6 +4,7 @@ import { isNotifiedAsDown } from "../alerts/incident.ts";
 import { fieldAt } from "../alerts/probe-expectation.ts";
 import { subjectName } from "../alerts/probe.ts";
 import type { Probe, ProbeOutcome } from "../alerts/probe.ts";
+import type { Suppressions } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Operation } from "../fleet/model.ts";
@@ -30,7 +31,8 @@ export interface ProbeUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
   readonly targets: readonly WatchedView[];
   readonly service: ProbeService;
-  readonly judge: ProbeJudgeOptions;
+  readonly judge: Omit<ProbeJudgeOptions, "suppressions">;
+  readonly suppressions: { at(atMs: number): Suppressions };
   readonly store: {
     readonly probes: { commitRun(id: number, verdict: ProbeVerdict): Promise<void> };
   };
@@ -46,7 +48,7 @@ export function createProbeUnits(
   probes: readonly WatchedProbe[],
   deps: ProbeUnitsDeps,
 ): readonly Unit<Answered, ProbeVerdict>[] {
-  const { service, judge, store, notifier, metrics, log, clock } = deps;
+  const { service, judge, suppressions, store, notifier, metrics, log, clock } = deps;
   const targets = new Map(deps.targets.map((each) => [targetName(each.target), each]));
 
   return probes.flatMap((watched): Unit<Answered, ProbeVerdict>[] => {
@@ -70,7 +72,9 @@ export function createProbeUnits(
         const run = { outcome: outcome.kind === "ok" ? outcome.outcome : outcome, durationMs };
         const ofTarget = targets.get(targetName(target))?.state.incidents.values() ?? [];
         const isDown = isNotifiedAsDown(ofTarget);
-        return Promise.resolve(judgeProbe(watched.state, run, clock.now(), judge, isDown));
+        const at = clock.now();
+        const options = { ...judge, suppressions: suppressions.at(at.utcMs) };
+        return Promise.resolve(judgeProbe(watched.state, run, at, options, isDown));
       },
 
       async commit(verdict) {

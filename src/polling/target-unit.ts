@@ -4,6 +4,7 @@ import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import type { PoolVerdict, PoolWatch } from "../alerts/pool-watch.ts";
 import type { Schedule } from "../fleet/schedule.ts";
+import type { Suppressions } from "../alerts/silence.ts";
 import { isFullyObserved } from "../alerts/target-state.ts";
 import type { PollDetail } from "../alerts/target-view.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -22,6 +23,8 @@ type Listed = Extract<CallResult<TakenListing>, { readonly kind: "ok" }>;
 /** What one poll means, and what it says beyond that. */
 interface Decision {
   readonly verdict: Verdict;
+  /** What it was judged by. */
+  readonly options: JudgeOptions;
   readonly detail: PollDetail | null;
 }
 
@@ -29,7 +32,8 @@ export interface TargetUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
   readonly schedule: Schedule;
   readonly service: Pick<ServiceClient, "listSandboxes">;
-  readonly judge: JudgeOptions;
+  readonly judge: Omit<JudgeOptions, "suppressions">;
+  readonly suppressions: { at(atMs: number): Suppressions };
   readonly pools: PoolWatch;
   readonly store: { commitPoll(targetId: number, verdict: Verdict): Promise<void> };
   /** Sends what a commit put into the outbox. */
@@ -44,7 +48,7 @@ export function createTargetUnits(
   targets: readonly WatchedTarget[],
   deps: TargetUnitsDeps,
 ): readonly Unit<Listed, Decision>[] {
-  const { service, judge, pools, notifier, metrics, log, clock, schedule } = deps;
+  const { service, judge, suppressions, pools, notifier, metrics, log, clock, schedule } = deps;
   const commitWithPools = createPoolCommits(deps);
 
   return targets.flatMap((watched): Unit<Listed, Decision>[] => {
@@ -74,14 +78,16 @@ export function createTargetUnits(
           metrics.polled(target, reason, outcome.kind === "not_sent" ? null : endedMs - startedMs);
         }
         if (outcome.kind === "ok") logged = logListing(log, target, outcome.value, logged);
-        const judging = judgeInSlices(watched.state, polled, clock.now(), judge);
-        return { verdict: await runInSlices(judging), detail };
+        const at = clock.now();
+        const options = { ...judge, suppressions: suppressions.at(at.utcMs) };
+        const verdict = await runInSlices(judgeInSlices(watched.state, polled, at, options));
+        return { verdict, options, detail };
       },
 
-      async commit({ verdict, detail }) {
+      async commit({ verdict, options, detail }) {
         const { lostPolls } = watched;
         const startedMs = clock.now().monotonicMs;
-        const committed = await commitWithPools(watched, verdict);
+        const committed = await commitWithPools(watched, verdict, options);
         const tookMs = clock.now().monotonicMs - startedMs;
         watched.accept(committed, detail);
         if (hasMessages(committed)) notifier.wake(committed.at.utcMs);
@@ -121,21 +127,21 @@ function logRefusal(log: Logger, target: Target, retryMs: number): void {
  * verdict. Polls of several targets concern the same pools: those that change an incident of a pool are
  * committed one after the other, or two of them could open the same incident.
  */
-function createPoolCommits({
-  pools,
-  judge,
-  store,
-}: Pick<TargetUnitsDeps, "pools" | "judge" | "store">) {
+function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "store">) {
   let lastChange: Promise<unknown> = Promise.resolve();
 
-  return async ({ id, target }: WatchedTarget, verdict: Verdict): Promise<Verdict> => {
+  return async (
+    { id, target }: WatchedTarget,
+    verdict: Verdict,
+    options: JudgeOptions,
+  ): Promise<Verdict> => {
     if (!pools.concerns(target)) {
       await store.commitPoll(id, verdict);
       return verdict;
     }
     const { at, snapshot, progress } = verdict;
     const judgePools = (): PoolVerdict =>
-      pools.judge({ target, at, snapshot, whole: isFullyObserved(progress) }, judge);
+      pools.judge({ target, at, snapshot, whole: isFullyObserved(progress) }, options);
     const commitBoth = async (judged: PoolVerdict): Promise<Verdict> => {
       const both = { ...verdict, pools: judged.outcome };
       await store.commitPoll(id, both);

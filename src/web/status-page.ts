@@ -22,7 +22,8 @@ export interface StatusView {
     readonly reason: string | null;
     readonly endsAtMs: number;
   }[];
-  readonly acknowledgedBy: (incidentId: string) => string | null;
+  /** Who acknowledged an open incident, by its id. */
+  readonly acknowledgedBy: ReadonlyMap<string, string>;
   /** The names of the configured receivers. */
   readonly receivers: readonly string[];
   /** What waits for receivers; those without may be absent. */
@@ -181,7 +182,7 @@ function openIncidents({
     const { id, phase, subject } = incident;
     const isMuted = phase.name === "firing" && phase.notifiedAtMs === null;
     const { region, key } = subjectFacts(target, subject);
-    return { ...incident, region, key, isMuted, acknowledgedBy: acknowledgedBy(id) };
+    return { ...incident, region, key, isMuted, acknowledgedBy: acknowledgedBy.get(id) ?? null };
   };
   const urgencyOf = ({ phase, isMuted, severity }: OpenIncident): number => {
     const rank = phase.name !== "firing" ? 0 : isMuted ? 1 : 2;

@@ -54,7 +54,7 @@ function make(
   others: readonly ListedSandbox[] = [],
 ): IncidentOutcome {
   watch.wait(move.waitMs);
-  watch.silence(move.silenced ? () => true : null);
+  watch.silence(move.silenced ? {} : null);
   if (move.acknowledges) watch.acknowledge();
   switch (move.kind) {
     case "restart":

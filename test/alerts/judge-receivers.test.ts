@@ -123,10 +123,7 @@ describe("that a receiver loses a notification", () => {
   });
 
   it("is notified when a silence ends, to a receiver that is new, and when it is not configured", () => {
-    const silence = {
-      ...noSuppressions,
-      silencedAt: () => (facts: { rule: string | null }) => facts.rule === "receiver-failing",
-    };
+    const silence = { ...noSuppressions, silenced: [{ rule: ["receiver-failing"] }] };
     const { see, phaseOf } = watchReceivers(["a", "b"]);
     expect(see("b", lost, 0, { suppressions: silence })).toEqual([]);
     expect(see("b", timePassed, minute)).toEqual(["firing to a"]);

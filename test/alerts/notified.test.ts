@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SilenceFacts } from "../../src/alerts/silence.ts";
+import { matchFields, type SilenceMatch } from "../../src/alerts/silence.ts";
 import { broken, createWatch, idle, inPolls, intervalMs, linesOf } from "./support/watch.ts";
 import { serverRule, showing, stepsOf, targetRule, watchAfter } from "./support/watch.ts";
 import type { Watch } from "./support/watch.ts";
@@ -169,7 +169,7 @@ describe("several servers", () => {
 
   it("flap, are silenced and have an unknown status each for itself", () => {
     const watch = watchAfter(flapping, { rules: [serverRule({ flap })] });
-    watch.silence(({ server_id: id }) => id === "c");
+    watch.silence({ server_id: ["c"] });
     const { incidents } = watch.see(
       showing("unknown"),
       showing("error", "b"),
@@ -180,23 +180,26 @@ describe("several servers", () => {
   });
 
   it("are known to a silence by all that is known of them", () => {
-    const asked: SilenceFacts[] = [];
-    const watch = createWatch();
-    watch.silence((facts) => asked.push(facts) < 0);
-    watch.see({ ...broken, benchmark: "MCP_Atlas", tags: ["prod"] });
-    expect(asked).toEqual([
-      {
-        rule: "server-error",
-        severity: "critical",
-        region: "us",
-        key: "research",
-        probe: null,
-        sandbox_id: "box",
-        server_id: "a",
-        server_name: "github",
-        benchmark: "MCP_Atlas",
-        tag: ["prod"],
-      },
-    ]);
+    const match = {
+      rule: ["server-error"],
+      severity: ["critical"],
+      region: ["us"],
+      key: ["research"],
+      sandbox_id: ["box"],
+      server_id: ["a"],
+      server_name: ["github"],
+      benchmark: ["MCP_Atlas"],
+      tag: ["prod"],
+    };
+    const stepsUnder = (silence: SilenceMatch): readonly string[] => {
+      const watch = createWatch();
+      watch.silence(silence);
+      const shown = { ...broken, benchmark: "MCP_Atlas", tags: ["staging", "prod"] };
+      return stepsOf(watch.see(shown).incidents);
+    };
+    expect(stepsUnder(match)).toEqual(["muted server-error a"]);
+    for (const field of matchFields) {
+      expect(stepsUnder({ ...match, [field]: ["other"] })).toEqual(["fired server-error a"]);
+    }
   });
 });

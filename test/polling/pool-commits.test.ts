@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/alerts/judge.ts";
 import { createPoolWatch } from "../../src/alerts/pool-watch.ts";
 import type { PoolRule } from "../../src/alerts/rule.ts";
+import { noSuppressions } from "../../src/alerts/silence.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createTargetUnits } from "../../src/polling/target-unit.ts";
 import { captureLog } from "../support/capture-log.ts";
@@ -41,6 +42,7 @@ describe("polls of two targets of a pool", () => {
         schedule: { kind: "every", ms: minute },
         service: { listSandboxes: () => Promise.reject(new Error("it is not called")) },
         judge,
+        suppressions: { at: () => noSuppressions },
         pools,
         store: {
           commitPoll: (_, verdict) =>
@@ -57,7 +59,7 @@ describe("polls of two targets of a pool", () => {
     );
     const poll = async (index: number, status: "idle" | "occupied"): Promise<void> => {
       const verdict = fleets[index]?.poll(listing({ a: status }));
-      if (verdict) await units[index]?.commit({ verdict, detail: null });
+      if (verdict) await units[index]?.commit({ verdict, options: judge, detail: null });
     };
     const messages = () =>
       commits.flatMap(({ verdict }) => verdict.pools?.incidents.outbox.map(({ type }) => type));

@@ -5,6 +5,7 @@ import { failureReasons } from "../../src/fleet/model.ts";
 import type { ProbeVerdict } from "../../src/alerts/judge-probe.ts";
 import type { Probe } from "../../src/alerts/probe.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
+import { noSuppressions } from "../../src/alerts/silence.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { callProbe, createProbeUnits } from "../../src/polling/probe-unit.ts";
@@ -44,6 +45,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     targets: [],
     service: client,
     judge: judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
+    suppressions: { at: () => noSuppressions },
     store: { probes: { commitRun } },
     notifier: {
       wake: () => heard.push(`outbox ${watched.progress === verdicts.at(-1)?.progress}`),

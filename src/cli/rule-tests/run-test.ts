@@ -46,14 +46,13 @@ export async function runRuleTest(
   };
   const suppressions = await restoreSuppressions(stored, maintenance, test.start);
   let incidents = 0;
-  const judge: JudgeOptions = {
+  const options = {
     rules,
     goneAfter: config.poll.goneAfter,
-    suppressions,
     newIncidentId: () => `incident-${++incidents}`,
     receivers: new Map(receivers.map((receiver) => [receiver.name, receiver])),
   };
-  const composeAcknowledgement = composeAcknowledged(rules, judge.receivers);
+  const composeAcknowledgement = composeAcknowledged(rules, options.receivers);
   const fresh = { staleAfter: 1, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: test.start };
   const watched = targets.map((target) =>
     watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, fresh),
@@ -69,6 +68,7 @@ export async function runRuleTest(
   const pollAll = (poll: number): void => {
     const atMs = poll * test.every;
     const at = { utcMs: test.start + atMs, monotonicMs: atMs };
+    const judge: JudgeOptions = { ...options, suppressions: suppressions.at(at.utcMs) };
     for (const each of watched) {
       const { target, state } = each;
       const verdict = judgePoll(state, outcomeOf(test, target, poll), at, judge);
@@ -82,6 +82,7 @@ export async function runRuleTest(
   };
   const acknowledge = (named: RuleTest["acknowledge"][number]): void => {
     const { at: atMs, by: author } = named;
+    const { acknowledgedBy } = suppressions.at(test.start + atMs);
     const open = [
       ...watched.map(({ target, state }) => ({ target, incidents: state.incidents })),
       { target: null, incidents: pools.incidents },
@@ -89,7 +90,7 @@ export async function runRuleTest(
     for (const { target, incidents: ofTarget } of open) {
       for (const incident of ofTarget.values()) {
         const { id: incidentId } = incident;
-        if (!isNamed(named, incident) || suppressions.acknowledgedBy(incidentId)) continue;
+        if (!isNamed(named, incident) || acknowledgedBy.has(incidentId)) continue;
         const given = { incidentId, author, note: null, atMs: test.start + atMs };
         suppressions.acknowledge(given);
         add(atMs, composeAcknowledgement(incident, given, target));

@@ -5,7 +5,7 @@ import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/alerts/jud
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import { holdIncidents } from "../../../src/alerts/open-incidents.ts";
 import type { Hold, Rule, ServerRule, TargetRule } from "../../../src/alerts/rule.ts";
-import type { SilenceFacts } from "../../../src/alerts/silence.ts";
+import type { SilenceMatch, Suppressions } from "../../../src/alerts/silence.ts";
 import { nothingKnown } from "../../../src/alerts/target-state.ts";
 import type { FailureReason, Status } from "../../../src/fleet/model.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
@@ -57,17 +57,14 @@ export function createWatch(options: WatchOptions = {}) {
   };
   const outbox: OutboxItem[] = [];
   const acknowledgements = new Map<string, string>();
-  let isSilenced: ((facts: SilenceFacts) => boolean) | null = null;
+  let silenced: Suppressions["silenced"] = [];
   let utcMs = startMs;
   let monotonicMs = 5_000;
   let incidentsOpened = 0;
 
   const judgeOptions = (): JudgeOptions => ({
     ...settings,
-    suppressions: {
-      silencedAt: () => isSilenced,
-      acknowledgedBy: (id) => acknowledgements.get(id) ?? null,
-    },
+    suppressions: { silenced, acknowledgedBy: acknowledgements },
     receivers: new Map(
       Object.entries(settings.receivers).map(([name, sendResolved]) => [
         name,
@@ -112,8 +109,8 @@ export function createWatch(options: WatchOptions = {}) {
     fail: (reason: FailureReason = "timeout") => poll({ kind: "failed", reason }),
     backOff: () => poll({ kind: "backing_off" }),
     /** From now on this silence is in force, and no other; null: none. */
-    silence(about: ((facts: SilenceFacts) => boolean) | null): void {
-      isSilenced = about;
+    silence(match: SilenceMatch | null): void {
+      silenced = match ? [match] : [];
     },
     acknowledge(author = "ada"): void {
       for (const { id } of watched.state.incidents.values()) acknowledgements.set(id, author);
@@ -172,7 +169,7 @@ const moves: Readonly<Record<string, (watch: Watch) => IncidentOutcome | null>> 
   w: (watch) => watch.backOff().incidents,
   R: (watch) => watch.restart(),
   D: (watch) => (watch.wait(86_400_000), null),
-  "(": (watch) => (watch.silence(() => true), null),
+  "(": (watch) => (watch.silence({}), null),
   ")": (watch) => (watch.silence(null), null),
   K: (watch) => (watch.acknowledge(), null),
 };

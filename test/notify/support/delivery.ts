@@ -82,9 +82,9 @@ export function openDelivery(
     receivers,
     judge: {
       receivers: wantAll(receivers.map(({ receiver }) => receiver.name)),
-      suppressions: noSuppressions,
       newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
     },
+    suppressions: { at: () => noSuppressions },
     clock,
     random,
     log: keepLog((event, { receiver }) => {

@@ -1,5 +1,6 @@
 import type { Verdict } from "../../../src/alerts/judge.ts";
 import { createPoolWatch } from "../../../src/alerts/pool-watch.ts";
+import { noSuppressions } from "../../../src/alerts/silence.ts";
 import type { FailureReason } from "../../../src/fleet/model.ts";
 import { createRetryBudget, retryShare } from "../../../src/lib/retry.ts";
 import { Secret } from "../../../src/lib/secret.ts";
@@ -70,6 +71,7 @@ export function startPolling(
       },
     },
     judge: judgeBy(),
+    suppressions: { at: () => noSuppressions },
     pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
     store,
     notifier: { wake: (causedAtMs) => heard.push(`outbox ${causedAtMs}`) },

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
 import type { Incident, Subject } from "../../../src/alerts/incident.ts";
-import { noSuppressions } from "../../../src/alerts/silence.ts";
+import { noSuppressions, type SilenceMatch } from "../../../src/alerts/silence.ts";
 import { incidentFromRow } from "../../../src/store/incidents.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { firing, openNotifiedStore, resolved } from "../../notify/support/notified-store.ts";
@@ -77,11 +77,11 @@ describe.each(engines)("incidents on $name", (engine) => {
 
   it("that a silence began instead of others are the ones that are known", async () => {
     const { store, targetId, rows } = await openPollStore(engine);
-    let silenced = false;
-    const suppressions = { ...noSuppressions, silencedAt: () => (silenced ? () => true : null) };
+    const silenced: SilenceMatch[] = [];
+    const suppressions = { ...noSuppressions, silenced };
     const { watched, poll } = watchFleet(research, { judge: { ...judgeBy(), suppressions } });
     await store.commitPoll(targetId, poll(listing({ a: "error" })));
-    silenced = true;
+    silenced.push({});
     await store.commitPoll(targetId, poll(listing({ a: "error" })));
     expect(await contentOf(store)).toEqual(contentOfTarget(watched));
     expect(await rows("incidents")).toMatchObject([

@@ -13,7 +13,7 @@ export const emptyStatus: StatusView = {
   probes: [],
   incidentsWithoutTarget: [],
   silences: [],
-  acknowledgedBy: () => null,
+  acknowledgedBy: new Map(),
   receivers: [],
   waiting: [],
 };
