@@ -1,19 +1,19 @@
 import type { Command } from "commander";
 import { explainServer } from "../api/operations/explain.ts";
 import type { ExplanationView } from "../api/operations/explain.ts";
-import { apiCommand, callsOperation } from "./api-command.ts";
+import { callsOperation, listCommand } from "./api-command.ts";
 import { linesText, listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addExplain(program: Command, terminal: Terminal): void {
   const description =
     "show everything that happened to a server and all notifications about it, oldest first";
-  apiCommand(program.command("explain"), description)
+  listCommand(program.command("explain"), description)
     .argument("<server>", "the id of the server, a prefix of it, or its name")
     .action(
       callsOperation(terminal, {
         operation: explainServer,
-        request: (_fields, server) => ({ server }),
+        request: (fields, server) => ({ ...fields, server }),
         text: explanationText,
       }),
     );
@@ -27,10 +27,9 @@ function explanationText(view: ExplanationView): string {
         `  ${status} since ${since} in ${region}/${key}, sandbox ${sandbox_id}`,
     ),
     ...(view.listed.length === 0 ? ["  not listed now"] : []),
-    ...(view.truncated ? ["  older events are not shown"] : []),
     "",
   ];
   const nothing = "Nothing is stored about it.";
   const columns = { at: "at", what: "event", "": "text" } as const;
-  return linesText(lines) + listText(view.events, nothing, null, columns);
+  return linesText(lines) + listText(view.events, nothing, view.next, columns);
 }

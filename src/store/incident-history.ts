@@ -100,11 +100,17 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
       return rows.flatMap((row) => read(row) ?? []);
     },
 
-    /** The incidents of a server, latest first. */
-    async ofServer(serverId: string, limit: number): Promise<readonly StoredIncident[]> {
+    /** The incidents of a server that began by a moment: the open ones, then those that were resolved latest. */
+    async ofServer(
+      serverId: string,
+      begunByMs: number,
+      limit: number,
+    ): Promise<readonly StoredIncident[]> {
       const rows = await selectStored(reader)
         .where("incidents.server_id", "=", serverId)
-        .orderBy("incidents.started_at_ms", "desc")
+        .where("incidents.started_at_ms", "<=", begunByMs)
+        .orderBy(sql`coalesce(incidents.resolved_at_ms, ${Number.MAX_SAFE_INTEGER})`, "desc")
+        .orderBy("incidents.id", "desc")
         .limit(limit)
         .execute();
       return rows.flatMap((row) => read(row) ?? []);

@@ -64,6 +64,46 @@ describe("an explanation of a server", () => {
     ]);
   });
 
+  it("comes a page after the other, latest first, though much happened at one moment", async () => {
+    const maintenance = [
+      {
+        name: "nightly",
+        match: { region: "us" },
+        start: "31 9 * * *",
+        duration: "5m",
+        reason: "moved",
+      },
+    ];
+    const world = await watchWorld({ alerts: { maintenance } });
+    const { api } = world.daemon();
+    const id = world.serverIds[0] ?? "";
+    for (let turn = 0; turn < 8; turn += 1) {
+      if (turn === 5) await api(addSilence, { ...sound, match: { server_id: id } });
+      world.show(0, turn % 2 === 0 ? "idle" : "error");
+      await world.poll(2);
+      world.clock.advance(30_000);
+    }
+    world.clock.advance(600_000);
+    await world.poll();
+    const whole = await api(explainServer, { server: id });
+    expect([whole.truncated, whole.next]).toEqual([false, null]);
+    const kinds = new Set(whole.events.map(({ event }) => event));
+    for (const kind of ["silence.began", "maintenance.began", "maintenance.ended"]) {
+      expect(kinds).toContain(kind);
+    }
+    for (const limit of [1, 3, whole.events.length - 1]) {
+      let page = await api(explainServer, { server: id, limit });
+      let events = page.events;
+      while (page.next !== null) {
+        expect([page.truncated, page.events.length]).toEqual([true, limit]);
+        await world.poll();
+        page = await api(explainServer, { server: id, limit, before: page.next });
+        events = [...page.events, ...events];
+      }
+      expect(events).toEqual(whole.events);
+    }
+  });
+
   it("finds a server by the beginning of its id, by its name, and after it is gone", async () => {
     const world = await watchWorld({ servers: 1 });
     await world.poll();
@@ -106,9 +146,8 @@ describe("an explanation of a server", () => {
       { ...change, sandboxId: "B", from: "absent" as const, to: "error" as const },
       { ...change, sandboxId: "A", from: "error" as const, to: "absent" as const },
     ];
-    const server = { serverId: "a", serverName: "github", listed: [] };
     const nothing = { incidents: [], silences: [], windows: [], items: [], attempts: [] };
-    const events = timeline({ server, changes, ...nothing }, [], 3_000);
+    const events = timeline({ changes, ...nothing }, 3_000);
     expect(events.map(({ text }) => text)).toEqual([
       "absent -> error in sandbox B of us/research",
       "error -> absent in sandbox A of us/research",

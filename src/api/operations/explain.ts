@@ -7,8 +7,11 @@ import type { StoredChange } from "../../store/changes.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
 import type { StoredAttempt, StoredNotificationItem } from "../../store/notifications.ts";
 import type { StoredSilence } from "../../store/silences.ts";
+import type { ListCursor } from "../../store/sql-helpers.ts";
+import type { Store } from "../../store/store.ts";
 import type { StoreContext } from "../context.ts";
-import { listed, nullableText, serverText, targetLabels, time } from "../fields.ts";
+import { cursorOf, cursorText, limitOf, listed, nextField } from "../fields.ts";
+import { nullableText, serverText, targetLabels, time } from "../fields.ts";
 import { findServer, type FoundServer } from "../find-server.ts";
 import type { TimedWindow } from "../suppressions.ts";
 import { defineOperation } from "../operation.ts";
@@ -28,14 +31,18 @@ const explanationView = z.object({
       incident_id: nullableText,
       notification_id: nullableText,
     }),
-  ).describe("Oldest first"),
-  truncated: z.boolean().describe("Whether older events were omitted"),
+  ).describe("The latest up to `before`, oldest first"),
+  truncated: z.boolean().describe("Whether there are older events"),
+  next: nextField,
 });
 export type ExplanationView = z.output<typeof explanationView>;
 
-const mostChanges = 1_000;
-const mostIncidents = 200;
-const mostSilences = 10_000;
+/** The oldest event of a page: its moment, and how many events of that moment were returned. */
+const beforeEvent = cursorOf(z.object({ atMs: z.int(), returned: z.int() }));
+
+/** More than happens to a server at one moment, and more incidents than it has while one of them is being notified. */
+const mostAtOnce = 1_000;
+const silencesAtOnce = 1_000;
 
 export const explainServer = defineOperation({
   name: "explainServer",
@@ -43,46 +50,65 @@ export const explainServer = defineOperation({
   permission: "read",
   path: "/explain",
   summary: "Everything that happened to a server, oldest first",
-  request: z.strictObject({ server: serverText }),
+  request: z.strictObject({
+    server: serverText,
+    limit: limitOf(1_000, 10_000),
+    before: beforeEvent,
+  }),
   response: explanationView,
   refusals: [404, 409],
   async handle({ store, targets, suppressions, rules, clock }: StoreContext, request) {
     const server = await findServer(request.server, targets, store);
     const { serverId, serverName } = server;
     const nowMs = clock.now().utcMs;
-    const about = store.changes.between({ ...allTime, direction: "desc", serverId });
-    const changes = await firstOf(about, mostChanges);
-    const incidents = await store.incidents.ofServer(serverId, mostIncidents);
+    const { atMs: untilMs, returned } = request.before ?? { atMs: nowMs, returned: 0 };
+    const most = request.limit + returned + mostAtOnce;
+    const range = { ...allTime, toMs: untilMs + 1 };
+    const about = store.changes.between({ ...range, direction: "desc", serverId });
+    const changes = (await firstOf(about, most)).toReversed();
+    const { windows } = suppressions;
+    // A window is shown from its opening on, for an incident that began later.
+    const begunByMs = Math.max(
+      ...windows.map((window) => window.openingAt(untilMs)?.endsAtMs ?? untilMs),
+      untilMs,
+    );
+    const incidents = await store.incidents.ofServer(serverId, begunByMs, most);
     const items = await store.notifications.about(incidents.map(({ incident }) => incident.id));
     const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
-    const silences = { ended: true, nowMs, limit: mostSilences, before: null };
+    const concerns = concernOf({ server, changes, incidents }, rules);
     const history = {
-      server,
       changes,
       incidents,
-      silences: await store.silences.page(silences),
-      windows: suppressions.windows,
+      silences: await silencesThat(concerns, store),
+      windows: windows.filter(concerns),
       items,
       attempts: await store.notifications.attempts([...new Set(seqs)]),
     };
+    const all = timeline(history, untilMs);
+    const end = Math.max(0, all.length - returned);
+    const begin = Math.max(0, end - request.limit);
+    const atMs = all[begin]?.atMs;
+    const ofMoment = all.slice(begin).filter((event) => event.atMs === atMs);
+    const next = begin === 0 ? null : cursorText({ atMs, returned: ofMoment.length });
     return {
       server_id: serverId,
       server_name: serverName,
       listed: server.listed.map(({ target, sandbox, server: { status, since } }) => {
         return { ...target, sandbox_id: sandbox.id, status, since: timeText(since.atMs) };
       }),
-      events: timeline(history, rules, nowMs).map(
-        ({ incidentId = null, notificationId = null, ...event }) =>
+      events: all
+        .slice(begin, end)
+        .map(({ incidentId = null, notificationId = null, ...event }) =>
           toView({ ...event, incidentId, notificationId }),
-      ),
-      truncated: changes.length >= mostChanges || incidents.length >= mostIncidents,
+        ),
+      truncated: next !== null,
+      next,
     };
   },
 });
 
-/** All that is known of one server. */
+/** What is known of one server, with the silences and windows that concern it. */
 interface ServerHistory {
-  readonly server: FoundServer;
   readonly changes: readonly StoredChange[];
   readonly incidents: readonly StoredIncident[];
   readonly silences: readonly StoredSilence[];
@@ -100,20 +126,16 @@ interface TimelineEvent {
   readonly notificationId?: string;
 }
 
-/** What happened to a server and what was notified of it, up to now, oldest first. */
-export function timeline(
-  history: ServerHistory,
-  rules: readonly Rule[],
-  nowMs: number,
-): readonly TimelineEvent[] {
+/** What happened to a server and what was notified of it, up to a moment, oldest first. */
+export function timeline(history: ServerHistory, untilMs: number): readonly TimelineEvent[] {
   const events = [
     ...history.changes.map(changeEvent),
     ...incidentEvents(history.incidents),
-    ...silenceEvents(history, rules),
+    ...silenceEvents(history),
     ...history.items.map(queuedEvent),
     ...deliveryEvents(history),
   ];
-  return events.filter(({ atMs }) => atMs <= nowMs).toSorted((a, b) => a.atMs - b.atMs);
+  return events.filter(({ atMs }) => atMs <= untilMs).toSorted((a, b) => a.atMs - b.atMs);
 }
 
 function changeEvent({ atMs, target, sandboxId, from, to }: StoredChange): TimelineEvent {
@@ -161,14 +183,22 @@ function incidentEvents(stored: readonly StoredIncident[]): readonly TimelineEve
   });
 }
 
-/** The silences that match the server where it is, or was last, and its incidents. */
-function silenceEvents(history: ServerHistory, rules: readonly Rule[]): readonly TimelineEvent[] {
-  const { server, changes, incidents } = history;
+type Concerns = (suppression: { readonly match: SilenceMatch }) => boolean;
+
+/** Whether a silence or window matches the server where it is, or was last, or one of its incidents. */
+function concernOf(
+  {
+    server,
+    changes,
+    incidents,
+  }: Pick<ServerHistory, "changes" | "incidents"> & { readonly server: FoundServer },
+  rules: readonly Rule[],
+): Concerns {
   const { serverId, serverName } = server;
   const now = server.listed.map(({ target, sandbox, server: { benchmark, tags } }) => {
     return { target, sandboxId: sandbox.id, benchmark, tags };
   });
-  const before = changes.slice(0, 1).map(({ target, sandboxId }) => ({ target, sandboxId }));
+  const before = changes.slice(-1).map(({ target, sandboxId }) => ({ target, sandboxId }));
   const places = now.length > 0 ? now : before;
   const facts = [
     ...rules
@@ -182,8 +212,30 @@ function silenceEvents(history: ServerHistory, rules: readonly Rule[]): readonly
       silenceFacts({ ...incident, name: incident.rule }, target, incident.subject),
     ),
   ];
-  const concerns = ({ match }: { readonly match: SilenceMatch }): boolean =>
-    facts.some((each) => isAbout(match, each));
+  return ({ match }) => facts.some((each) => isAbout(match, each));
+}
+
+async function silencesThat(
+  concerns: Concerns,
+  { silences }: Pick<Store, "silences">,
+): Promise<readonly StoredSilence[]> {
+  const found: StoredSilence[] = [];
+  let before: ListCursor | null = null;
+  for (;;) {
+    const page: readonly StoredSilence[] = await silences.page({
+      ended: true,
+      nowMs: 0,
+      limit: silencesAtOnce,
+      before,
+    });
+    found.push(...page.filter(concerns));
+    const last = page.at(-1);
+    if (!last || page.length < silencesAtOnce) return found;
+    before = { atMs: last.createdAtMs, id: last.id };
+  }
+}
+
+function silenceEvents({ silences, windows, incidents }: ServerHistory): readonly TimelineEvent[] {
   const bounds = (
     { startsAtMs, endsAtMs }: { readonly startsAtMs: number; readonly endsAtMs: number },
     kind: "silence" | "maintenance",
@@ -193,13 +245,13 @@ function silenceEvents(history: ServerHistory, rules: readonly Rule[]): readonly
     { atMs: endsAtMs, event: `${kind}.ended`, text: `${text} - ended` },
   ];
   return [
-    ...history.silences
-      .filter((silence) => concerns(silence) && silence.endsAtMs > silence.startsAtMs)
+    ...silences
+      .filter(({ startsAtMs, endsAtMs }) => endsAtMs > startsAtMs)
       .flatMap((silence) =>
         bounds(silence, "silence", `silence by ${silence.author}: ${silence.reason}`),
       ),
     // A window may have opened many times. Shown are the openings during which an incident started.
-    ...history.windows.filter(concerns).flatMap((window) => {
+    ...windows.flatMap((window) => {
       const openings = incidents.flatMap(
         ({ incident }) => window.openingAt(incident.startedAtMs) ?? [],
       );

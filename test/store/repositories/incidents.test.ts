@@ -75,6 +75,19 @@ describe.each(engines)("incidents on $name", (engine) => {
     expect(await store.incidentsWithoutTarget.open()).toEqual([ofPool]);
   });
 
+  it("of a server are those that began by a moment, first the open ones, then those resolved latest", async () => {
+    const { store, targetId } = await openPollStore(engine);
+    const open = firing("open", { startedAtMs: startMs + 1 });
+    const { subject } = open;
+    const long = resolved("long", startMs + 90, { subject, startedAtMs: startMs });
+    const short = resolved("short", startMs + 60, { subject, startedAtMs: startMs + 50 });
+    const later = firing("later", { subject, startedAtMs: startMs + 91 });
+    await store.commitIncidents(targetId, { ...noOutcome, written: [short, later, long, open] });
+    const serverId = subject.kind === "server" ? subject.serverId : "";
+    const found = await store.incidents.ofServer(serverId, startMs + 90, 2);
+    expect(found.map(({ incident }) => incident.id)).toEqual(["open", "long"]);
+  });
+
   it("that a silence began instead of others are the ones that are known", async () => {
     const { store, targetId, rows } = await openPollStore(engine);
     const silenced: SilenceMatch[] = [];
