@@ -1,11 +1,14 @@
 import { receiverRule } from "../alerts/judge-receivers.ts";
 import { matchesAny, severities } from "../alerts/rule.ts";
-import type { SilenceMatch } from "../alerts/silence.ts";
+import { silenceFacts, silences, type SilenceMatch } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 import { nearestName } from "../config/nearest-name.ts";
-import type { Target } from "../fleet/model.ts";
-import { eachServer, type PlacedServer } from "../fleet/snapshot.ts";
+import { targetName, type Target } from "../fleet/model.ts";
+import { eachServer, findServer, type PlacedServer } from "../fleet/snapshot.ts";
 import { batches, paced } from "../lib/iterables.ts";
+import type { StoredIncident } from "../store/incidents.ts";
+import type { ListCursor } from "../store/sql-helpers.ts";
+import type { StoreContext } from "./context.ts";
 
 /** What a configuration has names for. */
 interface KnownNames {
@@ -54,6 +57,36 @@ export function unknownNames(
       const hint = nearest === null ? "" : `; did you mean ${JSON.stringify(nearest)}?`;
       return `no ${what} is called ${JSON.stringify(pattern)}; known: ${list}${hint}`;
     });
+}
+
+const incidentsAtOnce = 1_000;
+
+/** How many firing incidents a silence matches. */
+export async function countMatched(
+  { store, targets }: Pick<StoreContext, "store" | "targets">,
+  match: SilenceMatch,
+): Promise<number> {
+  const snapshots = new Map(
+    targets.map(({ target, state }) => [targetName(target), state.snapshot]),
+  );
+  let count = 0;
+  let before: ListCursor | null = null;
+  for (;;) {
+    const query = { phases: ["firing"] as const, limit: incidentsAtOnce, before };
+    const page: readonly StoredIncident[] = await store.incidents.page(query);
+    for (const { incident, target } of page) {
+      const { rule: name, severity, subject } = incident;
+      const snapshot = target && snapshots.get(targetName(target));
+      const server =
+        snapshot && subject.kind === "server"
+          ? findServer(snapshot, subject.sandboxId, subject.serverId)
+          : undefined;
+      if (silences(match, silenceFacts({ name, severity }, target, subject, server))) count += 1;
+    }
+    const last = page.at(-1)?.incident;
+    if (!last || page.length < incidentsAtOnce) return count;
+    before = { atMs: last.startedAtMs, id: last.id };
+  }
 }
 
 /** The fields of servers that a silence can match. */

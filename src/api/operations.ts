@@ -3,7 +3,11 @@ import { listChanges } from "./operations/changes.ts";
 import { checkConformance } from "./operations/conformance.ts";
 import { listDrift } from "./operations/drift.ts";
 import { explainServer } from "./operations/explain.ts";
-import { acknowledgeIncident, listIncidents } from "./operations/incidents.ts";
+import {
+  acknowledgeIncident,
+  acknowledgeIncidents,
+  listIncidents,
+} from "./operations/incidents.ts";
 import { computeInsights } from "./operations/insights.ts";
 import { lookUp } from "./operations/lookups.ts";
 import {
@@ -28,6 +32,7 @@ export const apiOperations: readonly Operation[] = [
   explainServer,
   listIncidents,
   acknowledgeIncident,
+  acknowledgeIncidents,
   listSilences,
   addSilence,
   expireSilence,

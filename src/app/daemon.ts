@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
@@ -15,7 +14,7 @@ import { restoreSuppressions } from "../api/suppressions.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
-import { timedUuid } from "../lib/timed-uuid.ts";
+import { shortId } from "../lib/short-id.ts";
 import { revision, userAgent, version } from "../lib/version.ts";
 import { logIncidents } from "../polling/incident-log.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
@@ -69,7 +68,7 @@ export async function createDaemon(
   overrides: DaemonOverrides = {},
 ): Promise<Daemon> {
   const { clock = systemClock, random = Math.random, createDispatcher, reloads } = overrides;
-  const { newIncidentId = () => timedUuid(clock.now().utcMs) } = overrides;
+  const { newIncidentId = shortId } = overrides;
   const log = overrides.log ?? createLogger(config.log);
   const firstRead = { successful: true, successAtMs: clock.now().utcMs };
   const onUntargeted = (outcome: IncidentOutcome): void => void logIncidents(log, null, outcome);
@@ -220,7 +219,7 @@ export async function createDaemon(
     drift,
     clock,
     log,
-    newId: overrides.newSilenceId ?? randomUUID,
+    newId: overrides.newSilenceId ?? shortId,
     composeAcknowledged: composed,
     retryTimes: notifier.freshTimes,
     async pollNow(target) {

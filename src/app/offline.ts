@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { HistoryContext, ServiceContext, StoreContext } from "../api/context.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
@@ -12,6 +11,7 @@ import { restoreSuppressions } from "../api/suppressions.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
+import { shortId } from "../lib/short-id.ts";
 import { userAgent } from "../lib/version.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { intervalOf } from "../polling/ticker.ts";
@@ -135,7 +135,7 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
     drift: { records: () => drift },
     clock,
     log: createLogger({ level: "silent", format: "json" }),
-    newId: randomUUID,
+    newId: shortId,
     composeAcknowledged: null,
     retryTimes: (receiver) => freshTimes(nowMs, giveUpAfterMs.get(receiver)),
     pollNow: null,

@@ -11,8 +11,9 @@ import { isFullyObserved } from "../alerts/target-state.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
+import { shortId } from "../lib/short-id.ts";
 import { restorePools, restoreTargets } from "../polling/restore.ts";
-import { identityOf, uuidOf } from "../simulator/hash.ts";
+import { draw } from "../simulator/hash.ts";
 import { listDirectly, troublesOf } from "../simulator/past-listings.ts";
 import type { World } from "../simulator/world.ts";
 import { openStore } from "../store/store.ts";
@@ -57,12 +58,12 @@ export async function makeHistory(
   const looks = (configured.length * (servers + looksOfAPoll) * days * dayMs) / tenMinutesMs;
   const intervalMs = Math.min(36, Math.ceil(looks / mostLooks)) * tenMinutesMs;
   const beginMs = clock.now().utcMs - days * dayMs;
-  let incidents = 0;
+  let draws = 0;
   const judge: JudgeOptions = {
     rules: config.alerts.rules,
     goneAfter: config.poll.goneAfter,
     suppressions: noSuppressions,
-    newIncidentId: () => uuidOf(identityOf("incident", past.seed, ++incidents)),
+    newIncidentId: () => shortId((below) => Math.floor(draw(past.seed, ++draws) * below)),
     // Nobody is notified of the past: the daemon notifies of what is wrong when it starts.
     receivers: new Map(),
   };

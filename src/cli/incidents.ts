@@ -1,7 +1,9 @@
 import type { Command } from "commander";
-import { acknowledgeIncident, listIncidents } from "../api/operations/incidents.ts";
-import type { IncidentView } from "../api/operations/incidents.ts";
+import { acknowledgeIncident, acknowledgeIncidents } from "../api/operations/incidents.ts";
+import { listIncidents, type IncidentView } from "../api/operations/incidents.ts";
+import { counted } from "../fleet/plural.ts";
 import { apiCommand, callsOperation } from "./api-command.ts";
+import { wrongUse } from "./exit-codes.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
 import { printable } from "./table.ts";
@@ -36,21 +38,44 @@ export function addIncidents(program: Command, terminal: Terminal, times?: Follo
 
 export function addAck(program: Command, terminal: Terminal): void {
   const description =
-    "acknowledge a firing incident: stops its reminders; you are still notified when it resolves";
+    "acknowledge firing incidents: stops their reminders; you are still notified when they resolve";
   apiCommand(program.command("ack"), description)
-    .argument("<incident>", "the id of the incident, or a prefix of it")
+    .argument("[incident]", "the id of an incident, or a prefix of it")
+    .option("--rule <names>", "instead of an id: incidents of these rules, separated by commas")
+    .option("--region <names>", "of these regions")
+    .option("--key <names>", "of these keys")
+    .option("--server <server>", "of this server: its id, a prefix of it, or its name")
+    .option("--all", "every firing incident")
     .requiredOption("--author <name>", "your name")
     .option("--note <text>", "a note, shown with the acknowledgement")
-    .action(
-      callsOperation(terminal, {
-        operation: acknowledgeIncident,
-        request: ({ author, note }, id) => ({ id, author, note }),
-        text: ({ incident_id: id, already, author, acknowledged_at: at }) =>
-          already
-            ? `incident ${id} was acknowledged by ${printable(author)} at ${at}\n`
-            : `incident ${id} is acknowledged\n`,
-      }),
-    );
+    .action(async function acknowledge(this: Command) {
+      const { author, note, rule, region, key, server, all } = this.opts();
+      const selection = { rule, region, key, server, all };
+      const [id] = this.args;
+      const isSelected = Object.values(selection).some((value) => value !== undefined);
+      if ((id === undefined) !== isSelected) {
+        throw wrongUse(
+          "Give the id of an incident, or --rule, --region, --key, --server or --all.",
+        );
+      }
+      const call =
+        id === undefined
+          ? callsOperation(terminal, {
+              operation: acknowledgeIncidents,
+              request: () => ({ ...selection, author, note }),
+              text: ({ matched, acknowledged, already }) =>
+                `${counted(matched, "firing incident")} matched: ${acknowledged.length} acknowledged now, ${already.length} before\n`,
+            })
+          : callsOperation(terminal, {
+              operation: acknowledgeIncident,
+              request: () => ({ id, author, note }),
+              text: ({ incident_id, already, author: by, acknowledged_at: at }) =>
+                already
+                  ? `incident ${incident_id} was acknowledged by ${printable(by)} at ${at}\n`
+                  : `incident ${incident_id} is acknowledged\n`,
+            });
+      await call.call(this);
+    });
 }
 
 function stateText(incident: IncidentView): string {

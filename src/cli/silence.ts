@@ -3,6 +3,7 @@ import type { Command, OptionValues } from "commander";
 import { addSilence, expireSilence, listSilences } from "../api/operations/silences.ts";
 import { matchText } from "../alerts/silence.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";
+import { counted } from "../fleet/plural.ts";
 import { apiCommand, callsOperation, listCommand } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { listText } from "./output.ts";
@@ -32,8 +33,10 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
 
   const add = apiCommand(
     silence.command("add"),
-    "add a silence for incidents that match all given fields (* for any characters)",
+    "add a silence for an incident, or for incidents that match all given fields (* for any characters)",
   )
+    .argument("[incident]", "the id of an incident, or a prefix of it: its rule and subject")
+    .option("--all", "everything")
     .requiredOption("--author <name>", "your name")
     .requiredOption("--reason <text>", "the reason")
     .option("--for <duration>", "how long it lasts, such as 2h")
@@ -43,15 +46,21 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
   add.action(
     callsOperation(terminal, {
       operation: addSilence,
-      request({ author, reason, from, until, for: duration, ...patterns }) {
+      request({ author, reason, from, until, for: duration, all, ...patterns }, incident) {
         if ((until === undefined) === (duration === undefined)) {
           throw wrongUse("Give either --for, such as 2h, or --until, a time.");
         }
+        const fields = matchOf(patterns);
+        const isMatch = Object.keys(fields).length > 0;
+        if (Number(isMatch) + Number(all === true) + Number(incident !== "") !== 1) {
+          throw wrongUse("Give the id of an incident, or options such as --rule, or --all.");
+        }
+        const match = all ? { rule: ["*"] } : fields;
         const times = { starts_at: from, ends_at: until, duration };
-        return { match: matchOf(patterns), author, reason, ...times };
+        return { ...(incident === "" ? { match } : { incident }), author, reason, ...times };
       },
-      text: ({ id, state, starts_at: start, ends_at: end }) =>
-        `silence ${id}${state === "to_come" ? ` from ${start}` : ""} until ${end}\n`,
+      text: ({ id, state, starts_at: start, ends_at: end, matched }) =>
+        `silence ${id}${state === "to_come" ? ` from ${start}` : ""} until ${end}; it matches ${counted(matched, "firing incident")}\n`,
     }),
   );
 

@@ -2,18 +2,20 @@ import type { Acknowledgement } from "../alerts/acknowledgement.ts";
 import type { Incident } from "../alerts/incident.ts";
 import type { OutboxItem } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
-import { readStored, selectStored } from "./incidents.ts";
+import { batches, paced } from "../lib/iterables.ts";
+import { isSelected, type IncidentSelection } from "./incident-history.ts";
+import { idsPerStatement, readStored, selectStored, type StoredRow } from "./incidents.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 import { storableText, takeSequence } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
-/** The result of acknowledging an incident. */
-export type AcknowledgeOutcome =
-  | { readonly kind: "acknowledged" | "already"; readonly acknowledgement: Acknowledgement }
-  /** Pending or over, so that there is nothing to acknowledge. */
-  | { readonly kind: "not_firing"; readonly phase: "pending" | "resolved" }
-  | { readonly kind: "unknown" };
+/** The firing incidents among those that were to be acknowledged. */
+export interface AcknowledgeOutcome {
+  readonly acknowledged: readonly Acknowledgement[];
+  /** The earlier acknowledgements of those that had one. */
+  readonly already: readonly Acknowledgement[];
+}
 
 /** The notifications about an acknowledgement of a firing incident. */
 export type ComposeAcknowledged = (
@@ -24,6 +26,9 @@ export type ComposeAcknowledged = (
 
 /** Each call is one transaction. */
 export function createAcknowledgements(kysely: Db, reading = createRowReading()) {
+  const readAll = (rows: readonly StoredRow[]) =>
+    rows.flatMap((row) => readStored(reading, row) ?? []);
+
   return {
     ofOpenIncidents: (): Promise<readonly Acknowledgement[]> =>
       kysely
@@ -34,44 +39,50 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
         .execute(),
 
     /**
-     * Stores an acknowledgement, the first one of its incident, together with its notifications.
+     * Acknowledges the firing incidents of a selection that nobody has acknowledged, together with the notifications.
      *
-     * @param compose called only when the incident is firing; null: they are left to `notifyPending`
+     * @param compose called for each of them; null: they are left to `notifyPending`
      */
     acknowledge(
-      acknowledgement: Acknowledgement,
+      selection: IncidentSelection,
+      given: Omit<Acknowledgement, "incidentId">,
       compose: ComposeAcknowledged | null,
     ): Promise<AcknowledgeOutcome> {
-      const { incidentId, author, note, atMs } = acknowledgement;
-      // A poll may end the incident at any time: only within one transaction with the outbox items is
+      const { author, note, atMs } = given;
+      // A poll may end an incident at any time: only within one transaction with the outbox items is
       // it certain that nobody is notified of what was over already.
       return kysely.transaction().execute(async (trx): Promise<AcknowledgeOutcome> => {
-        const row = await selectStored(trx)
-          .where("incidents.id", "=", incidentId)
-          .executeTakeFirst();
-        const stored = row && readStored(reading, row);
-        if (!stored) return { kind: "unknown" };
-        const { incident, target, acknowledgement: earlier } = stored;
-        const phase = incident.phase.name;
-        if (phase !== "firing") return { kind: "not_firing", phase };
-        if (earlier) return { kind: "already", acknowledgement: earlier };
-        await trx
-          .insertInto("acknowledgements")
-          .values({
-            incident_id: incidentId,
-            author: storableText(author),
-            note: storableText(note),
-            at_ms: atMs,
+        const rows = await selectStored(trx)
+          .where(isSelected({ ...selection, phases: ["firing"] }))
+          .orderBy("incidents.id")
+          .execute();
+        const already: Acknowledgement[] = [];
+        const acknowledged: Acknowledgement[] = [];
+        const items: OutboxItem[] = [];
+        for (const { incident, target, acknowledgement: earlier } of readAll(rows)) {
+          if (earlier) {
+            already.push(earlier);
+            continue;
+          }
+          const acknowledgement = { ...given, incidentId: incident.id };
+          acknowledged.push(acknowledgement);
+          if (compose) items.push(...compose(incident, acknowledgement, target));
+        }
+        if (acknowledged.length === 0) return { acknowledged, already };
+        const revision = await takeSequence(trx, 1);
+        for await (const some of paced(batches(acknowledged, idsPerStatement))) {
+          const ids = some.map(({ incidentId }) => incidentId);
+          const row = { author: storableText(author), note: storableText(note), at_ms: atMs };
+          const values = ids.map((id) => ({
+            incident_id: id,
+            ...row,
             notified: compose ? 1 : 0,
-          })
-          .execute();
-        await trx
-          .updateTable("incidents")
-          .set({ revision: await takeSequence(trx, 1) })
-          .where("id", "=", incidentId)
-          .execute();
-        if (compose) await insertOutboxItems(trx, compose(incident, acknowledgement, target));
-        return { kind: "acknowledged", acknowledgement };
+          }));
+          await trx.insertInto("acknowledgements").values(values).execute();
+          await trx.updateTable("incidents").set({ revision }).where("id", "in", ids).execute();
+        }
+        await insertOutboxItems(trx, items);
+        return { acknowledged, already };
       });
     },
 
@@ -79,10 +90,8 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
     async notifyPending(compose: ComposeAcknowledged): Promise<void> {
       await kysely.transaction().execute(async (trx) => {
         const rows = await selectStored(trx).where("acknowledgements.notified", "=", 0).execute();
-        for (const row of rows) {
-          const stored = readStored(reading, row);
-          if (stored?.incident.phase.name !== "firing" || !stored.acknowledgement) continue;
-          const { incident, target, acknowledgement } = stored;
+        for (const { incident, target, acknowledgement } of readAll(rows)) {
+          if (incident.phase.name !== "firing" || !acknowledgement) continue;
           await insertOutboxItems(trx, compose(incident, acknowledgement, target));
         }
         await trx

@@ -8,6 +8,7 @@ import type { Db } from "./tables.ts";
 
 /** Which incidents are meant. Undefined or empty: all. */
 export interface IncidentSelection {
+  readonly ids?: readonly string[] | undefined;
   readonly phases?: readonly Incident["phase"]["name"][] | undefined;
   readonly rules?: readonly string[] | undefined;
   readonly severities?: readonly Severity[] | undefined;
@@ -133,12 +134,13 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
   };
 }
 
-function isSelected(selection: IncidentSelection): RawBuilder<SqlBool> {
+export function isSelected(selection: IncidentSelection): RawBuilder<SqlBool> {
   const { server, sandbox, fromMs, toMs } = selection;
   const conditions = [sql`true`];
   const add = (column: RawBuilder<unknown>, values: readonly string[] = []): void => {
     if (values.length > 0) conditions.push(sql`${column} in (${sql.join(values)})`);
   };
+  add(sql`incidents.id`, selection.ids);
   add(sql`incidents.phase`, selection.phases);
   add(sql`incidents.rule`, selection.rules);
   add(sql`incidents.severity`, selection.severities);

@@ -165,7 +165,7 @@ export function incidentRows({ written, dropped, flaps, outbox }: IncidentOutcom
   return written.length + dropped.length + flaps.length + outbox.length;
 }
 
-const idsPerStatement = 500;
+export const idsPerStatement = 500;
 
 const upsertIncidents = prepareUpsert(
   "incidents",
@@ -185,7 +185,19 @@ const upsertIncidents = prepareUpsert(
     "receiver",
     "started_at_ms",
   ],
+  // Another incident has the id otherwise.
+  ["rule", "started_at_ms"],
 );
+
+/** A stored incident has the id that was drawn for a new one. Nothing was written: judged again, it gets another one. */
+export class IdTakenError extends Error {
+  override readonly name = "IdTakenError";
+  constructor() {
+    super(
+      "The id that was drawn for a new incident is taken. Another one is drawn at the next attempt.",
+    );
+  }
+}
 
 // The outbox rows must be written in the same transaction as the incidents that cause them:
 // a crash between the two would either lose the alert or send it twice.
@@ -197,7 +209,7 @@ export async function writeIncidents(
   if (written.length > 0) {
     const revision = await takeSequence(trx, 1);
     const rows = written.values().map((each) => ({ ...incidentToRow(targetId, each), revision }));
-    await upsertIncidents(trx, rows);
+    if ((await upsertIncidents(trx, rows)) < written.length) throw new IdTakenError();
   }
   for await (const some of paced(batches(dropped, idsPerStatement))) {
     const ids = some.map(({ id }) => id);

@@ -32,8 +32,9 @@ export function createSilences(kysely: Db, reader = kysely, reading = createRowR
       return rows.flatMap((row) => read(row) ?? []);
     },
 
-    async add({ id, match, ...silence }: StoredSilence): Promise<void> {
-      await kysely
+    /** @returns whether it was stored: another silence may have its id */
+    async add({ id, match, ...silence }: StoredSilence): Promise<boolean> {
+      const { numInsertedOrUpdatedRows } = await kysely
         .insertInto("silences")
         .values({
           id,
@@ -44,7 +45,9 @@ export function createSilences(kysely: Db, reader = kysely, reading = createRowR
           starts_at_ms: silence.startsAtMs,
           ends_at_ms: silence.endsAtMs,
         })
-        .execute();
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      return numInsertedOrUpdatedRows === 1n;
     },
 
     /** Moves its end to a moment, unless it is over by then. */

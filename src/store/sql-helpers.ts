@@ -107,11 +107,14 @@ export const rowsPerInsert = 50;
  * Writes rows of a table, some at a time between turns of the event loop. A row that has the key of a stored one replaces it.
  *
  * @param kept columns of a stored row that stay as they are
+ * @param equal columns of which a stored row must have the same values; otherwise it stays as it is
+ * @returns writes rows, and gives how many were written
  */
 export function prepareUpsert<Name extends keyof Tables>(
   table: Name,
   key: readonly (keyof Tables[Name] & string)[],
   kept: readonly (keyof Tables[Name] & string)[] = [],
+  equal: readonly (keyof Tables[Name] & string)[] = [],
 ) {
   const fixed = new Set<string>([...key, ...kept]);
   const upsert = prepareRows((db, rows: readonly Insertable<Tables[Name]>[]) => {
@@ -120,16 +123,25 @@ export function prepareUpsert<Name extends keyof Tables>(
     const replaced = columns
       .filter((column) => !fixed.has(column))
       .map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`);
+    const isSame = equal.map(
+      (column) => sql`${sql.ref(`${table}.${column}`)} = ${sql.ref(`excluded.${column}`)}`,
+    );
+    const condition = isSame.length === 0 ? sql`` : sql`where ${sql.join(isSame, sql` and `)}`;
     const statement = sql`
       insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
       values ${sql.join(values)}
       on conflict (${sql.join(key.map((column) => sql.ref(column)))})
-      do update set ${sql.join(replaced)}
+      do update set ${sql.join(replaced)} ${condition}
     `;
     return { compile: () => statement.compile(db) };
   });
-  return async (db: Db, rows: Iterable<Insertable<Tables[Name]>>): Promise<void> => {
-    for await (const some of paced(batches(rows, rowsPerInsert))) await upsert(db, some);
+  return async (db: Db, rows: Iterable<Insertable<Tables[Name]>>): Promise<number> => {
+    let written = 0;
+    for await (const some of paced(batches(rows, rowsPerInsert))) {
+      const { numAffectedRows = 0n } = await upsert(db, some);
+      written += Number(numAffectedRows);
+    }
+    return written;
   };
 }
 

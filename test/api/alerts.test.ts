@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { explainServer, timeline } from "../../src/api/operations/explain.ts";
-import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
+import {
+  acknowledgeIncident,
+  acknowledgeIncidents,
+  listIncidents,
+} from "../../src/api/operations/incidents.ts";
 import {
   discardNotifications,
   listNotifications,
@@ -23,6 +27,53 @@ it("an incident is acknowledged by the beginning of its id only if that is uniqu
     refusal("invalid", "Give an id, or a prefix of one."),
   );
   await expect(acknowledge("nothing")).rejects.toMatchObject(refusal("not_found"));
+});
+
+it("an incident whose id is taken gets another one, and the older incident stays as it was", async () => {
+  const ids = ["first", "first", "second"];
+  const world = await watchWorld({ overrides: { newIncidentId: () => ids.shift() ?? "" } });
+  for (const status of ["error", "idle", "error"] as const) {
+    world.show(0, status);
+    await world.poll();
+  }
+  await world.poll();
+  const { incidents } = await world.daemon().api(listIncidents, {});
+  expect(incidents).toMatchObject([
+    { id: "second", state: "firing" },
+    { id: "first", state: "resolved" },
+  ]);
+});
+
+describe("incidents that are acknowledged together", () => {
+  it.each<[object, number]>([
+    [{ all: true }, 3],
+    [{ rule: "server-error,other", region: "us" }, 3],
+    [{ rule: "other" }, 0],
+    [{ key: "other" }, 0],
+  ])("are those that match %j", async (selection, matched) => {
+    const { api } = (await erring(3)).daemon();
+    const outcome = await api(acknowledgeIncidents, { ...selection, author: "ann" });
+    expect(outcome).toMatchObject({ matched, already: [] });
+    expect(outcome.acknowledged).toHaveLength(matched);
+    expect(outcome.notes).toHaveLength(matched === 0 ? 1 : 0);
+  });
+
+  it("are counted with those that were acknowledged before", async () => {
+    const world = await erring(2);
+    const { api } = world.daemon();
+    const server = world.serverIds[0] ?? "";
+    const first = await api(acknowledgeIncidents, { server, author: "ann", note: "mine" });
+    expect(first).toMatchObject({ matched: 1, acknowledged: [{ author: "ann", note: "mine" }] });
+    const both = await api(acknowledgeIncidents, { all: true, author: "bob" });
+    const [ofAnn, ofBob] = [[{ author: "ann" }], [{ author: "bob" }]];
+    expect(both).toMatchObject({ matched: 2, acknowledged: ofBob, already: ofAnn });
+  });
+
+  it.each([{}, { all: true, region: "us" }])("need a selection: not %j", async (selection) => {
+    const { api } = (await erring()).daemon();
+    const acknowledging = api(acknowledgeIncidents, { ...selection, author: "ann" });
+    await expect(acknowledging).rejects.toMatchObject(refusal("invalid", "or all: true"));
+  });
 });
 
 describe("an explanation of a server", () => {

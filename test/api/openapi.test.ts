@@ -98,6 +98,7 @@ describe("the OpenAPI document", () => {
         explainServer: [`/api/v1/explain?server=${world.serverIds[0]}`],
         listIncidents: ["/api/v1/incidents?state=firing,resolved"],
         acknowledgeIncident: [`/api/v1/incidents/${incident}/acknowledge`, { author: "ann" }],
+        acknowledgeIncidents: ["/api/v1/incidents/acknowledge", { all: true, author: "ann" }],
         listSilences: ["/api/v1/silences?ended=true"],
         addSilence: ["/api/v1/silences", sound, 201],
         expireSilence: [`/api/v1/silences/${silence}/expire`, {}],

@@ -21,7 +21,8 @@ describe("a silence", () => {
     [{ duration: undefined }, "ends_at: when it ends"],
     [{ ends_at: "2026-11-20T12:00:00Z" }, "one of the two"],
     [{ match: {} }, "match: at least one field"],
-    [{ match: undefined }, "match: an object with fields"],
+    [{ match: undefined }, "match or incident"],
+    [{ incident: "abc" }, "match or incident"],
     [{ match: { reigon: "us" } }, "match.reigon: nothing"],
     [{ match: { region: "" } }, "match.region: a name"],
     [{ duration: "0s" }, "ends_at: an end in the future"],
@@ -50,6 +51,30 @@ describe("a silence", () => {
     await world.poll();
     const { incidents } = await api(listIncidents, {});
     expect(incidents).toMatchObject([{ state: "firing", muted: true, receivers: [] }]);
+  });
+
+  it("of an incident matches its rule and subject, and says how many incidents fire there", async () => {
+    const { api } = (await erring(3)).daemon();
+    const { incidents } = await api(listIncidents, {});
+    const [{ id, server_id: server } = { id: "", server_id: "" }] = incidents;
+    const about = { author: "ann", reason: "being moved", duration: "2h" };
+    const one = await api(addSilence, { ...about, incident: id });
+    const match = { rule: ["server-error"], region: ["us"], key: ["research"] };
+    expect(one).toMatchObject({ match: { ...match, server_id: [server] }, matched: 1 });
+    const all = await api(addSilence, { ...about, match: { rule: "*" } });
+    const none = await api(addSilence, { ...about, match: { region: "eu" } });
+    expect([all.matched, none.matched]).toEqual([3, 0]);
+    const unknown = api(addSilence, { ...about, incident: "nothing" });
+    await expect(unknown).rejects.toMatchObject(refusal("not_found"));
+  });
+
+  it("gets another id when the one that was drawn for it is taken", async () => {
+    const ids = ["first", "first", "second"];
+    const { api } = (
+      await watchWorld({ overrides: { newSilenceId: () => ids.shift() ?? "" } })
+    ).daemon();
+    for (const id of ["first", "second"])
+      expect(await api(addSilence, sound)).toMatchObject({ id });
   });
 
   it("is listed as it was requested", async () => {

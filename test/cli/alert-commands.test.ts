@@ -50,11 +50,15 @@ describe("the commands about alerts", () => {
     const [{ id, server_id: serverId }] = incidents;
     expect(incidents).toMatchObject([{ state: "firing", subject: "server" }]);
 
-    const acked = await runCommand(["ack", id.slice(0, 13), "--author", "ann", "--url", url]);
+    const acked = await runCommand(["ack", id.slice(0, 6), "--author", "ann", "--url", url]);
     expect(acked).toEqual({ code: 0, out: `incident ${id} is acknowledged\n`, err: "" });
+    const selection = ["--rule", "server-error", "--server", serverId, "--region", "us"];
+    const already = await run("ack", ...selection, "--author", "bob");
+    expect(already.out).toBe("1 firing incident matched: 0 acknowledged now, 1 before\n");
     const match = ["--region", "us", "--server-name", "git*", "jira"];
     const added = await run("silence", "add", ...match, ...reason, "--for", "2h");
     expect(added.code).toBe(0);
+    expect(added.out).toContain("; it matches 0 firing incidents\n");
     expect(added.err).toContain('note: no known server has the server_name "jira"');
     const [, silence = ""] = /^silence (\S+) until /.exec(added.out) ?? [];
     const misspelt = await run("silence", "add", "--rule", "server-eror", ...reason, "--for", "1m");
@@ -100,8 +104,11 @@ describe("the commands about alerts", () => {
     [["incidents", "--url", "x"], "--url must be an address"],
     [["incidents", "--url", "http://x", "--config", "y"], "cannot be used with"],
     [["ack", "abc", "--url", "http://x"], "--author"],
+    [["ack", "--author", "ann", "--url", "http://x"], "--server or --all"],
+    [["ack", "abc", "--all", "--author", "ann", "--url", "http://x"], "--server or --all"],
     [["silence", "add", "--region", "us", "--author", "ann", "--url", "http://x"], "--reason"],
-    [["silence", "add", ...reason, "--for", "2h", "--url", "http://x"], "at least one field"],
+    [["silence", "add", ...reason, "--for", "2h", "--url", "http://x"], "or --all"],
+    [["silence", "add", "abc", "--all", ...reason, "--for", "2h", "--url", "http://x"], "or --all"],
     [["silence", "add", "--region", "us", ...reason, "--url", "http://x"], "--for, such as 2h"],
     [["notifications", "replay", "--url", "http://x"], "either --seq"],
   ])("refuse wrong use with exit code 2: %j", async (args, message) => {

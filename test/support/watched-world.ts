@@ -60,7 +60,7 @@ export interface WorldOptions {
   /** Settings of polls; `every` and a limit are there unless these say otherwise. */
   readonly poll?: object;
   /** Beside what the world replaces itself. */
-  readonly overrides?: Pick<DaemonOverrides, "createDispatcher">;
+  readonly overrides?: Pick<DaemonOverrides, "createDispatcher" | "newIncidentId" | "newSilenceId">;
   /** How often is polled at least: what passes beyond that is not watched. */
   readonly every?: string;
   readonly servers?: number;

@@ -4,13 +4,15 @@ import { notifiedIncident } from "../../alerts/incident.ts";
 import { subjectKinds } from "../../alerts/notification.ts";
 import { severities } from "../../alerts/rule.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
-import { isIncidentCursor } from "../../store/incident-history.ts";
+import type { AcknowledgeOutcome } from "../../store/acknowledgements.ts";
+import { isIncidentCursor, type IncidentSelection } from "../../store/incident-history.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
 import { unreadableNotes } from "../../store/damaged-rows.ts";
 import type { StoreContext } from "../context.ts";
-import { authorField, beforeField, continuation, cursorText, historyRange } from "../fields.ts";
-import { historyRequest, idBeginning, listed, listOfWords, names } from "../fields.ts";
-import { nullableText, nullableTime, pageOf, text, texts, time } from "../fields.ts";
+import { authorField, beforeField, continuation, cursorText, flag } from "../fields.ts";
+import { historyRange, historyRequest, idBeginning, listed, listOfWords } from "../fields.ts";
+import { names, notes, nullableText, nullableTime, pageOf, serverText } from "../fields.ts";
+import { targetFields, text, texts, time } from "../fields.ts";
 import { completeId, mostNamed } from "../find-server.ts";
 import { matchNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
@@ -90,6 +92,15 @@ export const listIncidents = defineOperation({
   },
 });
 
+const noteField = text(1_000, "a note").optional();
+
+const acknowledgementView = z.object({
+  incident_id: z.string(),
+  author: z.string(),
+  note: nullableText,
+  acknowledged_at: time,
+});
+
 export const acknowledgeIncident = defineOperation({
   name: "acknowledgeIncident",
   method: "POST",
@@ -99,56 +110,97 @@ export const acknowledgeIncident = defineOperation({
   request: z.strictObject({
     id: idBeginning,
     author: authorField,
-    note: text(1_000, "a note").optional(),
+    note: noteField,
   }),
-  response: z.object({
-    incident_id: z.string(),
-    author: z.string(),
-    note: nullableText,
-    acknowledged_at: time,
+  response: acknowledgementView.extend({
     already: z
       .boolean()
       .describe("It was acknowledged before: this is the earlier acknowledgement"),
   }),
   refusals: [404, 409],
-  async handle(context: StoreContext, { id, author, note = null }) {
-    const { store, suppressions, log } = context;
-    const known = await store.incidents.beginningWith(id, mostNamed + 1);
-    const incidentId = completeId(
-      id,
-      known.map(({ incident }) => incident.id),
-    );
-    const given = { incidentId, author, note, atMs: context.clock.now().utcMs };
-    const outcome = await store.acknowledgements.acknowledge(given, context.composeAcknowledged);
-    switch (outcome.kind) {
-      case "unknown": {
-        const message = `There is no incident ${id}. List incidents to see their ids.`;
-        throw new RefusedError("not_found", message);
-      }
-      case "not_firing": {
-        const why = outcome.phase === "resolved" ? "is already resolved" : "has not fired yet";
-        const message = `Incident ${incidentId} ${why}: there is nothing to acknowledge.`;
-        throw new RefusedError("conflict", message);
-      }
-      case "already":
-        return viewAcknowledgement(outcome.acknowledgement, true);
-      case "acknowledged":
-        break;
-    }
-    suppressions.acknowledge(given);
-    context.onOutbox();
-    await suppressions.prune();
+  async handle(context: StoreContext, { id, ...given }) {
+    const { incident } = await findIncident(context, id);
+    const { acknowledged, already } = await acknowledge(context, { ids: [incident.id] }, given);
+    const [first] = [...acknowledged, ...already];
+    if (first) return { ...viewAcknowledgement(first), already: already.length > 0 };
+    const why = incident.phase.name === "pending" ? "has not fired yet" : "is already resolved";
+    const message = `Incident ${incident.id} ${why}: there is nothing to acknowledge.`;
+    throw new RefusedError("conflict", message);
+  },
+});
+
+export const acknowledgeIncidents = defineOperation({
+  name: "acknowledgeIncidents",
+  method: "POST",
+  permission: "act",
+  path: "/incidents/acknowledge",
+  summary: "Acknowledges all firing incidents that match every given field",
+  request: z
+    .strictObject({
+      rule: names,
+      ...targetFields,
+      server: serverText.optional(),
+      all: flag.describe("Whether all firing incidents are meant, where no other field is given"),
+      author: authorField,
+      note: noteField,
+    })
+    .refine(
+      ({ rule, region, key, server, all }) =>
+        all === (rule.length + region.length + key.length === 0 && server === undefined),
+      "rule, region, key or server; or all: true, for every firing incident",
+    ),
+  response: z.object({
+    matched: z.int().describe("How many firing incidents match"),
+    acknowledged: listed(acknowledgementView).describe("By this request"),
+    already: listed(acknowledgementView).describe("Acknowledged before, with who did it"),
+    notes,
+  }),
+  async handle(context: StoreContext, { rule, region, key, server, author, note }) {
+    const selection = { rules: rule, region, key, server };
+    const outcome = await acknowledge(context, selection, { author, note });
+    const acknowledged = outcome.acknowledged.map(viewAcknowledgement);
+    const already = outcome.already.map(viewAcknowledgement);
+    const matched = acknowledged.length + already.length;
+    const unknown = matched === 0 ? matchNotes(context, { rule, region, key }) : [];
+    return { matched, acknowledged, already, notes: unknown };
+  },
+});
+
+/** @param id the id of an incident, or a prefix of it. @throws {RefusedError} when not exactly one fits */
+export async function findIncident({ store }: StoreContext, id: string): Promise<StoredIncident> {
+  const known = await store.incidents.beginningWith(id, mostNamed + 1);
+  const complete = completeId(
+    id,
+    known.map(({ incident }) => incident.id),
+  );
+  const found = known.find(({ incident }) => incident.id === complete);
+  if (found) return found;
+  const message = `There is no incident ${id}. List incidents to see their ids.`;
+  throw new RefusedError("not_found", message);
+}
+
+async function acknowledge(
+  { store, suppressions, log, clock, composeAcknowledged, onOutbox }: StoreContext,
+  selection: IncidentSelection,
+  { author, note = null }: { readonly author: string; readonly note?: string | null | undefined },
+): Promise<AcknowledgeOutcome> {
+  const given = { author, note, atMs: clock.now().utcMs };
+  const outcome = await store.acknowledgements.acknowledge(selection, given, composeAcknowledged);
+  if (outcome.acknowledged.length === 0) return outcome;
+  for (const each of outcome.acknowledged) suppressions.acknowledge(each);
+  onOutbox();
+  await suppressions.prune();
+  for (const { incidentId } of outcome.acknowledged) {
     log.info(
       { event: "incident.acknowledged", incident_id: incidentId, author, note },
       `${author} acknowledged incident ${incidentId}`,
     );
-    return viewAcknowledgement(given, false);
-  },
-});
+  }
+  return outcome;
+}
 
-function viewAcknowledgement(acknowledgement: Acknowledgement, already: boolean) {
-  const { atMs: acknowledgedAtMs, ...rest } = acknowledgement;
-  return toView({ ...rest, acknowledgedAtMs, already });
+function viewAcknowledgement({ atMs: acknowledgedAtMs, ...rest }: Acknowledgement) {
+  return toView({ ...rest, acknowledgedAtMs });
 }
 
 function viewIncident({ incident, target, acknowledgement }: StoredIncident): IncidentView {

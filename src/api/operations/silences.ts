@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { isInForce, matchFields } from "../../alerts/silence.ts";
+import { subjectFacts } from "../../alerts/incident.ts";
+import { isInForce, matchFields, type SilenceMatch } from "../../alerts/silence.ts";
 import { parseDuration } from "../../fleet/duration.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { StoredSilence } from "../../store/silences.ts";
@@ -9,8 +10,9 @@ import { listed, nextField, notes, nullableText, nullableTime, pageOf, parsed } 
 import { text, texts, time } from "../fields.ts";
 import { completeId } from "../find-server.ts";
 import type { TimedWindow } from "../suppressions.ts";
-import { matchNotes, serverNotes } from "../match-notes.ts";
+import { countMatched, matchNotes, serverNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
+import { findIncident } from "./incidents.ts";
 import { timeText, toView } from "../view-fields.ts";
 
 const patternsAllowed = "a name or a list of names, with * for any characters";
@@ -40,7 +42,12 @@ const timeField = parsed(
 ).optional();
 
 const silenceRequest = z.strictObject({
-  match: matchField,
+  match: matchField.optional(),
+  incident: idBeginning
+    .describe(
+      "Instead of `match`: the id of an incident, or a prefix of it, for its rule and subject",
+    )
+    .optional(),
   author: authorField,
   reason: text(1_000, "the reason for the silence"),
   starts_at: timeField,
@@ -99,20 +106,25 @@ export const addSilence = defineOperation({
   path: "/silences",
   summary: "Adds a silence",
   request: silenceRequest,
-  response: silenceView.extend({ notes }),
+  response: silenceView.extend({
+    matched: z.int().describe("How many incidents that fire now it matches"),
+    notes,
+  }),
   status: 201,
-  refusals: [409],
+  refusals: [404, 409],
   async handle(context: StoreContext, request) {
     const { store, suppressions, clock, log } = context;
     const nowMs = clock.now().utcMs;
-    const { match, author, reason } = request;
+    const { author, reason } = request;
     const period = readPeriod(request, nowMs);
-    const silence = { id: context.newId(), match, author, reason, createdAtMs: nowMs, ...period };
+    const match = await readMatch(context, request);
+    const added = { match, author, reason, createdAtMs: nowMs, ...period };
     if (suppressions.openSilences(nowMs).length >= mostOpenSilences) {
       const message = `There are already ${mostOpenSilences} open silences. Expire some, or replace several by one that matches more.`;
       throw new RefusedError("conflict", message);
     }
-    await store.silences.add(silence);
+    let silence = { id: context.newId(), ...added };
+    while (!(await store.silences.add(silence))) silence = { ...silence, id: context.newId() };
     suppressions.addSilence(silence, nowMs);
     const view = viewSilence(silence, nowMs);
     log.info(
@@ -120,9 +132,32 @@ export const addSilence = defineOperation({
       `${author} added a silence until ${view.ends_at}: ${reason}`,
     );
     const unmatched = await serverNotes(match, context.targets);
-    return { ...view, notes: [...matchNotes(context, match), ...unmatched] };
+    const matched = await countMatched(context, match);
+    return { ...view, matched, notes: [...matchNotes(context, match), ...unmatched] };
   },
 });
+
+async function readMatch(
+  context: StoreContext,
+  { match, incident: id }: z.output<typeof silenceRequest>,
+): Promise<SilenceMatch> {
+  if (match !== undefined && id === undefined) return match;
+  if (match === undefined && id !== undefined) {
+    const { incident, target } = await findIncident(context, id);
+    const { rule, subject } = incident;
+    const { region, key, probe, serverId, serverName } = subjectFacts(target, subject);
+    // A server can move to another sandbox, and its name can change.
+    const name = serverId === null ? serverName : null;
+    const facts = { region, key, probe, server_id: serverId, server_name: name };
+    const known = Object.entries(facts).filter(([, value]) => value !== null);
+    return Object.fromEntries([
+      ["rule", [rule]],
+      ...known.map(([field, value]) => [field, [value]]),
+    ]);
+  }
+  const message = "The silence cannot be added. Allowed: match or incident: one of the two";
+  throw new RefusedError("invalid", message, [{ path: "match", allowed: "match or incident" }]);
+}
 
 const longestMs = 366 * 24 * 60 * 60 * 1_000;
 

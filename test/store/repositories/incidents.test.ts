@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
 import type { Incident, Subject } from "../../../src/alerts/incident.ts";
 import { noSuppressions, type SilenceMatch } from "../../../src/alerts/silence.ts";
-import { incidentFromRow } from "../../../src/store/incidents.ts";
+import { IdTakenError, incidentFromRow } from "../../../src/store/incidents.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { firing, openNotifiedStore, resolved } from "../../notify/support/notified-store.ts";
 import { addTarget } from "../../support/add-target.ts";
@@ -61,6 +61,20 @@ describe.each(engines)("incidents on $name", (engine) => {
       }),
       { numRuns: engine.runs(60) },
     );
+  });
+
+  it("whose id another one has are not stored, nor is anything that is written with them", async () => {
+    const { store, everything } = await openPollStore(engine);
+    const ids = ["first", "second", "first", "third"];
+    const judge = { ...judgeBy(), newIncidentId: () => ids.shift() ?? "" };
+    const { poll } = watchFleet(research, { judge });
+    await store.commitPoll(1, poll(listing({ a: "error" })));
+    await store.commitPoll(1, poll(listing({ a: "idle" })));
+    await store.commitPoll(1, poll(listing({ a: "idle", b: "error" })));
+    const before = await everything();
+    const colliding = store.commitPoll(1, poll(listing({ a: "idle", b: "error", c: "error" })));
+    await expect(colliding).rejects.toThrow(IdTakenError);
+    expect(await everything()).toEqual(before);
   });
 
   it("are found with their target, or among those of none, as long as they are open", async () => {
@@ -121,41 +135,43 @@ describe.each(engines)("incidents on $name", (engine) => {
 });
 
 describe.each(engines)("acknowledgements on $name", (engine) => {
-  const ofKim = { incidentId: "fires", author: "kim", note: null, atMs: startMs };
+  const byKim = { author: "kim", note: null, atMs: startMs };
+  const ofKim = { incidentId: "fires", ...byKim };
   const compose = () => [outboxItem({ incident: { id: "fires" } })];
 
   async function openIncidents() {
     const { store } = await openOutboxStore(engine);
     const { id } = await addTarget(store, research);
-    const written = [firing("fires"), resolved("over", startMs)];
+    const written = [firing("fires"), firing("fires too"), resolved("over", startMs)];
     await store.commitIncidents(id, { ...noOutcome, written });
     const openItems = async () => (await store.outbox.openItems("oncall", 9)).length;
     return { ...store.acknowledgements, incidents: store.incidents, openItems };
   }
 
-  it("are the first one of an incident that fires, with their notifications", async () => {
+  it("are the first ones of firing incidents, with their notifications", async () => {
     const store = await openIncidents();
     const before = await store.incidents.newest();
-    const acknowledgement = ofKim;
-    const first = await store.acknowledge(ofKim, compose);
-    expect(first).toEqual({ kind: "acknowledged", acknowledgement });
-    const second = await store.acknowledge({ ...ofKim, author: "lee" }, compose);
-    expect(second).toEqual({ kind: "already", acknowledgement });
-    expect(await store.openItems()).toBe(1);
-    expect(await store.ofOpenIncidents()).toEqual([ofKim]);
+    const first = await store.acknowledge({ ids: ["fires"] }, byKim, compose);
+    expect(first).toEqual({ acknowledged: [ofKim], already: [] });
+    const second = await store.acknowledge({}, { ...byKim, author: "lee" }, compose);
+    const ofLee = { ...ofKim, incidentId: "fires too", author: "lee" };
+    expect(second).toEqual({ acknowledged: [ofLee], already: [ofKim] });
+    expect(await store.openItems()).toBe(2);
+    expect(await store.ofOpenIncidents()).toEqual([ofKim, ofLee]);
     // Clients that follow the incidents are shown it.
     expect((await store.incidents.after(before, {}, 9)).incidents).toMatchObject([
-      { incident: { id: "fires" }, acknowledgement },
+      { incident: { id: "fires" }, acknowledgement: ofKim },
+      { incident: { id: "fires too" }, acknowledgement: ofLee },
     ]);
   });
 
-  it("are none of an incident that does not fire, or where notifications cannot be stored", async () => {
+  it("are none of incidents that do not fire, or where notifications cannot be stored", async () => {
     const store = await openIncidents();
-    const over = await store.acknowledge({ ...ofKim, incidentId: "over" }, compose);
-    expect(over).toEqual({ kind: "not_firing", phase: "resolved" });
-    const none = await store.acknowledge({ ...ofKim, incidentId: "nothing" }, compose);
-    expect(none).toEqual({ kind: "unknown" });
-    const failing = store.acknowledge(ofKim, () => {
+    for (const id of ["over", "nothing"]) {
+      const none = await store.acknowledge({ ids: [id] }, byKim, compose);
+      expect(none).toEqual({ acknowledged: [], already: [] });
+    }
+    const failing = store.acknowledge({}, byKim, () => {
       throw new Error("it cannot be composed");
     });
     await expect(failing).rejects.toThrow("it cannot be composed");
@@ -166,7 +182,7 @@ describe.each(engines)("acknowledgements on $name", (engine) => {
   it("that were stored without their notifications get them once", async () => {
     const store = await openIncidents();
     const note = "cut \ud800, end \0, 🏖";
-    await store.acknowledge({ ...ofKim, note }, null);
+    await store.acknowledge({ ids: ["fires"] }, { ...byKim, note }, null);
     expect(await store.openItems()).toBe(0);
     await store.notifyPending(compose);
     await store.notifyPending(compose);

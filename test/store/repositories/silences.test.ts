@@ -23,6 +23,14 @@ describe.each(engines)("silences on $name", (engine) => {
     return { ...store, page };
   }
 
+  it("whose id another one has are not stored", async () => {
+    const { silences } = await openSilences();
+    const [first] = await silences.open(startMs);
+    const other = { match: { region: ["eu"] }, createdAtMs: startMs, startsAtMs: 0, endsAtMs: 1 };
+    expect(await silences.add({ id: "s1", author: "bob", reason: "", ...other })).toBe(false);
+    expect(await silences.find("s1")).toMatchObject({ ...first });
+  });
+
   it.each([
     ["earlier", startMs + 1, startMs + 1],
     ["not at its end", startMs + hourMs, startMs + hourMs],
