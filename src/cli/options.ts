@@ -39,9 +39,34 @@ export function wholeNumber(
 
 export const readPort = wholeNumber(0, 65_535);
 
+/** Why an address cannot be listened on, by the code of the error, and what can be done beside choosing another one. */
+const listenFaults = new Map([
+  ["EADDRINUSE", "is in use by another process; stop it or "],
+  ["EACCES", "may not be used by this user, as most ports below 1024; "],
+  ["EADDRNOTAVAIL", "is not an address of this machine; "],
+  ["EAFNOSUPPORT", "is of a family that this machine does not support; "],
+  ["ENOTFOUND", "is a name without an address; "],
+  ["EAI_AGAIN", "is a name that cannot be resolved at present; try again or "],
+]);
+
+interface ListenError extends NodeJS.ErrnoException {
+  readonly address?: string;
+  /** Of a name that cannot be resolved. */
+  readonly hostname?: string;
+  readonly port?: number;
+}
+
+function isListenError(error: unknown): error is ListenError {
+  const isSystemError = error instanceof Error && "syscall" in error;
+  return isSystemError && ["listen", "getaddrinfo"].includes(String(error.syscall));
+}
+
 /** A failure to listen as a line for a person; any other error as it is. */
 export function asListenFault(error: unknown, setting: string): unknown {
-  const isSystemError = error instanceof Error && "syscall" in error;
-  if (!isSystemError || !["listen", "getaddrinfo"].includes(String(error.syscall))) return error;
-  return new CommandError(`${error.message}. Give another address with ${setting}.`);
+  if (!isListenError(error)) return error;
+  const { code = "", hostname = "", address: host = hostname, port } = error;
+  const address = host.includes(":") ? `[${host}]` : host;
+  const at = port === undefined ? address : `${address}:${port}`;
+  const why = listenFaults.get(code) ?? `cannot be used (${code}); `;
+  return new CommandError(`${setting} ${at} ${why}set ${setting}.`);
 }

@@ -67,7 +67,7 @@ async function simulate(options: SimulateOptions, terminal: Terminal): Promise<v
     terminal.out(describe(addresses, keys));
     await stopped;
   } catch (error) {
-    throw asListenFault(error, "--host or --port");
+    throw asListenFault(error, "--host/--port");
   } finally {
     await simulator.close();
   }

@@ -1,4 +1,4 @@
-import { isIPv6 } from "node:net";
+import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 import { everyInterface } from "../lib/listen-address.ts";
 import type { ListenAddress } from "../lib/listen-address.ts";
@@ -40,5 +40,7 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   const [, ipv6, name, digits] = match;
   const port = Number(digits);
   if (port > 65_535 || (ipv6 !== undefined && !isIPv6(ipv6))) return undefined;
+  // As in a URL, a name that ends in a number is an IPv4 address.
+  if (name !== undefined && /(?:^|\.)\d+$/.test(name) && !isIPv4(name)) return undefined;
   return { host: ipv6 ?? (name || everyInterface), port };
 }

@@ -86,13 +86,16 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
     const path = ["alerts", "rules", index];
     if (rule.name === receiverRule.name) {
       const allowed = "a name that no other rule has";
-      refuse(context, allowed, { path: [...path, "name"], note: ", which is built in" });
+      refuse(context, allowed, {
+        path: [...path, "name"],
+        note: ", which is the name of a built-in rule",
+      });
     }
     knows("receiver", rule.receivers, ...path, "receivers");
     for (const [at, receiver] of (rule.receivers ?? []).entries()) {
       if (!heartbeats.includes(receiver)) continue;
       const allowed = "a receiver of another type: a heartbeat gets no notifications";
-      const note = ", which is a heartbeat";
+      const note = ", which is the name of a heartbeat";
       refuse(context, allowed, { path: [...path, "receivers", at], note });
     }
     if (knowsMatch({ ...rule.match }, path)) refuseIdle(rule, path, probes, targets, context);

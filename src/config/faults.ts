@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import { parseBaseUrl } from "./address.ts";
-import { knownSettings, namePattern } from "./fields.ts";
+import { knownSettings } from "./fields.ts";
 import { nearestName } from "./nearest-name.ts";
 
 /** Where a setting stands: names of mappings and indexes of lists, from the top. */
@@ -47,14 +46,22 @@ export function pathKey(path: Path): string {
   return JSON.stringify(path);
 }
 
-/** A setting's name is shown only when it looks like one: it could be a value that is misplaced. */
-const showableName = /^[\w.-]{1,64}$/;
+/**
+ * Names are shown only if they consist of words, which random text does not: what stands in a name's place may be a
+ * secret. Between the words there is one of `_ . -`, and each may end in a number (`us-east-1`, `5m`).
+ */
+const word = /(?:[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*|[A-Z]+)\d{0,3}|\d{1,3}[a-z]?/.source;
+const plainName = new RegExp(`^(?=.{1,40}$)(?:${word})(?:[_.-](?:${word}))*$`);
+
+export function isPlainName(name: string): boolean {
+  return plainName.test(name);
+}
 
 function pathText(path: Path): string {
   return path
     .map((part, index) => {
       if (typeof part === "number") return `[${part}]`;
-      if (!showableName.test(part)) return "[a name that is not shown]";
+      if (!isPlainName(part)) return "[a name that is not shown]";
       if (part.includes(".")) return `["${part}"]`;
       return index === 0 ? part : `.${part}`;
     })
@@ -103,22 +110,35 @@ const secretSettings = new Set([
   "password_hash",
   "body",
 ]);
-const longestShown = 60;
 
-/** Describes the value at the path. Secrets, and values of `${...}`, are not shown. */
-function describe(evidence: Evidence, path: Path): string {
+const hidden = "a value that is not shown";
+
+/** A number or duration in text. */
+const quantity =
+  /^(?=.{1,24}$)(?:-?\d+(?:\.\d+)? ?(?:[KMGT]?i?B|%)?|\d+ ?(?:s|sec|min)|(?:\d+(?:d|h|ms|m|s))+)$/;
+
+/**
+ * Describes a text, which may be a secret that was put in the wrong place: it is shown only if it is a quantity or a
+ * misspelt one of the known words.
+ */
+export function describeText(text: string, known: readonly string[], note = ""): string {
+  if (text === "") return `empty text${note}`;
+  if (quantity.test(text) || nearestName(text, known) !== null) return JSON.stringify(text) + note;
+  return note === "" ? hidden : `a value${note}`;
+}
+
+/** Describes the value at the path. */
+function describe(evidence: Evidence, path: Path, known: readonly string[], note = ""): string {
   const value = valueAt(evidence.value, path);
   const isText = typeof value === "string";
   if (!isText && typeof value !== "number" && typeof value !== "boolean") {
-    return describeKind(value);
+    return describeKind(value) + note;
   }
   const origin = evidence.origins.get(pathKey(path));
-  if (origin) return origin.shown;
-  const shown = String(value);
-  if (!mayBeShown(shown, path)) return "a value that is not shown";
-  if (!isText) return shown;
-  const clipped = shown.length > longestShown ? `${shown.slice(0, longestShown)}...` : shown;
-  return shown === "" ? "empty text" : JSON.stringify(clipped);
+  if (origin) return origin.shown + note;
+  const isSecret = path.some((part) => secretSettings.has(String(part).replace(/_file$/, "")));
+  if (isSecret && value !== "") return note === "" ? hidden : `a value${note}`;
+  return isText ? describeText(value, known, note) : value + note;
 }
 
 /** Only what kind of value it is. */
@@ -129,12 +149,6 @@ function describeKind(value: unknown): string {
     return Object.keys(value).length > 0 ? "a mapping" : "an empty mapping";
   }
   return typeof value === "string" ? "text" : `a ${typeof value}`;
-}
-
-function mayBeShown(text: string, path: Path): boolean {
-  if (path.some((part) => secretSettings.has(String(part).replace(/_file$/, "")))) return false;
-  if (path.at(-1) === "base_url") return parseBaseUrl(text) !== undefined;
-  return !text.includes("://");
 }
 
 /** Undefined where the path leads nowhere. */
@@ -150,7 +164,7 @@ export function valueAt(value: unknown, path: Path): unknown {
 /** Findings out of what zod complains of, one for each setting. */
 export function issueFindings(error: z.ZodError | undefined, evidence: Evidence): Finding[] {
   // A name that came out of a variable is not suggested.
-  const hidden = new Set(
+  const substituted = new Set(
     [...evidence.origins.keys()].map((key): unknown => valueAt(evidence.value, JSON.parse(key))),
   );
   return (error?.issues ?? []).flatMap((issue): Finding[] => {
@@ -171,15 +185,15 @@ export function issueFindings(error: z.ZodError | undefined, evidence: Evidence)
     const params = issue.code === "custom" ? (issue.params ?? {}) : {};
     const names = (list: unknown): readonly string[] =>
       Array.isArray(list)
-        ? list.filter((each) => typeof each === "string" && !hidden.has(each))
+        ? list.filter((each) => typeof each === "string" && !substituted.has(each))
         : [];
-    const listed = names(params["listed"]).filter((each) => namePattern.test(each));
+    const listed = names(params["listed"]).filter(isPlainName);
     const known = [...names(params["known"]), ...listed];
     const list = listed.length === 0 ? "" : `: ${listed.slice(0, 20).join(", ")}`;
     return [
       {
         path,
-        found: foundBy(issue, evidence, path, params),
+        found: foundBy(issue, evidence, path, { ...params, known }),
         allowed: issue.message + list,
         suggestion: typeof value === "string" ? nearestName(value, known) : null,
       },
@@ -191,12 +205,12 @@ function foundBy(
   issue: z.core.$ZodIssue,
   evidence: Evidence,
   path: Path,
-  params: { readonly found?: unknown; readonly note?: unknown },
+  params: { readonly found?: unknown; readonly note?: unknown; readonly known: readonly string[] },
 ): string {
   // The only format is that of a region's name, and the path ends in it.
   if (issue.code === "invalid_format") return "a name that is not allowed";
   if (issue.code === "invalid_type") return describeKind(valueAt(evidence.value, path));
-  const { found, note } = params;
+  const { found, note, known } = params;
   if (typeof found === "string") return found;
-  return describe(evidence, path) + (typeof note === "string" ? note : "");
+  return describe(evidence, path, known, typeof note === "string" ? note : "");
 }

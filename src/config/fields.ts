@@ -187,7 +187,7 @@ export function refuseUnencrypted(
   const url = parseWebAddress(address);
   if (isAllowed || !url || !leavesUnencrypted(url)) return;
   const allowed = "https, a loopback address, or http with allow_http: true";
-  refuse(context, allowed, { path, note: ", which is not encrypted" });
+  refuse(context, allowed, { path, found: "an address without encryption" });
 }
 
 /** Milliseconds. A bare 0 needs no unit. */

@@ -1,11 +1,11 @@
 import { dirname } from "node:path";
-import { whyUnusable } from "../lib/tls.ts";
+import { whyUnusable, type TlsSettings } from "../lib/tls.ts";
 import { configSchema, type Config } from "./config.ts";
 import { resolveReferences, type Environment } from "./resolve-references.ts";
 import { issueFindings, pathKey, toFaults, valueAt } from "./faults.ts";
 import type { Evidence, Fault, Finding, Path, Position } from "./faults.ts";
 import { fillPlaceholderSecrets } from "./placeholder-secrets.ts";
-import { readYaml } from "./yaml-file.ts";
+import { readBytes, readYaml } from "./yaml-file.ts";
 
 export type LoadedConfig =
   | { readonly kind: "ok"; readonly config: Config }
@@ -17,6 +17,8 @@ export interface LoadOptions {
   /** Whether to use placeholders for addresses and secrets, so that rules can be checked without them. */
   readonly withoutSecrets?: boolean;
 }
+
+const longestPem = 2 ** 20;
 
 /**
  * Reads the configuration, the environment variables it names and the secret files it names, whose
@@ -35,10 +37,29 @@ export function loadConfig(
   const resolved = resolveReferences(content, environment, dirname(file));
   const loaded = check(resolved, resolved.findings, yaml.locate, options);
   if (loaded.kind === "faulty" || !loaded.config.http.tls) return loaded;
-  const why = whyUnusable(loaded.config.http.tls);
-  if (why === null) return loaded;
-  const finding = { path: ["http", "tls"], found: why, allowed: "a certificate with its key" };
-  return { kind: "faulty", faults: toFaults([finding], yaml.locate) };
+  const findings = tlsFindings(loaded.config.http.tls);
+  return findings.length === 0
+    ? loaded
+    : { kind: "faulty", faults: toFaults(findings, yaml.locate) };
+}
+
+function tlsFindings(tls: TlsSettings): readonly Finding[] {
+  const { certificateFile, keyFile, clientCaFile } = tls;
+  const files = {
+    certificate_file: certificateFile,
+    key_file: keyFile,
+    client_ca_file: clientCaFile,
+  };
+  const unreadable = Object.entries(files).flatMap(([name, file]): Finding[] => {
+    const read = file === null ? null : readBytes(file, longestPem);
+    if (read?.kind !== "failed") return [];
+    const found = `a file that cannot be used: ${read.why}`;
+    const allowed = "the path of a file in PEM, from the configuration's folder";
+    return [{ path: ["http", "tls", name], found, allowed }];
+  });
+  const why = unreadable.length > 0 ? null : whyUnusable(tls);
+  if (why === null) return unreadable;
+  return [{ path: ["http", "tls"], found: why, allowed: "a certificate with its key" }];
 }
 
 /**

@@ -1,6 +1,13 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
-import { pathKey, type Evidence, type Finding, type Origin, type Path } from "./faults.ts";
+import {
+  isPlainName,
+  pathKey,
+  type Evidence,
+  type Finding,
+  type Origin,
+  type Path,
+} from "./faults.ts";
 import { readText } from "./yaml-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -48,7 +55,8 @@ export function resolveReferences(
       }
       isWhole = false;
       if (isName) {
-        fail(path, `${match}, which is not set or empty`, "an environment variable that is set");
+        const shown = isPlainName(name) ? match : "a variable whose name is not shown";
+        fail(path, `${shown}, which is not set or empty`, "an environment variable that is set");
       } else {
         const allowed = "${NAME} for an environment variable, $${ for the characters themselves";
         fail(path, "${ without the name of a variable", allowed);

@@ -118,7 +118,7 @@ export const httpSchema = settings({
     refuse(
       context,
       "a loopback address such as 127.0.0.1:9740, or http.auth with tokens or users, or `auth: none` to let anyone who can reach the address do everything",
-      { path: ["listen"], note: ", where others can reach it, but no http.auth" },
+      { path: ["listen"], found: "an address that others can reach, but no http.auth" },
     );
   }
   return { ...listen, allowedHosts, auth: auth ?? openAccess, tls };

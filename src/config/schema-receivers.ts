@@ -117,7 +117,8 @@ const webhookSchema = settings(
   .meta({ allOf: [notBoth("format", "body")] })
   .superRefine(refuseUnencryptedUrl)
   .transform(({ format, body, ...webhook }, context) => {
-    if (format && body) refuse(context, "format or body, not both", { path: ["format"] });
+    if (format && body)
+      refuse(context, "one of the two", { path: ["format"], found: "body as well" });
     const groupIntervalMs = webhook.groupIntervalMs ?? webhook.groupWaitMs;
     return { ...webhook, format: format ?? "sandwatch", bodyTemplate: body, groupIntervalMs };
   });

@@ -1,12 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
 import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
-import type { Document, Node } from "yaml";
+import type { Document, Node, YAMLError } from "yaml";
 import type { Fault, Path, Position } from "./faults.ts";
 
-export type TextRead =
-  | { readonly kind: "read"; readonly text: string }
-  /** `why` does not name the file: what was given as its name may be the secret itself. */
-  | { readonly kind: "failed"; readonly why: string };
+/** `why` does not name the file: what was given as its name may be the secret itself. */
+type FailedRead = { readonly kind: "failed"; readonly why: string };
+export type TextRead = { readonly kind: "read"; readonly text: string } | FailedRead;
 
 const reasons = new Map([
   ["ENOENT", "it does not exist"],
@@ -14,11 +13,24 @@ const reasons = new Map([
   ["EACCES", "it may not be read"],
   ["EPERM", "it may not be read"],
   ["EISDIR", "it is a directory"],
-  ["ERR_ENCODING_INVALID_ENCODED_DATA", "it is not UTF-8 text"],
 ]);
 
 /** Reads a file as UTF-8, without a byte order mark. */
 export function readText(file: string, mostBytes: number): TextRead {
+  const read = readBytes(file, mostBytes);
+  if (read.kind === "failed") return read;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(read.bytes);
+    return { kind: "read", text };
+  } catch {
+    return { kind: "failed", why: "it is not UTF-8 text" };
+  }
+}
+
+export function readBytes(
+  file: string,
+  mostBytes: number,
+): { readonly kind: "read"; readonly bytes: Uint8Array } | FailedRead {
   try {
     const stat = statSync(file);
     // A device has no size and perhaps no end; a pipe has an end.
@@ -28,8 +40,7 @@ export function readText(file: string, mostBytes: number): TextRead {
     if (stat.size > mostBytes) {
       return { kind: "failed", why: `it is larger than ${mostBytes} bytes` };
     }
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
-    return { kind: "read", text };
+    return { kind: "read", bytes: readFileSync(file) };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     return { kind: "failed", why: reasons.get(code) ?? `it cannot be read (${code})` };
@@ -50,20 +61,47 @@ const yaml12 = "YAML 1.2";
 const misplaced = [
   "something that does not belong here",
   `${yaml12} (\${NAME} needs quotes between { } or [ ])`,
-];
+] as const;
+const twoInOneLine = [
+  "a second setting in the same line",
+  `${yaml12} (one setting in a line; text that contains ": " needs quotes)`,
+] as const;
 
-/** What was found, and what is allowed if it is not YAML 1.2. The library's own messages are for all others. */
-const texts = new Map<string, readonly string[]>([
-  ["DUPLICATE_KEY", ["a setting that was given before", "each setting once"]],
-  ["TAG_RESOLVE_FAILED", ["an unknown tag (!)"]],
-  ["BAD_DIRECTIVE", ["an unknown directive (%)"]],
-  ["BAD_DQ_ESCAPE", ["an unknown escape (\\) in double quotes"]],
-  ["MULTIPLE_DOCS", ["a second document (---)", "one document"]],
-  ["RESOURCE_EXHAUSTION", ["too many levels"]],
-  ["UNEXPECTED_TOKEN", misplaced],
-  ["BAD_ALIAS", misplaced],
-  ["BAD_COLLECTION_TYPE", misplaced],
-]);
+/**
+ * What was found, and what is allowed if it is not YAML 1.2. The library's own messages may quote the file, and with it
+ * secrets.
+ */
+const texts: Readonly<Record<YAMLError["code"], readonly [found: string, allowed?: string]>> = {
+  ALIAS_PROPS: ["an alias (*) with an anchor (&) or a tag (!)"],
+  BAD_ALIAS: misplaced,
+  BAD_COLLECTION_TYPE: misplaced,
+  BAD_DIRECTIVE: ["an unknown directive (%)"],
+  BAD_DQ_ESCAPE: ["an unknown escape (\\) in double quotes"],
+  BAD_INDENT: [
+    "a line with another indentation than those that it belongs to",
+    `${yaml12} (settings of one mapping and items of one list begin in the same column)`,
+  ],
+  BAD_PROP_ORDER: misplaced,
+  BAD_SCALAR_START: ["text that begins with a reserved character", `${yaml12} (quote the text)`],
+  BLOCK_AS_IMPLICIT_KEY: twoInOneLine,
+  BLOCK_IN_FLOW: ["an indented list or mapping between { } or [ ]"],
+  DUPLICATE_KEY: ["a setting that was given before", "each setting once"],
+  IMPOSSIBLE: misplaced,
+  KEY_OVER_1024_CHARS: ["a name that is longer than 1024 characters"],
+  MISSING_CHAR: [
+    "something that is not closed or not separated",
+    `${yaml12} (each quote, { and [ is closed; a colon and a blank follow a name, a blank a dash)`,
+  ],
+  MULTILINE_IMPLICIT_KEY: ["a name of several lines", `${yaml12} (a colon follows each name)`],
+  MULTIPLE_ANCHORS: ["several anchors (&) of one value"],
+  MULTIPLE_DOCS: ["a second document (---)", "one document"],
+  MULTIPLE_TAGS: ["several tags (!) of one value"],
+  NON_STRING_KEY: ["a name that is not text"],
+  RESOURCE_EXHAUSTION: ["too many levels"],
+  TAB_AS_INDENT: ["a tab as indentation", `${yaml12} (indent with blanks)`],
+  TAG_RESOLVE_FAILED: ["an unknown tag (!)"],
+  UNEXPECTED_TOKEN: misplaced,
+};
 
 /**
  * Reads a file of YAML 1.2 with its core schema; aliases are resolved, a few hundred at most.
@@ -79,7 +117,6 @@ export function readYaml(file: string, what: string): YamlRead {
   const lineCounter = new LineCounter();
   const document = parseDocument(read.text, {
     lineCounter,
-    // The library's own messages would quote lines of the file, and with them secrets.
     prettyErrors: false,
     stringKeys: true,
     schema: "core",
@@ -96,7 +133,7 @@ export function readYaml(file: string, what: string): YamlRead {
   // One fault brings others after it, up to the end of the file.
   const [error] = [...document.errors, ...document.warnings];
   if (error) {
-    const [found, allowed] = texts.get(error.code) ?? [`a syntax error: ${error.message}`];
+    const [found, allowed] = texts[error.code];
     return fault(error.pos[0], found, allowed);
   }
   let unusable: YamlRead | undefined;

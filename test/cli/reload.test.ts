@@ -115,7 +115,7 @@ describe("a reload", () => {
     const other = await startPeer(() => {});
     edit(address, new URL(other.baseUrl).host);
     expect((await reload()).status).toBe(200);
-    expect(await daemon.line("EADDRINUSE")).toContain("config.refused");
+    expect(await daemon.line("is in use by another process")).toContain("config.refused");
     await shows(failed);
     await stop();
   });

@@ -194,7 +194,11 @@ describe("a file of rule tests", () => {
       },
       "a time after from",
     ],
-    ["a wrong rule", { rules: [{ ...serverError, for: "soon" }], tests: [test] }, "soon"],
+    [
+      "a wrong rule",
+      { rules: [{ ...serverError, for: "soon" }], tests: [test] },
+      "alerts.rules[0].for: found",
+    ],
     ["no test", { rules: [], tests: [] }, "an empty list"],
     [
       "an expected rule that is not configured",

@@ -139,6 +139,16 @@ describe("secret files", () => {
   });
 });
 
+it("names the setting of a TLS file that cannot be read, but not what stands there", () => {
+  const tls = `http: { tls: { certificate_file: sk-4d1e, key_file: sk-5e2f, client_ca_file: . } }\n`;
+  const allowed = "the path of a file in PEM, from the configuration's folder";
+  expect(faultLines(loadText(`${region}${key}${tls}`))).toEqual([
+    `3:16 http.tls.certificate_file: found a file that cannot be used: it does not exist; allowed: ${allowed}`,
+    `3:43 http.tls.key_file: found a file that cannot be used: it does not exist; allowed: ${allowed}`,
+    `3:62 http.tls.client_ca_file: found a file that cannot be used: it is a directory; allowed: ${allowed}`,
+  ]);
+});
+
 describe("the file", () => {
   const long = `regions: { us: &r { base_url: "https://x.example.com" }, eu: { <<: *r } }\n${key}`;
   const unquoted = "regions:\n  us: { base_url: ${A} }\n  eu: { base_url: ${B} }";
@@ -146,8 +156,12 @@ describe("the file", () => {
 
   it.each<[string, string, string]>([
     ["nothing", "", "found nothing; allowed: a mapping"],
-    ["a quote left open", "a: 'x", "1:6: found a syntax error: Missing closing 'quote"],
-    ["a tab", `${region}keys:\n\t- a`, "3:1: found a syntax error: Tabs"],
+    [
+      "a quote left open",
+      "a: 'x",
+      "1:6: found something that is not closed or not separated; allowed",
+    ],
+    ["a tab", `${region}keys:\n\t- a`, "3:1: found a tab as indentation"],
     ["an alias for nothing", `${region}keys: *x`, "2:7: found an alias (*) without its anchor (&)"],
     ["a merge key", long, "1:64: found a merge key (<<); allowed: YAML 1.2, which has none"],
     ["two documents", `${region}---\n${key}`, "2:1: found a second document (---)"],
@@ -223,7 +237,7 @@ describe("the file", () => {
     });
     const { code, err } = await runCommand(["check-config", "--config", file]);
     expect(code).toBe(2);
-    expect(err).toContain('4:3 poll.schedule: found "60 * * * * *"; allowed: ');
+    expect(err).toContain("4:3 poll.schedule: found a value that is not shown; allowed: ");
   });
 });
 

@@ -2,7 +2,8 @@ import { dirname, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
 import type { Environment } from "../../config/resolve-references.ts";
-import { formatFaults, issueFindings, toFaults } from "../../config/faults.ts";
+import { describeText, formatFaults, isPlainName, issueFindings } from "../../config/faults.ts";
+import { toFaults } from "../../config/faults.ts";
 import type { Finding, Path } from "../../config/faults.ts";
 import { fillPlaceholderSecrets } from "../../config/placeholder-secrets.ts";
 import { loadConfig, parseConfig } from "../../config/load-config.ts";
@@ -69,8 +70,8 @@ function unknownNames(test: RuleTest, index: number, config: Config): readonly F
       .filter((name) => !name.includes("*") && !known[what].includes(name))
       .map((name) => ({
         path: ["tests", index, ...path, what],
-        found: JSON.stringify(name),
-        allowed: `the name of a configured ${what}: ${known[what].join(", ")}`,
+        found: describeText(name, known[what]),
+        allowed: `the name of a configured ${what}: ${known[what].filter(isPlainName).join(", ")}`,
         suggestion: nearestName(name, known[what]),
       }));
   return [
