@@ -1,44 +1,43 @@
 import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { alertmanagerMessageSchema } from "../notify/support/alertmanager-message.ts";
 import { pagerdutyEventSchema } from "../notify/support/pagerduty-event.ts";
 import { shownBy, slackMessageSchema } from "../notify/support/slack-message.ts";
 import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
 import type { ReceiverServer } from "../notify/support/receiver-server.ts";
+import { notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
+import type { WatchedWorld } from "../support/watched-world.ts";
+import { webhookSecret } from "../support/webhook-peer.ts";
 
-const routingKey = "T0PSECRET".padEnd(32, "0");
-const bodies = (server: ReceiverServer): readonly unknown[] =>
-  server.requests.map(({ body }) => JSON.parse(body));
+const server = { name: "err", on: "server", status: "error" };
 
-it("notifies receivers of every type of an error, reminds them and notifies of its end, each in its form", async () => {
-  const [chat, pager, tool] = [
+/** Receivers of every type, each at a service of its own. */
+async function startReceivers() {
+  const [hook, chat, pager, tool] = [
+    await startReceiverServer(status(200)),
     await startReceiverServer(status(200)),
     await startReceiverServer(status(202)),
     await startReceiverServer(status(200)),
   ];
-  const common = { group_wait: "0s" };
-  const world = await watchWorld({
-    alerts: {
-      rules: [{ name: "server-error", on: "server", status: "error", remind_every: "10s" }],
-      receivers: [
-        { ...common, name: "chat", type: "slack", url: chat.url.reveal() },
-        {
-          name: "pager",
-          type: "pagerduty",
-          url: `${pager.origin}/T0PSECRET`,
-          routing_key: routingKey,
-        },
-        {
-          ...common,
-          name: "tool",
-          type: "webhook",
-          url: tool.url.reveal(),
-          format: "alertmanager",
-        },
-      ],
-    },
-  });
+  const at = ({ origin }: ReceiverServer) => ({ group_wait: "0s", url: `${origin}/T0PSECRET` });
+  const routing_key = "T0PSECRET".padEnd(32, "0");
+  const settings = [
+    { name: "hook", type: "webhook", ...at(hook) },
+    { name: "chat", type: "slack", ...at(chat) },
+    { name: "pager", type: "pagerduty", routing_key, url: at(pager).url },
+    { name: "tool", type: "webhook", format: "alertmanager", ...at(tool) },
+  ];
+  return { hook, chat, pager, tool, settings };
+}
+
+const bodies = ({ requests }: ReceiverServer): readonly unknown[] =>
+  requests.map(({ body }) => JSON.parse(body));
+
+it("receivers of every type are notified of an error, reminded, and notified of its end, each in its form", async () => {
+  const { chat, pager, tool, settings } = await startReceivers();
+  const rules = [{ ...server, remind_every: "10s" }];
+  const world = await watchWorld({ alerts: { rules, receivers: settings } });
   await world.poll();
   world.show(0, "error");
   await world.poll(3);
@@ -47,13 +46,13 @@ it("notifies receivers of every type of an error, reminds them and notifies of i
 
   const headings = bodies(chat).map((body) => shownBy(slackMessageSchema.parse(body))[0]);
   expect(headings).toEqual([
-    "🔴 Firing (critical): server-error",
-    "🔴 Still firing (critical): server-error",
-    "✅ Resolved (critical): server-error",
+    "🔴 Firing (critical): err",
+    "🔴 Still firing (critical): err",
+    "✅ Resolved (critical): err",
   ]);
-  const events = bodies(pager).map((body) => pagerdutyEventSchema.parse(body));
-  expect(events.map((event) => event.event_action)).toEqual(["trigger", "trigger", "resolve"]);
-  expect(new Set(events.map((event) => event.dedup_key)).size).toBe(1);
+  const sent = bodies(pager).map((body) => pagerdutyEventSchema.parse(body));
+  expect(sent.map((event) => event.event_action)).toEqual(["trigger", "trigger", "resolve"]);
+  expect(new Set(sent.map((event) => event.dedup_key)).size).toBe(1);
   const messages = bodies(tool).map((body) => alertmanagerMessageSchema.parse(body));
   expect(messages.map((message) => message.status)).toEqual(["firing", "firing", "resolved"]);
 
@@ -64,4 +63,102 @@ it("notifies receivers of every type of an error, reminds them and notifies of i
     ...[chat, tool].flatMap(({ requests }) => requests.map(({ body }) => body)),
   ];
   expect(said.filter((text) => text.includes("T0PSECRET"))).toEqual([]);
+});
+
+describe("a receiver that is not configured when an incident ends", () => {
+  /** A world with receivers of every type beside `oncall`, which may be left out. */
+  async function start(rules: readonly object[] = [server]) {
+    const { settings, ...servers } = await startReceivers();
+    const world = await watchWorld({
+      probes: [{ name: "list", operation: "universes", every: "5s" }],
+    });
+    const oncall = { type: "webhook", url: world.peer.url, secret: webhookSecret };
+    const restart = (others: readonly object[], changed = rules): Promise<void> =>
+      world.restart({
+        alerts: {
+          rules: changed,
+          receivers: [{ name: "oncall", group_wait: "0s", ...oncall }, ...others],
+        },
+      });
+    await restart(settings);
+    /** Which step of an incident each body that a receiver was sent reports. */
+    const sent = () =>
+      Object.values(servers).map(({ requests }) =>
+        requests
+          .map(({ body }) => (/incident\.resolved|"resolved?"|Resolved \(/.test(body) ? "-" : "+"))
+          .join(""),
+      );
+    return { world, sent, restart, settings };
+  }
+
+  it("is notified of that once when it returns, whatever its type", async () => {
+    const { world, sent, restart, settings } = await start();
+    world.show(0, "error");
+    await world.poll();
+    await restart([]);
+    world.show(0, "idle");
+    await world.poll(2);
+    expect(sent()).toEqual(["+", "+", "+", "+"]);
+    for (let times = 0; times < 2; times += 1) {
+      await restart(settings);
+      await world.poll(2);
+    }
+    expect(sent()).toEqual(["+-", "+-", "+-", "+-"]);
+    expect(notifications(world)).toEqual(["err firing", "err resolved"]);
+  });
+
+  type Step = (world: WatchedWorld) => void;
+  it.each<[string, object, Step, Step]>([
+    [
+      "a target",
+      { name: "down", on: "target", failing: { polls: 1 } },
+      (world) => world.fail({ kind: "status", status: 500 }),
+      (world) => world.fail(),
+    ],
+    [
+      "a pool",
+      { name: "full", on: "pool", by: ["region"], idle: { below: 3 } },
+      (world) => world.show(0, "occupied"),
+      (world) => world.show(0, "idle"),
+    ],
+    [
+      "a probe",
+      { name: "probe", on: "probe", failing: { polls: 1 } },
+      (world) => world.fail({ kind: "status", status: 404, operation: "list_universes" }),
+      (world) => world.fail(),
+    ],
+  ])("is notified of an incident of %s as well", async (_, rule, begin, end) => {
+    const { world, sent, restart, settings } = await start([rule]);
+    begin(world);
+    await world.poll();
+    await restart([]);
+    end(world);
+    await world.poll(3);
+    await restart(settings);
+    await world.poll(2);
+    expect(sent()).toEqual(["+-", "+-", "+-", "+-"]);
+  });
+
+  it("is notified also if it is still configured, and the rule no longer names it", async () => {
+    const { world, sent, restart, settings } = await start();
+    world.show(0, "error");
+    await world.poll();
+    await restart(settings, [{ ...server, receivers: ["oncall"] }]);
+    world.show(0, "idle");
+    await world.poll(2);
+    expect(sent()).toEqual(["+-", "+-", "+-", "+-"]);
+  });
+});
+
+it("a new receiver is notified of an error that goes on, and of its end", async () => {
+  const world = await watchWorld({ alerts: { receivers: [] } });
+  world.show(0, "error");
+  await world.poll(2);
+  const late = { name: "late", type: "webhook", url: world.peer.url, secret: webhookSecret };
+  await world.restart({ alerts: { receivers: [{ ...late, group_wait: "0s" }] } });
+  await world.poll(2);
+  expect(notifications(world)).toEqual(["server-error firing"]);
+  world.show(0, "idle");
+  await world.poll();
+  expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
 });

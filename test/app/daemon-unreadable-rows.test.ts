@@ -4,173 +4,224 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { listDrift } from "../../src/api/operations/drift.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
+import {
+  discardNotifications,
+  listNotifications,
+  showNotification,
+} from "../../src/api/operations/notifications.ts";
 import { listProbes } from "../../src/api/operations/probes.ts";
-import { listServers } from "../../src/api/operations/targets.ts";
 import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
+import { listServers } from "../../src/api/operations/targets.ts";
 import { notifications } from "../support/heard.ts";
 import { runCommand } from "../support/run-command.ts";
 import { outOfRange, spoil, unreadable } from "../support/spoil.ts";
+import { dumpStore } from "../support/store-dump.ts";
 import { watchWorld } from "../support/watched-world.ts";
+import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 
+const flap = { changes: 3, within: "10m" };
 const rules = [
-  { name: "erring", on: "server", status: "error", flap: { changes: 3, within: "10m" } },
-  {
-    name: "probe-failing",
-    on: "probe",
-    failing: { polls: 1 },
-    flap: { changes: 3, within: "10m" },
-  },
+  { name: "erring", on: "server", status: "error", flap },
+  { name: "probe-failing", on: "probe", failing: { polls: 1 }, flap },
 ];
 const probes = [{ name: "login", operation: "user", id: "user-1", every: "5s" }];
 
 /** How rows of a table are spoilt, all of them, and as which row that is known. */
-const spoilt: readonly (readonly [table: string, statements: string, row: RegExp])[] = [
-  ["incidents", "update incidents set receivers = '[\"onc' where rule = 'erring'", /^\S+$/],
-  ["incidents", "update incidents set phase = 'burning' where rule = 'erring'", /^\S+$/],
-  ["silences", "update silences set match = '{\"rule'", /^\S+$/],
-  ["silences", "update silences set match = '{}'", /^\S+$/],
-  ["silences", "update silences set match = '[[1]]'", /^\S+$/],
-  ["silences", "update silences set match = '{\"rule\":[1,{}]}'", /^\S+$/],
-  ["flap_records", "update flap_records set entered = '[1,'", /^1 erring /],
-  ["probe_flap_records", "update probe_flap_records set entered = 'x'", /^1 probe-failing$/],
-  ["probe_results", "update probe_results set reason = 'bored'", /^1 \d+$/],
-  ["drift", "update drift set problem = 'odd'", /unknown_field|odd/],
-  ["sandboxes", "update sandboxes set status = 'odd'", /^\S+ of target 1$/],
-  ["servers", "update servers set status = 'odd'", /^\d+$/],
-  ["servers", "update servers set tags = '[\"T0P'", /^\d+$/],
-  ["open_buckets", "update targets set open_bucket = '{'", /^5m of target 1$/],
-  ["servers", "update servers set tags = '{}'", /^\d+$/],
-  // SQLite reads none of the rows where one has such a number.
-  ...["started_at_ms", "fired_at_ms", "held_since_polls"].map(
-    (column) => ["incidents", outOfRange("incidents", column), /^\S+$/] as const,
-  ),
-  ...["starts_at_ms", "ends_at_ms", "created_at_ms"].map(
-    (column) => ["silences", outOfRange("silences", column), /^\S+$/] as const,
-  ),
-  ...["last_poll_at_ms", "observed_polls", "observed_ms", "failures_in_a_row"].map(
-    (column) => ["targets", outOfRange("targets", column), /^1$/] as const,
-  ),
-  ...["attempted_runs", "last_success_at_ms", "failures_in_a_row"].map(
-    (column) => ["probes", outOfRange("probes", column), /^1$/] as const,
-  ),
-  ["servers", outOfRange("servers", "since_at_ms"), /^\d+$/],
-  ["sandboxes", outOfRange("sandboxes", "missing"), /^\S+ of target 1$/],
-  ["probe_results", outOfRange("probe_results", "at_ms"), /^1 \d+$/],
-  ["drift", outOfRange("drift", "last_seen_at_ms"), /unknown_field/],
+const spoilt: readonly (readonly [table: string, change: string, row: RegExp])[] = [
+  ["incidents", "receivers = '[\"onc' where rule = 'erring'", /^\S+$/],
+  ["incidents", "phase = 'burning' where rule = 'erring'", /^\S+$/],
+  ["silences", "match = '{\"rule'", /^\S+$/],
+  ["silences", "match = '{\"rule\":[1,{}]}'", /^\S+$/],
+  ["flap_records", "entered = '[1,'", /^1 erring /],
+  ["probe_flap_records", "entered = 'x'", /^1 probe-failing$/],
+  ["probe_results", "reason = 'bored'", /^1 \d+$/],
+  ["drift", "problem = 'odd'", /unknown_field|odd/],
+  ["sandboxes", "status = 'odd'", /^\S+ of target 1$/],
+  ["servers", "status = 'odd'", /^\d+$/],
+  ["servers", "tags = '{}'", /^\d+$/],
 ];
 
-describe("a row that cannot be read", () => {
-  it.each(spoilt)(
-    "in %s keeps neither the daemon from starting nor a poll from ending: %s",
-    async (table, statements, row) => {
-      const world = await watchWorld({ servers: 4, alerts: { rules }, probes });
-      await world.poll(2);
-      const silence = { match: { rule: "nothing" }, author: "ann", reason: "r", duration: "1d" };
-      await world.daemon().api(addSilence, silence);
-      world.fail({ kind: "status", status: 404, operation: "get_user" });
-      world.show(0, "error");
-      await world.poll(2);
-      await spoil(
-        world,
-        `insert into drift values ('get_user', 'us', 'a', 'unknown_field', '', null, 1, 1, 1764000000000000); ${statements}`,
-      );
-      await world.poll();
-      const found = unreadable(world);
-      expect(found.length).toBeGreaterThan(0);
-      expect(found).toContainEqual([table, expect.stringMatching(row)]);
-      expect(new Set(found.map(String)).size).toBe(found.length);
-      const text = await world.metrics();
-      expect(text).toMatch(new RegExp(`sandwatch_store_unreadable_rows\\{table="${table}"\\} \\d`));
-      expect(text).toContain('sandwatch_target_up{region="us",key="research"} 1');
-      const { api } = world.daemon();
-      for (const query of [
-        api(listIncidents, {}),
-        api(listSilences, {}),
-        api(listProbes, {}),
-        api(listDrift, {}),
-      ]) {
-        await expect(query).resolves.toBeDefined();
-      }
-      world.show(1, "error");
-      await world.poll();
-      const { incidents } = await api(listIncidents, { state: "firing", rule: "erring" });
-      expect(incidents.map((each) => each.server_id)).toContain(world.serverIds[1]);
-    },
-  );
-});
+/** SQLite reads none of the rows where one has such a number. */
+const tooLarge = [
+  ["incidents", "started_at_ms fired_at_ms held_since_polls", /^\S+$/],
+  ["silences", "starts_at_ms ends_at_ms created_at_ms", /^\S+$/],
+  ["targets", "last_poll_at_ms observed_polls observed_ms failures_in_a_row", /^1$/],
+  ["probes", "attempted_runs last_success_at_ms failures_in_a_row", /^1$/],
+  ["servers", "since_at_ms", /^\d+$/],
+  ["sandboxes", "missing", /^\S+ of target 1$/],
+  ["probe_results", "at_ms", /^1 \d+$/],
+  ["drift", "last_seen_at_ms", /unknown_field/],
+] as const;
 
-describe("servers that cannot be read", () => {
-  it("are forgotten, and what is open of them goes on under its id", async () => {
-    const world = await watchWorld();
+it.each([
+  ...spoilt.map(([table, change, row]) => [table, `update ${table} set ${change}`, row] as const),
+  ["open_buckets", "update targets set open_bucket = '{'", /^5m of target 1$/] as const,
+  ...tooLarge.flatMap(([table, columns, row]) =>
+    columns.split(" ").map((column) => [table, outOfRange(table, column), row] as const),
+  ),
+])(
+  "a row of %s that cannot be read keeps neither the daemon from starting nor a poll from ending: %s",
+  async (table, statements, row) => {
+    const world = await watchWorld({ servers: 4, alerts: { rules }, probes });
+    await world.poll(2);
+    const silence = { match: { rule: "nothing" }, author: "ann", reason: "r", duration: "1d" };
+    await world.daemon().api(addSilence, silence);
+    world.fail({ kind: "status", status: 404, operation: "get_user" });
     world.show(0, "error");
     await world.poll(2);
-    await spoil(world, "update servers set status = 'odd'");
-    await world.poll(2);
-    expect(notifications(world)).toEqual(["server-error firing"]);
-    world.show(0, "idle");
+    const drift = "'get_user', 'us', 'a', 'unknown_field', '', null, 1, 1, 1764000000000000";
+    await spoil(world, `insert into drift values (${drift}); ${statements}`);
     await world.poll();
-    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
-    const [fired, resolved] = world.alerts.map(({ data }) => data.incidents[0]);
-    expect(resolved).toMatchObject({ id: fired?.id, resolved_reason: "recovered" });
-    expect(unreadable(world).map(String).toSorted()).toEqual([
-      "servers,1",
-      "servers,2",
-      "servers,3",
-    ]);
-    await world.restart();
-    expect(unreadable(world)).toHaveLength(3);
-    const { servers } = await world.daemon().api(listServers, {});
-    expect(servers.map((each) => each.server_id).toSorted()).toEqual(world.serverIds.toSorted());
-  });
+    const found = unreadable(world);
+    expect(found).toContainEqual([table, expect.stringMatching(row)]);
+    expect(new Set(found.map(String)).size).toBe(found.length);
+    const text = await world.metrics();
+    expect(text).toMatch(new RegExp(`sandwatch_store_unreadable_rows\\{table="${table}"\\} \\d`));
+    expect(text).toContain('sandwatch_target_up{region="us",key="research"} 1');
+    const { api } = world.daemon();
+    await Promise.all([api(listSilences, {}), api(listProbes, {}), api(listDrift, {})]);
+    world.show(1, "error");
+    await world.poll();
+    const { incidents } = await api(listIncidents, { state: "firing", rule: "erring" });
+    expect(incidents.map((each) => each.server_id)).toContain(world.serverIds[1]);
+  },
+);
+
+it("servers that cannot be read are forgotten, and their incidents go on under their ids", async () => {
+  const world = await watchWorld();
+  world.show(0, "error");
+  await world.poll(2);
+  await spoil(world, "update servers set status = 'odd'");
+  await world.poll(2);
+  world.show(0, "idle");
+  await world.poll();
+  expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
+  const [fired, resolved] = world.alerts.map(({ data }) => data.incidents[0]);
+  expect(resolved).toMatchObject({ id: fired?.id, resolved_reason: "recovered" });
+  await world.restart();
+  expect(unreadable(world)).toHaveLength(3);
+  const { servers } = await world.daemon().api(listServers, {});
+  expect(servers.map((each) => each.server_id).toSorted()).toEqual(world.serverIds.toSorted());
 });
 
-describe("queries", () => {
-  it("show what can be read, and say what is missing", async () => {
-    const world = await watchWorld();
-    await world.poll();
-    world.show(0, "error");
-    await world.poll();
-    world.clock.advance(3_600_000);
-    await world.poll(2);
-    await world.daemon().stop();
-    const store = world.config.store.path;
-    {
-      using database = new DatabaseSync(store);
-      database.exec(`
-        update changes set to_status = 'odd' where seq = (select min(seq) from changes);
-        update incidents set receivers = '[' where rule = 'server-error';
-        update targets set open_bucket = '{';
-        update open_buckets set bucket = '[' where resolution = '1h';
-        update notifications set body = '{' where seq = 1;
-      `);
-    }
-    const config = join(dirname(store), "config.yaml");
-    writeFileSync(config, JSON.stringify(fileOf(store)));
-    const run = (...args: readonly string[]) => runCommand([...args, "--config", config]);
-    const changes = await run("changes");
-    expect(changes).toMatchObject({ code: 0, out: expect.stringContaining("error") });
-    expect(changes.err).toBe("note: 1 row is missing: the store cannot read them (changes: 1)\n");
-    expect((await run("incidents")).err).toMatch(/1 row is missing.*\(incidents: /);
-    expect((await run("notifications")).err).toContain("(notifications: 1)");
-    expect(await run("explain", world.serverIds[0] ?? "")).toMatchObject({ code: 0 });
-    const range = ["--from", "2026-11-20T09:00Z", "--to", "2026-11-20T11:00Z"];
-    for (const by of ["region", "server_name", "server_name,hour"]) {
-      const report = await run("report", ...range, "--by", by);
-      expect([by, report.code, report.err]).toEqual([
-        by,
-        0,
-        expect.stringMatching(/open_buckets: 5m of target 1, 1h/),
-      ]);
-    }
-  });
-});
-
-/** Settings of the world's target in a file: in JSON, which is YAML. */
-function fileOf(store: string): object {
-  return {
+it("queries show what can be read, and say what is missing", async () => {
+  const world = await watchWorld();
+  await world.poll();
+  world.show(0, "error");
+  await world.poll();
+  world.clock.advance(3_600_000);
+  await world.poll(2);
+  await world.daemon().stop();
+  const { path } = world.config.store;
+  {
+    using database = new DatabaseSync(path);
+    database.exec(`
+      update changes set to_status = 'odd' where seq = (select min(seq) from changes);
+      update incidents set receivers = '[' where rule = 'server-error';
+      update targets set open_bucket = '{';
+      update open_buckets set bucket = '[' where resolution = '1h';
+      update notifications set body = '{' where seq = 1;
+    `);
+  }
+  const config = join(dirname(path), "config.yaml");
+  const settings = {
     regions: { us: { base_url: "http://127.0.0.1:1" } },
     keys: [{ name: "research", api_key: "none" }],
-    store: { path: store },
+    store: { path },
     http: { listen: "127.0.0.1:0" },
   };
-}
+  // JSON is YAML.
+  writeFileSync(config, JSON.stringify(settings));
+  const run = (...args: readonly string[]) => runCommand([...args, "--config", config]);
+  const changes = await run("changes");
+  expect(changes).toMatchObject({ code: 0, out: expect.stringContaining("error") });
+  expect(changes.err).toBe("note: 1 row is missing: the store cannot read them (changes: 1)\n");
+  expect((await run("incidents")).err).toMatch(/1 row is missing.*\(incidents: /);
+  expect((await run("notifications")).err).toContain("(notifications: 1)");
+  expect(await run("explain", world.serverIds[0] ?? "")).toMatchObject({ code: 0 });
+  const range = ["--from", "2026-11-20T09:00Z", "--to", "2026-11-20T11:00Z"];
+  for (const by of ["region", "server_name", "server_name,hour"]) {
+    const err = expect.stringMatching(/open_buckets: 5m of target 1, 1h/);
+    expect(await run("report", ...range, "--by", by)).toMatchObject({ code: 0, err });
+  }
+});
+
+describe("what waits for a receiver and cannot be read", () => {
+  /** What a cut row still begins with: it must be in no output. */
+  const secret = "T0PSECRET-of-a-row";
+
+  /** Two receivers: the world's, and a witness of what becomes of that. */
+  async function start(groupWait: string) {
+    const world = await watchWorld();
+    const witness = await startWebhookPeer();
+    const receivers = Object.entries({ oncall: world.peer.url, witness: witness.url }).map(
+      ([name, url]) => ({ name, type: "webhook", url, secret: webhookSecret, group_wait: "0s" }),
+    );
+    await world.restart({
+      alerts: { receivers: receivers.map((each) => ({ ...each, group_wait: groupWait })) },
+    });
+    const letters = () => {
+      const { notifications: rows = [] } = dumpStore(world.config.store.path);
+      return rows.map((row) => ({ state: null, ...row })).filter(({ state }) => state === "dead");
+    };
+    const heard = () => witness.alerts.map(({ type, data }) => `${data.rule} ${type}`);
+    return { world, alerts: { receivers }, letters, heard };
+  }
+
+  const dead = [{ receiver: "oncall", last_reason: "unreadable" }];
+  const reported = "receiver-failing incident.firing";
+
+  it("is a notification: it is dead-lettered with its reason, and the rest goes on", async () => {
+    const { world, alerts, letters, heard } = await start("0s");
+    await world.poll();
+    world.peer.answer(503);
+    world.show(0, "error");
+    await world.poll();
+    const cut = `update notifications set body = '{"id":"${secret}'
+      where receiver = 'oncall' and state = 'pending'`;
+    await spoil(world, cut, { alerts });
+    world.peer.answer(204);
+    world.show(1, "error");
+    await world.poll(2);
+
+    const notified = world.alerts.flatMap(({ data }) => data.incidents);
+    expect(notified.map((each) => each.server_id)).toEqual([world.serverIds[1]]);
+    expect(heard()).toContain(reported);
+    expect(letters()).toMatchObject(dead);
+    const text = await world.metrics();
+    for (const series of [
+      'sandwatch_notification_failures_total{receiver="oncall",reason="unreadable"} 1',
+      'sandwatch_store_unreadable_rows{table="notifications"} 1',
+      'sandwatch_notifications_dead{receiver="oncall"} 1',
+    ]) {
+      expect(text).toContain(series);
+    }
+    const { api } = world.daemon();
+    const listed = await api(listNotifications, {});
+    expect(listed.notifications.length).toBeGreaterThan(1);
+    const [[, seq] = []] = [...unreadable(world)].filter(Array.isArray);
+    expect(listed.notes).toEqual([
+      `1 row is missing: the store cannot read them (notifications: ${seq})`,
+    ]);
+    await expect(api(showNotification, { id: String(seq) })).rejects.toThrow("cannot be read");
+    expect(await api(discardNotifications, { seqs: [Number(seq)] })).toMatchObject({ count: 1 });
+    expect(JSON.stringify([world.log, listed, text])).not.toContain(secret);
+    expect(unreadable(world)).toHaveLength(1);
+  });
+
+  it("is an item of the outbox: it is dead-lettered as well, and those behind it are sent", async () => {
+    const { world, alerts, letters, heard } = await start("1h");
+    world.show(0, "error");
+    world.show(1, "error");
+    await world.poll();
+    const cut = `update outbox_items set body = '{"rule":"${secret}'
+      where seq = (select min(seq) from outbox_items where receiver = 'oncall')`;
+    await spoil(world, cut, { alerts });
+    await world.poll(2);
+    expect(world.alerts.flatMap(({ data }) => data.incidents)).toHaveLength(1);
+    expect(letters()).toMatchObject(dead);
+    expect(heard()).toContain(reported);
+    expect(await world.metrics()).toContain('sandwatch_notifications_pending{receiver="oncall"} 0');
+    expect(JSON.stringify(world.log)).not.toContain(secret);
+  });
+});

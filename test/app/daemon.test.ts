@@ -1,55 +1,41 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { notifications } from "../support/heard.ts";
+import { events, notifications, sumOf } from "../support/heard.ts";
 import { apiKey, watchWorld } from "../support/watched-world.ts";
-import type { WatchedWorld } from "../support/watched-world.ts";
 import { webhookSecret } from "../support/webhook-peer.ts";
 
-function incidentIds({ alerts }: WatchedWorld): readonly (string | undefined)[] {
-  return alerts.map(({ data }) => data.incidents[0]?.id);
-}
+const firing = "server-error firing";
+const resolved = "server-error resolved";
 
 describe("the daemon between the service and a receiver", () => {
-  it("notifies once that a server erred and once that it recovered, as one incident", async () => {
+  it("notifies once that a server erred and once that it recovered, as one incident over a restart", async () => {
     const world = await watchWorld();
     await world.poll();
     world.show(0, "error");
     await world.poll(3);
+    await world.restart();
+    await world.poll(2);
+    expect(notifications(world)).toEqual([firing]);
+
     world.show(0, "idle");
     await world.poll(2);
-
-    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
-    const [fired, resolved] = world.alerts.map(({ data }) => data.incidents[0]);
-    expect(fired).toMatchObject({
+    expect(notifications(world)).toEqual([firing, resolved]);
+    const [first, last] = world.alerts.map(({ data }) => data.incidents[0]);
+    expect(first).toMatchObject({
       state: "firing",
       server_id: world.serverIds[0],
       status: "error",
       previous_status: "idle",
       resolved_at: null,
     });
-    expect(resolved).toMatchObject({
-      id: fired?.id,
+    expect(last).toMatchObject({
+      id: first?.id,
       state: "resolved",
       status: "idle",
       previous_status: "error",
       resolved_reason: "recovered",
     });
     expect(world.peer.refused).toEqual([]);
-  });
-
-  it("goes on with an incident after a restart: it is not notified again, and resolves as itself", async () => {
-    const world = await watchWorld();
-    await world.poll();
-    world.show(0, "error");
-    await world.poll();
-    await world.restart();
-    await world.poll(2);
-    expect(notifications(world)).toEqual(["server-error firing"]);
-
-    world.show(0, "idle");
-    await world.poll();
-    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
-    expect(new Set(incidentIds(world)).size).toBe(1);
   });
 
   it("delivers after a restart what was not taken before it, under the same id", async () => {
@@ -63,12 +49,12 @@ describe("the daemon between the service and a receiver", () => {
     await world.restart();
     world.peer.answer(204);
     await world.poll(2);
-    expect(notifications(world)).toEqual(["server-error firing"]);
+    expect(notifications(world)).toEqual([firing]);
     expect(world.peer.attemptedIds.length).toBeGreaterThan(1);
     expect(new Set(world.peer.attemptedIds).size).toBe(1);
   });
 
-  it("polls and alerts by its own schedule once started", async () => {
+  it("polls and alerts by its own schedule once started, and leaves no timer when stopped", async () => {
     const world = await watchWorld({ servers: 1 });
     world.show(0, "error");
     await world.daemon().start();
@@ -76,31 +62,7 @@ describe("the daemon between the service and a receiver", () => {
     world.show(0, "idle");
     world.clock.advance(10_000);
     await world.peer.received(2);
-
-    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
-  });
-
-  it("notifies a new receiver of an error that goes on, and all that were notified of its end", async () => {
-    const world = await watchWorld({ alerts: { receivers: [] } });
-    world.show(0, "error");
-    await world.poll(2);
-    expect(notifications(world)).toEqual([]);
-
-    const late = { name: "late", type: "webhook", url: world.peer.url, secret: webhookSecret };
-    await world.restart({ alerts: { receivers: [{ ...late, group_wait: "0s" }] } });
-    await world.poll(2);
-    expect(notifications(world)).toEqual(["server-error firing"]);
-
-    world.show(0, "idle");
-    await world.poll();
-    expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
-    expect(new Set(incidentIds(world)).size).toBe(1);
-  });
-
-  it("leaves no timer armed when it has stopped", async () => {
-    const world = await watchWorld();
-    await world.daemon().start();
-    await world.poll(2);
+    expect(notifications(world)).toEqual([firing, resolved]);
     await world.daemon().stop();
     expect(world.clock.armed).toBe(0);
   });
@@ -122,5 +84,59 @@ describe("the daemon between the service and a receiver", () => {
     for (const secret of secrets) {
       for (const place of places) expect(place).not.toContain(secret);
     }
+  });
+});
+
+describe("the daemon where observation fails", () => {
+  it("freezes the servers' incidents while a target is down, which is notified itself", async () => {
+    const world = await watchWorld();
+    world.show(0, "error");
+    await world.poll();
+    world.fail({ kind: "status", status: 500 });
+    world.show(0, "idle");
+    world.show(1, "error");
+    await world.poll(4);
+    expect(notifications(world)).toEqual([firing, "target-down firing"]);
+
+    world.fail();
+    await world.poll();
+    expect(notifications(world).slice(2).toSorted()).toEqual([
+      firing,
+      resolved,
+      "target-down resolved",
+    ]);
+    expect(events(world).filter((event) => event?.startsWith("target."))).toEqual([
+      "target.first_listing",
+      "target.lost",
+      "target.returned",
+    ]);
+  });
+
+  it("keeps what was last observed for a while when down, and then shows nothing", async () => {
+    const world = await watchWorld({ servers: 1 });
+    await world.poll();
+    world.fail({ kind: "status", status: 503 });
+    await world.poll(2);
+    const early = await world.metrics();
+    expect(early).toContain('sandwatch_target_up{region="us",key="research"} 0');
+    expect(early).toMatch(/sandbox_server_status\{[^}]*status="idle"\} 1/);
+    await world.poll();
+    expect(await world.metrics()).not.toMatch(/sandbox_server(s|_status)\{/);
+  });
+
+  it("counts the time between complete polls by status, and the rest as unobserved", async () => {
+    const world = await watchWorld({ servers: 4 });
+    await world.poll();
+    world.show(0, "occupied");
+    await world.poll(3);
+    world.fail({ kind: "status", status: 500 });
+    await world.poll();
+    world.fail();
+    await world.poll(2);
+    const text = await world.metrics();
+    // Seven polls span thirty seconds, of which ten lie around the failed one.
+    expect(sumOf(text, "sandbox_server_status_seconds_total")).toBe(4 * 20);
+    expect(sumOf(text, "sandbox_server_status_seconds_total", 'status="occupied"')).toBe(15);
+    expect(sumOf(text, "sandbox_unobserved_seconds_total")).toBe(10);
   });
 });

@@ -3,21 +3,17 @@ import { watchLoops } from "../../src/app/watch-loops.ts";
 import { createWatchdog } from "../../src/app/watchdog.ts";
 import { createScheduler } from "../../src/polling/scheduler.ts";
 import { createTicker } from "../../src/polling/ticker.ts";
-import type { WakeAt } from "../../src/polling/ticker.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { testConfig } from "../support/test-config.ts";
 
+const second = 1_000;
 const hour = 3_600_000;
 
-function open() {
+it("says at once that a loop has turns again", () => {
   const clock = createFakeClock();
   const events: string[] = [];
   const note = (fields: { readonly event: string }): void => void events.push(fields.event);
-  return { clock, events, watchdog: createWatchdog(clock, { error: note, info: note }) };
-}
-
-it("says at once that a loop has turns again", () => {
-  const { clock, events, watchdog } = open();
+  const watchdog = createWatchdog(clock, { error: note, info: note });
   watchdog.watch("polls", "us/research", 10_000);
   watchdog.start();
   clock.advance(21_000);
@@ -29,7 +25,8 @@ it("says at once that a loop has turns again", () => {
 });
 
 it("does not mind a wall clock that is stepped, and names what has no turns", () => {
-  const { clock, watchdog } = open();
+  const clock = createFakeClock();
+  const watchdog = createWatchdog(clock, { error() {}, info() {} });
   for (const name of ["us/a", "us/b", "us/c"]) watchdog.watch("polls", name, 10_000);
   watchdog.start();
   clock.stepUtc(24 * hour);
@@ -43,8 +40,6 @@ it("does not mind a wall clock that is stepped, and names what has no turns", ()
   );
   watchdog.stop();
 });
-
-const second = 1_000;
 
 /** A watchdog over the polls of some keys. */
 function watchPolls(schedule: string, startsAt: string, keys: readonly string[] = ["research"]) {
@@ -71,14 +66,11 @@ function watchPolls(schedule: string, startsAt: string, keys: readonly string[] 
     clock.advance(ms);
     return silentAtMs === null ? null : silentAtMs - startedMs;
   };
-  return {
-    clock,
-    config,
-    watchdog,
-    silentAfter,
-    poll: () => watchdog.turn("polls", "us/research"),
-  };
+  const turn = (key: string): void => watchdog.turn("polls", `us/${key}`);
+  return { clock, config, silentAfter, turn };
 }
+
+const workingHours = "*/30 * 9-17 * * MON-FRI";
 
 it.each([
   ["within working hours after twice the usual interval", "2026-11-20T10:00:27+01:00", 60],
@@ -87,28 +79,32 @@ it.each([
   ["when the first turn after a turn in a pause is late", "2026-11-22T12:00:00+01:00", 75_660],
   ["when it is late after the clocks were set forward", "2026-03-27T17:59:57+01:00", 223_260],
 ])("notices that a schedule that pauses is silent: %s", (_, lastTurnAt, seconds) => {
-  const { silentAfter, poll } = watchPolls("*/30 * 9-17 * * MON-FRI", lastTurnAt);
-  poll();
+  const { silentAfter, turn } = watchPolls(workingHours, lastTurnAt);
+  turn("research");
   // The timer looks again a second after the deadline.
   expect(silentAfter(70 * hour)).toBe((seconds + 1) * second);
 });
 
 it.each([
-  ["*/30 * 9-17 * * MON-FRI", "2026-11-20T17:59:19+01:00"],
-  ["*/30 * 9-17 * * MON-FRI", "2026-11-20T17:58:59+01:00"],
-  ["*/30 * 9-17 * * MON-FRI", "2026-11-20T17:59:45+01:00"],
-  ["0 */20 9-17 * * MON-FRI", "2026-11-20T17:35:10+01:00"],
-  ["0 0,1,30 9-17 * * MON-FRI", "2026-11-20T17:29:50+01:00"],
-  ["*/2 * 9-17 * * MON-FRI", "2026-11-20T17:59:45+01:00"],
+  [workingHours, "17:59:19"],
+  [workingHours, "17:58:59"],
+  [workingHours, "17:59:45"],
+  ["0 */20 9-17 * * MON-FRI", "17:35:10"],
+  ["0 0,1,30 9-17 * * MON-FRI", "17:29:50"],
+  ["*/2 * 9-17 * * MON-FRI", "17:59:45"],
 ])("finds no turn late that is in time, in any phase: %s from %s", async (schedule, startsAt) => {
   const keys = Array.from({ length: 12 }, (_, index) => `key${index}`);
-  const { clock, config, watchdog, silentAfter } = watchPolls(schedule, startsAt, keys);
-  const wakeAt: WakeAt = (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue);
+  const friday = `2026-11-20T${startsAt}+01:00`;
+  const { clock, config, silentAfter, turn } = watchPolls(schedule, friday, keys);
   const scheduler = createScheduler({
-    units: keys.map((key) => ({ name: `us/${key}` })),
-    ticker: createTicker(config.poll.schedule, { clock, wakeAt, log: { warn() {} } }),
+    units: keys.map((name) => ({ name })),
+    ticker: createTicker(config.poll.schedule, {
+      clock,
+      wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
+      log: { warn() {} },
+    }),
     clock,
-    run: async ({ name }) => watchdog.turn("polls", name),
+    run: async ({ name }) => turn(name),
   });
   scheduler.start();
   /** In steps, as a run ends only between them. */
