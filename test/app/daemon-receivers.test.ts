@@ -66,7 +66,7 @@ it("receivers of every type are notified of an error, reminded, and notified of 
 });
 
 describe("a receiver that is not configured when an incident ends", () => {
-  /** A world with receivers of every type beside `oncall`, which may be left out. */
+  /** A world with receivers of every type beside `oncall`, which may be absent. */
   async function start(rules: readonly object[] = [server]) {
     const { settings, ...servers } = await startReceivers();
     const world = await watchWorld({

@@ -160,19 +160,19 @@ describe("what waits for a receiver and cannot be read", () => {
     await world.restart({
       alerts: { receivers: receivers.map((each) => ({ ...each, group_wait: groupWait })) },
     });
-    const letters = () => {
+    const deadLetters = () => {
       const { notifications: rows = [] } = dumpStore(world.config.store.path);
       return rows.map((row) => ({ state: null, ...row })).filter(({ state }) => state === "dead");
     };
     const heard = () => witness.alerts.map(({ type, data }) => `${data.rule} ${type}`);
-    return { world, alerts: { receivers }, letters, heard };
+    return { world, alerts: { receivers }, deadLetters, heard };
   }
 
   const dead = [{ receiver: "oncall", last_reason: "unreadable" }];
   const reported = "receiver-failing incident.firing";
 
   it("is a notification: it is dead-lettered with its reason, and the rest goes on", async () => {
-    const { world, alerts, letters, heard } = await start("0s");
+    const { world, alerts, deadLetters, heard } = await start("0s");
     await world.poll();
     world.peer.answer(503);
     world.show(0, "error");
@@ -187,7 +187,7 @@ describe("what waits for a receiver and cannot be read", () => {
     const notified = world.alerts.flatMap(({ data }) => data.incidents);
     expect(notified.map((each) => each.server_id)).toEqual([world.serverIds[1]]);
     expect(heard()).toContain(reported);
-    expect(letters()).toMatchObject(dead);
+    expect(deadLetters()).toMatchObject(dead);
     const text = await world.metrics();
     for (const series of [
       'sandwatch_notification_failures_total{receiver="oncall",reason="unreadable"} 1',
@@ -210,7 +210,7 @@ describe("what waits for a receiver and cannot be read", () => {
   });
 
   it("is an item of the outbox: it is dead-lettered as well, and those behind it are sent", async () => {
-    const { world, alerts, letters, heard } = await start("1h");
+    const { world, alerts, deadLetters, heard } = await start("1h");
     world.show(0, "error");
     world.show(1, "error");
     await world.poll();
@@ -219,7 +219,7 @@ describe("what waits for a receiver and cannot be read", () => {
     await spoil(world, cut, { alerts });
     await world.poll(2);
     expect(world.alerts.flatMap(({ data }) => data.incidents)).toHaveLength(1);
-    expect(letters()).toMatchObject(dead);
+    expect(deadLetters()).toMatchObject(dead);
     expect(heard()).toContain(reported);
     expect(await world.metrics()).toContain('sandwatch_notifications_pending{receiver="oncall"} 0');
     expect(JSON.stringify(world.log)).not.toContain(secret);

@@ -1,73 +1,54 @@
 import { setImmediate as settle } from "node:timers/promises";
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { failureReasons } from "../../src/fleet/model.ts";
-import type { FailureReason, Target } from "../../src/fleet/model.ts";
-import { createRetryBudget, retryShare } from "../../src/lib/retry.ts";
-import { seededRandom } from "../../src/lib/random.ts";
-import type { Random } from "../../src/lib/random.ts";
+import type { FailureReason } from "../../src/fleet/model.ts";
+import { createRetryBudget } from "../../src/lib/retry.ts";
 import { callWithRetries } from "../../src/polling/call-with-retries.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import type { CallFailure } from "../../src/service/failure.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { research } from "../support/fleet.ts";
 import { failed } from "./support/start-polling.ts";
 
-const target: Target = { region: "us", key: "research" };
-
 const ok = { kind: "ok" } as const;
+/** It never answers. */
+const hangs = { kind: "hangs" } as const;
 
-/** What the service does with its n-th request; it takes `tookMs` unless it is stopped before. */
-type Script = (request: number) => {
-  readonly result: typeof ok | CallFailure;
-  readonly tookMs?: number;
-};
+type Answer = typeof ok | typeof hangs | CallFailure;
 
-function start(script: Script, { random = (): number => 0.5 }: { random?: Random } = {}) {
+/** Calls of a service that gives these answers and then succeeds. By default ten retries are saved up. */
+function start(answers: readonly Answer[], { random = 0.5, share = 1 } = {}) {
   const clock = createFakeClock();
   const startedMs = clock.now().monotonicMs;
+  const now = (): number => clock.now().monotonicMs - startedMs;
   const sent: number[] = [];
   const stop = new AbortController();
-  const stopped = failed("network");
   const limits = createKeyLimits(clock, { requests: 100, perMs: 1_000 });
-  const deps = { clock, random, limits, budget: createRetryBudget(retryShare) };
+  const budget = createRetryBudget(share);
+  for (let saved = 0; saved < 10; saved += 1) budget.requestSent();
+  const deps = { clock, random: () => random, limits, budget };
   const makeCall = (deadlineMs: number) =>
-    callWithRetries(deps, target, { deadlineMs, signal: stop.signal }, ({ signal }) => {
-      const { result, tookMs = 0 } = script(sent.length);
-      sent.push(clock.now().monotonicMs - startedMs);
-      return new Promise<typeof ok | CallFailure>((resolve) => {
-        if (signal.aborted) return resolve(stopped);
-        if (tookMs === 0) return resolve(result);
-        const cancel = clock.setTimer(tookMs, () => resolve(result));
-        const end = (): void => (cancel(), resolve(stopped));
-        signal.addEventListener("abort", end, { once: true });
-      });
-    });
-  const call = async (deadlineMs: number) => {
-    const ended: { outcome: Awaited<ReturnType<typeof makeCall>>; endedMs: number }[] = [];
-    const end = async (): Promise<void> => {
-      const outcome = await makeCall(startedMs + deadlineMs);
-      ended.push({ outcome, endedMs: clock.now().monotonicMs - startedMs });
-    };
-    const running = end();
-    for (await settle(); ended.length === 0; await settle()) clock.advance(10);
-    await running;
-    const [first] = ended;
-    if (!first) throw new Error("the call did not end");
-    return first;
+    callWithRetries(
+      deps,
+      research,
+      { deadlineMs: startedMs + deadlineMs, signal: stop.signal },
+      ({ signal }) => {
+        const answer = answers[sent.length] ?? ok;
+        sent.push(now());
+        if (answer.kind !== "hangs") return Promise.resolve(answer);
+        return new Promise<typeof ok | CallFailure>((resolve) => {
+          signal.addEventListener("abort", () => resolve(failed("network")), { once: true });
+        });
+      },
+    );
+  /** Lets time pass until a call has ended. */
+  const call = async (deadlineMs = 30_000) => {
+    const ended = new AbortController();
+    const calling = makeCall(deadlineMs).finally(() => ended.abort());
+    for (await settle(); !ended.signal.aborted; await settle()) clock.advance(10);
+    return calling;
   };
-  /** Successful polls, so that there are retries to spend. */
-  const saveRetries = async (): Promise<void> => {
-    for (let request = 0; request < 30; request += 1) await call(1_000_000);
-    sent.length = 0;
-  };
-  const now = (): number => clock.now().monotonicMs - startedMs;
-  return { clock, makeCall, sent, stop, call, saveRetries, now, startedMs };
-}
-
-/** Thirty successes first, then the script. */
-function afterSaving(script: Script): Script {
-  let saved = 0;
-  return (request) => (saved++ < 30 ? { result: ok } : script(request));
+  return { clock, makeCall, sent, stop, call, now };
 }
 
 describe("which failures are tried again", () => {
@@ -83,115 +64,66 @@ describe("which failures are tried again", () => {
   };
 
   it.each(failureReasons)("%s", async (reason) => {
-    const service = start(
-      afterSaving((request) => ({ result: request === 0 ? failed(reason) : ok })),
-    );
-    await service.saveRetries();
-    const { outcome } = await service.call(service.now() + 30_000);
-    expect(service.sent.length).toBe(table[reason] ? 2 : 1);
-    expect(outcome).toEqual(table[reason] ? ok : failed(reason));
+    const { call, sent } = start([failed(reason)]);
+    expect(await call()).toEqual(table[reason] ? ok : failed(reason));
+    expect(sent).toHaveLength(table[reason] ? 2 : 1);
   });
 });
 
 describe("retries", () => {
+  const down = Array.from({ length: 99 }, () => failed("server_error"));
+
   it("wait for a random part of a time that doubles", async () => {
-    const service = start(
-      afterSaving(() => ({ result: failed("server_error") })),
-      {
-        random: () => 0.8,
-      },
-    );
-    await service.saveRetries();
-    await service.call(service.now() + 60_000);
-    const gaps = service.sent.slice(1).map((at, index) => at - (service.sent[index] ?? 0));
-    expect(gaps).toEqual([400, 800, 1_600]);
+    const { call, sent } = start(down.slice(0, 3), { random: 0.8 });
+    await call(60_000);
+    expect(sent).toEqual([0, 400, 1_200, 2_800]);
+  });
+
+  it("are a tenth of all requests, when that is their budget", async () => {
+    const { call, sent, now } = start(down, { share: 0.1 });
+    for (let calls = 0; calls < 20; calls += 1) await call(now() + 30_000);
+    // One was saved up.
+    expect(sent).toHaveLength(20 + 1 + 2);
   });
 
   it("end before the next poll even when they hang, and the call ends as the failure before", async () => {
-    const service = start(
-      afterSaving((request) =>
-        request === 0 ? { result: failed("server_error") } : { result: ok, tookMs: 60_000 },
-      ),
-    );
-    await service.saveRetries();
-    const nextPollMs = service.now() + 10_000;
-    const { outcome, endedMs } = await service.call(nextPollMs);
-    expect(service.sent.length).toBe(2);
-    expect(outcome).toEqual(failed("server_error"));
-    expect(endedMs).toBeLessThan(nextPollMs);
-    expect(service.clock.armed).toBe(0);
-  });
-
-  it("are at most a tenth of all requests, however long everything fails", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer(),
-        fc.double({ min: 0.5, max: 1, noNaN: true }),
-        async (seed, failing) => {
-          const random = seededRandom(seed);
-          const service = start(
-            () => ({ result: random() < failing ? failed("server_error") : ok }),
-            { random },
-          );
-          const polls = 300;
-          for (let poll = 0; poll < polls; poll += 1) {
-            await service.call(service.now() + 30_000);
-          }
-          const retries = service.sent.length - polls;
-          expect(retries).toBeGreaterThan(10);
-          expect(retries).toBeLessThanOrEqual(service.sent.length / 10);
-        },
-      ),
-      { numRuns: 3 },
-    );
+    const { call, sent, now, clock } = start([failed("server_error"), hangs]);
+    expect(await call(10_000)).toEqual(failed("server_error"));
+    expect([sent.length, clock.armed]).toEqual([2, 0]);
+    expect(now()).toBeLessThan(10_000);
   });
 });
 
 describe("Retry-After", () => {
   it("is waited out in full before a retry within the poll", async () => {
-    const service = start(
-      afterSaving((request) => ({ result: request === 0 ? failed("rate_limited", 7_000) : ok })),
-    );
-    await service.saveRetries();
-    const begunMs = service.now();
-    const { outcome } = await service.call(begunMs + 30_000);
-    expect(outcome.kind).toBe("ok");
-    expect(service.sent).toEqual([begunMs, begunMs + 7_000]);
-    expect(service.clock.armed).toBe(0);
+    const { call, sent, clock } = start([failed("rate_limited", 7_000)]);
+    expect(await call()).toEqual(ok);
+    expect([sent, clock.armed]).toEqual([[0, 7_000], 0]);
   });
 
   it("beyond the next poll: nothing is sent until it has passed", async () => {
-    const service = start((request) => ({
-      result: request === 0 ? failed("server_error", 70_000) : ok,
-    }));
+    const { call, sent, clock, now } = start([failed("server_error", 70_000)]);
     const outcomes: string[] = [];
     for (const pollMs of [0, 30_000, 60_000, 90_000]) {
-      service.clock.advance(pollMs - service.now());
-      const { outcome } = await service.call(pollMs + 30_000);
-      outcomes.push(outcome.kind);
+      clock.advance(pollMs - now());
+      outcomes.push((await call(pollMs + 30_000)).kind);
     }
     expect(outcomes).toEqual(["failed", "not_sent", "ok", "ok"]);
-    expect(service.sent).toEqual([0, 70_000, 90_000]);
+    expect(sent).toEqual([0, 70_000, 90_000]);
   });
 });
 
-describe("stopping", () => {
-  const hanging: ReturnType<Script> = { result: ok, tookMs: 60_000 };
-
-  it.each<readonly [what: string, script: Script, sent: number]>([
-    ["a call", () => hanging, 1],
-    ["the wait for a retry", () => ({ result: failed("network", 60_000) }), 1],
-    ["a retry", (request) => (request === 0 ? { result: failed("network") } : hanging), 2],
-  ])("ends %s at once and leaves no timer", async (_, script, sent) => {
-    const service = start(afterSaving(script));
-    await service.saveRetries();
-    const deadlineMs = service.clock.now().monotonicMs + 300_000;
-    const poll = service.makeCall(deadlineMs);
-    await settle();
-    service.clock.advance(1_000);
-    await settle();
-    service.stop.abort();
-    expect(await poll).toEqual({ kind: "stopped" });
-    expect([service.sent.length, service.clock.armed]).toEqual([sent, 0]);
-  });
+it.each<readonly [what: string, answers: readonly Answer[]]>([
+  ["a call", [hangs]],
+  ["the wait for a retry", [failed("network", 60_000)]],
+  ["a retry", [failed("network"), hangs]],
+])("stopping ends %s at once and leaves no timer", async (_, answers) => {
+  const { makeCall, clock, stop, sent } = start(answers);
+  const poll = makeCall(300_000);
+  await settle();
+  clock.advance(1_000);
+  await settle();
+  stop.abort();
+  expect(await poll).toEqual({ kind: "stopped" });
+  expect([sent.length, clock.armed]).toEqual([answers.length, 0]);
 });

@@ -1,150 +1,102 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { logPoll } from "../../src/polling/poll-log.ts";
 import { captureLog } from "../support/capture-log.ts";
-import type { Line } from "../support/capture-log.ts";
-import {
-  judgeBy,
-  listing,
-  research,
-  serverError,
-  targetDown,
-  watchFleet,
-} from "../support/fleet.ts";
+import { judgeBy, listing, research, serverError, watchFleet } from "../support/fleet.ts";
 
-const outage = "no complete response within 10 s";
-
-function start(judge = judgeBy([serverError, targetDown]), level: "debug" | "info" = "info") {
-  const { log, lines } = captureLog(level);
+function start(judge = judgeBy([])) {
+  const { log, lines } = captureLog();
   const fleet = watchFleet(research, { judge });
   /** The lines of one poll. */
-  const poll = async (
-    outcome: Parameters<typeof fleet.poll>[0],
-    detail: string | null = null,
-  ): Promise<readonly Line[]> => {
+  const poll = async (outcome: Parameters<typeof fleet.poll>[0]) => {
+    const detail = outcome === "failed" ? "no complete response within 10 s" : null;
     await logPoll(log, research, fleet.poll(outcome), { detail, lostPolls: 0 });
     return lines.splice(0);
   };
-  return { poll };
+  /** Each line of one poll in short. */
+  const say = async (outcome: Parameters<typeof fleet.poll>[0]) =>
+    (await poll(outcome)).map(({ level, event, msg }) =>
+      [level, event, msg].map(String).join(": "),
+    );
+  return { poll, say };
 }
 
-describe("changes", () => {
-  it("of a first listing are one line with counts, all later ones a line each in any number", async () => {
-    const { poll } = start(judgeBy([]));
-    const all = (status: "idle" | "occupied") =>
-      listing(Object.fromEntries(Array.from({ length: 1_005 }, (_, id) => [`s${id}`, status])));
-    expect(await poll(all("idle"))).toMatchObject([
-      {
-        level: "info",
-        event: "target.first_listing",
-        region: "us",
-        key: "research",
-        servers: 1_005,
-        idle: 1_005,
-        msg: "us/research lists 1005 servers: 1005 idle",
-      },
-    ]);
-    const lines = await poll(all("occupied"));
-    expect(new Set(lines.map(({ event }) => event))).toEqual(new Set(["server.changed"]));
-    expect(lines).toHaveLength(1_005);
-  });
+const server = { sandbox_id: "box", server_id: "a", server_name: "github" };
 
-  it("are one line each, with everything that identifies the server", async () => {
-    const { poll } = start(judgeBy([]));
-    await poll(listing({ a: "idle", b: "idle", c: "idle" }));
-    const lines = await poll(listing({ a: "occupied", b: "error", c: "idle" }));
-    const changed = {
+it("changes of a first listing are one line with counts, all later ones a line each in any number", async () => {
+  const { poll, say } = start();
+  const all = (status: "idle" | "occupied") =>
+    listing(Object.fromEntries(Array.from({ length: 1_005 }, (_, id) => [`s${id}`, status])));
+  expect(await poll(all("idle"))).toMatchObject([
+    {
+      level: "info",
+      event: "target.first_listing",
+      ...research,
+      servers: 1_005,
+      idle: 1_005,
+      msg: "us/research lists 1005 servers: 1005 idle",
+    },
+  ]);
+  const lines = await say(all("occupied"));
+  expect(lines[7]).toBe("info: server.changed: us/research github (s7): idle -> occupied");
+  expect(lines.filter((line) => line.startsWith("info: server.changed"))).toHaveLength(1_005);
+});
+
+it("a change is logged with everything that identifies the server", async () => {
+  const { poll } = start();
+  await poll(listing({ a: "idle", b: "idle" }));
+  expect(await poll(listing({ a: "error", b: "idle" }))).toEqual([
+    {
       level: "info",
       event: "server.changed",
-      region: "us",
-      key: "research",
-      sandbox_id: "box",
-      server_name: "github",
+      ...research,
+      ...server,
       from: "idle",
-    };
-    expect(lines).toEqual([
-      {
-        ...changed,
-        server_id: "a",
-        to: "occupied",
-        msg: "us/research github (a): idle -> occupied",
-      },
-      { ...changed, server_id: "b", to: "error", msg: "us/research github (b): idle -> error" },
-    ]);
+      to: "error",
+      msg: "us/research github (a): idle -> error",
+    },
+  ]);
+});
+
+it("incidents of a server are one line a step", async () => {
+  const rule = { ...serverError, for: { kind: "polls", polls: 2 }, remindEveryMs: 30_000 } as const;
+  const { poll, say } = start(judgeBy([rule]));
+  const steps: string[] = [];
+  for (const status of ["idle", "error", "error", "error"] as const) {
+    steps.push(...(await say(listing({ a: status }))).filter((line) => line.includes("incident.")));
+  }
+  expect(steps).toEqual([
+    "info: incident.opened: server-error opened: us/research github (a) error",
+    "warn: incident.fired: server-error fired: us/research github (a) error",
+    "warn: incident.reminded: server-error reminded: us/research github (a) error",
+  ]);
+  expect((await poll(listing({ a: "idle" }))).at(-1)).toEqual({
+    level: "info",
+    event: "incident.resolved",
+    ...research,
+    ...server,
+    incident_id: "incident-1",
+    rule: "server-error",
+    severity: "critical",
+    status: "idle",
+    reason: "recovered",
+    msg: "server-error resolved: us/research github (a) idle",
   });
 });
 
-describe("incidents", () => {
-  it("of a server are one line a step", async () => {
-    const { poll } = start(
-      judgeBy([{ ...serverError, for: { kind: "polls", polls: 2 }, remindEveryMs: 30_000 }]),
-    );
-    const steps: Line[][] = [];
-    for (const status of ["idle", "error", "error", "error", "idle"] as const) {
-      const lines = await poll(listing({ a: status }));
-      steps.push(lines.filter(({ event }) => String(event).startsWith("incident.")));
-    }
-    const shared = {
-      region: "us",
-      key: "research",
-      incident_id: "incident-1",
-      rule: "server-error",
-      severity: "critical",
-      sandbox_id: "box",
-      server_id: "a",
-      server_name: "github",
-    };
-    const line = (step: string, level: string, status: string) => ({
-      ...shared,
-      event: `incident.${step}`,
-      level,
-      status,
-      msg: `server-error ${step}: us/research github (a) ${status}`,
-    });
-    expect(steps).toEqual([
-      [],
-      [line("opened", "info", "error")],
-      [line("fired", "warn", "error")],
-      [line("reminded", "warn", "error")],
-      [{ ...line("resolved", "info", "idle"), reason: "recovered" }],
-    ]);
-  });
-});
-
-describe("a target that goes down and comes up", () => {
-  it("is one line each, not one a failed poll", async () => {
-    const { poll } = start(judgeBy([]));
-    await poll(listing({}));
-    const lines = [
-      await poll("failed", outage),
-      await poll("failed", outage),
-      await poll("failed", outage),
-      await poll(listing({})),
-      await poll(listing({})),
-    ];
-    expect(lines).toEqual([
-      [
-        {
-          level: "warn",
-          event: "target.lost",
-          region: "us",
-          key: "research",
-          reason: "timeout",
-          detail: "no complete response within 10 s",
-          msg: "polls of us/research fail: no complete response within 10 s",
-        },
-      ],
-      [],
-      [],
-      [
-        {
-          level: "info",
-          event: "target.returned",
-          region: "us",
-          key: "research",
-          msg: "polls of us/research succeed again",
-        },
-      ],
-      [],
-    ]);
-  });
+it("a target that goes down and comes up is one line each, not one a failed poll", async () => {
+  const { poll, say } = start();
+  await say(listing({}));
+  expect(await poll("failed")).toEqual([
+    {
+      level: "warn",
+      event: "target.lost",
+      ...research,
+      reason: "timeout",
+      detail: "no complete response within 10 s",
+      msg: "polls of us/research fail: no complete response within 10 s",
+    },
+  ]);
+  expect([await say("failed"), await say("failed")]).toEqual([[], []]);
+  const returned = "info: target.returned: polls of us/research succeed again";
+  expect([await say(listing({})), await say(listing({}))]).toEqual([[returned], []]);
 });
