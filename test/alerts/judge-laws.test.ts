@@ -10,7 +10,7 @@ import { readListing } from "../support/listing.ts";
 import { expectedSteps, type ExpectedStep } from "./support/oracle.ts";
 import { flappingScripts, sandboxOf, scripts, serverIds } from "./support/scripts.ts";
 import type { Move, Script, ShownStatuses } from "./support/scripts.ts";
-import { createWatch, linesOf, listingOf, serverRule, showing, stepsOf } from "./support/watch.ts";
+import { createWatch, listingOf, serverRule, showing, stepsOf } from "./support/watch.ts";
 import type { Watch } from "./support/watch.ts";
 
 /** Whether a receiver wants resolves; `ghost`, which the rules name too, does not exist. */
@@ -87,25 +87,6 @@ it("every episode fires or is muted exactly when it must, and resolves when it m
   });
 });
 
-it("the outbox holds exactly one item for each step and each receiver that wants it", () => {
-  check(scripts, (script) => {
-    const notified = new Map<string, readonly string[]>();
-    const due: string[] = [];
-    const watch = play(script, ({ steps }, index) => {
-      for (const { step, incident } of steps) {
-        if (step === "fired") notified.set(incident.id, receiversAt(script, index, incident.rule));
-        else if (step !== "resolved") continue;
-        const type = step === "fired" ? "firing" : step;
-        for (const receiver of notified.get(incident.id) ?? []) {
-          if (receiver === "ghost" || (step === "resolved" && receiver === "quiet")) continue;
-          due.push(`${receiver} ${type} ${incident.id}`);
-        }
-      }
-    });
-    expect(linesOf(watch.outbox)).toEqual(due);
-  });
-});
-
 it("the last notification of a subject is about its state, or the silence about it", () => {
   check(flappingScripts, (script) => {
     const watch = watchOf(script);
@@ -125,23 +106,6 @@ it("the last notification of a subject is about its state, or the silence about 
   });
 });
 
-it("an incident is notified as flapping once, and not again before it settled", () => {
-  check(flappingScripts, (script) => {
-    const { outbox } = play(script, () => {});
-    const toOncall = outbox.filter(
-      ({ receiver, rule }) => receiver === "oncall" && rule === "edited",
-    );
-    for (const items of Map.groupBy(toOncall, ({ incident }) => incident.id).values()) {
-      const words = items.map(({ type, incident }) =>
-        incident.flapping ? "flapping" : type.replace("incident.", ""),
-      );
-      expect(words.join(" ")).toMatch(
-        /^(firing|flapping)( reminder| flapping reminder)*( flapping)?( resolved)?$/,
-      );
-    }
-  });
-});
-
 it("a listing like the last one does what it does beside a server that no rule is about", () => {
   const holds = (script: Script): void => {
     const alone = watchOf(script);
@@ -155,21 +119,6 @@ it("a listing like the last one does what it does beside a server that no rule i
     }
   };
   check(flappingScripts, holds, 400);
-});
-
-it("while a target is down no incident of its servers changes in any way", () => {
-  check(scripts, (script) => {
-    const watch = watchOf(script);
-    const ofServers = () =>
-      [...watch.state.incidents.values()].filter(({ subject }) => subject.kind === "server");
-    for (const move of script.moves) {
-      const before = structuredClone(ofServers());
-      const { outbox } = make(watch, move, script);
-      if (move.kind !== "failure") continue;
-      expect(ofServers()).toEqual(before);
-      expect(outbox.filter(({ incident }) => incident.subject === "server")).toEqual([]);
-    }
-  });
 });
 
 it("a restart under the same rules changes nothing that is known", () => {
@@ -203,46 +152,39 @@ function byIncident({ written, dropped, flaps, steps, outbox }: IncidentOutcome)
   };
 }
 
-function receiversAt(script: Script, index: number, rule: string): readonly string[] {
-  const lastRestart = script.moves.slice(0, index + 1).findLast(({ kind }) => kind === "restart");
-  const variant = lastRestart?.kind === "restart" ? lastRestart.variant : 0;
-  return rulesOf(script, variant).find(({ name }) => name === rule)?.receivers ?? [];
-}
-
 describe("judging", () => {
   const at = { utcMs: startMs + 9e6, monotonicMs: 9e6 };
-  const options = judgeBy([serverRule()]);
+  const options = { ...judgeBy([serverRule()]), newIncidentId: () => "id" };
   const erring = (count: number) =>
     Array.from({ length: count }, (_, index) => showing("error", `server-${index}`));
-  const watchErring = (count: number): Watch => {
-    const watch = createWatch();
-    watch.see(...erring(count));
-    return watch;
-  };
   const listed = (count: number) =>
     ({ kind: "listed", listing: readListing(listingOf(erring(count))) }) as const;
-  const countPauses = (watch: Watch, count: number): number =>
-    Array.from(judgeInSlices(watch.state, listed(count), at, options)).length;
+  /** Of judging some servers in error after some others. */
+  const pauses = (before: number, count: number): number => {
+    const watch = createWatch();
+    watch.see(...erring(before));
+    return Array.from(judgeInSlices(watch.state, listed(count), at, options)).length;
+  };
 
   it("gives the same verdict for the same, and does not change the state", () => {
-    const { state } = watchErring(2);
+    const { see, state } = createWatch();
+    see(...erring(2));
     const before = structuredClone([state.incidents, state.snapshot.sandboxes]);
-    const judge = () => judgePoll(state, listed(1), at, { ...options, newIncidentId: () => "id" });
+    const judge = () => judgePoll(state, listed(1), at, options);
     expect(judge()).toEqual(judge());
     expect([state.incidents, state.snapshot.sandboxes]).toEqual(before);
   });
 
-  it("does not pause for a few servers: such polls may be committed together", () => {
-    expect(countPauses(createWatch(), 20)).toBe(0);
-    expect(countPauses(watchErring(20), 20)).toBe(0);
-  });
-
-  it.each<[string, () => number]>([
-    ["fire", () => countPauses(createWatch(), 2_000)],
-    ["go on", () => countPauses(watchErring(2_000), 2_000)],
-    ["are unobserved", () => countPauses(watchErring(2_000), 0)],
-  ])("pauses again and again while thousands of incidents %s", (_, pauses) => {
-    expect(pauses()).toBeGreaterThan(12);
+  it("pauses again and again while thousands of incidents fire, go on or are unobserved", () => {
+    // A few servers are judged without a pause: such polls may be committed together.
+    expect([pauses(0, 20), pauses(20, 20)]).toEqual([0, 0]);
+    for (const [before, count] of [
+      [0, 2_000],
+      [2_000, 2_000],
+      [2_000, 0],
+    ] as const) {
+      expect(pauses(before, count)).toBeGreaterThan(12);
+    }
   });
 
   it("walks a listing a few times, however many incidents its servers have", () => {

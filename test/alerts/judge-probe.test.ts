@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { incidentKey } from "../../src/alerts/incident.ts";
 import { retireProbe } from "../../src/alerts/judge-probe.ts";
 import type { ProbeOutcome } from "../../src/alerts/probe.ts";
 import type { ProbeRule } from "../../src/alerts/rule.ts";
@@ -19,6 +18,9 @@ import { inPolls, lasting } from "./support/watch.ts";
 
 const minute = 60_000;
 const once = { for: inPolls(1) };
+const reminding = { ...once, remindEveryMs: minute };
+const lastingLonger = { ...once, keepFiringForMs: minute, remindEveryMs: 2 * minute };
+const flaps = { ...once, flap: { changes: 2, withinMs: 10 * minute } };
 
 /** How runs end. A capital letter: while a receiver was notified that the target is down. */
 const outcomes: Readonly<Record<string, ProbeOutcome>> = {
@@ -63,33 +65,18 @@ it.each<[what: string, story: string, rule?: Partial<ProbeRule>]>([
   ["that succeeds in between begins the count again", "f[opened]fo[dropped]f[opened]f"],
   ["fires by a duration", "f[opened]ff[fired]", { for: lasting(2 * minute) }],
   ["fails if nothing could be sent", "x[fired]", once],
-  [
-    "keeps firing, and is reminded of",
-    "f[fired]ff[reminded]oo[resolved]o",
-    {
-      ...once,
-      keepFiringForMs: minute,
-      remindEveryMs: 2 * minute,
-    },
-  ],
+  ["keeps firing, and is reminded of", "f[fired]ff[reminded]oo[resolved]o", lastingLonger],
   [
     "that comes and goes too often flaps",
-    "f[fired]o[resolved]f[fired]o[resolved]f[fired]ofofofoooooooooo[resolved]",
-    {
-      ...once,
-      flap: { changes: 2, withinMs: 10 * minute },
-    },
+    "f[fired]o[resolved]f[fired]o[resolved]f[fired]ofofo",
+    flaps,
   ],
   ["is hidden while its target is down", "F", once],
   ["without capacity is hidden while its target is down", "X", once],
   ["that is answered wrongly is not hidden", "N[fired]", once],
   ["that is answered by no JSON is not hidden", "V[fired]", once],
   ["neither ages nor is reminded of while hidden", "f[opened]fFFf[fired]"],
-  [
-    "is reminded of only when visible again",
-    "f[fired]FFf[reminded]",
-    { ...once, remindEveryMs: minute },
-  ],
+  ["is reminded of only when visible again", "f[fired]FFf[reminded]", reminding],
   ["that succeeds resolves although its target is down", "f[fired]O[resolved]", once],
   ["that is not sent as the key is refused does not count", "r[opened]wwrwr[fired]"],
   [
@@ -153,74 +140,45 @@ it.each<[string, readonly ProbeRule[]]>([
   expect(retireProbe(watched.state, 5, judgeProbesBy()).steps).toEqual([]);
 });
 
-describe("whatever runs bring, with restarts in between", () => {
-  const stories = fc.array(fc.constantFrom(...Array.from("oooofrnxwFRNXW,")), { maxLength: 60 });
-  const rules = fc.record({
-    for: fc.oneof(fc.integer({ min: 1, max: 4 }).map(inPolls), fc.nat(600_000).map(lasting)),
-    keepFiringForMs: fc.constantFrom(0, 90_000),
-    remindEveryMs: fc.constantFrom(null, 120_000),
-    flap: fc.constantFrom(null, { changes: 1, withinMs: 900_000 }),
-  });
-
-  it("nothing is resolved that did not fire, nothing fires twice, and one incident is open at most", () => {
-    fc.assert(
-      fc.property(stories, rules, (story, rule) => {
-        const [played, { watched }] = play(story.join(""), rule);
-        const steps = Array.from(played.matchAll(/\[(\w+)\]/g), ([, step]) => `${step} `).join("");
-        expect(steps).toMatch(
-          /^(opened dropped |(opened )?fired ((reminded|flapping|settled) )*resolved )*((opened )?(fired ((reminded|flapping|settled) )*)?)$/,
-        );
-        const open = [...watched.state.incidents.keys()];
-        expect([[], [incidentKey("probe-failing", watched.subject)]]).toContainEqual(open);
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  it("restarts change nothing of what runs in a row lead to", () => {
-    const simple = fc.array(fc.constantFrom(...Array.from("oofrxwR")), { maxLength: 40 });
-    fc.assert(
-      fc.property(simple, (story) => {
-        const [restartedSteps] = play(story.join(""));
-        const [steps] = play(story.filter((letter) => letter !== "R").join(""));
-        expect(restartedSteps.replaceAll("R", "")).toBe(steps);
-      }),
-    );
-  });
+it("restarts change nothing of what runs in a row lead to", () => {
+  const stories = fc.array(fc.constantFrom(...Array.from("oofrxwR")), { maxLength: 40 });
+  fc.assert(
+    fc.property(stories, (story) => {
+      const [restartedSteps] = play(story.join(""));
+      const [steps] = play(story.filter((letter) => letter !== "R").join(""));
+      expect(restartedSteps.replaceAll("R", "")).toBe(steps);
+    }),
+  );
 });
 
 describe("what is shown of a probe", () => {
   const counted = { ...answered, universes: 5, lastUsedAtMs: startMs } as const;
-  const shown = { success: true, durationMs: 40, universes: 5, lastUsedAtMs: startMs };
   const read = { universes: 5, lastUsedAtMs: startMs };
+  const shown = { success: true, durationMs: 40, ...read };
   const nothing = { success: null, durationMs: null, universes: null, lastUsedAtMs: null };
+  const failed = { ...nothing, success: false, durationMs: 40 };
+  const runsOf = {
+    o: answered,
+    c: counted,
+    f: failing(),
+    x: unsent,
+    r: failing("auth", 403),
+    w: backingOff,
+  };
 
-  it.each<[what: string, runs: readonly ProbeOutcome[], readings: object]>([
+  it.each<[what: string, runs: (keyof typeof runsOf)[], readings: object]>([
     ["is nothing before the first run", [], nothing],
-    ["is what its last run said", [counted], shown],
-    ["is that it failed", [counted, failing()], { ...shown, success: false }],
-    ["is what was last read, for two failures", [counted, failing(), failing()], read],
-    [
-      "is not what was last read after three",
-      [counted, failing(), failing(), failing()],
-      { ...nothing, success: false, durationMs: 40 },
-    ],
-    ["is what is read again", [failing(), failing(), failing(), counted], shown],
-    [
-      "is not what the answer does not contain any more",
-      [counted, answered],
-      { ...nothing, success: true, durationMs: 40 },
-    ],
-    ["remains while nothing can be sent", [counted, unsent, unsent], shown],
-    ["is withheld after three runs without a request", [counted, unsent, unsent, unsent], nothing],
-    [
-      "remains a failure while the key is refused",
-      [failing("auth", 403), backingOff, backingOff, backingOff, backingOff],
-      { success: false, durationMs: 40 },
-    ],
+    ["is what its last run said", ["c"], shown],
+    ["is what was last read, for two failures", ["c", "f", "f"], { ...failed, ...read }],
+    ["is not what was last read after three", ["c", "f", "f", "f"], failed],
+    ["is what is read again", ["f", "f", "f", "c"], shown],
+    ["is not what the answer no longer has", ["c", "o"], { ...failed, success: true }],
+    ["remains while nothing can be sent", ["c", "x", "x"], shown],
+    ["is withheld after three runs without a request", ["c", "x", "x", "x"], nothing],
+    ["remains a failure while the key is refused", ["r", "w", "w", "w", "w"], failed],
   ])("%s", (_, runs, readings) => {
     const { run, watched } = ranProbe();
-    for (const outcome of runs) run(outcome);
+    for (const each of runs) run(runsOf[each]);
     expect(watched.readings).toMatchObject(readings);
   });
 

@@ -6,8 +6,7 @@ import type { ReceiverEvent, ReceiverState } from "../../src/alerts/judge-receiv
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { startMs, wantAll } from "../support/fleet.ts";
 
-const second = 1_000;
-const minute = 60 * second;
+const minute = 60_000;
 const lost: ReceiverEvent = { kind: "dead_lettered", reason: "rejected" };
 const took: ReceiverEvent = { kind: "took" };
 const timePassed: ReceiverEvent = { kind: "time_passed" };
@@ -49,8 +48,6 @@ function watchReceivers(receivers: readonly string[], more: Partial<AlertOptions
   };
 }
 
-type Move = readonly [event: ReceiverEvent, afterMs: number, notified: readonly string[]];
-
 describe("that a receiver loses a notification", () => {
   it("is notified to all the others", () => {
     const { see, stateOf } = watchReceivers(["a", "b", "c"]);
@@ -63,53 +60,34 @@ describe("that a receiver loses a notification", () => {
     });
   });
 
-  it.each<[what: string, moves: readonly Move[], phase: string]>([
+  /** Events by the second, with what the other receiver is notified of. */
+  it.each<[what: string, story: string, phase: string]>([
     [
-      "once, until it takes one",
-      [
-        [lost, 0, ["firing to a"]],
-        [lost, second, []],
-        [timePassed, minute, []],
-        [took, 2 * minute, ["resolved to a"]],
-        [took, 2 * minute, []],
-        [lost, 10 * minute, ["firing to a"]],
-      ],
+      "once",
+      "0 dead firing, 1 dead, 60 time, 120 took resolved, 120 took, 600 dead firing",
       "firing",
     ],
     [
       "not again within five minutes, unless it lasts longer",
-      [
-        [lost, 0, ["firing to a"]],
-        [took, second, ["resolved to a"]],
-        [lost, 2 * second, []],
-        [timePassed, 5 * minute - 1, []],
-        [timePassed, 5 * minute, ["firing to a"]],
-      ],
+      "0 dead firing, 1 took resolved, 2 dead, 299.999 time, 300 time firing",
       "firing",
     ],
     [
       "not again if it takes one before that",
-      [
-        [lost, 0, ["firing to a"]],
-        [took, second, ["resolved to a"]],
-        [lost, 2 * second, []],
-        [took, 3 * second, []],
-      ],
+      "0 dead firing, 1 took resolved, 2 dead, 3 took",
       "none",
     ],
     [
       "at once after the wall clock was stepped back",
-      [
-        [lost, 0, ["firing to a"]],
-        [took, second, ["resolved to a"]],
-        [lost, -60 * minute, ["firing to a"]],
-      ],
+      "0 dead firing, 1 took resolved, -3600 dead firing",
       "firing",
     ],
-  ])("is notified %s", (_, moves, phase) => {
+  ])("is notified %s", (_, story, phase) => {
+    const events = new Map([lost, took, timePassed].map((each) => [each.kind.split("_")[0], each]));
     const { see, phaseOf } = watchReceivers(["a", "b"]);
-    for (const [event, afterMs, notified] of moves) {
-      expect(see("b", event, afterMs)).toEqual(notified);
+    for (const [, seconds, event, notified] of story.matchAll(/(\S+) (dead|took|time) ?(\w*)/g)) {
+      const seen = see("b", events.get(event) ?? took, Number(seconds) * 1_000);
+      expect(seen).toEqual(notified ? [`${notified} to a`] : []);
     }
     expect(phaseOf("b")).toBe(phase);
   });

@@ -1,9 +1,27 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { advanceIncident } from "../../src/alerts/incident-phase.ts";
-import type { IncidentEvent, IncidentPhase } from "../../src/alerts/incident-phase.ts";
+import type {
+  ClockReading,
+  IncidentEvent,
+  IncidentPhase,
+} from "../../src/alerts/incident-phase.ts";
 import type { IncidentStep, IncidentTiming, Transition } from "../../src/alerts/incident-phase.ts";
-import { at, clears, firingSince, holds, minute } from "./support/incident-events.ts";
 import { inPolls, lasting } from "./support/watch.ts";
+
+type Holds = Extract<IncidentEvent, { kind: "holds" }>;
+type Clears = Extract<IncidentEvent, { kind: "clears" }>;
+
+const minute = 60_000;
+const at = (minutes: number): ClockReading => ({ ms: minutes * minute, polls: minutes });
+const holds = (now: ClockReading, more: Partial<Holds> = {}): Holds => {
+  return { kind: "holds", now, silenced: false, acknowledged: false, flaps: "no", ...more };
+};
+const clears = (now: ClockReading, more: Partial<Clears> = {}): Clears => {
+  return { kind: "clears", now, flaps: "no", ...more };
+};
+const firingSince = (heldSince: ClockReading, notifiedAtMs: number | null) =>
+  ({ name: "firing", heldSince, clearSinceMs: null, notifiedAtMs, flapping: false }) as const;
 
 const timing: IncidentTiming = {
   hold: lasting(5 * minute),
@@ -157,3 +175,75 @@ it.each<[string, IncidentPhase, IncidentEvent, IncidentEvent, IncidentStep, obje
     expect(advanceIncident(phase, due, { ...timing, ...more }).step).toBe(step);
   },
 );
+
+/** Plays one life after another: after an incident that ended comes the next one. */
+function playLives(
+  visit: (
+    before: IncidentPhase | null,
+    after: Transition,
+    now: ClockReading,
+    by: IncidentTiming,
+  ) => void,
+): void {
+  const durations = fc.constantFrom(0, 1, 20_000, 60_000, 200_000);
+  const timings = fc.record<IncidentTiming>({
+    hold: fc.oneof(durations.map(lasting), fc.integer({ min: 1, max: 4 }).map(inPolls)),
+    keepFiringForMs: durations,
+    remindEveryMs: fc.option(fc.constantFrom(1, 40_000, 120_000), { nil: null }),
+  });
+  const moves = fc.array(
+    fc.record({
+      event: fc.constantFrom(...events.values(), holds(at(0)), holds(at(0))),
+      ms: fc.constantFrom(0, 10_000, 30_000, 90_000),
+    }),
+    { maxLength: 30 },
+  );
+  fc.assert(
+    fc.property(moves, timings, (played, by) => {
+      let before: IncidentPhase | null = null;
+      let now: ClockReading = { ms: 1_000, polls: 1 };
+      for (const { event, ms } of played) {
+        now = { ms: now.ms + ms, polls: now.polls + 1 };
+        const after: Transition = advanceIncident(
+          before,
+          "now" in event ? { ...event, now } : event,
+          by,
+        );
+        visit(before, after, now, by);
+        before = after.phase?.name === "resolved" ? null : after.phase;
+      }
+    }),
+  );
+}
+
+it("an incident fires once at most, and resolves only if it fired", () => {
+  const lives: string[] = [];
+  playLives((before, { step }) => {
+    if (before === null) lives.push("");
+    if (step !== null) lives.push(`${lives.pop()} ${step}`);
+  });
+  for (const life of lives) {
+    expect(life).toMatch(
+      /^( opened)?( dropped| muted( resolved)?|( muted)? fired( (reminded|flapping|settled))*( resolved)?)?$/,
+    );
+  }
+});
+
+it("an unobserved subject is as if its clock had stood still", () => {
+  const later = (reading: ClockReading, by: ClockReading): ClockReading => ({
+    ms: reading.ms + by.ms,
+    polls: reading.polls + by.polls,
+  });
+  const passed = { ms: 50_000, polls: 2 };
+  playLives((_, { phase }, now, by) => {
+    if (phase === null) return;
+    const shifted = advanceIncident(phase, { kind: "unobserved", passed }, by).phase;
+    for (const ms of [1, 30_000, 150_000]) {
+      const soon = later(now, { ms, polls: 1 });
+      for (const observed of [holds, clears]) {
+        const { step } = advanceIncident(phase, observed(soon), by);
+        expect(advanceIncident(shifted, observed(later(soon, passed)), by).step).toBe(step);
+      }
+    }
+  });
+});
