@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { isNotifiedAsDown } from "../../src/alerts/incident.ts";
+import type { NotifiedIncident, OutboxItem } from "../../src/alerts/notification.ts";
 import { summarize } from "../../src/alerts/notification-summary.ts";
+import type { Rule } from "../../src/alerts/rule.ts";
 import { elapsedSince, nothingKnown } from "../../src/alerts/target-state.ts";
 import { startMs } from "../support/fleet.ts";
 import { changesOf } from "../support/listing.ts";
 import { broken, createWatch, idle, inPolls, intervalMs } from "./support/watch.ts";
 import { serverRule, showing, targetRule, watchAfter } from "./support/watch.ts";
-import type { Watch, WatchOptions } from "./support/watch.ts";
+import type { Watch } from "./support/watch.ts";
 
 const flap = { changes: 2, withinMs: 20 * intervalMs };
 const flapping = "e[fired]i[recovered]e[fired]i[recovered]e[fired]";
@@ -46,93 +48,75 @@ describe("an item of the outbox", () => {
     ]);
   });
 
-  it.each<[what: string, story: string, last: object, options?: WatchOptions]>([
+  const after = (polls: number): number => startMs + polls * intervalMs;
+  const resolved = { type: "incident.resolved", condition: "in error" } as const;
+  const ofTarget = { subject: "target", sandboxId: null, serverName: null, status: null } as const;
+  const oncePerPoll = { for: inPolls(1) };
+
+  it.each<
+    [
+      what: string,
+      story: string,
+      incident: Partial<NotifiedIncident>,
+      item?: Partial<OutboxItem>,
+      rule?: Rule,
+    ]
+  >([
     [
       "a recovery",
       "e[fired]i[recovered]",
-      {
-        type: "incident.resolved",
-        condition: "in error",
-        incident: {
-          state: "resolved",
-          status: "idle",
-          previousStatus: "error",
-          startedAtMs: startMs + intervalMs,
-          resolvedAtMs: startMs + 2 * intervalMs,
-          resolvedReason: "recovered",
-        },
-      },
+      { state: "resolved", status: "idle", previousStatus: "error", resolvedAtMs: after(2) },
+      resolved,
     ],
     [
       "a server that is gone",
       "e[fired]..[gone]",
-      {
-        condition: "in error",
-        incident: { status: "absent", previousStatus: "error", resolvedReason: "gone" },
-      },
+      { status: "absent", previousStatus: "error", resolvedReason: "gone" },
+      resolved,
     ],
     [
       "a server that flaps",
       flapping,
-      { condition: "flapping (in error 3 times in 10m)", incident: { flapping: true } },
-      { rules: [serverRule({ flap })] },
+      { flapping: true },
+      { condition: "flapping (in error 3 times in 10m)" },
+      serverRule({ flap }),
     ],
+    ["one that was acknowledged", "e[fired]Ki[recovered]", { acknowledgedBy: "ada" }, resolved],
     [
-      "a resolved incident that was acknowledged",
-      "e[fired]Ki[recovered]",
-      { type: "incident.resolved", incident: { id: "incident-1", acknowledgedBy: "ada" } },
-    ],
-    [
-      "an incident that a silence ended",
+      "one that a silence ended",
       "e[fired](e[silenced, muted]",
-      { condition: "in error", incident: { status: "error", resolvedReason: "silenced" } },
+      { status: "error", resolvedReason: "silenced" },
+      resolved,
     ],
     [
-      "an incident that outlived a silence",
+      "one that outlived a silence",
       "(e[muted])e[fired]",
-      {
-        type: "incident.firing",
-        causedAtMs: startMs + 2 * intervalMs,
-        incident: { id: "incident-1", startedAtMs: startMs + intervalMs, previousStatus: "absent" },
-      },
+      { id: "incident-1", startedAtMs: after(1), previousStatus: "absent" },
+      { type: "incident.firing", causedAtMs: after(2) },
     ],
     [
-      "an incident that began before a silence",
+      "one that began before a silence",
       "e[fired](e[silenced, muted])e[fired]",
-      { incident: { id: "incident-2", startedAtMs: startMs + intervalMs } },
+      { id: "incident-2", startedAtMs: after(1) },
     ],
     [
       "a target that is down",
       "i![opened]!x[fired]",
-      {
-        condition: "down (auth)",
-        severity: "warning",
-        incident: {
-          subject: "target",
-          sandboxId: null,
-          serverId: null,
-          serverName: null,
-          status: null,
-          previousStatus: null,
-          startedAtMs: startMs + 2 * intervalMs,
-        },
-      },
-      { rules: [targetRule()] },
+      { ...ofTarget, startedAtMs: after(2) },
+      { condition: "down (auth)", severity: "warning" },
+      targetRule(),
     ],
-    [
-      "a target that is up again",
-      "![opened]!![fired]i[recovered]",
-      { condition: "down", incident: { status: null, previousStatus: null } },
-      { rules: [targetRule()] },
-    ],
+    ["a target that is up again", "![fired]i[recovered]", ofTarget, {}, targetRule(oncePerPoll)],
     [
       "a refused key",
       "x[fired]",
+      ofTarget,
       { condition: "refused by the service" },
-      { rules: [targetRule({ trouble: "auth", for: inPolls(1) })] },
+      targetRule({ ...oncePerPoll, trouble: "auth" }),
     ],
-  ])("is about %s", (_what, story, last, options) => {
-    expect(watchAfter(story, options).outbox.at(-1)).toMatchObject(last);
+  ])("is about %s", (_, story, incident, item = {}, rule = serverRule()) => {
+    const { outbox } = watchAfter(story, { rules: [rule] });
+    expect(outbox.at(-1)).toMatchObject({ ...item, incident });
   });
 
   it("is in words of its own for partial listings, also when their rule is removed", () => {
@@ -192,22 +176,12 @@ describe("what is written", () => {
 describe("a target", () => {
   it("is reported lost once and returned once, and lost again by a process that starts down", () => {
     const watch = createWatch();
-    const reported = [
-      watch.see(idle),
-      watch.fail(),
-      watch.fail(),
-      (watch.restart(), watch.fail()),
-      watch.fail(),
-      watch.see(idle),
-    ];
-    expect(reported.map(({ reachability }) => reachability)).toEqual([
-      null,
-      "went_down",
-      null,
-      "went_down",
-      null,
-      "came_back",
-    ]);
+    const poll = (move: "up" | "down") => (move === "up" ? watch.see(idle) : watch.fail());
+    const before = (["up", "down", "down"] as const).map((move) => poll(move).reachability);
+    expect(before).toEqual([null, "went_down", null]);
+    watch.restart();
+    const after = (["down", "down", "up"] as const).map((move) => poll(move).reachability);
+    expect(after).toEqual(["went_down", null, "came_back"]);
   });
 
   it("with partial listings is not down: its probes are notified of for themselves", () => {

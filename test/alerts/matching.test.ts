@@ -6,30 +6,13 @@ import {
   matchesTarget,
   ruleFingerprint,
 } from "../../src/alerts/rule.ts";
-import type { Match, ServerRule, TargetRule } from "../../src/alerts/rule.ts";
+import type { Match, ServerRule } from "../../src/alerts/rule.ts";
 import { silences } from "../../src/alerts/silence.ts";
 import { inPolls, lasting, serverRule, showing, targetRule } from "./support/watch.ts";
 
 describe("patterns", () => {
-  it.each([
-    ["github", "github", true],
-    ["github", "githubs", false],
-    ["git*", "git", true],
-    ["*hub", "github", true],
-    ["a*a", "a", false],
-    ["ab*ba", "aba", false],
-    ["*", "", true],
-    ["", "a", false],
-    ["**", "anything", true],
-    ["cal.com", "calxcom", false],
-    ["a*", "a\nb", true],
-    ["GitHub", "github", false],
-  ])("%j on %j: %s", (pattern, text, fits) => {
-    expect(matchesAny([pattern], text)).toBe(fits);
-  });
-
   it("fit exactly what the regular expression of the same meaning fits", () => {
-    const text = fc.string({ unit: fc.constantFrom("a", "b", "."), maxLength: 8 });
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "A", ".", "\n"), maxLength: 8 });
     const pattern = fc.string({ unit: fc.constantFrom("a", "b", ".", "*", "*"), maxLength: 6 });
     fc.assert(
       fc.property(pattern, text, (wild, subject) => {
@@ -41,9 +24,8 @@ describe("patterns", () => {
   });
 
   it("allow all if they are missing; one of several is enough, and none at all allows nothing", () => {
-    expect(matchesAny(undefined, "github")).toBe(true);
-    expect(matchesAny(["git", "github"], "github")).toBe(true);
-    expect(matchesAny([], "github")).toBe(false);
+    const fits = [undefined, ["git", "g*b"], []].map((some) => matchesAny(some, "github"));
+    expect(fits).toEqual([true, true, false]);
   });
 });
 
@@ -88,44 +70,27 @@ it("a silence matches if each of its fields does; what has no such field does no
 });
 
 describe("a rule's fingerprint", () => {
-  const otherServer: readonly Partial<ServerRule>[] = [
-    { name: "another" },
-    { status: "unknown" },
-    { for: lasting(1) },
-    { for: inPolls(1) },
-    { keepFiringForMs: 1 },
-    { match: { region: ["us"] } },
-    { match: { key: ["us"] } },
-    { match: { serverName: ["us"] } },
-    { match: { benchmark: ["us"] } },
-    { match: { tag: ["us"] } },
-    { match: { tag: [] } },
-  ];
-  const otherTarget: readonly Partial<TargetRule>[] = [
-    {},
-    { name: "another" },
-    { for: inPolls(4) },
-    { for: lasting(3) },
-    { trouble: "auth" },
-    { keepFiringForMs: 1 },
-    { match: { region: ["us"] } },
-  ];
-
   it.each<Partial<ServerRule>>([
     { receivers: ["other"] },
     { severity: "info" },
     { remindEveryMs: 1 },
+    { match: { tag: ["b", "a"] } },
   ])("is the same when only %j is edited", (edit) => {
-    expect(ruleFingerprint(serverRule(edit))).toBe(ruleFingerprint(serverRule()));
+    const rule = serverRule({ match: { tag: ["a", "b"] } });
+    expect(ruleFingerprint({ ...rule, ...edit })).toBe(ruleFingerprint(rule));
   });
 
-  it("differs between all rules whose conditions differ, and not by the order of names", () => {
-    const rules = [serverRule(), ...otherServer.map(serverRule), ...otherTarget.map(targetRule)];
+  it("differs between all rules whose conditions differ", () => {
+    const fields = ["region", "key", "serverName", "benchmark", "tag"] as const;
+    const holds = [lasting(1), inPolls(1)].map((hold) => ({ for: hold }));
+    const common = [{ name: "another" }, ...holds, { keepFiringForMs: 1 }];
+    const matches = [...fields.map((field) => ({ [field]: ["us"] })), { tag: [] }];
+    const about = matches.map((match) => ({ match }));
+    const rules = [
+      ...[{}, { status: "unknown" as const }, ...common, ...about].map(serverRule),
+      ...[{}, { trouble: "auth" as const }, ...common, ...about.slice(0, 1)].map(targetRule),
+    ];
     expect(new Set(rules.map(ruleFingerprint)).size).toBe(rules.length);
-    const [one, other] = [
-      ["a", "b"],
-      ["b", "a"],
-    ].map((tag) => ruleFingerprint(serverRule({ match: { tag } })));
-    expect(one).toBe(other);
+    expect(rules).toHaveLength(19);
   });
 });

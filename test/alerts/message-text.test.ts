@@ -17,133 +17,78 @@ import { outboxItem, startMs, incidentOf } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";
 
 type Item = Parameters<typeof outboxItem>[0];
+type Incident = Partial<NotifiedIncident>;
 
-const flapping = {
-  condition: "flapping (in error 3 times in 10m)",
-  incident: { flapping: true },
-} as const;
 const none = { sandboxId: null, serverId: null, serverName: null, status: null };
+const firing = (incident: Incident = {}, more: Item = {}) => outboxItem({ ...more, incident });
+const resolved = (incident: Incident = {}, more: Item = {}) =>
+  firing(incident, { type: "incident.resolved", ...more });
+const reminder = (more: Item = {}) => outboxItem({ type: "incident.reminder", ...more });
+const target = (condition: string, of: typeof firing = firing, incident: Incident = {}) =>
+  of({ ...none, subject: "target", ...incident }, { condition });
+const pool = (incident: Incident = {}, of: typeof firing = firing) => {
+  const subject = { subject: "pool", sandboxId: null, serverId: null } as const;
+  return of({ ...subject, status: null, ...incident }, { condition: "more than 90% occupied" });
+};
+const receiver = (name: string, of: typeof firing = firing) => {
+  const subject = { ...none, subject: "receiver", region: null, key: null } as const;
+  const condition = "not accepting notifications";
+  return of({ ...subject, id: name, receiver: name }, { condition });
+};
+const acknowledged = (acknowledgedBy: string, id = "incident-1", more: Item = {}) =>
+  firing({ id, acknowledgedBy }, { type: "incident.acknowledged", ...more });
+const flapping = (times: number, incident: Incident = {}, more: Item = {}) =>
+  firing(
+    { flapping: true, ...incident },
+    { condition: `flapping (in error ${times} times in 10m)`, ...more },
+  );
 
-const target = (condition: string, more: Item = {}): OutboxItem =>
-  outboxItem({ condition, ...more, incident: { ...none, subject: "target", ...more.incident } });
-
-const pool = (incident: Partial<NotifiedIncident> = {}, more: Item = {}): OutboxItem =>
-  outboxItem({
-    condition: "more than 90% occupied",
-    ...more,
-    incident: { subject: "pool", sandboxId: null, serverId: null, status: null, ...incident },
-  });
-
-const receiver = (type: OutboxItem["type"], name = "chat"): OutboxItem =>
-  outboxItem({
-    type,
-    condition: "not accepting notifications",
-    incident: { ...none, id: name, subject: "receiver", region: null, key: null, receiver: name },
-  });
-
-const acknowledged = (acknowledgedBy: string, id = "incident-1"): OutboxItem =>
-  outboxItem({ type: "incident.acknowledged", incident: { id, acknowledgedBy } });
-
-const templated = (more: Item = {}): OutboxItem =>
-  outboxItem({ summaryTemplate: "{server_name} down in {region}", ...more });
-
-const reminder = "incident.reminder";
-const resolved = "incident.resolved";
 const second = { id: "incident-2", serverName: "git" };
 const inEurope = { id: "e", region: "eu" };
-const gone = { ...second, resolvedReason: "gone" } as const;
 const silenced = { resolvedReason: "silenced" } as const;
+const worded = { summaryTemplate: "{server_name} down in {region}" };
 
 describe("a summary", () => {
   it.each<[summary: string, ...items: OutboxItem[]]>([
-    ["1 server in error in us (research): github", outboxItem()],
-    ["1 server still in error in us (research): github", outboxItem({ type: reminder })],
-    ["1 server no longer in error in us (research): github", outboxItem({ type: resolved })],
-    ["2 servers in error in us (research)", outboxItem(), outboxItem({ incident: second })],
-    [
-      "2 servers no longer in error in us (research)",
-      outboxItem({ type: resolved }),
-      outboxItem({ type: resolved, incident: gone }),
-    ],
-    [
-      "2 servers in error in 2 regions (research)",
-      outboxItem(),
-      outboxItem({ incident: inEurope }),
-    ],
-    [
-      "3 servers in error in 2 regions",
-      outboxItem(),
-      outboxItem({ incident: inEurope }),
-      outboxItem({ incident: { id: "k", key: "sales" } }),
-    ],
-    [
-      "alert ended for 1 server in error in us (research): github",
-      outboxItem({ type: resolved, incident: { resolvedReason: "rule_removed" } }),
-    ],
-    [
-      "alert ended for 1 server in error in us (research): github",
-      outboxItem({ type: resolved, incident: silenced }),
-    ],
-    ["1 server flapping (in error 3 times in 10m) in us (research): github", outboxItem(flapping)],
-    [
-      "2 servers flapping in us (research)",
-      outboxItem(flapping),
-      outboxItem({
-        ...flapping,
-        condition: "flapping (in error 4 times in 10m)",
-        incident: second,
-      }),
-    ],
+    ["1 server in error in us (research): github", firing()],
+    ["1 server still in error in us (research): github", reminder()],
+    ["1 server no longer in error in us (research): github", resolved()],
+    ["2 servers in error in us (research)", firing(), firing(second)],
+    ["2 servers no longer in error in us (research)", resolved(), resolved(second)],
+    ["2 servers in error in 2 regions (research)", firing(), firing(inEurope)],
+    ["2 servers in error in 2 regions", firing(), firing({ ...inEurope, key: "sales" })],
+    ["alert ended for 1 server in error in us (research): github", resolved(silenced)],
+    ["1 server flapping (in error 3 times in 10m) in us (research): github", flapping(3)],
+    ["2 servers flapping in us (research)", flapping(3), flapping(4, second)],
     ["us (research) down (timeout)", target("down (timeout)")],
-    ["us (research) still down (timeout)", target("down (timeout)", { type: reminder })],
-    ["us (research) up again", target("down", { type: resolved })],
-    [
-      "us (research) no longer refused by the service",
-      target("refused by the service", { type: resolved }),
-    ],
+    ["us (research) up again", target("down", resolved)],
+    ["us (research) no longer refused by the service", target("refused by the service", resolved)],
     [
       "2 targets down in 2 regions (research)",
       target("down (timeout)"),
-      target("down (network)", { incident: inEurope }),
+      target("down (network)", firing, inEurope),
     ],
     ["servers named github in us (research) more than 90% occupied", pool()],
-    [
-      "servers named github in us (research) no longer more than 90% occupied",
-      pool({}, { type: resolved }),
-    ],
+    ["servers named github in us (research) no longer more than 90% occupied", pool({}, resolved)],
     ["servers in us (research) more than 90% occupied", pool({ serverName: null })],
     ["servers named github in us more than 90% occupied", pool({ key: null })],
     ["servers more than 90% occupied", pool({ region: null, key: null, serverName: null })],
     ["2 pools in us (research) more than 90% occupied", pool(), pool(second)],
-    ["receiver chat not accepting notifications", receiver("incident.firing")],
-    ["receiver chat accepting notifications again", receiver(resolved)],
-    [
-      "receiver pager, chat not accepting notifications",
-      receiver("incident.firing", "pager"),
-      receiver("incident.firing"),
-    ],
+    ["receiver chat accepting notifications again", receiver("chat", resolved)],
+    ["receiver pager, chat not accepting notifications", receiver("pager"), receiver("chat")],
     ["1 server in error in us (research): github - acknowledged by ada ", acknowledged("ada\n")],
     [
       "2 servers in error in us (research) - acknowledged by ada, bob",
       acknowledged("ada"),
       acknowledged("bob", "incident-2"),
     ],
-    ["github down in us", templated()],
-    ["Resolved: github down in us", templated({ type: resolved })],
-    ["Alert ended: github down in us", templated({ type: resolved, incident: silenced })],
-    [
-      "acknowledged by ada: github down in us",
-      templated({ type: "incident.acknowledged", incident: { acknowledgedBy: "ada" } }),
-    ],
-    ["Flapping: github down in us", templated({ ...flapping, type: reminder })],
-    [
-      "github flapping (in error 3 times in 10m)",
-      templated({ ...flapping, summaryTemplate: "{server_name} {condition}" }),
-    ],
-    [
-      "1 server in error in us (research): github",
-      templated({ summaryTemplate: "{probe} {probe}" }),
-    ],
+    ["github down in us", firing({}, worded)],
+    ["Resolved: github down in us", resolved({}, worded)],
+    ["Alert ended: github down in us", resolved(silenced, worded)],
+    ["acknowledged by ada: github down in us", acknowledged("ada", "incident-1", worded)],
+    ["Flapping: github down in us", flapping(3, {}, { ...worded, type: "incident.reminder" })],
+    ["github in error", firing({}, { summaryTemplate: "{server_name} {condition}" })],
+    ["1 server in error in us (research): github", firing({}, { summaryTemplate: "{probe}" })],
   ])("says %j", (summary, ...items) => {
     expect(summarize(items)).toBe(summary);
   });
@@ -152,36 +97,32 @@ describe("a summary", () => {
     "names a server by its id where its name is %j",
     (name) => {
       const incident = { serverId: "4f2a91c0-1", serverName: name };
-      expect(summarize([outboxItem({ incident })])).toMatch(/: 4f2a91c0-1$/);
-      expect(summarize([templated({ incident })])).toBe("4f2a91c0-1 down in us");
+      expect(summarize([firing(incident)])).toMatch(/: 4f2a91c0-1$/);
+      expect(summarize([firing(incident, worded)])).toBe("4f2a91c0-1 down in us");
     },
   );
 
-  it.each<[Item, RegExp]>([
-    [{ incident: { serverName: `a\nb\u0007${"x".repeat(9_000)}` } }, /: a b x+…$/],
-    [{ summaryTemplate: `{server_name}\n${"x".repeat(2_000)}` }, /^github x+…$/],
-    [
-      { type: "incident.acknowledged", incident: { acknowledgedBy: `${"x".repeat(59)}🏖🏖` } },
-      / by x{59}…$/,
-    ],
+  it.each<[OutboxItem, RegExp]>([
+    [firing({ serverName: `a\nb\u0007${"x".repeat(9_000)}` }), /: a b x+…$/],
+    [firing({}, { summaryTemplate: `{server_name}\n${"x".repeat(2_000)}` }), /^github x+…$/],
+    [acknowledged(`${"x".repeat(59)}🏖🏖`), / by x{59}…$/],
   ])("is one short line without half characters, whatever is in it: %#", (item, pattern) => {
-    const summary = summarize([outboxItem(item)]);
+    const summary = summarize([item]);
     expect(summary).toMatch(pattern);
     expect(summary.length).toBeLessThanOrEqual(501);
   });
 });
 
 it.each([
-  [4, null, "1 server in error in us"],
-  [5, null, "1 server in error in us"],
-  [5.4, 5.4, "Late by 5m: 1 server in error in us"],
-  [59.6, 59.6, "Late by 1h: 1 server in error in us"],
-  [125, 125, "Late by 2h5m: 1 server in error in us"],
-  [-1, null, "1 server in error in us"],
+  [5, null, "in error"],
+  [5.4, 5.4, "Late by 5m: in error"],
+  [59.6, 59.6, "Late by 1h: in error"],
+  [125, 125, "Late by 2h5m: in error"],
+  [-1, null, "in error"],
 ])(
   "a message that is sent %d minutes after its cause is late by %s: %s",
   (minutes, late, shown) => {
-    const message = { causedAtMs: startMs, summary: "1 server in error in us" };
+    const message = { causedAtMs: startMs, summary: "in error" };
     const nowMs = startMs + minutes * 60_000;
     expect(latenessMs(message, nowMs)).toBe(late && late * 60_000);
     expect(summaryAt(message, nowMs)).toBe(shown);
@@ -190,7 +131,7 @@ it.each([
 
 /** One item for each server name. */
 const named = (...names: readonly (string | null)[]): readonly OutboxItem[] =>
-  names.map((serverName, n) => outboxItem({ incident: { id: `i${n}`, serverName } }));
+  names.map((serverName, n) => firing({ id: `i${n}`, serverName }));
 
 const hostile = fc.oneof(
   fc.string({ unit: "binary", maxLength: 200 }),
@@ -199,9 +140,9 @@ const hostile = fc.oneof(
 
 describe("a rule's template", () => {
   it("has a value for every placeholder", () => {
-    const template = placeholders.map((each) => `{${each}}`).join("|");
+    const whole = placeholders.map((each) => `{${each}}`).join("|");
     const incident = { sandboxId: "box", serverId: "a", probe: "login" };
-    expect(fillTemplate(template, [outboxItem({ incident })])).toBe(
+    expect(fillTemplate(whole, [firing(incident)])).toBe(
       "1|server-error|critical|in error|us|research|box|a|github|login|error|occupied",
     );
     expect(fillTemplate("[{server_name}{sandbox_id}{status}]", [target("down")])).toBe("[]");
@@ -251,9 +192,9 @@ describe("a rule's template", () => {
 
 describe("a body's template", () => {
   it("has a value for every placeholder", () => {
-    const template = bodyPlaceholders.map((each) => `{${each}}`).join("|");
-    expect(isBodyText(template)).toBe(true);
-    expect(fillBody(template, notificationOf(), startMs)).toBe(
+    const whole = bodyPlaceholders.map((each) => `{${each}}`).join("|");
+    expect(isBodyText(whole)).toBe(true);
+    expect(fillBody(whole, notificationOf(), startMs)).toBe(
       "incident.firing|msg_1|1 server in error in us (research): github||1|server-error|critical|" +
         "us|research|sandbox-1|server-1|github||error|occupied",
     );
@@ -263,8 +204,8 @@ describe("a body's template", () => {
   it("names a few values where incidents differ, and counts all", () => {
     const incidents = ["a", "b", "c", "{key}", "a"].map((serverName) => incidentOf({ serverName }));
     const notification = notificationOf({ incidents, truncated: 10 });
-    const template = "{count}: {server_name} in {region}";
-    expect(fillBody(template, notification, startMs)).toBe("15: a, b, c and 1 more in us");
+    const filled = fillBody("{count}: {server_name} in {region}", notification, startMs);
+    expect(filled).toBe("15: a, b, c and 1 more in us");
   });
 
   it.each<[string, boolean, string[]]>([

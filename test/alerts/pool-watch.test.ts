@@ -1,18 +1,33 @@
 import { describe, expect, it } from "vitest";
 import type { PoolRule } from "../../src/alerts/rule.ts";
+import type { Target } from "../../src/fleet/model.ts";
 import { batch, eu, poolRule, us, watchPools } from "./support/watch-pools.ts";
 
 const firing = "firing github";
 const resolved = "resolved github";
 
-/** Polls of one target, each with the statuses of the servers named `github`. `R`: a restart. */
-function notifiedOf(rule: Partial<PoolRule>, polls: string): readonly string[] {
-  const pools = watchPools([poolRule(rule)]);
-  for (const poll of polls.split(" ")) {
-    if (poll === "R") pools.restart();
-    else pools.see(poll === "-" ? {} : poll);
+/**
+ * Polls of `us`, each with the statuses of the servers named `github`, none for `-`, or the poll failed for `!`. A poll
+ * of `batch` begins with `b:`. `a+b`: two polls end together. `R`: a restart. `[firing]`: what is notified by then.
+ */
+function play(story: string, rule: Partial<PoolRule>, targets?: readonly Target[]): string {
+  const pools = watchPools([poolRule(rule)], targets);
+  const played: string[] = [];
+  for (const step of story.replaceAll(/\[\w+\]/g, "").split(" ")) {
+    const before = pools.items.length;
+    if (step === "R") pools.restart();
+    else {
+      const polls = step.split("+").map((poll) => {
+        const servers = poll.replace("b:", "");
+        const seen = servers === "!" ? null : servers === "-" ? {} : servers;
+        return [poll === servers ? us : batch, seen] as const;
+      });
+      pools.together(...polls);
+    }
+    const notified = pools.items.slice(before).map(({ type }) => `[${type.slice(9)}]`);
+    played.push(step + notified.join(""));
   }
-  return pools.notified();
+  return played.join(" ");
 }
 
 describe("a pool", () => {
@@ -64,136 +79,69 @@ describe("a pool", () => {
     expect(pools.items[0]?.incident).toMatchObject({ subject: "pool", region: null, key: null });
   });
 
-  const idleBelow = { measure: "idle", side: "below" } as const;
-  it.each<[what: string, rule: Partial<PoolRule>, polls: string, notified: readonly string[]]>([
-    ["is not beyond its limit at it", {}, "io", []],
-    ["is not below its limit at it", { ...idleBelow, limit: 1 }, "io", []],
-    ["must be beyond it for a while", { forMs: 20_000 }, "oo oo", []],
-    ["is notified after that while", { forMs: 20_000 }, "oo oo oo", [firing]],
-    ["counts again when it was within it", { forMs: 20_000 }, "oo oo ii oo oo", []],
-    ["does not open as unknown ones may be idle", {}, "ouu", []],
-    ["does not open as unknown ones may be occupied", { side: "below" }, "iuu", []],
-    ["does not open as unknown ones may be well", { measure: "error_ratio" }, "euuu", []],
-    ["does not open as unknown ones may be idle, too", { ...idleBelow, limit: 2 }, "iuu", []],
-    ["does not open though unknown ones may be idle", { measure: "idle", limit: 2 }, "uuu", []],
-    ["does not resolve as unknown ones may be occupied", {}, "oo uu uu oo", [firing]],
-    ["resolves when they are not", {}, "oo uu ii", [firing, resolved]],
-    ["does not resolve as they may be busy", { ...idleBelow, limit: 1 }, "oo uo oo", [firing]],
-    ["does not age while that is unknown", { forMs: 20_000 }, "oo uu uu uu oo", []],
-    ["ages again afterwards", { forMs: 20_000 }, "oo uu uu uu oo oo", [firing]],
-    ["goes on over a restart while that is unknown", {}, "oo uu R uu oo", [firing]],
-    ["goes on over a restart", {}, "oo R oo ii", [firing, resolved]],
-    ["counts no time over a restart", { forMs: 20_000 }, "oo oo R oo", []],
-    ["counts the time before a restart", { forMs: 20_000 }, "oo oo R oo oo", [firing]],
-    ["resolves without servers", {}, "oo R -", [firing, resolved]],
-    ["can be empty", { measure: "servers", side: "below", limit: 1 }, "i -", [firing]],
-    [
-      "is empty for a while",
-      { measure: "servers", side: "below", limit: 1, forMs: 20_000 },
-      "i - - - i",
-      [firing, resolved],
-    ],
+  const idleBelow = { measure: "idle", side: "below", limit: 1 } as const;
+  const empty = { measure: "servers", side: "below", limit: 1 } as const;
+  const slow = { forMs: 20_000 };
+
+  it.each<[what: string, rule: Partial<PoolRule>, story: string]>([
+    ["is not beyond its limit at it", {}, "io"],
+    ["is not below its limit at it", idleBelow, "io"],
+    ["must be beyond it for a while", slow, "oo oo oo[firing]"],
+    ["counts again when it was within it", slow, "oo oo ii oo oo"],
+    ["does not open as unknown ones may be idle", {}, "ouu"],
+    ["does not open as unknown ones may be occupied", { side: "below" }, "iuu"],
+    ["does not open as unknown ones may be well", { measure: "error_ratio" }, "euuu"],
+    ["does not open as unknown ones may be idle, too", { ...idleBelow, limit: 2 }, "iuu"],
+    ["does not open though unknown ones may be idle", { measure: "idle", limit: 2 }, "uuu"],
+    ["does not resolve as unknown ones may be occupied", {}, "oo[firing] uu uu oo"],
+    ["resolves when they are not", {}, "oo[firing] uu ii[resolved]"],
+    ["does not resolve as they may be busy", idleBelow, "oo[firing] uo oo"],
+    ["does not age while that is unknown", slow, "oo uu uu uu oo oo[firing]"],
+    ["goes on over a restart while that is unknown", {}, "oo[firing] uu R uu oo"],
+    ["goes on over a restart", {}, "oo[firing] R oo ii[resolved]"],
+    ["counts no time over a restart, but that before", slow, "oo oo R oo oo[firing]"],
+    ["resolves without servers", {}, "oo[firing] R -[resolved]"],
+    ["is empty for a while", { ...empty, ...slow }, "i - - -[firing] i[resolved]"],
     [
       "that is empty is reminded of, over a restart",
-      { measure: "servers", side: "below", limit: 1, remindEveryMs: 20_000 },
-      "i - R - - -",
-      [firing, "reminder github"],
+      { ...empty, remindEveryMs: 20_000 },
+      "i -[firing] R - - -[reminder]",
     ],
     [
       "is not reminded of while its state is unknown",
       { remindEveryMs: 20_000 },
-      "oo uu uu uu uu oo oo",
-      [firing, "reminder github"],
+      "oo[firing] uu uu uu uu oo oo[reminder]",
     ],
-  ])("%s", (_, rule, polls, notified) => {
-    expect(notifiedOf(rule, polls)).toEqual(notified);
-  });
-});
-
-describe("a pool of several targets", () => {
-  const rule = poolRule({ by: ["server_name"] });
-  const slow = { ...rule, forMs: 20_000 };
-
-  it("opens nothing before every target was observed", () => {
-    const pools = watchPools([rule], [us, batch]);
-    pools.see("oo", us);
-    pools.see("oo", us);
-    expect(pools.notified()).toEqual([]);
-    pools.see({}, batch);
-    expect(pools.notified()).toEqual([firing]);
+  ])("%s", (_, rule, story) => {
+    expect(play(story, rule)).toBe(story);
   });
 
-  it("neither ages nor resolves while one is down", () => {
-    const pools = watchPools([slow], [us, batch]);
-    pools.see("i", batch);
-    pools.see("oo", us);
-    pools.fail(batch);
-    for (let poll = 0; poll < 5; poll += 1) pools.see("oo", us);
-    pools.see("i", batch);
-    pools.see("oo", us);
-    expect(pools.notified()).toEqual([]);
-    pools.see("oo", us);
-    expect(pools.notified()).toEqual([firing]);
-
-    pools.fail(batch);
-    pools.see("ii", us);
-    expect(pools.notified()).toEqual([firing]);
-    pools.see("i", batch);
-    expect(pools.notified()).toEqual([firing, resolved]);
-  });
-
-  it("does not age by polls of another target while its own state is unknown", () => {
-    const pools = watchPools([slow], [us, batch]);
-    pools.see({ slack: "i" }, batch);
-    pools.see("oo", us);
-    for (let poll = 0; poll < 5; poll += 1) {
-      pools.see({ slack: "i" }, batch);
-      pools.see("uu", us);
-    }
-    pools.see("oo", us);
-    expect(pools.notified()).toEqual([]);
-    pools.see({ slack: "i" }, batch);
-    pools.see("oo", us);
-    expect(pools.notified()).toEqual([firing]);
-  });
-
-  it("is not empty where another target still has servers of it", () => {
-    const empty = { ...rule, measure: "servers", side: "below", limit: 1 } as const;
-    const pools = watchPools([empty], [us, batch]);
-    pools.see("i", us);
-    pools.see("i", batch);
-    pools.see({}, us);
-    pools.see({}, us);
-    expect(pools.notified()).toEqual([]);
-  });
-
-  it("resolves when no server is left after a restart, though its polls end together", () => {
-    const pools = watchPools([rule], [us, batch]);
-    pools.see("oo", us);
-    pools.see({}, batch);
-    pools.restart();
-    pools.together([us, {}], [batch, {}]);
-    pools.see({}, us);
-    expect(pools.notified()).toEqual([firing, resolved]);
-  });
-
-  it("does not age while a part of it is not observed, though its polls end together", () => {
-    const pools = watchPools([{ ...rule, forMs: 60_000 }], [us, batch]);
-    pools.see({}, batch);
-    pools.see("oo", us);
-    pools.together([us, "oo"], [batch, null]);
-    pools.wait(60_000);
-    pools.see({}, batch);
-    pools.see("oo", us);
-    expect(pools.notified()).toEqual([]);
-  });
-
-  it("ages by every poll, in whatever order they are committed", () => {
-    const pools = watchPools([{ ...rule, forMs: 60_000 }], [us, batch]);
-    pools.see({}, batch);
-    pools.see("oo", us);
-    for (let round = 0; round < 3; round += 1) pools.together([batch, {}], [us, "oo"]);
-    expect(pools.notified()).toEqual([firing]);
+  it.each<[what: string, story: string, rule?: Partial<PoolRule>]>([
+    ["opens nothing before every target was observed", "oo oo b:-[firing]"],
+    ["does not age while one is down", "b:i oo b:! oo oo oo oo b:i oo oo[firing]", slow],
+    ["does not resolve while one is down", "b:i oo[firing] b:! ii b:i[resolved]"],
+    [
+      "does not age while its own state is unknown",
+      "b:- oo b:- uu b:- uu b:- uu oo b:- oo[firing]",
+      slow,
+    ],
+    ["is not empty where another target still has servers of it", "i b:i - -", empty],
+    [
+      "resolves after a restart, though its polls end together",
+      "oo b:-[firing] R -+b:- -[resolved]",
+    ],
+    [
+      "does not age by a failed poll of two that end together",
+      "b:- oo oo+b:! b:- oo b:- oo",
+      { forMs: 60_000 },
+    ],
+    [
+      "ages by every poll, in whatever order",
+      "b:- oo b:-+oo b:-+oo b:-+oo[firing]",
+      { forMs: 60_000 },
+    ],
+  ])("of several targets %s", (_, story, rule) => {
+    expect(play(story, { by: ["server_name"], ...rule }, [us, batch])).toBe(story);
   });
 });
 
@@ -223,17 +171,9 @@ describe("after a restart an incident", () => {
     const pools = watchPools([poolRule()], [us, batch, eu]);
     for (const target of [us, batch, eu]) pools.see("oo", target);
     pools.restart([poolRule()], [us]);
-    expect(pools.items.slice(3).map(({ type, incident }) => ({ type, ...incident }))).toMatchObject(
-      [
-        { type: "incident.resolved", region: "us", key: "batch", resolvedReason: "rule_removed" },
-        {
-          type: "incident.resolved",
-          region: "eu",
-          key: "research",
-          resolvedReason: "rule_removed",
-        },
-      ],
-    );
+    const ended = { type: "incident.resolved", incident: { resolvedReason: "rule_removed" } };
+    expect(pools.items.slice(3)).toMatchObject([ended, ended]);
+    expect(pools.items.slice(3)).toMatchObject([batch, eu].map((incident) => ({ incident })));
     pools.restart([poolRule()], [us]);
     expect(pools.items).toHaveLength(5);
   });

@@ -55,17 +55,12 @@ function snapshotShowing(servers: Servers) {
 }
 
 /** Pools and the polls of their targets, 10 seconds apart. */
-export function watchPools(
-  rules: readonly PoolRule[],
-  targets: readonly Target[] = [us],
-  more: Partial<AlertOptions> = {},
-) {
+export function watchPools(rules: readonly PoolRule[], targets: readonly Target[] = [us]) {
   let ids = 0;
   const options: AlertOptions = {
     receivers: wantAll(),
     suppressions: noSuppressions,
     newIncidentId: () => `incident-${++ids}`,
-    ...more,
   };
   const items: OutboxItem[] = [];
   const open = new Map<string, Incident>();
@@ -94,14 +89,12 @@ export function watchPools(
     items,
     see: (servers: Servers, target = us) => write(judge(target, servers)),
     seePart: (servers: Servers) => write(judge(us, servers, false)),
-    fail: (target = us) => write(judge(target, null)),
     /** Polls that end together: none is committed before all were judged, and the last one first. */
-    together: (...polls: readonly Parameters<typeof judge>[]) =>
+    together: (...polls: readonly (readonly [Target, Servers | null])[]) =>
       polls
         .map((each) => judge(...each))
         .toReversed()
         .forEach(write),
-    wait: (ms: number) => (atMs += ms),
     lose: () => pools.lose(us),
     /** All notifications so far: "firing github". */
     notified: () =>
