@@ -1,5 +1,5 @@
 import type { FailureReason, Presence, Target } from "../fleet/model.ts";
-import { isBlank } from "../fleet/readable-text.ts";
+import { isBlank, readable } from "../fleet/readable-text.ts";
 import type { IncidentPhase } from "./incident-phase.ts";
 import { noSubjectFacts, type NotifiedIncident, type SubjectFacts } from "./notification.ts";
 import { troubleOf, type Severity, type TargetTrouble } from "./rule.ts";
@@ -136,20 +136,21 @@ export function conditionOfTarget(
   return reason === null ? "down" : `down (${reason})`;
 }
 
+/** Names from the service are at most this long together. */
+const longestText = 1_000;
+
 export function serverText({
   serverId,
   serverName,
 }: Pick<ServerSubject, "serverId" | "serverName">): string {
   const shortId = serverId.slice(0, 8);
-  return printable(isBlank(serverName) ? shortId : `${serverName} (${shortId})`);
+  return readable(isBlank(serverName) ? shortId : `${serverName} (${shortId})`, longestText);
 }
 
 /** A pool for a person: "pool us/research/github", with `*` where its rule pools all. */
 export function poolText({ region, key, serverName }: PoolSubject): string {
-  return printable(`pool ${[region, key, serverName].map((part) => part ?? "*").join("/")}`);
-}
-
-/** Names come from the service, and a terminal would obey their control characters. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, "?");
+  return readable(
+    `pool ${[region, key, serverName].map((part) => part ?? "*").join("/")}`,
+    longestText,
+  );
 }

@@ -3,6 +3,7 @@ import type { Target } from "../fleet/model.ts";
 import { eachServer, type PlacedServer } from "../fleet/snapshot.ts";
 import { firstOf } from "../lib/iterables.ts";
 import { batches, paced } from "../lib/iterables.ts";
+import { printableLine } from "../lib/printable.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import { allTime } from "../reports/time-range.ts";
 import type { KnownServer } from "../store/incident-history.ts";
@@ -82,5 +83,6 @@ export async function findServer(
 
 function serverText({ serverId, serverName, listed }: FoundServer): string {
   const places = listed.map(({ target }) => `${target.region}/${target.key}`).join(", ");
-  return `${serverId} (${serverName ?? "no name"}${places === "" ? "" : ` in ${places}`})`;
+  const text = `${serverId} (${serverName ?? "no name"}${places === "" ? "" : ` in ${places}`})`;
+  return printableLine(text);
 }

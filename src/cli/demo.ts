@@ -20,7 +20,6 @@ import { createWorld } from "../simulator/world.ts";
 import { makeHistory } from "./demo-history.ts";
 import { asListenFault, readPort, seedOption, wholeNumber } from "./options.ts";
 import { simulatedKeys } from "./simulate.ts";
-import { printable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 
@@ -142,7 +141,7 @@ function createReceiver(secret: string, terminal: Terminal): FastifyInstance {
     const signed = Object.fromEntries(names.map((name) => [name, String(headers[name])]));
     const { type, data } = messageSchema.parse(webhook.verify(String(body), signed));
     const kind = type.replace("incident.", "").toUpperCase();
-    terminal.out(`>>> ${printable(`${kind} (${data.severity}) ${data.summary}`)}\n`);
+    terminal.out(`>>> ${kind} (${data.severity}) ${data.summary}\n`);
     return reply.code(204).send();
   });
   return server;

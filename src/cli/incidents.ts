@@ -6,7 +6,7 @@ import { apiCommand, callsOperation } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
-import { printable } from "./table.ts";
+import { printableLine } from "../lib/printable.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Followed, an incident is printed each time that it changes. */
@@ -71,7 +71,7 @@ export function addAck(program: Command, terminal: Terminal): void {
               request: () => ({ id, author, note }),
               text: ({ incident_id, already, author: by, acknowledged_at: at }) =>
                 already
-                  ? `incident ${incident_id} was acknowledged by ${printable(by)} at ${at}\n`
+                  ? `incident ${incident_id} was acknowledged by ${printableLine(by)} at ${at}\n`
                   : `incident ${incident_id} is acknowledged\n`,
             });
       await call.call(this);

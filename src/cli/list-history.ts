@@ -7,7 +7,8 @@ import type { Operation } from "../api/operation.ts";
 import { listCommand } from "./api-command.ts";
 import { callOperation, runningApi } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
-import { escapeControls, listText, show, showNotes } from "./output.ts";
+import { printableJson } from "../lib/printable.ts";
+import { listText, show, showNotes } from "./output.ts";
 import { untilStopped } from "./signals.ts";
 import { createGrowingTable } from "./table.ts";
 import type { Columns } from "./table.ts";
@@ -95,7 +96,7 @@ async function followHistory<Request extends z.ZodType, View extends ListView, I
   const table = createGrowingTable(list.columns);
   const print = (items: readonly Item[]): void => {
     if (!options.json) return terminal.out(table(items));
-    for (const item of items) terminal.out(`${escapeControls(JSON.stringify(item))}\n`);
+    for (const item of items) terminal.out(`${printableJson(JSON.stringify(item))}\n`);
   };
 
   const api = runningApi(options, terminal, signal);

@@ -4,12 +4,13 @@ import type { FailedView, LookupView } from "../api/operations/lookups.ts";
 import { operationNames, takesId } from "../fleet/operation-names.ts";
 import type { OperationName } from "../fleet/operation-names.ts";
 import { isArray, isObject, type JsonValue } from "../service/json-value.ts";
+import { printableLine } from "../lib/printable.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";
 import { CommandError } from "./exit-codes.ts";
 import { adviceFor } from "./failure-advice.ts";
 import { jsonText } from "./output.ts";
-import { cutToWidth, printable } from "./table.ts";
+import { cutToWidth } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 const descriptions: Readonly<Record<OperationName, string>> = {
@@ -52,7 +53,7 @@ function failureOf(view: LookupView): string | null {
   if (view.operation !== "white-label" || !isObject(view.answer)) return null;
   const { success, message } = view.answer;
   if (success === true) return null;
-  return printable(`The service has no such white-labeling: ${leafText(message ?? null)}`);
+  return printableLine(`The service has no such white-labeling: ${leafText(message ?? null)}`);
 }
 
 /** What a failed look-up means and what to do. */
@@ -63,7 +64,7 @@ export function failureText(failed: FailedView): string {
     ...(seconds === null ? [] : [`Try again in ${Math.max(1, seconds)} s.`]),
     ...validation.map(({ loc, msg, type }) => `  ${loc.join(".")}: ${msg} (${type})`),
   ];
-  return lines.map(printable).join("\n");
+  return lines.map(printableLine).join("\n");
 }
 
 /** Any JSON as lines for a person, as in YAML. */
@@ -86,5 +87,5 @@ function hasParts(value: JsonValue): value is object & JsonValue {
 }
 
 function leafText(value: JsonValue): string {
-  return typeof value === "string" && value !== "" ? printable(value) : JSON.stringify(value);
+  return typeof value === "string" && value !== "" ? printableLine(value) : JSON.stringify(value);
 }

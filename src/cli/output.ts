@@ -1,4 +1,5 @@
-import { printable, renderTable } from "./table.ts";
+import { printableJson, printableLine } from "../lib/printable.ts";
+import { renderTable } from "./table.ts";
 import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -14,7 +15,7 @@ export function show<View extends object>(
 }
 
 export function showNotes(notes: readonly string[], terminal: Terminal): void {
-  for (const note of notes) terminal.err(`note: ${printable(note)}\n`);
+  for (const note of notes) terminal.err(`note: ${printableLine(note)}\n`);
 }
 
 export function listText<Item>(
@@ -29,21 +30,10 @@ export function listText<Item>(
 }
 
 export function jsonText(value: unknown): string {
-  return `${escapeControls(JSON.stringify(value, null, 2))}\n`;
-}
-
-/** Escapes characters of JSON text that would move a cursor or reverse the writing direction. */
-export function escapeControls(json: string): string {
-  return json.replaceAll(/[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    character.replaceAll(/[^]/g, unicodeEscape),
-  );
-}
-
-function unicodeEscape(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }
 
 /** Lines that contain text from outside. */
 export function linesText(lines: readonly string[]): string {
-  return lines.map((line) => `${printable(line)}\n`).join("");
+  return lines.map((line) => `${printableLine(line)}\n`).join("");
 }

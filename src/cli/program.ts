@@ -5,6 +5,7 @@ import { RefusedError } from "../lib/refused-error.ts";
 import { version } from "../lib/version.ts";
 import { StoreError } from "../store/store-error.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { printableTerminal } from "./terminal.ts";
 import type { Terminal } from "./terminal.ts";
 
 type AddCommand = (program: Command, terminal: Terminal) => void;
@@ -48,7 +49,8 @@ Exit codes: 0 success, 1 failure, 2 usage or configuration error.`;
 const expected = [CommandError, RefusedError, ApiUnavailableError, StoreError];
 
 /** Runs the command that the arguments name, and gives the exit code. Never rejects. */
-export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runProgram(args: readonly string[], output: Terminal): Promise<number> {
+  const terminal = printableTerminal(output);
   try {
     const program = await createProgram(terminal, args[0]);
     await program.parseAsync(args, { from: "user" });

@@ -81,7 +81,7 @@ export async function report(
         { range, filter, nowMs, resolution: resolution ?? "1h" },
         context.reports.occupancy,
       );
-      return write(texts, terminal);
+      return write(texts, terminal, terminal.data);
     }
     const streamed = context ? await fromStore(request, context) : await byPages(request, api);
     await write(formats[format](streamed, terminal), terminal);
@@ -132,14 +132,18 @@ const formats: Record<
 const charactersAtOnce = 64 * 1_024;
 
 /** Writes many lines at a time: each write is a system call. */
-async function write(texts: Texts, terminal: Terminal): Promise<void> {
+async function write(
+  texts: Texts,
+  terminal: Terminal,
+  out: Terminal["out"] = terminal.out,
+): Promise<void> {
   let gathered = "";
   for await (const text of texts) {
     gathered += text;
     if (gathered.length < charactersAtOnce) continue;
-    terminal.out(gathered);
+    out(gathered);
     gathered = "";
     await terminal.drained?.();
   }
-  terminal.out(gathered);
+  out(gathered);
 }

@@ -1,4 +1,5 @@
 import { eastAsianWidth } from "get-east-asian-width";
+import { printableLine } from "../lib/printable.ts";
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -41,7 +42,7 @@ export function createGrowingTable<Item>(
 function cellsOf<Item>(item: Item, columns: Columns<Item>): string[] {
   return Object.values(columns).map((column) => {
     const value: unknown = typeof column === "function" ? column(item) : item[column];
-    if (typeof value === "string") return printable(value);
+    if (typeof value === "string") return printableLine(value);
     return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
   });
 }
@@ -82,12 +83,4 @@ const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** Enough of a UUID to find it. Other ids may all begin alike. */
 export function shortId(id: string): string {
   return uuid.test(id) ? id.slice(0, 8) : id;
-}
-
-/** Text from outside as one visible line, which cannot move the cursor or fake another line. */
-export function printable(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
 }

@@ -1,9 +1,12 @@
 import { once } from "node:events";
+import { printableLines } from "../lib/printable.ts";
 
 /** Where commands write: standard output for results, standard error for what went wrong. */
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Writes a result for a program, in a format that cannot escape every character. Default: `out`. */
+  readonly data?: (text: string) => void;
   /** Resolves when most of the output was read. Awaited between large outputs. */
   readonly drained?: () => Promise<void>;
   /** Whether a person looks at the output. */
@@ -12,6 +15,21 @@ export interface Terminal {
   readonly columns?: number | undefined;
   /** Whether it shows more than ASCII. Default: it may not. */
   readonly isUnicode?: boolean;
+}
+
+/** The terminal, to which nothing is written that it would obey. All commands write through it. */
+export function printableTerminal(terminal: Terminal): Terminal {
+  return {
+    out: (text) => terminal.out(printableLines(text)),
+    err: (text) => terminal.err(printableLines(text)),
+    data: (text) => terminal.out(terminal.isInteractive ? printableLines(text) : text),
+    drained: async () => terminal.drained?.(),
+    isInteractive: terminal.isInteractive,
+    get columns() {
+      return terminal.columns;
+    },
+    isUnicode: terminal.isUnicode ?? false,
+  };
 }
 
 let isGuarded = false;

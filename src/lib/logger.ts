@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { pino, stdSerializers } from "pino";
 import type { DestinationStream, Logger } from "pino";
-import pretty from "pino-pretty";
+import { prettyFactory } from "pino-pretty";
+import { printableJson, printableLine, printableLines } from "./printable.ts";
 import { createStandardOutput } from "./standard-output.ts";
 
 export type { Logger } from "pino";
@@ -63,18 +64,8 @@ export function createLogger(
   options: LoggerOptions,
   destination: DestinationStream = createStandardOutput(),
 ): Logger {
-  const stream =
-    options.format === "pretty"
-      ? pretty({
-          destination,
-          sync: true,
-          ignore: saidInMessages,
-          translateTime: "SYS:HH:MM:ss",
-          singleLine: true,
-          // Otherwise a field called error, as the status is, gets a line of its own.
-          errorLikeObjectKeys: ["err"],
-        })
-      : destination;
+  const format = options.format === "pretty" ? createPretty() : printableJson;
+  const stream = { write: (line: string) => destination.write(format(line)) };
   const settings = {
     level: options.level,
     base: null,
@@ -84,6 +75,25 @@ export function createLogger(
     serializers: { err: (error: Error) => masked({ ...stdSerializers.err(error) }) },
   };
   return pino(settings, stream);
+}
+
+/** Shows a line to a person. The colors are its own: any other control characters are escaped. */
+function createPretty(): (line: string) => string {
+  const prettify = prettyFactory({
+    ignore: saidInMessages,
+    translateTime: "SYS:HH:MM:ss",
+    singleLine: true,
+    // Otherwise a field called error, as the status is, gets a line of its own.
+    errorLikeObjectKeys: ["err"],
+  });
+  const escape = (field: string, value: unknown): unknown => {
+    if (typeof value === "string") {
+      return field === "stack" ? printableLines(value) : printableLine(value);
+    }
+    if (!isPlain(value) || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, at]) => [printableLine(name), at]));
+  };
+  return (line) => prettify(JSON.parse(line, escape));
 }
 
 /**

@@ -1,3 +1,5 @@
+import { printableLine } from "../lib/printable.ts";
+
 /** Markup that may be sent as it is. */
 interface Html {
   readonly markup: string;
@@ -28,7 +30,10 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
+  return printableLine(text).replaceAll(
+    /[&<>"']/g,
+    (character) => entities[character] ?? character,
+  );
 }
 
 export interface Column<Row> {

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { failureText, linesOf } from "../../src/cli/lookup.ts";
-import { jsonText } from "../../src/cli/output.ts";
 import { cutToWidth } from "../../src/cli/table.ts";
 import type { FailedView } from "../../src/api/operations/lookups.ts";
 import type { JsonValue } from "../../src/service/json-value.ts";
@@ -61,14 +60,6 @@ it.each([
   ["e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"],
 ])("%s in %i columns is %s", (text, width, cut) => {
   expect(cutToWidth(text, width)).toBe(cut);
-});
-
-it("JSON output cannot move a cursor either, and is the same JSON", () => {
-  const value = { "a\u0085": "\u202e\u{e0001}\u2028x\u001b[2J é漢😀" };
-  const text = jsonText(value);
-  expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
-  expect(text).toContain("é漢😀");
-  expect(JSON.parse(text)).toEqual(value);
 });
 
 it.each<[Partial<FailedView>, string]>([

@@ -57,13 +57,6 @@ describe("a report as CSV", () => {
     expect(text).toMatch(/^server_name,occupied_share,idle_share,/);
     expect(text).toContain(`\r\n${field},,0.2`);
   });
-
-  it("does not control the terminal, whatever names there are", async () => {
-    const rows = [row({ server_name: "\u001b[2Jred\u009b31m\u007f\u0000" })];
-    const text = await join(csvOf(reportOf(["server_name"], rows)));
-    expect(text).not.toMatch(/(?![\r\n])\p{Cc}/u);
-    expect(text).toContain("\\u{1b}[2Jred\\u{9b}31m");
-  });
 });
 
 it.each([0, 1, 3])("a report as JSON is complete with %i rows", async (count) => {

@@ -54,10 +54,18 @@ describe.each(["json", "pretty"] as const)("a log line in %s", (format) => {
 
   it("is one line, whatever the names and values of its fields", () => {
     const { log, lines } = logTo(format);
-    log.info({ benchmark: 'git"\nlevel=fatal \u001b[2J', error: 4711 }, "a server changed");
+    const odd = 'git"\nlevel=fatal \u001b[2J\u009b\u202e\u2028\u200b';
+    log.info({ benchmark: odd, nested: { [odd]: [odd] }, error: 4711 }, `a server changed ${odd}`);
     expect(lines()).toHaveLength(1);
     expect(lines()[0]).toContain("4711");
-    expect(lines()[0]).not.toContain("\u001b[2J");
+    expect(lines()[0]).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  });
+
+  it("has an error with its stack, and nothing that a terminal would obey", () => {
+    const { log, lines } = logTo(format);
+    log.error({ err: new Error("it \u001b[2J\u202e failed") }, "x");
+    expect(lines().join()).toContain("logger.test.ts");
+    expect(lines().join()).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });
 
   it.each(["info", "warn", "silent"])("is the same among many at level %s", (level) => {

@@ -78,7 +78,7 @@ describe("an alert", () => {
         status: null,
       }),
       firing("c", { subject: { kind: "receiver", receiver: "x" }, status: null }),
-      firing("d", { subject: named("\ud800x", "i") }),
+      firing("d", { subject: named("\ud800x\u202e\u200b", "i") }),
       firing("e", { subject: named("", "j") }),
     );
     await send(about("a", "b", "c", "d", "e"));
@@ -92,7 +92,7 @@ describe("an alert", () => {
         { ...common, ...place, subject: "target" },
         { ...common, subject: "pool", region: "us", server_name: "github" },
         { ...common, ...place, subject: "receiver", receiver: "x" },
-        { ...ofServer, server_id: "i", server_name: "\ufffdx" },
+        { ...ofServer, server_id: "i", server_name: "\ufffdx " },
         { ...ofServer, server_id: "j" },
       ]),
     );

@@ -1,7 +1,6 @@
 import { measureNames } from "../../api/operations/occupancy.ts";
 import type { OccupancyView, RowView } from "../../api/operations/occupancy.ts";
-import { escapeControls } from "../output.ts";
-import { printable } from "../table.ts";
+import { printableJson } from "../../lib/printable.ts";
 
 /** A report whose rows are read one after the other, however many there are. */
 export interface StreamedReport extends Omit<OccupancyView, "rows" | "next"> {
@@ -14,10 +13,10 @@ export type Texts = AsyncIterable<string>;
 /** One object with all rows, each on a line, otherwise as the API responds. */
 export async function* jsonOf({ rows, ...head }: StreamedReport): Texts {
   const opening = JSON.stringify(head, null, 2).replace(/\n\}$/, "");
-  yield escapeControls(`${opening},\n  "rows": [`);
+  yield printableJson(`${opening},\n  "rows": [`);
   let separator = "\n    ";
   for await (const row of rows) {
-    yield escapeControls(`${separator}${JSON.stringify(row)}`);
+    yield printableJson(`${separator}${JSON.stringify(row)}`);
     separator = ",\n    ";
   }
   yield separator.startsWith(",") ? "\n  ]\n}\n" : "]\n}\n";
@@ -37,13 +36,9 @@ function line(values: readonly (string | number | boolean | null)[]): string {
 /** Characters with which spreadsheets begin a formula. */
 const formula = /^[=+\-@\t\r\n＝＋－＠]/;
 
-/** Control characters, which could control a terminal. Line ends are part of the format. */
-const control = /(?![\t\r\n])\p{Cc}/gu;
-
 /** Names come from the service: a quote makes one that looks like a formula a text. */
 function field(value: string | number | boolean | null): string {
   if (typeof value !== "string") return value === null ? "" : String(value);
-  const shown = value.replaceAll(control, printable);
-  const text = formula.test(shown) ? `'${shown}` : shown;
+  const text = formula.test(value) ? `'${value}` : value;
   return /[",\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

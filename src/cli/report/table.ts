@@ -1,7 +1,8 @@
 import type { ReportField } from "../../reports/report-fields.ts";
 import type { RowView } from "../../api/operations/occupancy.ts";
 import { offsetText, openZone, toLocal, utc } from "../../reports/zone.ts";
-import { createGrowingTable, cutToWidth, printable, shortId, textWidth } from "../table.ts";
+import { printableLine } from "../../lib/printable.ts";
+import { createGrowingTable, cutToWidth, shortId, textWidth } from "../table.ts";
 import type { Columns } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { averageText, bar, countText, durationText, shareText } from "./quantities.ts";
@@ -100,7 +101,7 @@ const gap = 2;
 function labelOf(row: RowView, field: ReportField): string {
   const text = row[field] ?? "";
   const shown = field === "server" || field === "sandbox" ? shortId(text) : text;
-  return shown === "" ? "-" : printable(shown);
+  return shown === "" ? "-" : printableLine(shown);
 }
 
 /** Names may contain anything: what an ASCII screen cannot show becomes question marks. */

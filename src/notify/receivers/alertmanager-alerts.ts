@@ -3,7 +3,7 @@ import { noTemplates, type Notification, type OutboxItem } from "../../alerts/no
 import { summarize } from "../../alerts/notification-summary.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import type { Target } from "../../fleet/model.ts";
-import { alertLabels, isoTime, mapTexts, stateFields, type Texts } from "./message-text.ts";
+import { alertLabels, isoTime, shortTexts, stateFields, type Texts } from "./message-text.ts";
 
 interface NotifiedAlert {
   /** Null for an incident of a pool or a receiver. */
@@ -85,6 +85,9 @@ export interface PostableAlert {
   readonly generatorURL?: string;
 }
 
+/** Longer than any name or link. */
+const longestValue = 2_000;
+
 /** Alerts are posted again at this interval. */
 export const repostEveryMs = 60_000;
 
@@ -141,7 +144,7 @@ function annotationsOf({ target, incident, acknowledgedBy, text }: CurrentAlert)
   });
 }
 
-/** Names come from the service: text that is not valid Unicode would be rejected together with its whole request. */
+/** Text that is not valid Unicode would be rejected together with its whole request. */
 function sendable(values: Readonly<Record<string, string | null>>): Texts {
-  return mapTexts(values, (value) => value.toWellFormed());
+  return shortTexts(values, longestValue);
 }

@@ -9,15 +9,8 @@ export function shortTexts(
   values: Readonly<Record<string, string | null>>,
   longest: number,
 ): Texts {
-  return mapTexts(values, (value) => readable(value, longest));
-}
-
-export function mapTexts(
-  values: Readonly<Record<string, string | null>>,
-  map: (value: string) => string,
-): Texts {
   const texts = Object.entries(values).flatMap(([name, value]) =>
-    value ? [[name, map(value)]] : [],
+    value ? [[name, readable(value, longest)]] : [],
   );
   return Object.fromEntries(texts);
 }

@@ -69,8 +69,8 @@ export const hostileTexts: readonly (readonly [what: string, text: string])[] = 
   ["the name of a prototype", "__proto__"],
 ];
 
-/** Texts that nothing sent may contain: raw control characters, halves of surrogate pairs. */
-const unsendable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+/** Texts that nothing sent may contain: control and format characters, halves of surrogate pairs. */
+const unsendable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /** Every text in a JSON value, names of fields included. */
 export function textsIn(value: unknown): readonly string[] {
