@@ -85,11 +85,13 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
   return {
     incidents: held.incidents,
 
-    concerns: (target: Target): boolean => scopesWith(target).length > 0,
+    /** Polls that have one of these in common concern the same pools. */
+    scopesOf: (target: Target): readonly string[] =>
+      scopesWith(target).map(({ rule, name }) => scopeKey(rule.name, name)),
 
     /**
-     * Judges the pools that the target adds to. While any target of a pool is down, its incidents neither open nor resolve
-     * nor age.
+     * Judges the pools that the target adds to, over what this poll and those before it showed. While any target of a pool
+     * is down, its incidents neither open nor resolve nor age. To be accepted once it is committed, or else lost.
      */
     judge({ target, at, snapshot, whole }: PoolObservation, options: AlertOptions): PoolVerdict {
       const engine = createIncidentEngine(held, at.utcMs, options);
@@ -113,7 +115,7 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
       };
     },
 
-    /** Takes over what was decided, once it is committed. */
+    /** What was decided is committed. */
     accept({ outcome, polls }: PoolVerdict): void {
       apply(outcome.incidents);
       for (const { scope, poll } of polls) scope.accept(poll);
@@ -143,13 +145,10 @@ function scopeKey(rule: string, scope: string): string {
   return JSON.stringify([rule, scope]);
 }
 
-/** What a poll of one target of a scope means. Nothing changes until it is accepted. */
+/** What a poll of one target of a scope means. */
 interface ScopePoll {
-  readonly target: string;
   /** When it ended. Monotonic milliseconds. */
   readonly atMs: number;
-  /** What the target adds to the pools; null: the poll failed, or was not complete. */
-  readonly counts: PoolCounts | null;
   /** Whether every target was observed as a whole by its latest poll. */
   readonly isObserved: boolean;
   /** For how long the scope was observed. Milliseconds; it goes on after a restart. */
@@ -165,6 +164,7 @@ class PoolScope {
   readonly incidents = new Map<string, Incident>();
   /** The targets whose latest poll did not show them as a whole. */
   readonly unobserved: Set<string>;
+  /** What each target adds, also by a poll whose commit is under way: if that fails, the target is lost. */
   private readonly added = new Map<string, PoolCounts>();
   private readonly totals = new Map<string, PoolCount>();
   private clockMs: number;
@@ -190,70 +190,66 @@ class PoolScope {
     this.isJudged = false;
   }
 
+  /** @param counts null: the poll failed, or was not complete */
   observe(target: string, atMs: number, counts: PoolCounts | null): ScopePoll {
-    const { unobserved, lastAtMs, totals } = this;
-    const isObserved = counts !== null && unobserved.isSubsetOf(new Set([target]));
-    const passedMs = isObserved && lastAtMs !== null ? Math.max(0, atMs - lastAtMs) : 0;
-    const changed = counts === null ? new Map<string, PoolCount>() : this.with(target, counts);
+    const changed = counts && this.replace(target, counts);
+    if (changed === null) this.lose(target);
+    const isObserved = this.unobserved.size === 0;
+    const passedMs = isObserved && this.lastAtMs !== null ? Math.max(0, atMs - this.lastAtMs) : 0;
     // Counts of other targets that arrived while one was unobserved have not been judged yet.
-    const pools = this.isJudged ? changed : new Map([...totals, ...changed]);
-    return { target, atMs, counts, isObserved, clockMs: this.clockMs + passedMs, pools };
+    const observed =
+      (this.isJudged ? changed : null) ?? new Map([...this.totals, ...(changed ?? [])]);
+    const pools = isObserved ? new Map([...observed, ...this.emptied()]) : new Map();
+    return { atMs, isObserved, clockMs: this.clockMs + passedMs, pools };
   }
 
   judge(engine: IncidentEngine, { pools, clockMs }: ScopePoll): void {
-    for (const pool of [...pools.values(), ...this.emptied(pools)]) {
+    for (const [key, pool] of pools) {
       const holds = holdsForPool(this.rule, pool);
+      const judgedMs = this.judgedAtMs.get(key) ?? this.restoredMs;
       const event: SubjectEvent =
         holds === null
-          ? { kind: "unobserved", passed: { ms: this.passedMs(pool, clockMs), polls: 0 } }
+          ? { kind: "unobserved", passed: { ms: clockMs - judgedMs, polls: 0 } }
           : { kind: holds ? "holds" : "clears", now: { ms: clockMs, polls: 0 } };
       const condition = poolCondition(this.rule, pool);
       engine.advance(this.rule, pool.subject, event, { condition });
     }
   }
 
-  /** Other polls may have been accepted since it was observed: what they changed remains. */
-  accept({ target, atMs, counts, isObserved, clockMs, pools }: ScopePoll): void {
+  /** Commits may end in another order than their polls. */
+  accept({ atMs, isObserved, clockMs, pools }: ScopePoll): void {
     this.clockMs = Math.max(this.clockMs, clockMs);
-    if (isObserved) for (const key of pools.keys()) this.judgedAtMs.set(key, this.clockMs);
-    if (counts === null) return this.lose(target);
-    this.unobserved.delete(target);
-    for (const [key, pool] of this.with(target, counts)) {
-      if (countByStatus(pool.servers) === 0) this.totals.delete(key);
-      else this.totals.set(key, pool);
-    }
-    this.added.set(target, counts);
-    if (this.unobserved.size > 0) return;
+    for (const key of pools.keys()) this.judgedAtMs.set(key, this.clockMs);
+    if (!isObserved || this.unobserved.size > 0) return;
     this.lastAtMs = Math.max(atMs, this.lastAtMs ?? atMs);
-    this.isJudged ||= isObserved;
+    this.isJudged = true;
   }
 
-  /** The totals that change if a target adds this. */
-  private with(target: string, after: PoolCounts): ReadonlyMap<string, PoolCount> {
+  /** Gives the new totals of all pools that the target adds to, or did before. */
+  private replace(target: string, after: PoolCounts): PoolCounts {
     const before: PoolCounts = this.added.get(target) ?? new Map();
     const changed = new Map<string, PoolCount>();
     for (const [key, { subject }] of [...before, ...after]) {
+      if (changed.has(key)) continue;
       const total = this.totals.get(key)?.servers ?? noneByStatus;
       const without = addTimes(total, before.get(key)?.servers ?? noneByStatus, -1);
       const servers = addTimes(without, after.get(key)?.servers ?? noneByStatus, 1);
-      changed.set(key, { subject, servers });
+      const pool = { subject, servers };
+      changed.set(key, pool);
+      if (countByStatus(servers) === 0) this.totals.delete(key);
+      else this.totals.set(key, pool);
     }
+    this.added.set(target, after);
+    this.unobserved.delete(target);
     return changed;
   }
 
   /** Pools that contain no server any more, but have an open incident: it goes on, or ends, with them. */
-  private *emptied(pools: PoolCounts): Iterable<PoolCount> {
+  private *emptied(): Iterable<readonly [key: string, pool: PoolCount]> {
     for (const { subject } of this.incidents.values()) {
       if (subject.kind !== "pool") continue;
       const key = poolKey(subject);
-      if (!pools.has(key) && !this.totals.has(key)) yield { subject, servers: noneByStatus };
+      if (!this.totals.has(key)) yield [key, { subject, servers: noneByStatus }];
     }
-  }
-
-  /** What passed on the scope's clock since a pool was last judged. An empty pool is judged at every poll. */
-  private passedMs({ subject }: PoolCount, nowMs: number): number {
-    const key = poolKey(subject);
-    const isEmpty = !this.totals.has(key);
-    return nowMs - (isEmpty ? this.clockMs : (this.judgedAtMs.get(key) ?? this.restoredMs));
   }
 }

@@ -106,13 +106,12 @@ export async function makeHistory(
     const at = { utcMs: nowMs, monotonicMs: nowMs - beginMs };
     const verdict = judgePoll(state, outcomeAt(target, nowMs, troubleAt(nowMs)), at, judge);
     const { snapshot, progress } = verdict;
-    const ofPools = pools.concerns(target)
-      ? pools.judge({ target, at, snapshot, whole: isFullyObserved(progress) }, judge)
-      : null;
-    const committed = { ...verdict, pools: ofPools?.outcome ?? null };
+    const polled = { target, at, snapshot, whole: isFullyObserved(progress) };
+    const ofPools = pools.judge(polled, judge);
+    const committed = { ...verdict, pools: ofPools.outcome };
     polls.push(committed);
     if (polls.length >= leastToWrite) await store.importPolls(id, polls.splice(0));
-    if (ofPools) pools.accept(ofPools);
+    pools.accept(ofPools);
     watched.accept(committed);
     count += 1;
   };

@@ -35,7 +35,10 @@ export interface TargetUnitsDeps {
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: { at(atMs: number): Suppressions };
   readonly pools: PoolWatch;
-  readonly store: { commitPoll(targetId: number, verdict: Verdict): Promise<void> };
+  readonly store: {
+    commitPoll(targetId: number, verdict: Verdict): Promise<void>;
+    commitGathered(): void;
+  };
   /** Sends what a commit put into the outbox. */
   readonly notifier: { wake(causedAtMs: number): void };
   readonly metrics: Pick<Metrics["polls"], "polled" | "committed" | "lost">;
@@ -49,7 +52,7 @@ export function createTargetUnits(
   deps: TargetUnitsDeps,
 ): readonly Unit<Listed, Decision>[] {
   const { service, judge, suppressions, pools, notifier, metrics, log, clock, schedule } = deps;
-  const commitWithPools = createPoolCommits(deps);
+  const judgePoolsAndCommit = createPoolCommits(deps);
 
   return targets.flatMap((watched): Unit<Listed, Decision>[] => {
     const { id, target } = watched;
@@ -87,7 +90,7 @@ export function createTargetUnits(
       async commit({ verdict, options, detail }) {
         const { lostPolls } = watched;
         const startedMs = clock.now().monotonicMs;
-        const committed = await commitWithPools(watched, verdict, options);
+        const committed = await judgePoolsAndCommit(watched, verdict, options);
         const tookMs = clock.now().monotonicMs - startedMs;
         watched.accept(committed, detail);
         if (hasMessages(committed)) notifier.wake(committed.at.utcMs);
@@ -122,39 +125,71 @@ function logRefusal(log: Logger, target: Target, retryMs: number): void {
   );
 }
 
+/** What the next poll of a pool waits for. */
+interface PoolTurn {
+  /** The last poll was judged and, if it changed an incident of a pool, committed or lost. */
+  readonly over: Promise<void>;
+  /** That poll and all before it were committed or lost. */
+  readonly settled: Promise<void>;
+}
+
+/** Keeps nothing of what they resolve to. */
+async function endOf(promises: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(promises);
+}
+
 /**
- * Commits a poll together with what it means for the pools that its target adds to, and gives the whole
- * verdict. Polls of several targets concern the same pools: those that change an incident of a pool are
- * committed one after the other, or two of them could open the same incident.
+ * Judges what polls mean for the pools that their targets add to, and commits both together. The polls of a pool take
+ * turns, so that each is judged over all that ended before it. One that changes no incident of a pool lets the next one
+ * be judged at once, and their commits share a transaction. One that does is judged again over what was committed of
+ * those before it, and committed before the next one is judged.
  */
 function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "store">) {
-  let lastChange: Promise<unknown> = Promise.resolve();
+  const lastTurns = new Map<string, PoolTurn>();
 
   return async (
     { id, target }: WatchedTarget,
     verdict: Verdict,
     options: JudgeOptions,
   ): Promise<Verdict> => {
-    if (!pools.concerns(target)) {
+    const scopes = pools.scopesOf(target);
+    if (scopes.length === 0) {
       await store.commitPoll(id, verdict);
       return verdict;
     }
     const { at, snapshot, progress } = verdict;
-    const judgePools = (): PoolVerdict =>
-      pools.judge({ target, at, snapshot, whole: isFullyObserved(progress) }, options);
-    const commitBoth = async (judged: PoolVerdict): Promise<Verdict> => {
+    const observation = { target, at, snapshot, whole: isFullyObserved(progress) };
+    const commit = async (judged: PoolVerdict): Promise<Verdict> => {
       const both = { ...verdict, pools: judged.outcome };
-      await store.commitPoll(id, both);
+      try {
+        await store.commitPoll(id, both);
+      } catch (error) {
+        pools.lose(target);
+        throw error;
+      }
       pools.accept(judged);
       return both;
     };
-    const judged = judgePools();
-    const { written, dropped } = judged.outcome.incidents;
-    if (written.length + dropped.length === 0) return commitBoth(judged);
-    // Judged again after the wait: another poll may have changed the same incidents.
-    const committing = lastChange.then(() => commitBoth(judgePools()));
-    lastChange = committing.catch(() => {});
-    return committing;
+    const before = scopes.flatMap((scope) => lastTurns.get(scope) ?? []);
+    const takeTurn = async (): Promise<{ readonly committing: Promise<Verdict> }> => {
+      await Promise.all(before.map(({ over }) => over));
+      const judged = pools.judge(observation, options);
+      const { written, dropped } = judged.outcome.incidents;
+      if (written.length + dropped.length === 0) return { committing: commit(judged) };
+      store.commitGathered();
+      await Promise.all(before.map(({ settled }) => settled));
+      const committing = commit(pools.judge(observation, options));
+      await endOf([committing]);
+      return { committing };
+    };
+    const turn = takeTurn();
+    const committed = turn.then(({ committing }) => committing);
+    const last = {
+      over: endOf([turn]),
+      settled: endOf([committed, ...before.map(({ settled }) => settled)]),
+    };
+    for (const scope of scopes) lastTurns.set(scope, last);
+    return committed;
   };
 }
 

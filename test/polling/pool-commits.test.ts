@@ -45,6 +45,7 @@ describe("polls of two targets of a pool", () => {
         suppressions: { at: () => noSuppressions },
         pools,
         store: {
+          commitGathered() {},
           commitPoll: (_, verdict) =>
             new Promise((resolve, reject) => {
               const fail = (): void => reject(new Error("disk full"));
@@ -63,28 +64,40 @@ describe("polls of two targets of a pool", () => {
     };
     const messages = () =>
       commits.flatMap(({ verdict }) => verdict.pools?.incidents.outbox.map(({ type }) => type));
-    return { pools, commits, poll, messages };
-  }
-
-  it("that end together open and resolve an incident of it only once", async () => {
-    const { commits, poll, messages } = openPools();
-    const pollBoth = async (status: "idle" | "occupied"): Promise<void> => {
-      const both = Promise.all([poll(0, status), poll(1, status)]);
+    const pollBoth = async (...statuses: Parameters<typeof poll>[1][]): Promise<void> => {
+      const [one = "idle", other = one] = statuses;
+      const both = Promise.all([poll(0, one), poll(1, other)]);
       for (let count = 0; count < 4; count += 1) {
-        commits.forEach(({ end }) => end());
         await settle();
+        commits.forEach(({ end }) => end());
       }
       await both;
     };
-    for (const status of ["idle", "occupied", "occupied", "idle"] as const) await pollBoth(status);
+    return { pools, commits, poll, pollBoth, messages };
+  }
+
+  it("that end together open and resolve an incident of it only once, and at once", async () => {
+    const { pollBoth, messages } = openPools();
+    await pollBoth("idle");
+    await pollBoth("occupied");
+    expect(messages()).toEqual(["incident.firing"]);
+    await pollBoth("occupied");
+    await pollBoth("idle");
     expect(messages()).toEqual(["incident.firing", "incident.resolved"]);
   });
 
-  it("that are not committed change nothing of it, and the next one notifies", async () => {
-    const { pools, commits, poll, messages } = openPools();
-    const idle = [poll(0, "idle"), poll(1, "occupied")];
+  it("that change no incident do not wait for each other's commits", async () => {
+    const { commits, poll } = openPools();
+    const both = [poll(0, "idle"), poll(1, "idle")];
+    await settle();
+    expect(commits).toHaveLength(2);
     commits.forEach(({ end }) => end());
-    await Promise.all(idle);
+    await Promise.all(both);
+  });
+
+  it("that are not committed change nothing of it, and the next one notifies", async () => {
+    const { pools, commits, pollBoth, poll, messages } = openPools();
+    await pollBoth("idle", "occupied");
     const lost = poll(0, "occupied");
     await settle();
     commits.at(-1)?.fail();
@@ -96,5 +109,22 @@ describe("polls of two targets of a pool", () => {
     await kept;
     expect(messages()).toEqual(["incident.firing", "incident.firing"]);
     expect(pools.incidents.size).toBe(1);
+  });
+
+  it("open no incident by what one of them showed and did not commit", async () => {
+    const { pools, commits, pollBoth, poll, messages } = openPools();
+    await pollBoth("idle");
+    const lost = poll(0, "occupied");
+    const kept = poll(1, "occupied");
+    await settle();
+    commits.at(-1)?.fail();
+    await expect(lost).rejects.toThrow("disk full");
+    await settle();
+    commits.at(-1)?.end();
+    await kept;
+    expect(messages()).toEqual([]);
+    expect(pools.incidents.size).toBe(0);
+    await pollBoth("occupied");
+    expect(messages()).toEqual(["incident.firing"]);
   });
 });
