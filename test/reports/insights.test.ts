@@ -116,7 +116,7 @@ describe("servers that were in error", () => {
         ]);
         expect(errant.toSorted(byText)).toEqual(expected.toSorted(byText));
       }),
-      { numRuns: 100 },
+      { numRuns: 30 },
     );
   });
 });

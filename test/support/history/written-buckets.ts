@@ -18,8 +18,6 @@ export interface WrittenBuckets {
   open(): OpenBuckets;
   /** The buckets of a resolution, also those that were not written, with what the open ones hold. */
   whole(resolution: Resolution): readonly Bucket[];
-  /** Drops the buckets of a resolution that begin earlier. */
-  prune(resolution: Resolution, beforeMs: number): void;
 }
 
 export function createWrittenBuckets(): WrittenBuckets {
@@ -40,11 +38,6 @@ export function createWrittenBuckets(): WrittenBuckets {
       }
     },
     ofResolution,
-    prune(resolution, beforeMs) {
-      for (const { startMs } of ofResolution(resolution)) {
-        if (startMs < beforeMs) rows.delete(`${resolution} ${startMs}`);
-      }
-    },
     open: () =>
       rows.size === 0
         ? noOpenBuckets
