@@ -7,8 +7,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { compileCache } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
-import type { Alert } from "../support/webhook-peer.ts";
+import { startWebhookPeer, webhookSecret, type Alert } from "../support/webhook-peer.ts";
 import type { Order, VictimSettings } from "./messages.ts";
 
 export interface Killings {

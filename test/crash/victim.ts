@@ -3,8 +3,7 @@ import { flushCompileCache } from "node:module";
 import { StatementSync } from "node:sqlite";
 import { createDaemon } from "../../src/app/daemon.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { openStore } from "../../src/store/store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
 import { orderSchema, victimSettingsSchema } from "./messages.ts";
 

@@ -105,7 +105,7 @@ export interface WallClock {
   readonly offsetMs: number;
 }
 
-/** A call of the API of a process that may have died of it. */
+/** A call of the API. */
 export interface ApiCall extends Moment {
   /** Whether the process accepted it; if not, it may have been done nevertheless. */
   sure: boolean;
@@ -221,15 +221,6 @@ export interface StoreOutage {
   readonly what: "refuses everything" | "is read-only" | "was replaced";
 }
 
-/** What a process logged of its store. */
-export interface StoreLogLine {
-  readonly life: number;
-  readonly atMs: number;
-  readonly event: string;
-  /** Of an unreadable row: its table. */
-  readonly table: string | null;
-}
-
 /** Commands queried the store, or a second process started on it. */
 export interface StoreAccess extends Moment {
   readonly what: "queries" | "a second process";
@@ -275,7 +266,6 @@ export type DamageEffect =
 /** A row was damaged before a process started: neither that one nor a later one can read it. */
 export interface Damage {
   readonly life: number;
-  readonly table: string;
   readonly effect: DamageEffect;
 }
 
@@ -299,7 +289,6 @@ export interface Recorded {
   readonly acknowledgements: readonly Acknowledgement[];
   readonly accesses: readonly StoreAccess[];
   readonly storeOutages: readonly StoreOutage[];
-  readonly storeLog: readonly StoreLogLine[];
   /** The moments in which the store refused something, with the process. */
   readonly storeFaults: ReadonlyMap<number, number>;
   /** The moments in which the store committed. */

@@ -5,8 +5,7 @@ import { storeControls } from "./controls/store-controls.ts";
 import { cronExpression } from "./draw/schedule.ts";
 import type { Violation } from "./oracle/evidence.ts";
 import { judgeRun } from "./oracle/judge-run.ts";
-import { simulate } from "./simulate.ts";
-import type { Run } from "./simulate.ts";
+import { simulate, type Run } from "./simulate.ts";
 import { timeText } from "./support/world.ts";
 
 /** All broken daemons that the oracle must catch, by what they do. */

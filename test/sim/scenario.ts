@@ -1,14 +1,9 @@
-import { createDice } from "./draw/dice.ts";
-import type { Dice } from "./draw/dice.ts";
-import { drawProbes } from "./draw/probes.ts";
-import type { ScenarioProbe } from "./draw/probes.ts";
-import { drawAlertmanager, drawReceivers, drawStages } from "./draw/receivers.ts";
-import { hasSlack, withNamedIds } from "./draw/receivers.ts";
-import type { ScenarioAlertmanager, ScenarioReceiver, Stages } from "./draw/receivers.ts";
-import { drawPoolRules, drawProbeRules, drawRules } from "./draw/rules.ts";
-import type { ScenarioRule } from "./draw/rules.ts";
-import { drawSchedule } from "./draw/schedule.ts";
-import type { PollSchedule } from "./draw/schedule.ts";
+import { createDice, type Dice } from "./draw/dice.ts";
+import { drawProbes, type ScenarioProbe } from "./draw/probes.ts";
+import { drawAlertmanager, drawReceivers, drawSlack, drawStages } from "./draw/receivers.ts";
+import type { ExtraReceiver, ScenarioReceiver, Stages } from "./draw/receivers.ts";
+import { drawPoolRules, drawProbeRules, drawRules, type ScenarioRule } from "./draw/rules.ts";
+import { drawSchedule, type PollSchedule } from "./draw/schedule.ts";
 
 export interface ScenarioTarget {
   readonly name: string;
@@ -46,8 +41,10 @@ export interface Scenario {
   /** The rules of a process that starts later; null: the same. */
   readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
-  /** Not one of `receivers`: it gets states rather than messages, and is always configured. */
-  readonly alertmanager: ScenarioAlertmanager | null;
+  /** It gets states rather than messages. */
+  readonly alertmanager: ExtraReceiver | null;
+  /** Its messages name no incidents: they are only checked to be what Slack accepts. */
+  readonly slack: ExtraReceiver | null;
   readonly stages: Stages;
   readonly maintenance: readonly MaintenanceWindow[];
   readonly service: {
@@ -89,18 +86,16 @@ export function drawScenario(seed: number): Scenario {
   const scheduled = drawSchedule(dice.fork("schedule"), drawnMs);
   const intervalMs = scheduled?.schedule.intervalMs ?? drawnMs;
   const receivers = drawReceivers(dice.fork("receivers"), intervalMs);
-  const isSlack = hasSlack(receivers);
   const names = receivers.map(({ name }) => name);
   const polls = dice.between(50, 160);
   const calmMs = Math.min(polls * intervalMs, scheduled ? longestScheduledMs : Infinity);
   const rateLimit = drawRateLimit(dice.fork("limit"));
   const probes = scheduled ? [] : drawProbes(dice.fork("probes"), intervalMs, rateLimit);
-  const drawn: readonly ScenarioRule[] = [
+  const rules: readonly ScenarioRule[] = [
     ...drawRules(dice.fork("rules"), intervalMs, names),
-    ...(isSlack ? [] : drawPoolRules(dice.fork("pool rules"), intervalMs, names)),
-    ...(isSlack ? [] : drawProbeRules(dice.fork("probe rules"), probes, names)),
+    ...drawPoolRules(dice.fork("pool rules"), intervalMs, names),
+    ...drawProbeRules(dice.fork("probe rules"), probes, names),
   ];
-  const rules = withNamedIds(drawn, receivers);
   return {
     seed,
     startUtcMs: scheduled?.startUtcMs ?? Date.UTC(2026, 10, 20, 9, 30),
@@ -115,8 +110,9 @@ export function drawScenario(seed: number): Scenario {
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
     alertmanager: drawAlertmanager(dice.fork("alertmanager"), intervalMs, rules),
+    slack: drawSlack(dice.fork("slack"), rules),
     stages: drawStages(dice.fork("stages"), receivers, rules, calmMs),
-    maintenance: isSlack ? [] : drawMaintenance(dice.fork("maintenance"), rules),
+    maintenance: drawMaintenance(dice.fork("maintenance"), rules),
     service: {
       encodes: dice.fork("encodes").chance(0.3),
       renames: dice.fork("renames").chance(0.3),

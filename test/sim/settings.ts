@@ -21,7 +21,7 @@ export interface Configured extends Scenario {
 /** As a configuration file has it. */
 export function settingsOf(configured: Configured): unknown {
   const { targets, rules, probes, schedule, rateLimit, maintenance } = configured;
-  const { receivers, stage, alertmanager, heartbeat } = configured;
+  const { receivers, stage, alertmanager, slack, heartbeat } = configured;
   const regions = new Set(targets.map(({ region }) => region));
   const keys = new Set(targets.map(({ key }) => key));
   return {
@@ -44,37 +44,31 @@ export function settingsOf(configured: Configured): unknown {
       maintenance: maintenance.flatMap((window) => windowSetting(window, rules)),
       rules: rules.map((rule) => ruleSetting(rule, configured)),
       receivers: [
-        ...(heartbeat === null
-          ? []
-          : [
-              {
-                name: "pulse",
-                type: "heartbeat",
-                url: receiverOrigin("pulse"),
-                every: duration(heartbeat.everyMs),
-              },
-            ]),
-        ...(alertmanager === null
-          ? []
-          : [
-              {
-                name: alertmanager.name,
-                type: "alertmanager",
-                urls: [receiverOrigin(alertmanager.name)],
-                generator_url: generatorUrl,
-              },
-            ]),
+        ...(heartbeat
+          ? [withUrl("pulse", "heartbeat", { every: duration(heartbeat.everyMs) })]
+          : []),
+        ...(slack ? [withUrl(slack.name, "slack")] : []),
+        ...(alertmanager ? [alertmanagerSetting(alertmanager.name)] : []),
         ...receivers.filter(({ name }) => stage.receivers.has(name)).map(receiverSetting),
       ],
     },
   };
 }
 
+function withUrl(name: string, type: string, more: object = {}): object {
+  return { name, type, url: receiverOrigin(name), ...more };
+}
+
+function alertmanagerSetting(name: string): object {
+  const urls = [receiverOrigin(name)];
+  return { name, type: "alertmanager", urls, generator_url: generatorUrl };
+}
+
 function duration(ms: number): string {
   return `${ms / 1_000}s`;
 }
 
-function ruleSetting(rule: ScenarioRule, { stage, alertmanager }: Configured): object {
+function ruleSetting(rule: ScenarioRule, { stage, alertmanager, slack }: Configured): object {
   const { name, on, keepFiringMs, remindEveryMs } = rule;
   const flap = "flap" in rule ? rule.flap : null;
   return {
@@ -86,7 +80,9 @@ function ruleSetting(rule: ScenarioRule, { stage, alertmanager }: Configured): o
     ...(remindEveryMs !== null && { remind_every: duration(remindEveryMs) }),
     receivers: [
       ...(stage.routes.get(name) ?? rule.receivers),
-      ...(alertmanager?.rules.includes(name) ? [alertmanager.name] : []),
+      ...[alertmanager, slack].flatMap((extra) =>
+        extra?.rules.includes(name) ? [extra.name] : [],
+      ),
     ],
   };
 }
@@ -115,21 +111,17 @@ function receiverSetting(receiver: ScenarioReceiver): object {
   const { name, type, groupBy, mergeAbove } = receiver;
   const group_interval = duration(receiver.groupIntervalMs);
   const groups = { group_interval, group_by: groupBy, merge_above: mergeAbove };
-  const byType = {
+  const ofType = {
     webhook: { secret: signingSecret, ...groups },
-    slack: { max_incidents: 100, ...groups },
     pagerduty: { routing_key: routingKey },
   };
-  return {
-    name,
-    type,
-    url: receiverOrigin(name),
-    ...byType[type],
+  return withUrl(name, type, {
+    ...ofType[type],
     group_wait: duration(receiver.groupWaitMs),
     give_up_after: duration(receiver.giveUpAfterMs),
     send_resolved: receiver.sendResolved,
     send_acknowledged: receiver.sendAcknowledged,
-  };
+  });
 }
 
 /** A window may only name rules that are configured. */

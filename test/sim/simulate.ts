@@ -6,26 +6,21 @@ import { testConfig } from "../support/test-config.ts";
 import type { Mutation } from "./controls/mutation.ts";
 import { longestWaitMs, stageAt } from "./draw/receivers.ts";
 import type { Attempt, Heartbeat, Post, Recorded, Scrape, WallClock } from "./history.ts";
-import { receiverOrigin } from "./scenario.ts";
-import type { Scenario } from "./scenario.ts";
-import { settingsOf } from "./settings.ts";
-import type { Configured } from "./settings.ts";
+import { receiverOrigin, type Scenario } from "./scenario.ts";
+import { settingsOf, type Configured } from "./settings.ts";
 import { beginAccesses } from "./support/accesses.ts";
 import { createDamages } from "./support/damage.ts";
 import { beginDiskFaults, createDisk } from "./support/disk.ts";
 import { beginFaults } from "./support/faults.ts";
 import { createHost } from "./support/host.ts";
 import { beginPeople } from "./support/people.ts";
-import { recordMessages, recordPosts } from "./support/received-messages.ts";
+import { acceptSlackMessages, recordMessages, recordPosts } from "./support/received-messages.ts";
 import { createScriptedReceiver } from "./support/scripted-receiver.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
-import { nameIncidents } from "./support/slack-messages.ts";
 import { createStoredWrites, readStored } from "./support/stored.ts";
 import type { Peer } from "./support/virtual-network.ts";
-import { comeToRest } from "./support/world-time.ts";
-import type { WorldTime } from "./support/world-time.ts";
-import { createWorld } from "./support/world.ts";
-import type { StoryLine, World } from "./support/world.ts";
+import { comeToRest, type WorldTime } from "./support/world-time.ts";
+import { createWorld, type StoryLine, type World } from "./support/world.ts";
 
 export interface Run {
   readonly scenario: Scenario;
@@ -51,22 +46,24 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   using folder = worldFolder();
   const world = createWorld(seed, folder.path);
   const { scenario, time } = world;
-  const { alertmanager } = scenario;
+  const { alertmanager, slack } = scenario;
   const attempts: Attempt[] = [];
   const posts: Post[] = [];
   const heartbeats: Heartbeat[] = [];
+  const scrapes: Scrape[] = [];
   const refused: string[] = [];
   const commits = new Set<number>();
   const wallClocks: WallClock[] = [{ fromMs: 0, offsetMs: scenario.startUtcMs }];
 
   const service = createScriptedService(world, () => world.killSwitch.happened("news"));
-  const receivers = scenario.receivers.map((each) =>
-    createScriptedReceiver(world, each.name, refused, recordMessages(each, time, attempts)),
+  const recorders = new Map(
+    scenario.receivers.map((each) => [each.name, recordMessages(each, time, attempts)]),
   );
-  if (alertmanager !== null) {
-    const record = recordPosts(time, posts);
-    receivers.push(createScriptedReceiver(world, alertmanager.name, refused, record));
-  }
+  if (alertmanager) recorders.set(alertmanager.name, recordPosts(time, posts));
+  if (slack) recorders.set(slack.name, acceptSlackMessages());
+  const receivers = Array.from(recorders, ([name, record]) =>
+    createScriptedReceiver(world, name, refused, record),
+  );
   const pulse: Peer = {
     origin: receiverOrigin("pulse"),
     receive({ sender: life, exchange }) {
@@ -84,8 +81,8 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   const damages = createDamages(world);
   const configure = () => {
     const configured = configuredNow(world);
-    const { configured: mutate = (each) => each } = mutation;
-    return { configured, config: testConfig(settingsOf(mutate(configured))) };
+    const mutated = mutation.configured?.(configured) ?? configured;
+    return { configured, config: testConfig(settingsOf(mutated)) };
   };
   using host = createHost({
     world,
@@ -116,20 +113,12 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     wallClocks.push({ fromMs: time.nowMs, offsetMs: time.utcMs - time.nowMs });
   });
   const diskFaults = beginDiskFaults(world, host, disk, mutation.overlooksItsFiles ?? false);
-  const accesses = beginAccesses(
-    world,
-    host,
-    mutation,
-    () => configure().config,
-    diskFaults.isDisplaced,
-  );
+  const accesses = beginAccesses(world, host, mutation, configure, diskFaults.isDisplaced);
   const people = beginPeople(world, host, attempts);
-  const scrapes: Scrape[] = [];
-  const { scraped = (scrape) => scrape } = mutation;
   const scraping = world.dice.fork("scrapes");
   const scrapeLater = (): void => {
     time.setTimer((1 + scraping.random() * 7) * scenario.intervalMs, () => {
-      host.scrape((scrape) => scrapes.push(scraped(scrape)));
+      host.scrape((scrape) => scrapes.push(mutation.scraped?.(scrape) ?? scrape));
       scrapeLater();
     });
   };
@@ -142,7 +131,6 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   // A group that began to wait just before the end still waits.
   const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
   const { left, stored } = await readStored(host.storePath, scenario, damages.all, waitingUtcMs);
-  const slack = scenario.receivers.find(({ type }) => type === "slack")?.name;
   return {
     scenario,
     story: world.story,
@@ -154,7 +142,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       stalls: disk.stalls,
       endMs: scenario.endMs,
       requests: service.requests,
-      attempts: nameIncidents(attempts, (receiver) => receiver === slack),
+      attempts,
       posts,
       heartbeats,
       scrapes,
@@ -162,7 +150,6 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       ...people,
       accesses,
       storeOutages: disk.outages,
-      storeLog: host.storeLog,
       storeFaults: disk.faults,
       commits,
       storedPolls: writes.polls,
@@ -190,15 +177,12 @@ function configuredNow({ scenario, time }: World): Configured {
 
 function mutateRequests(peer: Peer, { sent }: Mutation): Peer {
   if (!sent) return peer;
-  return {
-    origin: peer.origin,
-    receive: (request) => peer.receive({ ...request, body: sent(request.body) }),
-  };
+  return { ...peer, receive: (request) => peer.receive({ ...request, body: sent(request.body) }) };
 }
 
 function mutateAnswers(peer: Peer, time: WorldTime, { answer, asks }: Mutation): Peer {
   return {
-    origin: peer.origin,
+    ...peer,
     receive(request) {
       if (asks && !asks(time.utcMs)) return { kind: "breaks", afterMs: 1, code: "ECONNREFUSED" };
       const reaction = peer.receive(request);

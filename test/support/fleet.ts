@@ -5,12 +5,9 @@ import type { Instant, Status, Target } from "../../src/fleet/model.ts";
 import type { WantedMessages } from "../../src/alerts/notification.ts";
 import type { Rule, ServerRule, TargetRule } from "../../src/alerts/rule.ts";
 import { nothingKnown } from "../../src/alerts/target-state.ts";
-import { emptySnapshot } from "../../src/fleet/snapshot.ts";
-import type { ListedServer } from "../../src/fleet/snapshot.ts";
-import { watchTarget } from "../../src/polling/watched-target.ts";
-import type { WatchedTarget } from "../../src/polling/watched-target.ts";
-import { readListing } from "./listing.ts";
-import type { Listing } from "./listing.ts";
+import { emptySnapshot, type ListedServer } from "../../src/fleet/snapshot.ts";
+import { watchTarget, type WatchedTarget } from "../../src/polling/watched-target.ts";
+import { readListing, type Listing } from "./listing.ts";
 
 export const research: Target = { region: "us", key: "research" };
 

@@ -1,5 +1,4 @@
-import { statusAfter, statusBefore } from "../../src/fleet/diff.ts";
-import type { Diff } from "../../src/fleet/diff.ts";
+import { statusAfter, statusBefore, type Diff } from "../../src/fleet/diff.ts";
 import type { ListedSandbox, Listing as ReadListing } from "../../src/fleet/snapshot.ts";
 import type { Presence } from "../../src/fleet/status.ts";
 

@@ -1,5 +1,4 @@
-import { noSuppressions } from "../../src/alerts/silence.ts";
-import type { Suppressions } from "../../src/alerts/silence.ts";
+import { noSuppressions, type Suppressions } from "../../src/alerts/silence.ts";
 import type { IncidentOutcome } from "../../src/alerts/incident-engine.ts";
 import { judgeProbe } from "../../src/alerts/judge-probe.ts";
 import type { ProbeJudgeOptions, ProbeVerdict } from "../../src/alerts/judge-probe.ts";

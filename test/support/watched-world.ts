@@ -1,23 +1,19 @@
 import { Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import { createDaemon } from "../../src/app/daemon.ts";
-import type { Daemon } from "../../src/app/daemon.ts";
+import { createDaemon, type Daemon } from "../../src/app/daemon.ts";
 import type { DaemonOverrides } from "../../src/app/daemon-overrides.ts";
 import type { Target } from "../../src/fleet/model.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { seededRandom } from "../../src/lib/random.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
 import type { OpenOptions } from "../../src/store/sqlite/database.ts";
-import { openStore } from "../../src/store/store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
-import { createFakeClock } from "./fake-clock.ts";
-import type { FakeClock } from "./fake-clock.ts";
+import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { freshStoreFile } from "./fresh-store.ts";
 import { testConfig } from "./test-config.ts";
-import { startWebhookPeer, webhookSecret } from "./webhook-peer.ts";
-import type { Alert, WebhookPeer } from "./webhook-peer.ts";
+import { startWebhookPeer, webhookSecret, type Alert, type WebhookPeer } from "./webhook-peer.ts";
 
 /** The key of the simulated service: wherever it shows up, a secret leaked. */
 export const apiKey = "simulated-T0PSECRET";

@@ -7,8 +7,7 @@ import type { ScenarioRule } from "../draw/rules.ts";
 import type { Scrape } from "../history.ts";
 import { listingPath } from "../scenario.ts";
 import type { Configured } from "../settings.ts";
-import { bodyOf } from "../support/virtual-network.ts";
-import type { Answer } from "../support/virtual-network.ts";
+import { bodyOf, type Answer } from "../support/virtual-network.ts";
 
 /** What is wrong with a daemon, at one of its boundaries. */
 export interface Mutation {

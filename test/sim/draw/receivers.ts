@@ -1,9 +1,9 @@
 import type { Dice } from "./dice.ts";
-import type { ScenarioRule } from "./rules.ts";
+import { some, type ScenarioRule } from "./rules.ts";
 
 export interface ScenarioReceiver {
   readonly name: string;
-  readonly type: "webhook" | "pagerduty" | "slack";
+  readonly type: "webhook" | "pagerduty";
   readonly groupWaitMs: number;
   readonly groupIntervalMs: number;
   readonly groupBy: readonly string[];
@@ -13,8 +13,8 @@ export interface ScenarioReceiver {
   readonly sendAcknowledged: boolean;
 }
 
-/** An Alertmanager that some rules name besides their other receivers. */
-export interface ScenarioAlertmanager {
+/** A receiver that some rules name besides their others, and that is always configured. */
+export interface ExtraReceiver {
   readonly name: string;
   /** The names of the rules. */
   readonly rules: readonly string[];
@@ -43,11 +43,10 @@ export function drawReceivers(dice: Dice, intervalMs: number): readonly Scenario
   const names = ["oncall", "team", "board"].slice(0, dice.between(1, 3));
   const types = dice.fork("service-types");
   const mixed = types.pick([0, 0, 0, 0.5]);
-  const slack = dice.fork("slack").chance(0.2) ? names.slice(1).at(-1) : undefined;
   return names.map((name) =>
     asItsType({
       name,
-      type: name === slack ? "slack" : types.chance(mixed) ? "pagerduty" : "webhook",
+      type: types.chance(mixed) ? "pagerduty" : "webhook",
       groupWaitMs: dice.pick([0, 5 * second, 30 * second, longestGroupWaitMs]),
       groupIntervalMs: dice
         .fork(`interval ${name}`)
@@ -66,33 +65,10 @@ export function drawReceivers(dice: Dice, intervalMs: number): readonly Scenario
   );
 }
 
-/** PagerDuty gets an event for each incident. A message for Slack does not say when it was made. */
+/** PagerDuty gets an event for each incident. */
 function asItsType(receiver: ScenarioReceiver): ScenarioReceiver {
   if (receiver.type === "webhook") return receiver;
-  if (receiver.type === "slack") return { ...receiver, groupIntervalMs: 0, mergeAbove: 1_000 };
   return { ...receiver, groupBy: ["incident"], groupIntervalMs: 0, mergeAbove: Infinity };
-}
-
-/**
- * Whether some messages have no incident ids. The incident after a silence begins when the one before did, so they
- * could not be distinguished: nothing is silenced in such a world.
- */
-export function hasSlack(receivers: readonly ScenarioReceiver[]): boolean {
-  return receivers.some(({ type }) => type === "slack");
-}
-
-/** A message for Slack names no ids: each rule also names a receiver whose messages do. */
-export function withNamedIds(
-  rules: readonly ScenarioRule[],
-  receivers: readonly ScenarioReceiver[],
-): readonly ScenarioRule[] {
-  const [first] = receivers;
-  const others = receivers.filter(({ type }) => type !== "slack").map(({ name }) => name);
-  return rules.map((rule) =>
-    first === undefined || rule.receivers.some((name) => others.includes(name))
-      ? rule
-      : { ...rule, receivers: [first.name, ...rule.receivers] },
-  );
 }
 
 /** Every minute of a world with an Alertmanager takes a request. */
@@ -102,11 +78,17 @@ export function drawAlertmanager(
   dice: Dice,
   intervalMs: number,
   rules: readonly ScenarioRule[],
-): ScenarioAlertmanager | null {
+): ExtraReceiver | null {
   if (intervalMs > longestPostedMs || !dice.chance(0.3)) return null;
-  const names = rules.map(({ name }) => name);
-  const chosen = names.filter(() => dice.chance(0.7));
-  return { name: "alarms", rules: chosen.length > 0 ? chosen : names.slice(0, 1) };
+  return { name: "alarms", rules: some(dice, namesOf(rules)) };
+}
+
+export function drawSlack(dice: Dice, rules: readonly ScenarioRule[]): ExtraReceiver | null {
+  return dice.chance(0.2) ? { name: "chat", rules: some(dice, namesOf(rules)) } : null;
+}
+
+function namesOf(named: readonly { readonly name: string }[]): readonly string[] {
+  return named.map(({ name }) => name);
 }
 
 /** One stage in most worlds; in the others receivers come and go, and rules name others. */
@@ -116,7 +98,7 @@ export function drawStages(
   rules: readonly ScenarioRule[],
   calmMs: number,
 ): Stages {
-  const names = receivers.map(({ name }) => name);
+  const names = namesOf(receivers);
   let wanted = new Map(rules.map((rule) => [rule.name, rule.receivers]));
   const first = { fromMs: 0, receivers: new Set(names), routes: wanted };
   const [permanent = "", ...others] = names;
@@ -125,12 +107,11 @@ export function drawStages(
 
   // Another receiver also gets what is for a receiver that does not return.
   const leaves = dice.chance(0.25) ? dice.pick([one, ...others]) : null;
-  const slack = receivers.find(({ type }) => type === "slack")?.name;
   const routesIn = (present: ReadonlySet<string>): Stage["routes"] =>
     new Map(
       Array.from(wanted, ([rule, all]) => {
         const named = all.filter((name) => present.has(name));
-        const isKnown = named.some((name) => name !== leaves && name !== slack);
+        const isKnown = named.some((name) => name !== leaves);
         return [rule, isKnown ? named : [permanent, ...named]];
       }),
     );

@@ -167,7 +167,7 @@ export function drawProbeRules(
 }
 
 /** At least one. */
-function some(dice: Dice, names: readonly string[]): readonly string[] {
+export function some(dice: Dice, names: readonly string[]): readonly string[] {
   const chosen = names.filter(() => dice.chance(0.7));
   return chosen.length > 0 ? chosen : names.slice(0, 1);
 }

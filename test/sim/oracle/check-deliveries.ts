@@ -1,5 +1,4 @@
-import type { ScenarioReceiver } from "../draw/receivers.ts";
-import { longestWaitMs } from "../draw/receivers.ts";
+import { longestWaitMs, type ScenarioReceiver } from "../draw/receivers.ts";
 import type { Attempt } from "../history.ts";
 import { longestOutageMs } from "../scenario.ts";
 import { hasFault, lostMessages, subjectOf, timesOf, violation } from "./evidence.ts";
@@ -220,7 +219,7 @@ function checkReceiverIncidents(
 }
 
 /** @param isInvented whether its receiver accepted everything before */
-export function checkReceiverIncident(
+function checkReceiverIncident(
   evidence: Evidence,
   { id, receiver, resolved }: NotifiedIncident,
   isInvented: boolean,

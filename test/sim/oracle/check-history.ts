@@ -1,8 +1,7 @@
 import { resolutionMs, resolutions, statuses } from "../history.ts";
 import type { Bucket, Period, Resolution, StoredChange } from "../history.ts";
 import { sum, trueBuckets } from "./buckets.ts";
-import { damagesOf, violation } from "./evidence.ts";
-import type { Evidence, Violation } from "./evidence.ts";
+import { damagesOf, violation, type Evidence, type Violation } from "./evidence.ts";
 import { without } from "./periods.ts";
 import type { TargetHistory } from "./target-history.ts";
 import type { PollRecord, TrueChange } from "./truth.ts";

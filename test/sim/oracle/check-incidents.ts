@@ -1,10 +1,9 @@
 import { messagesOf } from "./check-deliveries.ts";
-import { damagesOf, isTooLate, violation } from "./evidence.ts";
+import { damagesOf, lastNotifiableMs, violation } from "./evidence.ts";
 import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
 import { advance, initialState, retire } from "./incident-model.ts";
 import type { EndReason, Finding, JudgedRule, State, Step } from "./incident-model.ts";
-import { isAt } from "./observations.ts";
-import type { Observation, TargetObservation } from "./observations.ts";
+import { isAt, type Observation, type TargetObservation } from "./observations.ts";
 import { acknowledgedAt, silencedAt } from "./people.ts";
 import { hasStages, notifiesEnd } from "./routes.ts";
 import type { ServerRule } from "../draw/rules.ts";
@@ -32,7 +31,7 @@ function expect<O extends Observation>(
     return false;
   };
   const lateUtcMs =
-    observations.find(({ fromMs }) => isTooLate(evidence, fromMs))?.utcMs ?? Infinity;
+    observations.find(({ fromMs }) => fromMs > lastNotifiableMs(evidence))?.utcMs ?? Infinity;
 
   // A receiver that was not always configured misses some; PagerDuty does not show how many there were.
   const reminded = scenario.receivers.filter(
@@ -89,7 +88,7 @@ function expect<O extends Observation>(
     /** Whether nothing is wrong about what still goes on, and no other incident was notified. */
     isAll(state: State): boolean {
       const more = notified[state.notified];
-      if (more && !isTooLate(evidence, more.notifiedMs)) {
+      if (more && more.notifiedMs <= lastNotifiableMs(evidence)) {
         return refuse(`${more.id} was notified for nothing that was observed`);
       }
       if (state.incident?.phase !== "notified") return true;
@@ -141,7 +140,7 @@ export function follow<O extends Observation, S extends State>(
   let states: readonly S[] = [first];
   for (const [at, observation] of observations.entries()) {
     expected.takeFaults();
-    if (isTooLate(evidence, observation.fromMs)) break;
+    if (observation.fromMs > lastNotifiableMs(evidence)) break;
     const after = next(states, { at, rule, expected }, observation);
     if (after === null) return [];
     states = distinct(after);
@@ -157,23 +156,12 @@ export function distinct<T>(values: readonly T[]): readonly T[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
-/** How many incidents of a server a rule may have after an observation, by the possible states. */
-export interface FiringBounds {
-  readonly rule: string;
-  readonly subject: string;
-  readonly life: number;
-  readonly moment: number;
-  readonly least: number;
-  readonly most: number;
-}
-
 /** @param server by sandbox and server id */
 export function checkServer(
   evidence: Evidence,
   target: string,
   server: string,
   followed: Omit<Followed<TargetObservation>, "name" | "rule"> & { readonly rule: ServerRule },
-  onBounds: (bounds: FiringBounds) => void,
 ): readonly Violation[] {
   const { scenario, lives } = evidence;
   const { rule } = followed;
@@ -192,7 +180,7 @@ export function checkServer(
     { ...followed, name, about: `${target} ${server}` },
     initialState,
     (before, step, observation) => {
-      const { listing, certain, moment } = observation;
+      const { listing, certain } = observation;
       let states = before.map((state) =>
         afterDamages(evidence, state, { rule: rule.name, target, server }, life, listing.life),
       );
@@ -209,18 +197,7 @@ export function checkServer(
         goneAfter: scenario.goneAfter,
         silenced: silencedAt(evidence, { rule: rule.name, target, server }, observation),
       };
-      const after = states.flatMap((state) => [
-        ...advance(state, full),
-        ...(certain ? [] : [state]),
-      ]);
-      const firing = after.map(({ incident }) =>
-        incident && incident.phase !== "pending" ? 1 : 0,
-      );
-      if (firing.length > 0) {
-        const bounds = { least: Math.min(...firing), most: Math.max(...firing) };
-        onBounds({ rule: rule.name, subject: `${target} ${server}`, life, moment, ...bounds });
-      }
-      return after;
+      return states.flatMap((state) => [...advance(state, full), ...(certain ? [] : [state])]);
     },
   );
 }

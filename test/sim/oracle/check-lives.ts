@@ -1,6 +1,5 @@
-import type { Heartbeat, StoreOutage } from "../history.ts";
-import { hasFault, stalledMs, violation } from "./evidence.ts";
-import type { Evidence, Violation } from "./evidence.ts";
+import type { Heartbeat } from "../history.ts";
+import { hasFault, stalledMs, violation, type Evidence, type Violation } from "./evidence.ts";
 import { longestPollDistanceMs } from "./due-polls.ts";
 import { knownAt } from "./known-target.ts";
 import type { TargetHistory } from "./target-history.ts";
@@ -84,85 +83,28 @@ function outagesAt(
 /** What was sent before has come by then. */
 const travelMs = 1_000;
 
-/** Each receiver's outbox is read twice a minute, and the files are checked with it. */
-const noticedMs = 60_000;
-
 const mostViolations = 3;
 
-/** A process whose store was moved away logs it, stores nothing, and notifies nobody. */
+/** A process whose store was moved away stores nothing, and notifies nobody. */
 export function checkStoreFiles(evidence: Evidence): readonly Violation[] {
   const replaced = evidence.storeOutages.filter(({ what }) => what === "was replaced");
-  const invented = evidence.storeLog.filter(
-    ({ event, life }) => event === "store.replaced" && !replaced.some((each) => each.life === life),
-  );
-  return [
-    ...replaced.flatMap((outage) => checkReplaced(evidence, outage)),
-    ...invented.map(({ life }) => violation(`process ${life} took its store for replaced`)),
-  ];
-}
-
-function checkReplaced(evidence: Evidence, { life, fromMs, toMs }: StoreOutage) {
-  const isThen = (each: { readonly life: number; readonly atMs: number }): boolean =>
-    each.life === life && each.atMs > fromMs && each.atMs < toMs;
-  const says = (atMs: number, what: string): Violation =>
-    violation(
-      `process ${life} ${what} at ${atMs} ms, though its store was replaced at ${fromMs} ms`,
-    );
-  const logged = evidence.storeLog.filter(
-    (each) => each.life === life && each.event === "store.replaced",
-  ).length;
-  // What is under way when they are replaced may still be written, to the files that are put back later.
-  const stored = new Set(evidence.storedPolls.filter(isThen).map(({ moment }) => moment));
-  return [
-    ...evidence.scrapes
-      .filter((scrape) => isThen(scrape) && scrape.ready === 200)
-      .map(({ atMs }) => says(atMs, "was ready")),
-    ...evidence.attempts
-      .filter((attempt) => isThen(attempt) && attempt.atMs > fromMs + travelMs)
-      .map(({ atMs, receiver }) => says(atMs, `notified ${receiver}`)),
-    ...(stored.size > 1 ? [says(toMs, "went on storing polls until it ended")] : []),
-    ...(logged > 1 || (logged === 0 && toMs - fromMs > noticedMs)
-      ? [violation(`process ${life} logged ${logged} times that its store was replaced`)]
-      : []),
-  ].slice(0, mostViolations);
-}
-
-/** Their rows are read when a process starts; others when somebody asks for them. */
-const readAtStart = new Set([
-  "silences",
-  "flap_records",
-  "incidents",
-  "servers",
-  "sandboxes",
-  "open_buckets",
-  "drift",
-]);
-
-/** The tables whose rows become unreadable with those of another. */
-const damagedWith = new Map([
-  ["servers", "sandboxes"],
-  ["notifications", "outbox_items"],
-]);
-
-/** A process logs that it cannot read a row, and none that can read all. What follows from it is for other checks. */
-export function checkDamages({ damages, lives, storeLog }: Evidence): readonly Violation[] {
-  const lines = storeLog.filter(({ event }) => event === "store.row_unreadable");
-  const concealed = damages.filter(
-    ({ life, table }) =>
-      readAtStart.has(table) &&
-      (lives[life - 1]?.watchMs ?? null) !== null &&
-      !lines.some((line) => line.life === life && line.table === table),
-  );
-  const invented = lines.filter(({ life, table }) => {
-    const sources = [table, damagedWith.get(table ?? "")];
-    return !damages.some((damage) => damage.life <= life && sources.includes(damage.table));
+  return replaced.flatMap(({ life, fromMs, toMs }) => {
+    const isThen = (each: { readonly life: number; readonly atMs: number }): boolean =>
+      each.life === life && each.atMs > fromMs && each.atMs < toMs;
+    const says = (atMs: number, what: string): Violation =>
+      violation(
+        `process ${life} ${what} at ${atMs} ms, though its store was replaced at ${fromMs} ms`,
+      );
+    // What is under way when they are replaced may still be written, to the files that are put back later.
+    const stored = new Set(evidence.storedPolls.filter(isThen).map(({ moment }) => moment));
+    return [
+      ...evidence.scrapes
+        .filter((scrape) => isThen(scrape) && scrape.ready === 200)
+        .map(({ atMs }) => says(atMs, "was ready")),
+      ...evidence.attempts
+        .filter((attempt) => isThen(attempt) && attempt.atMs > fromMs + travelMs)
+        .map(({ atMs, receiver }) => says(atMs, `notified ${receiver}`)),
+      ...(stored.size > 1 ? [says(toMs, "went on storing polls until it ended")] : []),
+    ].slice(0, mostViolations);
   });
-  return [
-    ...concealed.map(({ life, table }) =>
-      violation(`process ${life} did not log that it cannot read a row of ${table}`),
-    ),
-    ...invented.map(({ life, table }) =>
-      violation(`process ${life} logged that it cannot read a row of ${table}, though it can`),
-    ),
-  ];
 }

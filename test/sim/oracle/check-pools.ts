@@ -3,14 +3,10 @@ import type { ByStatus } from "../history.ts";
 import type { ScenarioTarget } from "../scenario.ts";
 import { byStatus, sum } from "./buckets.ts";
 import { distinct, follow } from "./check-incidents.ts";
-import { violation } from "./evidence.ts";
-import type { Evidence, Violation } from "./evidence.ts";
-import { advance, initialState } from "./incident-model.ts";
-import type { Finding, State, Step } from "./incident-model.ts";
-import { poolObservationsOf, targetEvents } from "./pool-observations.ts";
-import type { PoolObservation } from "./pool-observations.ts";
-import { noTime, plus } from "./span.ts";
-import type { Span } from "./span.ts";
+import { violation, type Evidence, type Violation } from "./evidence.ts";
+import { advance, initialState, type Finding, type State, type Step } from "./incident-model.ts";
+import { poolObservationsOf, targetEvents, type PoolObservation } from "./pool-observations.ts";
+import { noTime, plus, type Span } from "./span.ts";
 import type { TargetHistory } from "./target-history.ts";
 
 /** What a poll says of a pool. */

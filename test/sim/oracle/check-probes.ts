@@ -1,12 +1,10 @@
-import { leastUniverses, probeId } from "../draw/probes.ts";
-import type { ScenarioProbe } from "../draw/probes.ts";
+import { leastUniverses, probeId, type ScenarioProbe } from "../draw/probes.ts";
 import type { ProbeRule } from "../draw/rules.ts";
-import type { Period, ServiceRequest, StoredRun } from "../history.ts";
+import type { ServiceRequest, StoredRun } from "../history.ts";
 import { follow } from "./check-incidents.ts";
-import { hasFault, probeText, requestsFor, stalledMs, timesOf, violation } from "./evidence.ts";
+import { hasFault, probeText, requestsFor, stalledMs, violation } from "./evidence.ts";
 import type { Evidence, Violation } from "./evidence.ts";
-import { advance, initialState } from "./incident-model.ts";
-import type { Finding } from "./incident-model.ts";
+import { advance, initialState, type Finding } from "./incident-model.ts";
 import type { Observation } from "./observations.ts";
 import { isObject, isRefusal, readJson } from "./read-answer.ts";
 
@@ -28,7 +26,6 @@ export function checkProbes(evidence: Evidence, rule: ProbeRule): readonly Viola
   const notified = evidence.incidents.filter((each) => each.rule === rule.name);
   const known = new Set<string>();
   const found = targets.flatMap(({ name: target }) => {
-    const outages = outagesOf(evidence, target);
     return probes.flatMap((probe) => {
       const subject = probeText(probe.name, target);
       known.add(subject);
@@ -43,7 +40,7 @@ export function checkProbes(evidence: Evidence, rule: ProbeRule): readonly Viola
         if (run.isAfterUnknown) return null;
         const { isCounted } = run;
         const common = { ...step, observation: run, isCounted, goneAfter: 1, silenced: [false] };
-        return findingsOf(run, outages).flatMap((finding) =>
+        return findings[run.result].flatMap((finding) =>
           states.flatMap((state) => advance(state, { ...common, finding })),
         );
       });
@@ -57,51 +54,11 @@ export function checkProbes(evidence: Evidence, rule: ProbeRule): readonly Viola
 }
 
 /** While an incident of the target is notified, failures of every call of it say nothing of its probes. */
-function findingsOf({ result, fromMs, toMs }: Run, outages: readonly Outage[]): readonly Finding[] {
-  if (result === "succeeded") return ["clears"];
-  if (result === "failed") return ["holds"];
-  if (outages.some(({ surely }) => surely.fromMs < fromMs && surely.toMs > toMs)) {
-    return ["unstated"];
-  }
-  const isPossible = outages.some(
-    ({ possibly }) => possibly.fromMs <= toMs && possibly.toMs >= fromMs,
-  );
-  return isPossible ? ["holds", "unstated"] : ["holds"];
-}
-
-/** When an incident of a target was notified. */
-interface Outage {
-  readonly surely: Period;
-  readonly possibly: Period;
-}
-
-/** Until a poll that ended an incident has been written. */
-const longestWriteMs = 5_000;
-
-function outagesOf(evidence: Evidence, target: string): readonly Outage[] {
-  const { scenario, listings, storedPolls } = evidence;
-  return evidence.incidents.flatMap((incident) => {
-    const rule = scenario.rules.find(({ name }) => name === incident.rule);
-    if (rule?.on !== "target" || incident.target !== target) return [];
-    const { startedUtcMs, notifiedMs, resolved } = incident;
-    const startMs = Math.min(notifiedMs, ...timesOf(evidence, startedUtcMs));
-    const endsMs = resolved ? timesOf(evidence, resolved.utcMs) : [Infinity];
-    const isSince = (each: { readonly target: string; readonly atMs: number }): boolean =>
-      each.target === target && each.atMs >= startMs;
-    const polls = storedPolls.filter(isSince);
-    const firedMs = "polls" in rule.hold ? polls[rule.hold.polls - 1]?.atMs : undefined;
-    const upMs = listings.find(isSince)?.atMs ?? Infinity;
-    return [
-      {
-        surely: {
-          fromMs: Math.min(notifiedMs, firedMs ?? Infinity),
-          toMs: Math.min(upMs, ...endsMs),
-        },
-        possibly: { fromMs: startMs, toMs: Math.max(...endsMs) + longestWriteMs },
-      },
-    ];
-  });
-}
+const findings: Readonly<Record<Result, readonly Finding[]>> = {
+  succeeded: ["clears"],
+  failed: ["holds"],
+  failed_with_target: ["holds", "unstated"],
+};
 
 /** The stored runs of a probe, in order. */
 function runsOf(evidence: Evidence, probe: ScenarioProbe, target: string): readonly Run[] {

@@ -1,16 +1,7 @@
 import type { Life, ServiceRequest } from "../history.ts";
-import { listingPath } from "../scenario.ts";
-import type { Scenario } from "../scenario.ts";
-import {
-  countAfter,
-  duePolls,
-  indexAfter,
-  longestGapMs,
-  pollsWithin,
-  stepsBetween,
-} from "./due-polls.ts";
-import { stalledMs, violation } from "./evidence.ts";
-import type { Evidence, Violation } from "./evidence.ts";
+import { listingPath, type Scenario } from "../scenario.ts";
+import { countAfter, duePolls, indexAfter, longestGapMs, stepsBetween } from "./due-polls.ts";
+import { stalledMs, violation, type Evidence, type Violation } from "./evidence.ts";
 import { isRefusal, refusalsAfter, retryAfterMs } from "./read-answer.ts";
 
 /** The requests of one process for one path of a target, in the order in which they were sent. */
@@ -38,7 +29,6 @@ export function checkRequests(evidence: Evidence): readonly Violation[] {
       .toSorted((one, other) => one.exchange.sentMs - other.exchange.sentMs);
     const byKey = Map.groupBy(requests, ({ key }) => key);
     return [
-      ...checkRetries(evidence, life, requests),
       ...byKey.values().flatMap((own) => checkLimit(evidence.scenario, own)),
       ...targets.flatMap(({ name: target }) => {
         const all = requests.filter((request) => request.target === target);
@@ -53,7 +43,6 @@ export function checkRequests(evidence: Evidence): readonly Violation[] {
             ...pauses(evidence, series),
             ...excess(evidence, series),
             ...refusals(evidence, series),
-            ...overlaps(series),
             ...abandoned(evidence.scenario, series),
           ];
         });
@@ -74,22 +63,6 @@ function checkLimit({ rateLimit }: Scenario, own: readonly ServiceRequest[]) {
       return [violation(text, key)];
     })
     .slice(0, 1);
-}
-
-/** Retries are at most a tenth of all requests. */
-function checkRetries(
-  evidence: Evidence,
-  { number, watchMs, lastPollMs }: Life,
-  requests: readonly ServiceRequest[],
-): readonly Violation[] {
-  if (watchMs === null) return [];
-  const lastMs = Math.min(requests.at(-1)?.exchange.sentMs ?? watchMs, lastPollMs ?? Infinity);
-  const { most } = pollsWithin(evidence, watchMs, lastMs);
-  const polls = evidence.scenario.targets.length * (most + 2);
-  const sent = requests.filter(({ path }) => path === listingPath).length;
-  if (sent - polls <= sent / 10) return [];
-  const text = `process ${number} sent ${sent} requests for listings in at most ${polls} polls`;
-  return [violation(text, `process ${number} `)];
 }
 
 /** Nothing is asked for with a key in a region before the time that `Retry-After` named. */
@@ -234,15 +207,6 @@ function refusals(evidence: Evidence, series: Series): readonly string[] {
     return [`${textOf(series)} was asked for ${nextMs - sentMs} ms after it ${times}`];
   }
   return [];
-}
-
-function overlaps({ own, target }: Series): readonly string[] {
-  const at = own.findIndex(({ exchange: { sentMs } }, index) => {
-    const before = own[index - 1];
-    return before && (before.exchange.end?.atMs ?? Infinity) > sentMs;
-  });
-  const { sentMs } = own[at]?.exchange ?? {};
-  return at < 0 ? [] : [`${target} was asked for at ${sentMs} ms, though a request was under way`];
 }
 
 /** An answer is waited for until the timeout; a retried request only until the next poll. */

@@ -1,16 +1,10 @@
-import { statuses } from "../history.ts";
-import type { ByStatus, Scrape } from "../history.ts";
-import { longestOutageMs } from "../scenario.ts";
-import type { ScenarioTarget } from "../scenario.ts";
+import { statuses, type ByStatus, type Scrape } from "../history.ts";
+import { longestOutageMs, type ScenarioTarget } from "../scenario.ts";
 import { countOf, sum } from "./buckets.ts";
-import type { FiringBounds } from "./check-incidents.ts";
-import { damagesOf, hasFault, isTooLate, lostMessages, violation } from "./evidence.ts";
-import { settlingMs, writtenUntilMs } from "./evidence.ts";
+import { hasFault, lostMessages, timesOf, violation } from "./evidence.ts";
 import type { Evidence, Violation } from "./evidence.ts";
-import { knownAt } from "./known-target.ts";
-import type { Known } from "./known-target.ts";
-import { forgottenServers } from "./target-history.ts";
-import type { TargetHistory } from "./target-history.ts";
+import { knownAt, type Known } from "./known-target.ts";
+import { forgottenServers, type TargetHistory } from "./target-history.ts";
 
 /** One sample of the Prometheus text format. */
 interface Sample {
@@ -25,7 +19,6 @@ const mostViolations = 6;
 export function checkScrapes(
   evidence: Evidence,
   histories: ReadonlyMap<string, TargetHistory>,
-  bounds: readonly FiringBounds[],
 ): readonly Violation[] {
   const found = evidence.scrapes.flatMap((scrape) => {
     const known = new Map(
@@ -46,9 +39,8 @@ export function checkScrapes(
         ? []
         : [
             ...ofTargets,
-            ...(isSettled ? incidentFaults(evidence, scrape, samples, bounds) : []),
+            ...(isSettled ? incidentFaults(evidence, scrape, samples) : []),
             ...deadFaults(evidence, scrape, samples),
-            ...commitFaults(evidence, scrape, samples),
           ]),
     ];
     return faults.map((fault) => violation(`a scrape at ${scrape.atMs} ms: ${fault}`));
@@ -126,64 +118,26 @@ function countFaults(
     });
 }
 
+/** At least the incidents are shown that receivers were notified of, and that end later. */
 function incidentFaults(
   evidence: Evidence,
-  { moment, atMs, life }: Scrape,
+  { atMs, life }: Scrape,
   samples: readonly Sample[],
-  bounds: readonly FiringBounds[],
 ): readonly string[] {
-  if (isTooLate(evidence, atMs)) return [];
-  const { scenario, lives } = evidence;
-  return scenario.rules.flatMap(({ name, on }) => {
+  return evidence.scenario.rules.flatMap(({ name, on }) => {
     const shown = valueOf(samples, "sandwatch_incidents", { rule: name, state: "firing" });
     // A process of another configuration may not have the rule.
     if (on !== "server" || shown === undefined) return [];
-    const before = bounds.filter((each) => each.rule === name && each.moment < moment);
-    const latest = [...new Map(before.map((each) => [each.subject, each])).values()];
-    const ruleIn = (number: number) => lives[number - 1]?.rules.find((rule) => rule.name === name);
-    // A process with another condition for the rule ends its incidents at its start.
-    const same = latest.filter(
-      (each) =>
-        ruleIn(each.life) === ruleIn(life) &&
-        damagesOf(evidence, "incident", life, each.life).length === 0,
+    const firing = evidence.incidents.filter(
+      ({ rule, notifiedMs, resolved }) =>
+        rule === name &&
+        notifiedMs < atMs &&
+        resolved !== null &&
+        (timesOf(evidence, resolved.utcMs)[0] ?? 0) > atMs,
     );
-    const [least, most] = [
-      sum(same.map((each) => each.least)),
-      sum(latest.map((each) => each.most)),
-    ];
-    if (shown >= least && shown <= most) return [];
-    return [`${name} has ${least} to ${most} firing incidents, process ${life} shows ${shown}`];
+    if (shown >= firing.length) return [];
+    return [`${name} has ${firing.length} firing incidents, process ${life} shows ${shown}`];
   });
-}
-
-/** The polls that were certainly not stored are counted; where the store refused nothing, there are none. */
-function commitFaults(
-  evidence: Evidence,
-  { life, moment, atMs }: Scrape,
-  samples: readonly Sample[],
-): readonly string[] {
-  const shown = valueOf(samples, "sandwatch_store_commit_failures_total");
-  const lost = evidence.scenario.targets.flatMap(({ name: target }) => {
-    const own = evidence.listings.filter(
-      (each) =>
-        each.life === life &&
-        each.target === target &&
-        writtenUntilMs(evidence, each) + settlingMs < atMs,
-    );
-    return own.filter((each, at) => {
-      const nextMoment = own[at + 1]?.moment ?? moment;
-      return !evidence.storedPolls.some(
-        (poll) =>
-          poll.life === life &&
-          poll.target === target &&
-          poll.moment >= each.moment &&
-          poll.moment <= nextMoment,
-      );
-    });
-  });
-  const mayFail = shown === 0 || hasFault(evidence, life);
-  if (shown !== undefined && shown >= lost.length && mayFail) return [];
-  return [`at least ${lost.length} polls were not stored, ${shown} are counted`];
 }
 
 function deadFaults(

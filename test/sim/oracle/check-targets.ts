@@ -5,8 +5,7 @@ import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
 import { longestPollDistanceMs, pollsWithin } from "./due-polls.ts";
 import { isRefusal, retryAfterMs } from "./read-answer.ts";
 import { notifiesEnd } from "./routes.ts";
-import { isAt } from "./observations.ts";
-import type { TargetObservation } from "./observations.ts";
+import { isAt, type TargetObservation } from "./observations.ts";
 import type { Period } from "../history.ts";
 
 /** A target with a rule on it. */

@@ -1,6 +1,5 @@
 import { longestWaitMs } from "../draw/receivers.ts";
-import { listingPath } from "../scenario.ts";
-import type { Scenario } from "../scenario.ts";
+import { listingPath, type Scenario } from "../scenario.ts";
 import type {
   Attempt,
   DamageEffect,
@@ -187,7 +186,7 @@ export function requestsFor(
   );
 }
 
-/** Whether not all receivers may be notified by the end of what happens at a time. */
-export function isTooLate({ endMs }: Recorded, atMs: number): boolean {
-  return atMs > endMs - 1.5 * longestWaitMs;
+/** Not all receivers may be notified by the end of what happens later. */
+export function lastNotifiableMs({ endMs }: Recorded): number {
+  return endMs - 1.5 * longestWaitMs;
 }

@@ -1,8 +1,7 @@
 import type { ProbeRule, ServerRule } from "../draw/rules.ts";
 import type { Expected } from "./check-incidents.ts";
 import type { Observation } from "./observations.ts";
-import { noTime, plus, reach } from "./span.ts";
-import type { Span } from "./span.ts";
+import { noTime, plus, reach, type Span } from "./span.ts";
 
 /**
  * What an observation says of a subject. `unstated`: its status is unknown, which is no recovery;

@@ -5,15 +5,13 @@ import { checkDeliveries, receiverRule } from "./check-deliveries.ts";
 import { checkGroups } from "./check-groups.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkServer } from "./check-incidents.ts";
-import type { FiringBounds } from "./check-incidents.ts";
-import { checkDamages, checkHeartbeats, checkLives, checkStoreFiles } from "./check-lives.ts";
+import { checkHeartbeats, checkLives, checkStoreFiles } from "./check-lives.ts";
 import { checkPools } from "./check-pools.ts";
 import { checkProbes } from "./check-probes.ts";
 import { checkRequests } from "./check-requests.ts";
 import { checkAccesses, checkScrapes } from "./check-scrapes.ts";
 import { checkTarget } from "./check-targets.ts";
-import { evidenceOf, violation } from "./evidence.ts";
-import type { Violation } from "./evidence.ts";
+import { evidenceOf, violation, type Violation } from "./evidence.ts";
 import { checkStored, observationsOf } from "./observations.ts";
 import { targetHistoryOf } from "./target-history.ts";
 
@@ -26,7 +24,6 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
   const { targets, rules } = scenario;
   const histories = new Map(targets.map(({ name }) => [name, targetHistoryOf(evidence, name)]));
   const known = new Set([...rules.map(({ name }) => name), receiverRule]);
-  const bounds: FiringBounds[] = [];
   const ofTargets = targets.flatMap(({ name: target, sandboxes }) => {
     const observations = observationsOf(evidence, target);
     const servers = Array.from(sandboxes).flatMap(([box, ids]) => ids.map((id) => `${box} ${id}`));
@@ -40,8 +37,7 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
       if (rule.on !== "server") return [];
       return servers.flatMap((server) => {
         const own = notified.filter((each) => each.server === server);
-        const followed = { rule, observations, notified: own };
-        return checkServer(evidence, target, server, followed, (each) => bounds.push(each));
+        return checkServer(evidence, target, server, { rule, observations, notified: own });
       });
     });
     return [...checkStored(evidence, target, observations), ...ofRules];
@@ -63,10 +59,9 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
       if (rule.on === "pool") return checkPools(evidence, histories, rule);
       return rule.on === "probe" ? checkProbes(evidence, rule) : [];
     }),
-    ...checkScrapes(evidence, histories, bounds),
+    ...checkScrapes(evidence, histories),
     ...checkHeartbeats(evidence, histories),
     ...checkStoreFiles(evidence),
-    ...checkDamages(evidence),
     ...checkAccesses(evidence, histories),
   ];
 }

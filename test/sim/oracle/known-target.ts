@@ -1,6 +1,5 @@
 import type { Moment } from "../history.ts";
-import { hasFault, requestsFor, settlingMs, writtenUntilMs } from "./evidence.ts";
-import type { Evidence } from "./evidence.ts";
+import { hasFault, requestsFor, settlingMs, writtenUntilMs, type Evidence } from "./evidence.ts";
 import type { TargetHistory } from "./target-history.ts";
 
 /** What is known of a target at a moment of a process. */

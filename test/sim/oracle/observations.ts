@@ -2,8 +2,7 @@ import { listingPath } from "../scenario.ts";
 import { hasFault, violation, writtenUntilMs } from "./evidence.ts";
 import type { Evidence, Listing, Violation } from "./evidence.ts";
 import { longestPollDistanceMs } from "./due-polls.ts";
-import { noTime } from "./span.ts";
-import type { Span } from "./span.ts";
+import { noTime, type Span } from "./span.ts";
 
 /** What a rule judges. The span is the observed time since the observation before. */
 export interface Observation extends Span {

@@ -1,7 +1,6 @@
 import type { AddedSilence } from "../history.ts";
 import type { MaintenanceWindow } from "../scenario.ts";
-import { damagesOf } from "./evidence.ts";
-import type { Evidence } from "./evidence.ts";
+import { damagesOf, type Evidence } from "./evidence.ts";
 import type { Observation } from "./observations.ts";
 
 interface SilenceSubject {

@@ -1,8 +1,7 @@
 import type { ByStatus } from "../history.ts";
 import { byStatus, countOf } from "./buckets.ts";
 import { distinct } from "./check-incidents.ts";
-import { writtenUntilMs } from "./evidence.ts";
-import type { Evidence } from "./evidence.ts";
+import { writtenUntilMs, type Evidence } from "./evidence.ts";
 import type { Observation } from "./observations.ts";
 import type { TargetHistory, TargetPoll } from "./target-history.ts";
 

@@ -1,6 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import { statuses } from "../history.ts";
-import type { SentAnswer, ServiceRequest } from "../history.ts";
+import { statuses, type SentAnswer, type ServiceRequest } from "../history.ts";
 import type { Listing, ShownServer } from "./evidence.ts";
 
 /** A longer id cannot be kept. */

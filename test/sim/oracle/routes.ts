@@ -1,8 +1,7 @@
 import type { Stage } from "../draw/receivers.ts";
 import type { Life } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
-import { hasFault, timesOf } from "./evidence.ts";
-import type { Evidence, NotifiedIncident } from "./evidence.ts";
+import { timesOf, type Evidence, type NotifiedIncident } from "./evidence.ts";
 
 /**
  * Whether a receiver must be notified of an incident, and whether it may be. It is if the incident fires while the
@@ -31,32 +30,10 @@ export function routeOf(
         watchMs !== null && startMs <= untilMs && (endMs ?? Infinity) >= fromMs,
     );
   const fired = livesUntil(incident.notifiedMs);
-  const known = livesUntil(overMs ?? evidence.endMs);
-  const isFiredNamed = fired.length > 0 && fired.every(isNamed);
   return {
-    must: isFiredNamed || known.some((life) => isNamed(life) && wentOnIn(evidence, life, incident)),
-    may: known.some(isNamed),
+    must: fired.length > 0 && fired.every(isNamed),
+    may: livesUntil(overMs ?? evidence.endMs).some(isNamed),
   };
-}
-
-/** Whether a process without faults twice observed the server of an incident that was notified before. */
-function wentOnIn(evidence: Evidence, life: Life, incident: NotifiedIncident): boolean {
-  const { target, server, notifiedMs, resolved } = incident;
-  const rule = evidence.scenario.rules.find(({ name }) => name === incident.rule);
-  if (server === null || rule?.on !== "server" || evidence.wallClocks.length > 1) return false;
-  if (life.ended?.how !== "stopped" || hasFault(evidence, life.number)) return false;
-  const later = evidence.listings
-    .filter((each) => each.target === target && each.atMs > notifiedMs)
-    .map((each) => ({ ...each, holds: each.shown.get(server)?.status === rule.status }));
-  // Without a notified end it goes on at most until the server had another status.
-  const overMs =
-    resolved === null
-      ? later.find(({ holds }) => !holds)?.atMs
-      : timesOf(evidence, resolved.utcMs)[0];
-  const observed = later.filter(
-    (each) => each.life === life.number && each.atMs < (overMs ?? Infinity) && each.holds,
-  );
-  return observed.length >= 2 && life.rules.includes(rule);
 }
 
 /** Whether the configuration changes what it says of receivers. */

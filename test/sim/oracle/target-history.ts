@@ -1,9 +1,7 @@
 import { listingPath } from "../scenario.ts";
 import type { Moment, StoredPoll } from "../history.ts";
-import { damagesOf, hasFault, writtenUntilMs } from "./evidence.ts";
-import type { Evidence, Listing } from "./evidence.ts";
-import { truthOf } from "./truth.ts";
-import type { PollRecord, Truth } from "./truth.ts";
+import { damagesOf, hasFault, writtenUntilMs, type Evidence, type Listing } from "./evidence.ts";
+import { truthOf, type PollRecord, type Truth } from "./truth.ts";
 
 /** What is known of a target: its stored polls, in order, and what follows from them. */
 export interface TargetHistory {

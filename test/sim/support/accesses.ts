@@ -17,8 +17,7 @@ import type { Mutation } from "../controls/mutation.ts";
 import type { StoreAccess } from "../history.ts";
 import type { Host } from "./host.ts";
 import { VirtualDispatcher } from "./virtual-network.ts";
-import { atTimes } from "./world.ts";
-import type { World } from "./world.ts";
+import { atTimes, type World } from "./world.ts";
 
 type Servers = StoreAccess["servers"];
 
@@ -31,7 +30,7 @@ export function beginAccesses(
   world: World,
   host: Host,
   mutation: Mutation,
-  configure: () => Config,
+  configure: () => { readonly config: Config },
   isDisplaced: () => boolean,
 ): readonly StoreAccess[] {
   const { scenario, time } = world;
@@ -57,7 +56,7 @@ export function beginAccesses(
     let error: string | null = null;
     await host.beside(async () => {
       try {
-        servers = await act({ ...configure(), store: { path } });
+        servers = await act({ ...configure().config, store: { path } });
       } catch (thrown) {
         error = thrown instanceof Error ? thrown.message : String(thrown);
       }

@@ -1,10 +1,7 @@
 import { existsSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
-import type { SQLOutputValue } from "node:sqlite";
-import { hasSlack } from "../draw/receivers.ts";
+import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import type { Dice } from "../draw/dice.ts";
-import { resolutions } from "../history.ts";
-import type { Damage, DamageEffect } from "../history.ts";
+import { resolutions, type Damage, type DamageEffect } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import type { World } from "./world.ts";
 
@@ -156,7 +153,7 @@ const messageKinds: readonly [Kind, Kind] = [
 /** The one receiver whose messages are damaged, with the rules whose incidents others are notified of, too. */
 function unluckyReceiver({ receivers, rules, stages }: Scenario) {
   const last = receivers.findLast(({ type }) => type === "webhook");
-  if (!last || stages.length > 1 || hasSlack(receivers)) return null;
+  if (!last || stages.length > 1) return null;
   const others = receivers.filter((each) => each !== last && each.sendResolved);
   const shared = rules.filter(
     (rule) =>
@@ -197,12 +194,7 @@ export function createDamages(world: World) {
         if (!row) return;
         const { id = null } = row;
         const { table, key = "id", effect } = kind;
-        // The bucket that is open longest is a column of its target.
-        all.push({
-          life,
-          table: table === "targets" ? "open_buckets" : table,
-          effect: effect(row),
-        });
+        all.push({ life, effect: effect(row) });
         database.prepare(`update ${table} set ${set} where ${key} = ?`).run(id);
         if (table === "sandboxes") {
           // Else one that is not listed again would be known again once its sandbox is stored again.

@@ -3,8 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { StoreOutage } from "../history.ts";
 import { longestOutageMs } from "../scenario.ts";
 import type { Host } from "./host.ts";
-import { atTimes } from "./world.ts";
-import type { World } from "./world.ts";
+import { atTimes, type World } from "./world.ts";
 
 const readOnly = { errcode: 8, errstr: "attempt to write a readonly database" };
 

@@ -2,12 +2,9 @@ import { longestOutageMs } from "../scenario.ts";
 import type { Dice } from "../draw/dice.ts";
 import type { Disk } from "./disk.ts";
 import type { Host } from "./host.ts";
-import { receiverFaults } from "./scripted-receiver.ts";
-import type { ScriptedReceiver } from "./scripted-receiver.ts";
-import { serviceFaults } from "./scripted-service.ts";
-import type { createScriptedService } from "./scripted-service.ts";
-import { atTimes, often } from "./world.ts";
-import type { World } from "./world.ts";
+import { receiverFaults, type ScriptedReceiver } from "./scripted-receiver.ts";
+import { serviceFaults, type createScriptedService } from "./scripted-service.ts";
+import { atTimes, often, type World } from "./world.ts";
 
 interface Peers {
   readonly service: ReturnType<typeof createScriptedService>;

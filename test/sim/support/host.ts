@@ -2,24 +2,19 @@ import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import type { Server } from "node:http";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Writable } from "node:stream";
-import { createDaemon } from "../../../src/app/daemon.ts";
-import type { Daemon } from "../../../src/app/daemon.ts";
+import { createDaemon, type Daemon } from "../../../src/app/daemon.ts";
 import type { Config } from "../../../src/config/config.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { Logger } from "../../../src/lib/logger.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Mutation } from "../controls/mutation.ts";
 import { stageAt } from "../draw/receivers.ts";
-import type { Stage } from "../draw/receivers.ts";
-import type { Life, LifeEnd, Scrape, StoreLogLine } from "../history.ts";
+import type { Life, LifeEnd, Scrape } from "../history.ts";
 import type { Configured } from "../settings.ts";
 import type { Disk } from "./disk.ts";
 import { hookStatements } from "./statement-hook.ts";
 import { replaceListening, scrapeServer } from "./virtual-door.ts";
-import { VirtualDispatcher } from "./virtual-network.ts";
-import type { Peer } from "./virtual-network.ts";
+import { VirtualDispatcher, type Peer } from "./virtual-network.ts";
 import { watchDecoders } from "./world-time.ts";
 import type { World } from "./world.ts";
 
@@ -63,18 +58,17 @@ export function createHost(options: HostOptions) {
   const dice = world.dice.fork("daemon");
   const restarts = world.dice.fork("restarts");
   const lives: Life[] = [];
-  const storeLog: StoreLogLine[] = [];
   let current: Process | null = null;
   let storePath = join(folder, "1", "sandwatch.db");
   let incidents = 0;
   let silences = 0;
   let isRetired = false;
 
-  const runSql = (sql: string): void =>
+  const runSql = (sql: string | undefined): void =>
     statements.apart(() => {
-      const database = new DatabaseSync(storePath);
+      if (sql === undefined) return;
+      using database = new DatabaseSync(storePath);
       database.exec(sql);
-      database.close();
     });
 
   const step = (process: Process, what: string): void => {
@@ -95,9 +89,8 @@ export function createHost(options: HostOptions) {
         pass(`before ${sql}`);
         disk.beforeStatement(database, sql, lives.length);
         const result = run();
-        if (sql === "commit") {
+        if (sql === "commit")
           statements.apart(() => options.onCommit(database, process.life.number));
-        }
         pass(`after ${sql}`);
         return result;
       },
@@ -110,7 +103,7 @@ export function createHost(options: HostOptions) {
     }),
   );
 
-  const stageNow = (): Stage => stageAt(scenario.stages, time.nowMs);
+  const stageNow = () => stageAt(scenario.stages, time.nowMs);
 
   /** @param goesOnSinceMs the process of the machine goes on, with what is configured now */
   const end = (process: Process, ended: LifeEnd, goesOnSinceMs: number | null = null): void => {
@@ -125,7 +118,7 @@ export function createHost(options: HostOptions) {
     const why = "error" in ended ? `: ${ended.error}` : "";
     world.log(`process ${life.number} ${ended.how}${why}`);
     if (goesOnSinceMs !== null) {
-      if (mutation.reloading) runSql(mutation.reloading(stageNow()));
+      runSql(mutation.reloading?.(stageNow()));
       start(goesOnSinceMs);
     } else if (!isRetired) {
       const waitMs = restarts.chance(0.7)
@@ -181,7 +174,7 @@ export function createHost(options: HostOptions) {
     current = process;
     world.log(`process ${life.number} starts`);
     if (life.number > 1) {
-      if (mutation.between !== undefined && bornMs === time.nowMs) runSql(mutation.between);
+      if (bornMs === time.nowMs) runSql(mutation.between);
       statements.apart(() => options.beforeRestart(storePath, life.number));
     }
     options.onStart();
@@ -199,7 +192,7 @@ export function createHost(options: HostOptions) {
       newIncidentId: () => `incident-${++incidents}`,
       // As long as one another, as ids are: none is the beginning of another.
       newSilenceId: () => `silence-${String(++silences).padStart(4, "0")}`,
-      log: createLog(process),
+      log: createLogger({ level: "warn", format: "json" }, { write: (text) => log(process, text) }),
       createDispatcher: () => {
         const dispatcher = new VirtualDispatcher({
           time,
@@ -220,24 +213,11 @@ export function createHost(options: HostOptions) {
     void watch(process, starting);
   };
 
-  const createLog = (process: Process): Logger => {
-    const { number } = process.life;
-    const destination = new Writable({
-      write(chunk, _, done) {
-        for (const text of String(chunk).trimEnd().split("\n")) {
-          const line: { level: string; msg: string; event?: string; table?: string } =
-            JSON.parse(text);
-          if (!process.isAlive) continue;
-          const { event = "", table = null } = line;
-          if (event.startsWith("store.")) {
-            storeLog.push({ event, table, life: number, atMs: time.nowMs });
-          }
-          world.log(`process ${number} ${line.level}: ${line.msg}`);
-        }
-        done();
-      },
-    });
-    return createLogger({ level: "warn", format: "json" }, destination);
+  const log = (process: Process, text: string): void => {
+    for (const line of process.isAlive ? text.trimEnd().split("\n") : []) {
+      const { level, msg }: Readonly<Record<string, string>> = JSON.parse(line);
+      world.log(`process ${process.life.number} ${level}: ${msg}`);
+    }
   };
 
   const watch = async (process: Process, starting: Promise<Daemon>): Promise<void> => {
@@ -264,10 +244,8 @@ export function createHost(options: HostOptions) {
     world.log(`process ${process.life.number} is asked to stop`);
     try {
       await daemon.stop();
-      const { stopsLateMs = 0 } = mutation;
-      if (stopsLateMs > 0) {
-        await new Promise<void>((resolve) => void time.setTimer(stopsLateMs, resolve));
-      }
+      const { stopsLateMs } = mutation;
+      if (stopsLateMs) await new Promise<void>((done) => void time.setTimer(stopsLateMs, done));
       if (process.isAlive) end(process, { how: "stopped" }, goesOnSinceMs);
     } catch (error) {
       if (process.isAlive) end(process, { how: "stopped badly", error: String(error) });
@@ -281,17 +259,16 @@ export function createHost(options: HostOptions) {
     if (stageNow() === process.life.stage) return;
     const { daemon, life, bornMs } = process;
     world.log(`process ${life.number} is asked to reload`);
-    const isUsable = await daemon.checkStore().then(
-      () => true,
-      () => false,
-    );
-    if (!isUsable) time.setTimer(reloadAgainMs, () => void reload());
-    else if (process.isAlive && life.lastPollMs === null) await stopDaemon(process, daemon, bornMs);
+    try {
+      await daemon.checkStore();
+      if (process.isAlive && life.lastPollMs === null) await stopDaemon(process, daemon, bornMs);
+    } catch {
+      time.setTimer(reloadAgainMs, () => void reload());
+    }
   };
 
   return {
     lives,
-    storeLog,
     start(): void {
       mkdirSync(dirname(storePath));
       start(time.nowMs);

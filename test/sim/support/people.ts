@@ -3,11 +3,9 @@ import { replayNotifications } from "../../../src/api/operations/notifications.t
 import * as silenceOperations from "../../../src/api/operations/silences.ts";
 import type { CallApi } from "../../../src/api/operation.ts";
 import { RefusedError } from "../../../src/lib/refused-error.ts";
-import { hasSlack } from "../draw/receivers.ts";
 import type { Acknowledgement, AddedSilence, ApiCall, Attempt } from "../history.ts";
 import type { Host } from "./host.ts";
-import { often } from "./world.ts";
-import type { World } from "./world.ts";
+import { often, type World } from "./world.ts";
 
 const replayEveryMs = 10 * 60_000;
 const settlingMs = 15 * 60_000;
@@ -103,10 +101,12 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
     acknowledgements.splice(acknowledgements.indexOf(acknowledgement), 1);
   };
 
-  const { alertmanager, receivers } = scenario;
+  const { alertmanager, slack, receivers } = scenario;
   // Until the last moment in which what is replayed can still be accepted before the end.
   const replay = async (): Promise<void> => {
-    for (const { name: receiver } of [...receivers, ...(alertmanager ? [alertmanager] : [])]) {
+    for (const { name: receiver } of [...receivers, alertmanager, slack].filter(
+      (each) => each !== null,
+    )) {
       await ask(`replays the dead letters of ${receiver}`, null, (api) =>
         api(replayNotifications, { receiver }),
       );
@@ -118,8 +118,7 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
   time.setTimer(calmMs + replayEveryMs, () => void replay());
 
   const silencing = dice.fork("silences");
-  const drawn = silencing.pick([0, 0, 2, 5, 12]);
-  const rate = hasSlack(receivers) ? 0 : drawn;
+  const rate = silencing.pick([0, 0, 2, 5, 12]);
   often(world, silencing, rate, () => void addSilence());
   const expiring = dice.fork("expiries");
   often(world, expiring, rate / 3, () => void expire());

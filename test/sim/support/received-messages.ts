@@ -1,17 +1,17 @@
 import { Webhook } from "standardwebhooks";
 import { largestEvent, pagerdutyEventSchema } from "../../notify/support/pagerduty-event.ts";
+import { slackMessageSchema } from "../../notify/support/slack-message.ts";
 import { postableAlertsSchema } from "../../support/postable-alerts.ts";
 import { webhookBodySchema } from "../../support/webhook-body.ts";
 import type { ScenarioReceiver } from "../draw/receivers.ts";
 import type { Attempt, Post } from "../history.ts";
 import { generatorUrl, routingKey, signingSecret } from "../settings.ts";
 import type { RecordRequest } from "./scripted-receiver.ts";
-import { readSlackMessage } from "./slack-messages.ts";
 import type { VirtualRequest } from "./virtual-network.ts";
 import type { WorldTime } from "./world-time.ts";
 
 /** @throws {Error} when the receiver would refuse it */
-export type ReadMessage = (
+type ReadMessage = (
   request: VirtualRequest,
   atMs: number,
 ) => Pick<Attempt, "webhookId" | "message">;
@@ -22,13 +22,12 @@ export function recordMessages(
   time: WorldTime,
   attempts: Attempt[],
 ): RecordRequest {
-  const readers = { webhook: readWebhook, slack: readSlackMessage, pagerduty: readPagerdutyEvent };
+  const read = { webhook: readWebhook, pagerduty: readPagerdutyEvent }[type];
   return (request, taken) => {
     const { nowMs: atMs } = time;
     const { sender: life, body } = request;
-    const read = readers[type](request, atMs);
-    const answers = { answered: null, refused: null };
-    const attempt: Attempt = { receiver: name, life, atMs, ...read, body, taken, ...answers };
+    const message = read(request, atMs);
+    const attempt: Attempt = { receiver: name, life, atMs, ...message, body, taken, ...unanswered };
     attempts.push(attempt);
     const { type: what, data } = attempt.message;
     const about = data.incidents.map(
@@ -39,6 +38,8 @@ export function recordMessages(
     return { received: attempt, text, isNews: true };
   };
 }
+
+const unanswered = { answered: null, refused: null };
 
 const webhook = new Webhook(signingSecret);
 
@@ -99,6 +100,16 @@ const detailNames = [
   "resolved_reason",
 ];
 
+/** Checks that Slack would accept what comes. */
+export function acceptSlackMessages(): RecordRequest {
+  return ({ headers, body }) => {
+    if (!headers["content-type"]?.startsWith("application/json")) throw new Error("it is not JSON");
+    const { text } = slackMessageSchema.parse(JSON.parse(body));
+    if (/<(?!!date\^)/.test(body)) throw new Error("it mentions or links");
+    return { received: { ...unanswered }, text, isNews: true };
+  };
+}
+
 /** Records what comes to the Alertmanager. */
 export function recordPosts(time: WorldTime, posts: Post[]): RecordRequest {
   let before = "";
@@ -106,8 +117,7 @@ export function recordPosts(time: WorldTime, posts: Post[]): RecordRequest {
     const alerts = readAlerts(request);
     const { sender: life, exchange } = request;
     const { sentMs } = exchange;
-    const answers = { answered: null, refused: null };
-    const post: Post = { life, sentMs, atMs: time.nowMs, alerts, taken, ...answers };
+    const post: Post = { life, sentMs, atMs: time.nowMs, alerts, taken, ...unanswered };
     posts.push(post);
     const texts = alerts.map(({ labels, annotations, endsAt }) => {
       const { alertname, region, key, sandbox_id: box, server_id: server } = labels;

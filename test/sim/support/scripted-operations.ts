@@ -1,6 +1,5 @@
 import type { Dice } from "../draw/dice.ts";
-import { probeId } from "../draw/probes.ts";
-import type { ProbedOperation } from "../draw/probes.ts";
+import { probeId, type ProbedOperation } from "../draw/probes.ts";
 
 interface OperationAnswer {
   readonly status: number;

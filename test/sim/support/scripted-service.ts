@@ -1,8 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import type { Dice } from "../draw/dice.ts";
 import type { ServiceRequest } from "../history.ts";
-import { apiKeyOf, listingPath, roamer, serviceOrigin } from "../scenario.ts";
-import type { ScenarioTarget } from "../scenario.ts";
+import { apiKeyOf, listingPath, roamer, serviceOrigin, type ScenarioTarget } from "../scenario.ts";
 import { createOperations } from "./scripted-operations.ts";
 import { bodyOf } from "./virtual-network.ts";
 import type { Answer, Peer, Reaction, VirtualRequest } from "./virtual-network.ts";

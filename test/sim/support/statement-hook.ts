@@ -1,5 +1,4 @@
-import { DatabaseSync, StatementSync } from "node:sqlite";
-import type { SQLInputValue } from "node:sqlite";
+import { DatabaseSync, StatementSync, type SQLInputValue } from "node:sqlite";
 
 interface HasDatabases {
   readonly databases: Set<DatabaseSync>;

@@ -1,7 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { allTime } from "../../../src/reports/time-range.ts";
-import { openStore } from "../../../src/store/store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { openStore, type Store } from "../../../src/store/store.ts";
 import { bucketsIn, collect } from "../../support/collect.ts";
 import { resolutions } from "../history.ts";
 import type { Bucket, Damage, Recorded, Resolution, StoredHistory } from "../history.ts";
@@ -63,7 +62,7 @@ const gapsOf = `select from_at_ms as fromMs, to_at_ms as toMs from gaps
  */
 export async function readStored(
   path: string,
-  { targets, stages, alertmanager }: Scenario,
+  { targets, stages, alertmanager, slack }: Scenario,
   damages: readonly Damage[],
   waitingUtcMs: number,
 ): Promise<Pick<Recorded, "left" | "stored">> {
@@ -71,7 +70,7 @@ export async function readStored(
     const store = openStore(path);
     // What is due to a receiver that is not configured waits for it.
     const receivers = new Set(stages.at(-1)?.receivers);
-    if (alertmanager !== null) receivers.add(alertmanager.name);
+    for (const extra of [alertmanager, slack]) if (extra) receivers.add(extra.name);
     const left = await readLeft(store, receivers, damages, waitingUtcMs);
     const stored = new Map<string, StoredHistory>();
     for (const target of targets) stored.set(target.name, await readHistory(store, path, target));

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { createDice } from "../draw/dice.ts";
-import type { Dice } from "../draw/dice.ts";
+import { createDice, type Dice } from "../draw/dice.ts";
 import { drawScenario } from "../scenario.ts";
 import { createWorldTime } from "./world-time.ts";
 

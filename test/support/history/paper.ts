@@ -3,8 +3,7 @@ import { initialProgress, nothingKnown } from "../../../src/alerts/target-state.
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot, restoreSnapshot } from "../../../src/fleet/snapshot.ts";
 import type { Keeper } from "./play.ts";
-import { createWrittenBuckets } from "./written-buckets.ts";
-import type { WrittenBuckets } from "./written-buckets.ts";
+import { createWrittenBuckets, type WrittenBuckets } from "./written-buckets.ts";
 
 /** What a store would hold of one target's history, copied as it is written. */
 export interface Paper extends Keeper {

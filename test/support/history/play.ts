@@ -1,5 +1,4 @@
-import { judgePoll } from "../../../src/alerts/judge.ts";
-import type { PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
+import { judgePoll, type PollOutcome, type Verdict } from "../../../src/alerts/judge.ts";
 import type { Status, Target } from "../../../src/fleet/model.ts";
 import type { ListedSandbox, Snapshot } from "../../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";

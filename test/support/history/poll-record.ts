@@ -1,7 +1,6 @@
 import type { Status } from "../../../src/fleet/model.ts";
 import type { PollRecord } from "../../sim/oracle/truth.ts";
-import { statusAt } from "./script.ts";
-import type { Script, ScriptServer } from "./script.ts";
+import { statusAt, type Script, type ScriptServer } from "./script.ts";
 
 /** A turn with the moment at which it comes. */
 export interface Moment {
