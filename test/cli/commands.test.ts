@@ -8,28 +8,9 @@ import { startReceiverServer, status } from "../notify/support/receiver-server.t
 import type { ReceiverServer } from "../notify/support/receiver-server.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { runCommand } from "../support/run-command.ts";
-import { runSandwatch, startSandwatch } from "../support/sandwatch-process.ts";
+import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { testConfig } from "../support/test-config.ts";
-
-describe("sandwatch", () => {
-  it.each([
-    { args: ["run"], message: "--config" },
-    { args: ["rum"], message: "Did you mean run?" },
-    { args: ["simulate", "--port", "eighty"], message: "It must be a whole number" },
-    { args: ["poll", "--config", "/nowhere/at-all.yaml"], message: "/nowhere/at-all.yaml" },
-  ])("refuses wrong use with exit code 2: $args", async ({ args, message }) => {
-    const ended = await runCommand(args);
-    expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
-  });
-
-  it("has help about the first steps and the exit codes", async () => {
-    const ended = await runSandwatch(["--help"]);
-    expect(ended).toMatchObject({ code: 0, err: "" });
-    expect(ended.out).toContain("sandwatch demo");
-    expect(ended.out).toContain("Exit codes: 0 success, 1 failure, 2 usage");
-  });
-});
 
 describe("check-config", () => {
   it("prints what a valid configuration has, and notes", async () => {
@@ -42,30 +23,26 @@ describe("check-config", () => {
   });
 
   const probe = { name: "login", operation: "user", id: "a", every: "2s" };
+  const slow = { ...probe, every: "30s" };
   const failing = { name: "failing", on: "probe", failing: { polls: 3 } };
   const quiet = { name: "quiet", on: "server", status: "unknown", receivers: [] };
   const limit = "requests a minute, but poll.rate_limit allows 120: some will fail";
-  it.each<[string, object, object, readonly string[]]>([
-    ["2s", {}, {}, []],
-    ["1s", {}, {}, [`key research needs 180 ${limit}`]],
-    ["3s", { probes: [probe] }, { rules: [failing] }, [`key research needs 150 ${limit}`]],
-    [
-      "30s",
-      { probes: [{ ...probe, every: "30s" }] },
-      { rules: [quiet] },
-      [
-        "there are probes but no rule on probes, so nobody is notified when one fails",
-        "rule quiet has no receivers, so nobody is notified of its incidents",
-      ],
-    ],
-  ])("notes what is probably not meant: %s %j %j", (every, changed, alerts, notes) => {
+  const noRule = "there are probes but no rule on probes, so nobody is notified when one fails";
+  const noReceivers = "rule quiet has no receivers, so nobody is notified of its incidents";
+
+  it.each<[string, object[], object, readonly string[]]>([
+    ["2s", [], {}, []],
+    ["1s", [], {}, [`key research needs 180 ${limit}`]],
+    ["3s", [probe], { rules: [failing] }, [`key research needs 150 ${limit}`]],
+    ["30s", [slow], { rules: [quiet] }, [noRule, noReceivers]],
+  ])("notes what is probably not meant: %s %j %j", (every, probes, alerts, notes) => {
     const base_url = "https://sandboxes.example";
     const oncall = { name: "oncall", type: "webhook", url: "https://oncall.example/hook" };
     const config = testConfig({
       regions: { us: { base_url }, eu: { base_url }, ap: { base_url } },
       keys: [{ name: "research", api_key: "a" }],
       poll: { every },
-      ...changed,
+      probes,
       alerts: { receivers: [oncall], ...alerts },
     });
     expect(configNotes(config)).toEqual(notes);
@@ -113,19 +90,17 @@ describe("test-receiver", () => {
   });
 });
 
-describe("demo", () => {
-  it("prints the addresses first, polls and probes, and is stopped by Ctrl-C", async () => {
-    const demo = startSandwatch(["demo", "--port", "0", "--servers", "8", "--no-history"]);
-    const line = await demo.line("/metrics");
-    await demo.line("lists ");
-    const metrics = await fetch(/http:\S+/.exec(line)?.[0] ?? "");
-    expect(await metrics.text()).toMatch(/sandwatch_target_up\{[^}]*\} 1/);
-    expect(await demo.line("probe suspended-brand")).toContain("success is not true");
-    demo.send("SIGINT");
-    const ended = await demo.ended;
-    expect(ended).toMatchObject({ code: 0, err: "" });
-    expect(ended.out.indexOf("/metrics")).toBeLessThan(ended.out.indexOf("lists "));
-  });
+it("demo prints the addresses first, polls and probes, and is stopped by Ctrl-C", async () => {
+  const demo = startSandwatch(["demo", "--port", "0", "--servers", "8", "--no-history"]);
+  const line = await demo.line("/metrics");
+  await demo.line("lists ");
+  const metrics = await fetch(/http:\S+/.exec(line)?.[0] ?? "");
+  expect(await metrics.text()).toMatch(/sandwatch_target_up\{[^}]*\} 1/);
+  expect(await demo.line("probe suspended-brand")).toContain("success is not true");
+  demo.send("SIGINT");
+  const ended = await demo.ended;
+  expect(ended).toMatchObject({ code: 0, err: "" });
+  expect(ended.out.indexOf("/metrics")).toBeLessThan(ended.out.indexOf("lists "));
 });
 
 describe("simulate", () => {

@@ -10,10 +10,9 @@ import { answerJson, startPeer } from "../service/peer.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import type { WatchedWorld } from "../support/watched-world.ts";
 import { serveUs } from "./serve-us.ts";
 
-type Step = () => Promise<unknown>;
+type Step = () => unknown;
 
 /** The lines that a command prints that follows while the steps happen, one between two of its calls. */
 async function followed(
@@ -43,17 +42,15 @@ async function followed(
   return lines;
 }
 
-function shows(world: WatchedWorld, server: number, status: string): Step {
-  return () => {
-    world.show(server, status);
-    return world.poll();
-  };
-}
-
-async function polledWorld(): Promise<WatchedWorld> {
+async function polledWorld() {
   const world = await watchWorld();
   await world.poll();
-  return world;
+  /** A poll in which some servers show other statuses. */
+  const poll = (...statuses: readonly (string | undefined)[]) => {
+    for (const [server, status] of statuses.entries()) if (status) world.show(server, status);
+    return world.poll();
+  };
+  return { world, poll, url: await world.address() };
 }
 
 const inColumns = (lines: readonly string[], ...columns: readonly number[]): readonly string[] =>
@@ -64,36 +61,24 @@ const inColumns = (lines: readonly string[], ...columns: readonly number[]): rea
 
 describe("changes --follow", () => {
   it("prints the last changes, oldest first, and then each new one once, in one table", async () => {
-    const world = await polledWorld();
-    const steps = [
-      shows(world, 0, "occupied"),
-      () => Promise.resolve(),
-      async () => {
-        await shows(world, 0, "idle")();
-        await shows(world, 1, "error")();
-      },
-    ];
-    const lines = await followed(
-      addChanges,
-      ["--limit", "2", "--url", await world.address()],
-      steps,
-    );
-    expect(inColumns(lines, 6, 7)).toEqual([
-      "from to",
-      "absent idle",
-      "absent idle",
-      "idle occupied",
-      "occupied idle",
-      "idle error",
-    ]);
+    const { world, poll, url } = await polledWorld();
+    const twoPolls = async () => {
+      await poll("idle");
+      await poll(undefined, "error");
+    };
+    const steps = [() => poll("occupied"), () => {}, twoPolls];
+    const lines = await followed(addChanges, ["--limit", "2", "--url", url], steps);
+    const first = ["from to", "absent idle", "absent idle"];
+    const then = ["idle occupied", "occupied idle", "idle error"];
+    expect(inColumns(lines, 6, 7)).toEqual([...first, ...then]);
     const begins = lines.slice(1).map((line) => line.indexOf(world.target.key));
     expect(new Set(begins)).toEqual(new Set([lines[0]?.indexOf("key")]));
   });
 
   it("prints a JSON object a line with --json, of what is selected only", async () => {
-    const world = await polledWorld();
-    const steps = [shows(world, 0, "occupied"), shows(world, 1, "error"), shows(world, 0, "idle")];
-    const args = ["--json", "--from-status", "occupied,error", "--url", await world.address()];
+    const { world, poll, url } = await polledWorld();
+    const steps = [() => poll("occupied"), () => poll(undefined, "error"), () => poll("idle")];
+    const args = ["--json", "--from-status", "occupied,error", "--url", url];
     const lines = await followed(addChanges, args, steps);
     expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
       { from: "occupied", to: "idle", server_id: world.serverIds[0], stay_seconds: 10 },
@@ -101,20 +86,30 @@ describe("changes --follow", () => {
   });
 
   it("continues after a restart of the daemon, with what was stored meanwhile", async () => {
-    const world = await polledWorld();
-    const gate = await startGate(world);
-    const steps = [
-      shows(world, 0, "occupied"),
-      async () => gate.close(),
-      () => Promise.resolve(),
-      async () => {
-        await world.restart();
-        await shows(world, 0, "error")();
-      },
-      async () => gate.open(),
-      shows(world, 0, "idle"),
+    const { world, poll } = await polledWorld();
+    /** The daemon's address changes with a restart; this one answers while it is open. */
+    let isOpen = true;
+    const pass = async (path: string, response: ServerResponse): Promise<void> => {
+      const answer = await fetch(new URL(path, await world.address()));
+      answerJson(response, await answer.json(), answer.status);
+    };
+    const { baseUrl } = await startPeer((request, response) => {
+      if (isOpen) void pass(request.url ?? "", response);
+      else request.destroy();
+    });
+    const restart = async () => {
+      await world.restart();
+      await poll("error");
+    };
+    const steps: readonly Step[] = [
+      () => poll("occupied"),
+      () => void (isOpen = false),
+      () => {},
+      restart,
+      () => void (isOpen = true),
+      () => poll("idle"),
     ];
-    const lines = await followed(addChanges, ["--limit", "1", "--url", gate.url], steps);
+    const lines = await followed(addChanges, ["--limit", "1", "--url", baseUrl], steps);
     expect(inColumns(lines, 6, 7)).toEqual([
       "from to",
       "absent idle",
@@ -133,14 +128,14 @@ describe("changes --follow", () => {
 });
 
 it("incidents --follow prints an incident each time that it changes", async () => {
-  const world = await polledWorld();
-  const acknowledge = async (): Promise<void> => {
+  const { world, poll, url } = await polledWorld();
+  const acknowledge = async () => {
     const { api } = world.daemon();
     const [incident] = (await api(listIncidents, { state: "firing" })).incidents;
     await api(acknowledgeIncident, { id: incident?.id ?? "", author: "ann" });
   };
-  const steps = [shows(world, 0, "error"), acknowledge, shows(world, 0, "idle")];
-  const lines = await followed(addIncidents, ["--url", await world.address()], steps);
+  const steps = [() => poll("error"), acknowledge, () => poll("idle")];
+  const lines = await followed(addIncidents, ["--url", url], steps);
   expect(inColumns(lines, 1, 3)).toEqual([
     "state rule",
     "firing server-error",
@@ -151,31 +146,11 @@ it("incidents --follow prints an incident each time that it changes", async () =
 
 it("--follow ends when another sandwatch comes to the configured address", async () => {
   const listen = await freeAddress();
-  const { config, store } = writeConfig({
-    regions: { asia: { base_url: "http://127.0.0.1:1" } },
-    http: { listen },
-  });
+  const regions = { asia: { base_url: "http://127.0.0.1:1" } };
+  const { config, store } = writeConfig({ regions, http: { listen } });
   await openStore(store).close();
-  const steps = [() => Promise.resolve(), () => serveUs(["research"], listen)];
+  const steps = [() => {}, () => serveUs(["research"], listen)];
   await expect(followed(addIncidents, ["--config", config], steps)).rejects.toThrow(
     `The daemon at http://${listen} monitors none of the configured targets`,
   );
 });
-
-/** An address at which the world's present daemon answers while the gate is open. */
-async function startGate(world: WatchedWorld) {
-  let isOpen = true;
-  const { baseUrl } = await startPeer((request, response) => {
-    if (isOpen) void pass(request.url ?? "", response);
-    else request.destroy();
-  });
-  const pass = async (path: string, response: ServerResponse): Promise<void> => {
-    const answer = await fetch(new URL(path, await world.address()));
-    answerJson(response, await answer.json(), answer.status);
-  };
-  return {
-    url: baseUrl,
-    open: () => void (isOpen = true),
-    close: () => void (isOpen = false),
-  };
-}

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import { adviceFor, type Failed } from "../../src/cli/failure-advice.ts";
 import { answerJson, startPeer } from "../service/peer.ts";
 import type { Handler } from "../service/peer.ts";
 import { writeConfig } from "../support/config-file.ts";
@@ -13,51 +14,35 @@ async function poll(baseUrl: string, ...args: readonly string[]) {
   return ended;
 }
 
-const redirectTo =
-  (location: string): Handler =>
-  (_request, response) =>
-    response.writeHead(307, { location }).end();
 const answer =
   (status: number, body: unknown = {}): Handler =>
   (_request, response) =>
     answerJson(response, body, status);
 
 describe("poll", () => {
-  it.each<[string, Handler, string, string]>([
+  it.each<[string, Handler, string]>([
     [
       "a redirect",
-      redirectTo("/v2/local-sandbox?token=T0PSECRET"),
-      "HTTP 307: a redirect to another path on the same host, which is not followed",
-      "The key is sent to the configured address only",
-    ],
-    [
-      "a 204",
-      (_request, response) => response.writeHead(204).end(),
-      "HTTP 204",
-      "Check the id if one was given",
+      (_request, response) =>
+        response.writeHead(307, { location: "/v2/local-sandbox?token=T0PSECRET" }).end(),
+      "HTTP 307: a redirect to another path on the same host, which is not followed. The key is sent to the configured address only",
     ],
     [
       "a 404",
       answer(404, { detail: "Not Found" }),
-      "HTTP 404: there is no such operation at this base address",
-      "Check the path in the region's base_url",
+      "HTTP 404: there is no such operation at this base address. Check the path in the region's base_url",
     ],
-    ["a 400", answer(400), "HTTP 400", "Check the id if one was given"],
-    ["a 401", answer(401), "HTTP 401", "Check the key's api_key"],
-    ["a 403", answer(403), "HTTP 403", "Check the key's api_key"],
-    ["a 503", answer(503), "HTTP 503", "The service failed: try again"],
+    ["a 401", answer(401), "HTTP 401. Check the key's api_key"],
     [
       "a page",
       (_request, response) => response.end("<html>T0PSECRET"),
-      "the body is not JSON (at byte 0)",
-      "whether a proxy responds instead of the service",
+      "the body is not JSON (at byte 0). Check the region's base_url, and whether a proxy responds instead of the service",
     ],
-  ])("reports %s as the log does, and what to do", async (_, handler, detail, advice) => {
+  ])("reports %s as the log does, and what to do", async (_, handler, text) => {
     const { baseUrl } = await startPeer(handler);
     const ended = await poll(`${baseUrl}/us`);
     expect(ended.code).toBe(1);
-    expect(ended.err.startsWith(`us/research: ${detail}. `)).toBe(true);
-    expect(ended.err).toContain(advice);
+    expect(ended.err.startsWith(`us/research: ${text}`)).toBe(true);
   });
 
   it("reports a certificate that is not trusted, a server without TLS, and no server", async () => {
@@ -103,4 +88,18 @@ describe("poll", () => {
       { up: false, failure: "server_error", failure_status: 503, failure_detail: "HTTP 503" },
     ]);
   });
+});
+
+it.each<[Partial<Failed>, string]>([
+  [{}, "Check the id and the region"],
+  [{ status: 400 }, "Check the id if one was given"],
+  [{ reason: "auth", status: 403 }, "Check the key's api_key"],
+  [{ reason: "rate_limited", status: null }, "Try again, or set poll.rate_limit"],
+  [{ reason: "rate_limited", status: 429 }, "Check that poll.rate_limit is the limit"],
+  [{ reason: "server_error", status: 503 }, "The service failed: try again"],
+  [{ reason: "timeout", status: null }, "or increase poll.timeout."],
+  [{ reason: "too_large", status: 200 }, "reads at most 8 MiB"],
+])("the failure %j has advice", (failed, advice) => {
+  const other: Failed = { reason: "http_error", status: 404, detail: "", problem: null };
+  expect(adviceFor({ ...other, ...failed })).toContain(advice);
 });

@@ -26,7 +26,6 @@ async function startSite() {
   const receiver = { name: "oncall", type: "webhook", url: peer.url, secret: webhookSecret };
   const { config, store } = writeConfig({
     regions: { us: { base_url: baseUrl } },
-    keys: [{ name: "research", api_key: "T0PSECRET" }],
     poll: { every: "1s" },
     http: { listen: address },
     alerts: { rules: [first], receivers: [{ ...receiver, group_wait: "0s" }] },
@@ -34,10 +33,7 @@ async function startSite() {
   const daemon = startSandwatch(["run", "--config", config]);
   await peer.attempted(1);
   const url = `http://${address}`;
-  const lines = async (): Promise<readonly string[]> => {
-    const response = await fetch(`${url}/metrics`).catch(() => null);
-    return (await response?.text())?.split("\n") ?? [];
-  };
+  const metrics = () => fetch(`${url}/metrics`).then((response) => response.text());
   return {
     store,
     daemon,
@@ -52,7 +48,7 @@ async function startSite() {
     },
     /** Resolves when the metrics have a line. */
     shows: async (line: string): Promise<void> => {
-      while (!(await lines()).includes(line));
+      while (!(await metrics().catch(() => "")).split("\n").includes(line));
     },
     /** Sets the version of the store: of another one, it can still be used but not be opened. */
     setStoreVersion: (version: number): number => {
@@ -150,11 +146,11 @@ describe("a reload", () => {
 
 it("of configurations read while another one is applied, the latest is next", async () => {
   const names = ["first", "second", "third"];
-  const load = () => {
-    const keys = [{ name: names.shift(), api_key: "T0PSECRET" }];
-    const regions = { us: { base_url: "https://us.example.com" } };
-    return testConfig({ regions, keys });
-  };
+  const load = () =>
+    testConfig({
+      keys: [{ name: names.shift(), api_key: "T0PSECRET" }],
+      regions: { us: { base_url: "https://us.example.com" } },
+    });
   const reloads = createReloads(load, createFakeClock());
   const request = (): void => {
     const answer = reloads.request();

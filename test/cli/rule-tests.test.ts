@@ -108,13 +108,8 @@ describe("a rule test", () => {
       silences: [{ from: "0s", until: "2m", match: { server_id: "a" } }],
       acknowledge: [{ at: "5m15s", rule: "server-error", by: "anna" }],
     };
-    const receiver = {
-      name: "oncall",
-      type: "webhook",
-      url: "https://a.example",
-      group_wait: "0s",
-    };
-    const receivers = [{ ...receiver, send_acknowledged: true }];
+    const oncall = { name: "oncall", type: "webhook", url: "https://a.example" };
+    const receivers = [{ ...oncall, group_wait: "0s", send_acknowledged: true }];
     const rules = [{ ...serverError, remind_every: "1m" }];
     expect(await messagesOf(test, { rules, receivers })).toEqual([
       "2m server-error firing servers: a",
@@ -126,14 +121,10 @@ describe("a rule test", () => {
   });
 
   it("applies the maintenance windows of the configuration, by the time of the test", async () => {
-    const window = {
-      name: "weekly",
-      start: "0 3 * * SUN",
-      duration: "10m",
-      time_zone: "Europe/Berlin",
-      match: { server_name: "git*" },
-    };
-    const config = configWith({ group_wait: "0s" }, { maintenance: [window] });
+    const window = { name: "weekly", start: "0 3 * * SUN", duration: "10m" };
+    const berlin = { time_zone: "Europe/Berlin", match: { server_name: "git*" } };
+    const maintenance = [{ ...window, ...berlin }];
+    const config = configWith({ group_wait: "0s" }, { maintenance });
     const test = {
       every: "1m",
       until: "20m",
@@ -184,44 +175,26 @@ describe("the comparison of a rule test", () => {
 describe("a file of rule tests", () => {
   const test = { name: "x", servers: [{ server: "a", timeline: "idle" }], expect: [] };
 
-  it.each([
-    ["neither config nor rules", { tests: [test] }, "either config"],
-    [
-      "a silence that ends before it starts",
-      {
-        rules: [],
-        tests: [{ ...test, silences: [{ from: "2m", until: "1m", match: { rule: "a" } }] }],
-      },
-      "a time after from",
-    ],
+  const silence = { from: "0s", until: "1m", match: { region: "mars" } };
+  const late = { ...silence, from: "2m" };
+  const expected = { at: "0s", type: "firing", rule: "server-eror" };
+  const twice = [...test.servers, ...test.servers];
+
+  it.each<[string, object, object, string]>([
+    ["neither config nor rules", { rules: undefined }, {}, "either config"],
     [
       "a wrong rule",
-      { rules: [{ ...serverError, for: "soon" }], tests: [test] },
+      { rules: [{ ...serverError, for: "soon" }] },
+      {},
       "alerts.rules[0].for: found",
     ],
-    ["no test", { rules: [], tests: [] }, "an empty list"],
-    [
-      "an expected rule that is not configured",
-      {
-        rules: [serverError],
-        tests: [{ ...test, expect: [{ at: "0s", type: "firing", rule: "server-eror" }] }],
-      },
-      'did you mean "server-error"?',
-    ],
-    [
-      "a silence of a region that is not configured",
-      {
-        rules: [serverError],
-        tests: [{ ...test, silences: [{ from: "0s", until: "1m", match: { region: "mars" } }] }],
-      },
-      "the name of a configured region: us",
-    ],
-    [
-      "a server that is listed twice",
-      { rules: [], tests: [{ ...test, servers: [...test.servers, ...test.servers] }] },
-      "each server of a sandbox once",
-    ],
-  ])("is refused with %s", async (_, content, message) => {
+    ["no test", { tests: [] }, {}, "an empty list"],
+    ["an unknown rule", {}, { expect: [expected] }, 'did you mean "server-error"?'],
+    ["an unknown region", {}, { silences: [silence] }, "the name of a configured region: us"],
+    ["a silence that ends before it starts", {}, { silences: [late] }, "a time after from"],
+    ["a server twice", {}, { servers: twice }, "each server of a sandbox once"],
+  ])("is refused with %s", async (_, file, changed, message) => {
+    const content = { rules: [serverError], tests: [{ ...test, ...changed }], ...file };
     const ended = await runCommand(["test-rules", writeTests(content)]);
     expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
     expect(ended.err).toContain("cannot be used: 1 error\n");

@@ -24,13 +24,9 @@ async function startDelivering(outputFd?: number) {
     requested.resolve();
     void released.promise.then(() => response.writeHead(204).end());
   });
-  const receiver = { name: "oncall", type: "webhook", url: peer.baseUrl, group_wait: "0s" };
-  const { config } = writeConfig({
-    regions: { us: { base_url: baseUrl } },
-    keys: [{ name: "research", api_key: "T0PSECRET" }],
-    poll: { every: "1s" },
-    alerts: { receivers: [receiver] },
-  });
+  const receivers = [{ name: "oncall", type: "webhook", url: peer.baseUrl, group_wait: "0s" }];
+  const regions = { us: { base_url: baseUrl } };
+  const { config } = writeConfig({ regions, poll: { every: "1s" }, alerts: { receivers } });
   const daemon = startSandwatch(["run", "--config", config], {}, outputFd);
   await requested.promise;
   return { daemon, release: released.resolve };
@@ -57,36 +53,32 @@ describe("run", () => {
     const { config, store } = writeConfig({ keys, pol: {}, metrics: { per_servr: "off" } });
     const ended = await runCommand(["run", "--config", config]);
     expect(ended).toMatchObject({ code: 2, out: "" });
-    for (const message of [
-      "RESEARCH_API_KEY",
-      'did you mean "poll"',
-      'did you mean "per_server"',
-    ]) {
-      expect(ended.err).toContain(message);
+    for (const part of ["RESEARCH_API_KEY", 'mean "poll"', 'mean "per_server"']) {
+      expect(ended.err).toContain(part);
     }
     expect(existsSync(store)).toBe(false);
   });
 
   it("refuses a store in use, a file that is no store and an address in use, in one line", async () => {
+    const refusal = async (config: string): Promise<string> => {
+      const { code, err } = await runSandwatch(["run", "--config", config]);
+      expect([code, err.indexOf("\n")]).toEqual([1, err.length - 1]);
+      return err;
+    };
     const inUse = writeConfig();
     const holder = openStore(inUse.store);
     onTestFinished(() => holder.close());
-    expect(await runSandwatch(["run", "--config", inUse.config])).toMatchObject({
-      code: 1,
-      err: `The store ${inUse.store} is in use by another sandwatch process. Stop that process, or set another store.path.\n`,
-    });
+    expect(await refusal(inUse.config)).toBe(
+      `The store ${inUse.store} is in use by another sandwatch process. Stop that process, or set another store.path.\n`,
+    );
     const noStore = writeConfig();
     writeFileSync(noStore.store, "not a database, but something dear to somebody");
-    expect(await runSandwatch(["run", "--config", noStore.config])).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/^.*is damaged or is not an SQLite database.*\n$/),
-    });
+    expect(await refusal(noStore.config)).toContain("is damaged or is not an SQLite database");
     const { baseUrl } = await startPeer(() => {});
     const { config } = writeConfig({ http: { listen: new URL(baseUrl).host } });
-    expect(await runSandwatch(["run", "--config", config])).toMatchObject({
-      code: 1,
-      err: `http.listen ${new URL(baseUrl).host} is in use by another process; stop it or set http.listen.\n`,
-    });
+    expect(await refusal(config)).toMatch(
+      /^listen EADDRINUSE.*another address with http\.listen\.$/m,
+    );
   });
 
   it("continues, and stops at a signal, when its log cannot be written", async () => {
@@ -98,23 +90,15 @@ describe("run", () => {
     expect(await daemon.ended).toMatchObject(stopped);
   });
 
-  it("ends at once at a second signal", async () => {
+  it("ignores SIGHUP while it stops, and ends at once at a second signal", async () => {
     const { daemon } = await startDelivering();
-    daemon.send("SIGTERM");
-    await daemon.line("daemon.stopping");
-    daemon.send("SIGTERM");
-    expect(await daemon.ended).toMatchObject({ code: null, signal: "SIGTERM" });
-  });
-
-  it("ignores SIGHUP while it stops", async () => {
-    const { daemon, release } = await startDelivering();
     daemon.send("SIGTERM");
     await daemon.line("daemon.stopping");
     daemon.send("SIGHUP");
     await daemon.line("SIGHUP is ignored: sandwatch is stopping");
-    release();
+    daemon.send("SIGTERM");
     const ended = await daemon.ended;
-    expect(ended).toMatchObject(stopped);
+    expect(ended).toMatchObject({ code: null, signal: "SIGTERM" });
     expect(ended.out).not.toContain("daemon.reloading");
   });
 

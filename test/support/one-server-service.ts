@@ -5,7 +5,7 @@ import { createSimulator } from "../../src/simulator/simulator.ts";
 
 /** A service with one region "us" and one server for the key "research", whose status only `show` changes. */
 export async function startOneServerService(status: Exclude<Status, "unknown">) {
-  const keys = [{ name: "research", apiKey: "T0PSECRET" }];
+  const keys = [{ name: "research", apiKey: "simulated-T0PSECRET" }];
   const world = { seed: 3, clock: systemClock, regions: ["us"], keys, servers: 1, pace: 0 };
   const simulator = createSimulator({ ...world, rateLimit: null });
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openFilesLimit } from "../../src/lib/descriptor-limit.ts";
 import { connectionsAllowed } from "../../src/web/connection-limit.ts";
+import { writeConfig } from "../support/config-file.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatchWithFewFiles } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -92,20 +93,12 @@ it.each([
 it("with few descriptors and many idle connections it polls, delivers and answers", async () => {
   const { baseUrl, show } = await startOneServerService("idle");
   const peer = await startWebhookPeer();
-  const folder = tempFolder();
-  const config = join(folder, "sandwatch.yaml");
-  writeFileSync(
-    config,
-    `
-regions: { us: { base_url: "${baseUrl}" } }
-keys: [{ name: research, api_key: T0PSECRET }]
-poll: { every: 1s }
-store: { path: ${join(folder, "sandwatch.db")} }
-http: { listen: "127.0.0.1:0" }
-alerts:
-  receivers: [{ name: oncall, type: webhook, url: "${peer.url}", secret: "${webhookSecret}", group_wait: 0s }]
-`,
-  );
+  const receiver = { name: "oncall", type: "webhook", url: peer.url, secret: webhookSecret };
+  const { config } = writeConfig({
+    regions: { us: { base_url: baseUrl } },
+    poll: { every: "1s" },
+    alerts: { receivers: [{ ...receiver, group_wait: "0s" }] },
+  });
   const daemon = startSandwatchWithFewFiles(64, ["run", "--config", config]);
   const { address }: { address: string } = JSON.parse(await daemon.line("daemon.started"));
   for (let opened = 0; opened < 300; opened += 1) {
