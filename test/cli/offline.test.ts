@@ -63,8 +63,15 @@ async function firstId(world: WatchedWorld): Promise<string> {
 
 const range = "--from 2026-11-20T00:00Z --to 2026-11-21T00:00Z";
 const queries = [
-  ...["incidents --state firing", "changes", "explain SERVER", `report ${range}`, "probes"],
-  ...[`insights ${range}`, "drift", "notifications list", "notifications show 1"],
+  "incidents --state firing",
+  "changes",
+  "explain SERVER",
+  `report ${range}`,
+  `insights ${range}`,
+  "probes",
+  "drift",
+  "notifications list",
+  "notifications show 1",
   "silence list --ended",
 ].map((query) => query.split(" "));
 
