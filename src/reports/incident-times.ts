@@ -14,6 +14,20 @@ export interface IncidentTime {
   readonly recoveryMs: number | null;
 }
 
+export interface IncidentCounts {
+  incidents: number;
+  readonly recoveries: { count: number; ms: number };
+}
+
+export function countIncident(counts: IncidentCounts, { recoveryMs }: IncidentTime): void {
+  if (recoveryMs === null) {
+    counts.incidents += 1;
+  } else {
+    counts.recoveries.count += 1;
+    counts.recoveries.ms += recoveryMs;
+  }
+}
+
 /** In order of time. @param numbers of targets, by their names */
 export async function readIncidentTimes(
   sources: Pick<ReportSources, "incidents">,

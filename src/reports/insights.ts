@@ -3,12 +3,12 @@ import { addDwells, countDwells, dwellQuantileMs, noDwells } from "../fleet/dwel
 import type { DwellHistogram } from "../fleet/dwell.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
-import type { TargetFilter } from "../store/occupancy-history.ts";
+import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
 import { weekdays } from "./calendar-cells.ts";
 import { forecast, readWeeks } from "./forecast.ts";
-import { followServers, type PresentTarget } from "./server-report.ts";
+import { followServers, keptRange, type PresentTarget } from "./server-report.ts";
 import type { PresentServer, ReportSources } from "./report-sources.ts";
-import { selectTargets } from "./reported-targets.ts";
+import { readTargetTimes, selectTargets } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import { toLocal, type Zone } from "./zone.ts";
 
@@ -62,7 +62,7 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
     inError.push({ ...each, lastPollAtMs, servers: errant });
     occupiedLong = largest([...occupiedLong, ...long], (dwell) => dwell.occupiedMs / dwell.usualMs);
   }
-  const errant = await readErrant({ range, filter, extents, sources, targets: inError });
+  const errant = await readErrant(query, inError, extents, sources);
   return {
     busiestHour: hours.busiest(),
     erredMostOften: largest(errant, ({ errors }) => errors),
@@ -82,9 +82,17 @@ function largest<Item>(items: readonly Item[], valueOf: (item: Item) => number):
 }
 
 /** The servers that were in error, with the time that a report by server has of them. Only those are followed. */
-async function readErrant(query: Omit<Parameters<typeof followServers>[0], "fields" | "only">) {
-  const { unitOfServer } = await followServers({ ...query, fields: ["server"], only: "error" });
-  return Array.from(unitOfServer.values(), ({ first, errors, ms }) => {
+async function readErrant(
+  { range: asked, filter }: Pick<InsightsQuery, "range" | "filter">,
+  targets: readonly PresentTarget[],
+  extents: readonly BucketExtent[],
+  sources: ReportSources,
+) {
+  const range = await keptRange(asked, filter, sources);
+  const times = await readTargetTimes(sources, range, targets, extents);
+  const query = { range, targets, times, filter, sources };
+  const units = await followServers({ ...query, fields: ["server"], only: "error" });
+  return Array.from(units.values(), ({ first, errors, ms }) => {
     const { target, sandboxId, serverId, serverName } = first;
     return { ...target, sandboxId, serverId, serverName, errors, errorMs: ms.error };
   });

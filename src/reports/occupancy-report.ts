@@ -6,7 +6,7 @@ import type { BucketRange, TargetBucket } from "../store/occupancy-history.ts";
 import { weekdays, type Cell } from "./calendar-cells.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
 import { createRowGroups, type Group, type Groups, type Leaf } from "./row-groups.ts";
-import type { IncidentTime } from "./incident-times.ts";
+import { countIncident, type IncidentCounts, type IncidentTime } from "./incident-times.ts";
 import type { Plan } from "./bucket-plan.ts";
 import {
   placeRows,
@@ -39,13 +39,11 @@ interface CellSums {
   readonly missingMs: Float64Array;
 }
 
-interface RowSums {
+interface RowSums extends IncidentCounts {
   servers: NameAccount;
   /** Milliseconds of occupied servers, by number of target. */
   readonly occupiedMs: Map<number, number>;
   readonly peak: PeakSum;
-  incidents: number;
-  readonly recoveries: { count: number; ms: number };
 }
 
 /** Empty cells that are passed before the event loop turns. */
@@ -101,7 +99,9 @@ export async function* reportOccupancy(
 }
 
 /**
- * Gives the sums of each cell when all of it was added to them.
+ * Gives the sums of each cell when all of it was added to them. SQL sums up the names of each target, but not the targets:
+ * each is weighted by its observed time in the cell, which is known only with its open buckets, stored as JSON, and with
+ * the coarser ones that stand for unobserved time.
  *
  * @param sinceMs the beginning of the first cell that is wanted
  */
@@ -130,7 +130,9 @@ async function* addUp(
         add(sums.missingMs, number, Math.max(0, passedMs - (recordedMs[number] ?? 0)));
       }
       for (; !incident.done && incident.value.atMs < cell.toMs; incident = times.next()) {
-        addIncident(sums, groups, incident.value);
+        const { target, serverName } = incident.value;
+        const { group } = groups.leafOfServer(target, serverName);
+        countIncident(sumsOfGroup(sums, group), incident.value);
       }
       yield sums;
     }
@@ -165,17 +167,6 @@ function addBucket(cell: CellSums, groups: Groups, target: number, bucket: Bucke
     sums.servers = addAccount(sums.servers, account);
     sums.occupiedMs.set(target, (sums.occupiedMs.get(target) ?? 0) + account.ms.occupied);
     if (account.extent) sums.peak.add(bucket.startMs, account.extent.most.occupied);
-  }
-}
-
-function addIncident(cell: CellSums, groups: Groups, incident: IncidentTime): void {
-  const { target, serverName, recoveryMs } = incident;
-  const sums = sumsOfGroup(cell, groups.leafOfServer(target, serverName).group);
-  if (recoveryMs === null) {
-    sums.incidents += 1;
-  } else {
-    sums.recoveries.count += 1;
-    sums.recoveries.ms += recoveryMs;
   }
 }
 

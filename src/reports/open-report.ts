@@ -5,8 +5,8 @@ import { isTimeField, type ReportField } from "./report-fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
 import { reportOccupancy } from "./occupancy-report.ts";
 import { planReport, timeText } from "./bucket-plan.ts";
-import { placeRows, type Report, type ReportRow, type RowPosition } from "./report-rows.ts";
-import { reportServers, type PresentTarget } from "./server-report.ts";
+import type { Report, RowPosition } from "./report-rows.ts";
+import { keptRange, reportServers } from "./server-report.ts";
 import type { ReportSources } from "./report-sources.ts";
 import { keptFromOf, selectTargets, type ReportedTarget } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -47,19 +47,17 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     // What a poll observed at this very moment has happened, too.
     const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };
     const incidents = await readIncidentTimes(sources, range, numbers);
-    const present: PresentTarget[] = [];
-    for (const each of targets) {
-      present.push({ ...each, ...(await sources.present(each.target)) });
-    }
-    const follow = { range, fields, targets: present, filter, extents, sources };
-    const { rows, fromMs } = await reportServers(follow, incidents);
-    const isCut = fromMs > range.fromMs;
-    const cut = `Changes are kept since ${timeText(fromMs)}: the report starts then.`;
+    const kept = await keptRange(range, filter, sources);
+    const isCut = kept.fromMs > range.fromMs;
+    const cut = `Changes are kept since ${timeText(kept.fromMs)}: the report starts then.`;
     return {
       range: asked,
       fields,
       notes: notesOn(targets, isCut ? [cut] : []),
-      rows: inOrder(rows, asked.fromMs, after),
+      rows: reportServers(
+        { range: kept, fields, targets, filter, extents, sources, incidents },
+        after,
+      ),
     };
   }
 
@@ -93,8 +91,4 @@ export function checkBegun({ fromMs }: TimeRange, nowMs: number): void {
   if (fromMs < nowMs) return;
   const fault = { path: "from", allowed: "a time before now" };
   throw new RefusedError("invalid", "The range has not begun yet.", [fault]);
-}
-
-async function* inOrder(rows: readonly ReportRow[], cellMs: number, after: RowPosition | null) {
-  yield* placeRows(rows, cellMs, after);
 }

@@ -1,5 +1,6 @@
 import { serverMsOf } from "../fleet/buckets.ts";
 import type { DwellHistogram } from "../fleet/dwell.ts";
+import type { Target } from "../fleet/model.ts";
 import type { CountByStatus } from "../fleet/tallies.ts";
 import type { ReportField } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -38,8 +39,14 @@ export interface Peak {
 export interface RowPosition {
   /** The beginning of the hour or day that the row is of. */
   readonly cellMs: number;
+  /** The sandbox, in a report of sandboxes or servers. */
+  readonly sandbox?: SandboxPosition | undefined;
   /** How many rows of the same were before it. */
   readonly index: number;
+}
+
+export interface SandboxPosition extends Target {
+  readonly sandboxId: string;
 }
 
 export interface PlacedRow {

@@ -3,11 +3,12 @@ import { addDwells, dwellsOf, noDwells, type DwellHistogram } from "../fleet/dwe
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Status } from "../fleet/status.ts";
 import { noneByStatus } from "../fleet/tallies.ts";
-import { batches, paced } from "../lib/iterables.ts";
+import type { SandboxRange } from "../store/changes.ts";
 import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
 import type { ReportField } from "./report-fields.ts";
-import type { IncidentTime } from "./incident-times.ts";
-import { compareValues, type ReportRow } from "./report-rows.ts";
+import { countIncident, type IncidentCounts, type IncidentTime } from "./incident-times.ts";
+import { compareValues, placeRows } from "./report-rows.ts";
+import type { PlacedRow, ReportRow, RowPosition } from "./report-rows.ts";
 import type { PresentServers, ReportSources, ServerChange } from "./report-sources.ts";
 import { readTargetTimes, type ReportedTarget, type TargetTime } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -16,12 +17,16 @@ import type { TimeRange } from "./time-range.ts";
 export interface PresentTarget extends ReportedTarget, PresentServers {}
 
 export interface FollowQuery {
+  /** Of all of which changes are kept. */
   readonly range: TimeRange;
   readonly fields: readonly ReportField[];
   readonly targets: readonly PresentTarget[];
+  /** What is known of the time of each target, by its name. */
+  readonly times: ReadonlyMap<string, TargetTime>;
   readonly filter: TargetFilter;
-  readonly extents: readonly BucketExtent[];
-  readonly sources: Pick<ReportSources, "changes" | "occupancy">;
+  readonly sources: Pick<ReportSources, "changes">;
+  /** Default: the servers of all. */
+  readonly sandboxes?: SandboxRange;
   /** Servers are followed only while they are in this status. Default: in any. */
   readonly only?: Status;
 }
@@ -38,7 +43,7 @@ interface ServerState {
 }
 
 /** The sums of a server, or of the servers of a sandbox. */
-export interface Unit {
+export interface Unit extends IncidentCounts {
   readonly first: ServerState;
   readonly time: TargetTime;
   readonly ms: Record<Status, number>;
@@ -50,44 +55,91 @@ export interface Unit {
   most: number | null;
   /** How often it entered error. */
   errors: number;
-  incidents: number;
-  readonly recoveries: { count: number; ms: number };
 }
 
 /** How far before a moment a change is searched that shows whether a server was missing then: few polls are enough. */
 const lookBackMs = 30 * 24 * 60 * 60_000;
-const serversAtOnce = 2_000;
+/** Few enough that their changes, which are sorted for each page of them, are few. */
+const sandboxesAtOnce = 8;
 
-/** Rows of single servers or sandboxes. */
-export async function reportServers(
-  query: FollowQuery,
-  incidents: readonly IncidentTime[],
-): Promise<{ readonly rows: readonly ReportRow[]; readonly fromMs: number }> {
-  const { fields, targets } = query;
-  const { unitOfServer, fromMs } = await followServers(query);
-  for (const { target: number, recoveryMs, ...server } of incidents) {
-    const target = targets[number]?.target;
-    const unit = target && unitOfServer.get(serverKey(target, server));
-    if (unit && recoveryMs === null) unit.incidents += 1;
-    if (unit && recoveryMs !== null) {
-      unit.recoveries.count += 1;
-      unit.recoveries.ms += recoveryMs;
+/**
+ * Rows of single servers or sandboxes, by target and sandbox. Only some sandboxes are read at a time, so that a page costs
+ * about as much as its rows.
+ */
+export async function* reportServers(
+  query: Omit<FollowQuery, "targets" | "times" | "sandboxes" | "only" | "sources"> & {
+    readonly targets: readonly ReportedTarget[];
+    readonly extents: readonly BucketExtent[];
+    readonly sources: ReportSources;
+    readonly incidents: readonly IncidentTime[];
+  },
+  after: RowPosition | null,
+): AsyncIterable<PlacedRow> {
+  const { range, fields, extents, sources, incidents } = query;
+  const incidentsOf = Map.groupBy(incidents, ({ target, sandboxId }) => `${target} ${sandboxId}`);
+  const start = after?.sandbox;
+  const cellMs = after?.cellMs ?? range.fromMs;
+  const targets = [...query.targets.entries()].toSorted(([, one], [, other]) =>
+    compareValues(one.target, other.target, ["region", "key"]),
+  );
+  for (const [number, each] of targets) {
+    const { target } = each;
+    const place = start ? compareValues(target, start, ["region", "key"]) : 1;
+    if (place < 0) continue;
+    const { lastPollAtMs, servers } = await sources.present(target);
+    const times = await readTargetTimes(sources, range, [{ ...each, lastPollAtMs }], extents);
+    const present = Map.groupBy(servers, ({ sandbox }) => sandbox.id);
+    let first: string | undefined = place === 0 ? start?.sandboxId : "";
+    while (first !== undefined) {
+      const most = sandboxesAtOnce + 1;
+      const ids: readonly string[] = await sources.changes.sandboxes(target, first, most);
+      const some = ids.slice(0, sandboxesAtOnce);
+      const here = some.flatMap((id) => present.get(id) ?? []);
+      const unitOfServer = await followServers({
+        ...query,
+        times,
+        targets: [{ ...each, lastPollAtMs, servers: here }],
+        sandboxes: { target, first, last: some.at(-1) ?? first },
+      });
+      for (const incident of some.flatMap((id) => incidentsOf.get(`${number} ${id}`) ?? [])) {
+        const unit = unitOfServer.get(serverKey(target, incident));
+        if (unit) countIncident(unit, incident);
+      }
+      const units = Map.groupBy(new Set(unitOfServer.values()), (unit) => unit.first.sandboxId);
+      for (const sandboxId of some) {
+        const rows = (units.get(sandboxId) ?? [])
+          .map((unit) => toRow(unit, fields))
+          .filter((row) => serverMsOf(row) > 0 || row.incidents > 0 || row.recoveries.count > 0)
+          .toSorted((one, other) => compareValues(one.group, other.group, fields));
+        const isFirst = place === 0 && sandboxId === start?.sandboxId;
+        const sandbox = { ...target, sandboxId };
+        for (const { row, position } of placeRows(rows, cellMs, isFirst ? after : null)) {
+          yield { row, position: { ...position, sandbox } };
+        }
+      }
+      first = ids[sandboxesAtOnce];
     }
   }
-  const rows = Array.from(new Set(unitOfServer.values()), (unit) => toRow(unit, fields))
-    .filter((row) => serverMsOf(row) > 0 || row.incidents > 0 || row.recoveries.count > 0)
-    .toSorted((one, other) => compareValues(one.group, other.group, fields));
-  return { rows, fromMs };
+}
+
+/** A range without the time from which changes of servers that were known are not kept any more. */
+export async function keptRange(
+  range: TimeRange,
+  filter: TargetFilter,
+  { changes }: Pick<ReportSources, "changes">,
+): Promise<TimeRange> {
+  const { fromMs, toMs } = range;
+  return { fromMs: Math.min(await changes.keptFrom(filter, fromMs), toMs), toMs };
 }
 
 /**
  * Adds up what servers were. The servers that there are show what there was when the range began, and from then on each is
  * followed through its changes.
  *
- * @returns the unit of every server that was followed at any time, and from when on changes are kept
+ * @returns the unit of every server that was followed at any time
  */
-export async function followServers(query: FollowQuery) {
-  const { range, fields, targets, filter, extents, sources, only } = query;
+export async function followServers(query: FollowQuery): Promise<ReadonlyMap<string, Unit>> {
+  const { range, fields, targets, times, filter, sources, only, sandboxes } = query;
   const read = (direction: "asc" | "desc") => (within: TimeRange) =>
     sources.changes.between({
       ...within,
@@ -95,11 +147,9 @@ export async function followServers(query: FollowQuery) {
       ...filter,
       observations: true,
       ...(only && { status: [only] }),
+      ...(sandboxes && { sandboxes }),
     });
   const states = await statesAt(range.fromMs, targets, read("desc"), only);
-  const keptFromMs = states.size === 0 ? -Infinity : await firstChangeMs(sources, filter);
-  const fromMs = Math.max(range.fromMs, Math.min(keptFromMs, range.toMs));
-  const times = await readTargetTimes(sources, { ...range, fromMs }, targets, extents);
 
   const units = new Map<string, Unit>();
   const unitOfServer = new Map<string, Unit>();
@@ -125,8 +175,8 @@ export async function followServers(query: FollowQuery) {
     return unit;
   };
 
-  for (const state of states.values()) begin(state, fromMs);
-  for await (const change of read("asc")({ fromMs, toMs: range.toMs })) {
+  for (const state of states.values()) begin(state, range.fromMs);
+  for await (const change of read("asc")(range)) {
     const { atMs, target, from, to, dwellMs, observation, ...server } = change;
     const time = times.get(targetName(target));
     if (!time || atMs > time.toMs) continue;
@@ -141,7 +191,7 @@ export async function followServers(query: FollowQuery) {
     if (begun && to === "error" && observation === null) begun.errors += 1;
   }
   for (const [key, { unit }] of followed) end(key, unit.time.toMs);
-  return { unitOfServer, fromMs };
+  return unitOfServer;
 }
 
 /** Computes the state at a moment from the present state and the changes since. */
@@ -155,13 +205,11 @@ async function statesAt(
   const knownUntilMs = new Map<string, number>();
   for (const { target, lastPollAtMs, servers } of targets) {
     knownUntilMs.set(targetName(target), lastPollAtMs ?? -Infinity);
-    for await (const some of paced(batches(servers, serversAtOnce))) {
-      for (const { sandbox, server } of some) {
-        const { id: serverId, name: serverName, status } = server;
-        const isMissing = server.missing > 0;
-        const state = { target, sandboxId: sandbox.id, serverId, serverName, status, isMissing };
-        states.set(serverKey(target, state), state);
-      }
+    for (const { sandbox, server } of servers) {
+      const { id: serverId, name: serverName, status } = server;
+      const isMissing = server.missing > 0;
+      const state = { target, sandboxId: sandbox.id, serverId, serverName, status, isMissing };
+      states.set(serverKey(target, state), state);
     }
   }
   /** Servers whose next change shows their status, but not whether they were missing. */
@@ -190,18 +238,6 @@ async function statesAt(
     if (unsure.size === 0) break;
   }
   return states;
-}
-
-/** When the first change was kept. -Infinity: none is. */
-async function firstChangeMs(
-  { changes }: Pick<ReportSources, "changes">,
-  filter: TargetFilter,
-): Promise<number> {
-  const all = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, direction: "asc" } as const;
-  for await (const { atMs } of changes.between({ ...all, ...filter, observations: true })) {
-    return atMs;
-  }
-  return -Infinity;
 }
 
 function serverKey(

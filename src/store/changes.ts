@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type InferResult } from "kysely";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
+import type { Target } from "../fleet/model.ts";
 import { presences, type Presence } from "../fleet/status.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import {
@@ -81,6 +82,13 @@ const observations = ["missing", "seen"] as const;
 /** A change as it is stored. */
 export type StoredChange = ReturnType<typeof readChange>;
 
+/** Some sandboxes of a target, in the order of their ids; the first and the last one are among them. */
+export interface SandboxRange {
+  readonly target: Target;
+  readonly first: string;
+  readonly last: string;
+}
+
 /** Which changes are asked for. Undefined or empty: all. */
 export interface ChangeSelection {
   readonly region?: readonly string[] | undefined;
@@ -91,6 +99,7 @@ export interface ChangeSelection {
   readonly serverId?: string | undefined;
   /** The sandbox's id, or how it begins. */
   readonly sandbox?: string | undefined;
+  readonly sandboxes?: SandboxRange | undefined;
   readonly name?: readonly string[] | undefined;
   /** From one of these, or to one. */
   readonly status?: readonly Presence[] | undefined;
@@ -123,12 +132,13 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
     reading.all("changes", rows, ({ seq }) => seq, readChange);
 
   /** The rows of the servers that a selection names, where they are few: then their changes are found by an index. */
-  const serversOf = async ({ server, serverId, sandbox }: ChangeSelection) => {
-    if ([server, serverId, sandbox].every((each) => each === undefined)) return null;
+  const serversOf = async ({ server, serverId, sandbox, sandboxes }: ChangeSelection) => {
+    if ([server, serverId, sandbox, sandboxes].every((each) => each === undefined)) return null;
     let query = reader.selectFrom("servers").select("id");
     if (serverId !== undefined) query = query.where("server_id", "=", serverId);
     if (server !== undefined) query = query.where(isServer(server));
     if (sandbox !== undefined) query = query.where(beginsWith("servers.sandbox_id", sandbox));
+    if (sandboxes) query = query.where(isIn(sandboxes));
     const rows = await query.limit(mostServersByRow + 1).execute();
     return rows.length > mostServersByRow ? null : rows.map(({ id }) => id);
   };
@@ -162,6 +172,46 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
       }
     },
 
+    /** The ids of sandboxes of a target that have or had servers, from one on, in their order. */
+    async sandboxes({ region, key }: Target, first: string, limit: number) {
+      const rows = await reader
+        .selectFrom("servers")
+        .innerJoin("targets", "targets.id", "servers.target_id")
+        .select("sandbox_id")
+        .distinct()
+        .where("region", "=", region)
+        .where("key", "=", key)
+        .where("sandbox_id", ">=", first)
+        .orderBy("sandbox_id")
+        .limit(limit)
+        .execute();
+      return rows.map((row) => row.sandbox_id);
+    },
+
+    /** From when on changes of some targets are kept: from a moment, or later where servers were known before their first. */
+    async keptFrom(
+      { region = [], key = [] }: Pick<ChangeSelection, "region" | "key">,
+      fromMs: number,
+    ) {
+      const all = { region, key, observations: true };
+      const first = await selectChanges(reader, all, null)
+        .orderBy("changes.at_ms")
+        .limit(1)
+        .executeTakeFirst();
+      if (!first || first.atMs <= fromMs) return fromMs;
+      let known = reader
+        .selectFrom("servers")
+        .innerJoin("targets", "targets.id", "servers.target_id")
+        .select("servers.id")
+        // Without a kept change, a server has been there since before.
+        .where(sql<boolean>`coalesce((
+          select from_status from changes where server = servers.id order by seq limit 1
+        ), case when gone_at_ms is null then 'present' else 'absent' end) <> 'absent'`);
+      if (region.length > 0) known = known.where("region", "in", region);
+      if (key.length > 0) known = known.where("key", "in", key);
+      return (await known.limit(1).executeTakeFirst()) ? first.atMs : fromMs;
+    },
+
     /** The cursor of what was stored last: nothing was stored after it yet. */
     async newest(): Promise<string> {
       return cursorText(await newestCursor(reader));
@@ -192,7 +242,7 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
 
 /** @param servers the rows of those that are meant; null: the selection says it */
 function selectChanges(reader: Db, selection: ChangeSelection, servers: readonly number[] | null) {
-  const { region = [], key = [], server, serverId, sandbox, name = [] } = selection;
+  const { region = [], key = [], server, serverId, sandbox, sandboxes, name = [] } = selection;
   const { status = [], from = [], to = [] } = selection;
   let query = reader
     .selectFrom("changes")
@@ -215,6 +265,7 @@ function selectChanges(reader: Db, selection: ChangeSelection, servers: readonly
   if (selection.observations !== true) query = query.where("changes.observation", "is", null);
   if (servers) return query.where("changes.server", "in", servers);
   if (sandbox !== undefined) query = query.where(beginsWith("servers.sandbox_id", sandbox));
+  if (sandboxes) query = query.where(isIn(sandboxes));
   if (server !== undefined) query = query.where(isServer(server));
   if (serverId !== undefined) query = query.where("servers.server_id", "=", serverId);
   return query;
@@ -237,6 +288,13 @@ function readChange({ seq, region, key, ...row }: StoredRow) {
 
 function isServer(server: string) {
   return sql<boolean>`(${beginsWith("servers.server_id", server)} or servers.server_name = ${server})`;
+}
+
+function isIn({ target, first, last }: SandboxRange) {
+  return sql<boolean>`(
+    servers.target_id = (select id from targets where region = ${target.region} and key = ${target.key})
+    and servers.sandbox_id >= ${first} and servers.sandbox_id <= ${last}
+  )`;
 }
 
 /** The position of a change among all that are stored. As text it is for others to hand back, and for nothing else. */

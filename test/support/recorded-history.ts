@@ -108,6 +108,8 @@ export function recordHistory(): RecordedHistory {
       async *between(query) {
         yield* (await read()).changes.between(query);
       },
+      sandboxes: async (...of) => (await read()).changes.sandboxes(...of),
+      keptFrom: async (...of) => (await read()).changes.keptFrom(...of),
     },
     async *incidents() {
       yield* spans;

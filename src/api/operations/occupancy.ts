@@ -94,6 +94,7 @@ const cursorSchema = z.object({
   toMs: z.int(),
   nowMs: z.int(),
   cellMs: z.int(),
+  sandbox: z.object({ region: z.string(), key: z.string(), sandboxId: z.string() }).optional(),
   index: z.int(),
 });
 

@@ -106,6 +106,10 @@ describe.each(engines)("changes on $name", (engine) => {
       [{ server: "github" }, ({ serverName }) => serverName === "github"],
       [{ server: "git" }, () => false],
       [{ sandbox: "plain" }, ({ sandboxId }) => sandboxId === "plain-box"],
+      [
+        { sandboxes: { target: research, first: "1", last: "plain-box" } },
+        ({ sandboxId, target }) => sandboxId === "plain-box" && target.key === "research",
+      ],
       [{ name: ["github", "no"] }, ({ serverName }) => serverName === "github"],
       [{ from: ["absent"] }, ({ from }) => from === "absent"],
       [{ to: ["error", "occupied"] }, ({ to }) => to === "error" || to === "occupied"],
@@ -119,6 +123,47 @@ describe.each(engines)("changes on $name", (engine) => {
     for (const [query, isMeant] of cases) {
       expect(await all(opened, query)).toEqual(everything.filter(isMeant));
     }
+  });
+
+  it("are of sandboxes that have or had servers, which are listed by their ids", async () => {
+    const opened = await openPollStore(engine);
+    const { poll } = watchFleet();
+    const boxes = (...ids: readonly string[]) => ({
+      complete: true,
+      sandboxes: ids.map((id) => {
+        return {
+          id,
+          status: "idle" as const,
+          benchmark: null,
+          servers: [server("a"), server("b")],
+        };
+      }),
+    });
+    for (const ids of [["d", "b", "B"], ["d"], ["d"], ["d", "c"]]) {
+      await opened.store.commitPoll(opened.targetId, poll(boxes(...ids)));
+    }
+    const { changes } = opened.store;
+    expect(await changes.sandboxes(research, "", 9)).toEqual(["B", "b", "c", "d"]);
+    expect(await changes.sandboxes(research, "b", 2)).toEqual(["b", "c"]);
+    expect(await changes.sandboxes({ region: "us", key: "nobody" }, "", 9)).toEqual([]);
+  });
+
+  it("are kept from the first one on if servers were known before it, else from any moment", async () => {
+    const opened = await openTwoTargets();
+    const { changes, prune } = opened.store;
+    expect(await changes.keptFrom({}, 5)).toBe(5);
+    await opened.poll(listing({ a: "idle" }), "failed");
+    expect(await changes.keptFrom({}, 5)).toBe(5);
+    await opened.poll(listing({ a: "occupied" }), listing({ b: "idle" }));
+    while (await prune.changes(startMs + 60_000));
+    expect(await changes.keptFrom({}, 5)).toBe(startMs + 60_000);
+    expect(await changes.keptFrom({}, startMs + 70_000)).toBe(startMs + 70_000);
+    expect(await changes.keptFrom({ region: ["eu"] }, 5)).toBe(5);
+    // A server of which no change is kept.
+    await opened.poll(listing({ a: "occupied" }), listing({ b: "idle" }));
+    while (await prune.changes(startMs + 90_000));
+    await opened.poll(listing({ a: "occupied", c: "idle" }), listing({ b: "idle" }));
+    expect(await changes.keptFrom({}, 5)).toBe(startMs + 120_000);
   });
 
   it("are all given, however many one poll has", async () => {
