@@ -1,4 +1,4 @@
-import type { DriftRecord } from "../fleet/drift.ts";
+import type { Drift, DriftRecord } from "../fleet/drift.ts";
 import type { Target } from "../fleet/model.ts";
 import type { ProbeView } from "../alerts/probe.ts";
 import type { RetryBudget } from "../lib/retry.ts";
@@ -48,6 +48,7 @@ export interface StoreContext extends HistoryContext {
 /** What operations that call the service need. */
 export interface ServiceContext {
   readonly service: Pick<ServiceClient, "look" | "examine">;
+  readonly recordDrift: (drift: Drift) => void;
   /** Shared with the polls and probes of this process. */
   readonly limits: KeyLimits;
   /** Shared with the polls. Default: no request is sent a second time. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Target } from "../fleet/model.ts";
+import type { Operation, Target } from "../fleet/model.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Admission, Granted } from "../polling/key-limits.ts";
@@ -57,8 +57,9 @@ export function chooseTarget(
 
 /** Calls the service with a token of the key's limit, and honours `Retry-After`. Nothing is sent without a token. */
 export async function callWithToken<Value>(
-  { limits, clock, signal, maxBodyBytes }: ServiceContext,
+  { limits, clock, signal, maxBodyBytes, recordDrift }: ServiceContext,
   { target, apiKey }: ChosenTarget,
+  operation: Operation,
   longestWaitMs: number,
   send: (call: Call, granted: Granted) => Promise<CallResult<Value>>,
 ): Promise<CallResult<Value> | Exclude<Admission, Granted>> {
@@ -68,6 +69,7 @@ export async function callWithToken<Value>(
   const { sent: onSent, ended } = granted;
   const call = { region: target.region, apiKey, signal, maxBodyBytes, onSent };
   const result = await send(call, granted).finally(ended);
+  recordDrift({ region: target.region, operation, deviations: result.deviations });
   if (result.kind === "failed" && result.retryAfterMs !== null) {
     limits.pause(target, clock.now().monotonicMs + result.retryAfterMs);
   }

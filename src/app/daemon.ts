@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { Drift } from "../fleet/drift.ts";
 import { operations, targetName } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import type { ApiContext } from "../api/context.ts";
@@ -138,6 +139,10 @@ export async function createDaemon(
 
   const drift = await createDriftWatch({ store: store.drift, clock, log });
   opening.defer(() => drift.stop());
+  const recordDrift = (found: Drift): void => {
+    metrics.service.deviated(found);
+    drift.add(found);
+  };
 
   const service = createServiceClient({
     regions: config.regions,
@@ -147,10 +152,6 @@ export async function createDaemon(
     clock,
     createDispatcher,
     onRequest: (request) => metrics.service.requested(request),
-    onDrift(found) {
-      metrics.service.deviated(found);
-      drift.add(found);
-    },
   });
   opening.defer(() => service.close());
 
@@ -187,6 +188,7 @@ export async function createDaemon(
   const units = {
     apiKeys,
     service,
+    recordDrift,
     judge,
     suppressions,
     store,
@@ -228,6 +230,7 @@ export async function createDaemon(
     },
     onOutbox: () => notifier.wake(),
     service,
+    recordDrift,
     limits,
     budget,
     keys: config.keys,

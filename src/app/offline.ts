@@ -89,6 +89,7 @@ export function openService(
   return {
     context: {
       service,
+      recordDrift() {},
       limits: createKeyLimits(clock, rateLimit),
       targets: configuredTargets({ keys }).map((target) => ({ target })),
       keys,

@@ -157,6 +157,7 @@ export class CallError extends Error {
   readonly retryAfterMs: number | null;
   /** What a 422 says about the input; otherwise empty. */
   readonly validation: readonly ValidationEntry[];
+  readonly deviations: readonly Deviation[];
   /** Whether the operation itself is missing or was moved; otherwise null. */
   readonly problem: OperationProblem | null;
 
@@ -166,6 +167,7 @@ export class CallError extends Error {
     this.status = failure.status;
     this.retryAfterMs = failure.retryAfterMs;
     this.validation = failure.validation;
+    this.deviations = failure.deviations;
     this.problem = failure.problem ?? null;
   }
 }

@@ -6,6 +6,8 @@ import { subjectName } from "../alerts/probe.ts";
 import type { Probe, ProbeOutcome } from "../alerts/probe.ts";
 import type { Suppressions } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
+import type { Deviation } from "../fleet/deviation.ts";
+import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Operation } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
@@ -25,12 +27,14 @@ type ReadOutcome = Extract<ProbeOutcome, { readonly kind: "read" }>;
 export interface Answered {
   readonly kind: "ok";
   readonly outcome: ReadOutcome;
+  readonly deviations: readonly Deviation[];
 }
 
 export interface ProbeUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
   readonly targets: readonly WatchedView[];
   readonly service: ProbeService;
+  readonly recordDrift: (drift: Drift) => void;
   readonly judge: Omit<ProbeJudgeOptions, "suppressions">;
   readonly suppressions: { at(atMs: number): Suppressions };
   readonly store: {
@@ -48,7 +52,7 @@ export function createProbeUnits(
   probes: readonly WatchedProbe[],
   deps: ProbeUnitsDeps,
 ): readonly Unit<Answered, ProbeVerdict>[] {
-  const { service, judge, suppressions, store, notifier, metrics, log, clock } = deps;
+  const { service, recordDrift, judge, suppressions, store, notifier, metrics, log, clock } = deps;
   const targets = new Map(deps.targets.map((each) => [targetName(each.target), each]));
 
   return probes.flatMap((watched): Unit<Answered, ProbeVerdict>[] => {
@@ -65,7 +69,12 @@ export function createProbeUnits(
       schedule: probe.schedule,
       order: "one_by_one",
       expectedStatus: probe.expect.status,
-      call: (attempt) => callProbe(service, probe, { ...attempt, region, apiKey }),
+      async call(attempt) {
+        const result = await callProbe(service, probe, { ...attempt, region, apiKey });
+        const { operation } = probe;
+        recordDrift({ region, operation, deviations: result.deviations });
+        return result;
+      },
 
       decide(outcome, { calledMs, endedMs }) {
         const durationMs = calledMs === null ? null : endedMs - calledMs;
@@ -142,16 +151,17 @@ export async function callProbe(
     if (result.kind === "failed") return result;
     const listed = result.value.listing.sandboxes.length;
     const figures = { universes: null, lastUsedAtMs: null };
-    return { kind: "ok", outcome: { kind: "read", content: null, listed, ...figures } };
+    const outcome = { kind: "read", content: null, listed, ...figures } as const;
+    return { kind: "ok", outcome, deviations: result.deviations };
   }
   const lookup =
     operation === "list_sandboxes" || operation === "list_universes"
       ? { operation }
       : { operation, id: id ?? "" };
   const result = await service.look({ ...call, maxBodyBytes }, lookup);
-  return result.kind === "failed"
-    ? result
-    : { kind: "ok", outcome: readAnswer(operation, result.value) };
+  if (result.kind === "failed") return result;
+  const { value, deviations } = result;
+  return { kind: "ok", outcome: readAnswer(operation, value), deviations };
 }
 
 /** What rules judge and metrics show of an answer that is held as a whole. */

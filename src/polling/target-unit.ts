@@ -1,5 +1,6 @@
 import { judgeInSlices } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
+import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import type { PoolVerdict, PoolWatch } from "../alerts/pool-watch.ts";
@@ -35,6 +36,7 @@ export interface TargetUnitsDeps {
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: { at(atMs: number): Suppressions };
   readonly pools: PoolWatch;
+  readonly recordDrift: (drift: Drift) => void;
   readonly store: {
     commitPoll(targetId: number, verdict: Verdict): Promise<void>;
     commitGathered(): void;
@@ -51,7 +53,18 @@ export function createTargetUnits(
   targets: readonly WatchedTarget[],
   deps: TargetUnitsDeps,
 ): readonly Unit<Listed, Decision>[] {
-  const { service, judge, suppressions, pools, notifier, metrics, log, clock, schedule } = deps;
+  const {
+    service,
+    judge,
+    suppressions,
+    pools,
+    recordDrift,
+    notifier,
+    metrics,
+    log,
+    clock,
+    schedule,
+  } = deps;
   const judgePoolsAndCommit = createPoolCommits(deps);
 
   return targets.flatMap((watched): Unit<Listed, Decision>[] => {
@@ -66,11 +79,14 @@ export function createTargetUnits(
       name,
       target,
       schedule,
-      call(attempt) {
+      async call(attempt) {
         const { snapshot: before, progress } = watched.state;
         // The texts of different targets are parsed again at different polls.
         const poll = id + progress.observed.polls;
-        return service.listSandboxes({ ...attempt, region, apiKey, before, poll });
+        const result = await service.listSandboxes({ ...attempt, region, apiKey, before, poll });
+        const { deviations } = result;
+        recordDrift({ region, operation: "list_sandboxes", deviations });
+        return result;
       },
 
       async decide(outcome, { startedMs, endedMs, deadlineMs, isNewlyRefused }) {

@@ -1,6 +1,5 @@
 import type { Snapshot } from "../fleet/snapshot.ts";
 import type { Deviation } from "../fleet/deviation.ts";
-import type { Drift } from "../fleet/drift.ts";
 import type { Operation } from "../fleet/model.ts";
 import type { Secret } from "../lib/secret.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
@@ -29,8 +28,6 @@ export interface ServiceClientOptions extends Omit<ConnectionOptions, "baseUrl">
   readonly userAgent: string;
   /** Called for every request once it has ended. */
   readonly onRequest?: (request: EndedRequest) => void;
-  /** Called for every response that deviates from the interface. */
-  readonly onDrift?: (drift: Drift) => void;
 }
 
 export interface EndedRequest {
@@ -133,20 +130,10 @@ export function createServiceClient(options: ServiceClientOptions) {
     return answer;
   };
 
-  const reportDrift = (
-    operation: Operation,
-    { region }: Call,
-    deviations: readonly Deviation[],
-  ): void => {
-    if (deviations.length > 0) options.onDrift?.({ region, operation, deviations });
-  };
-
   const refuse = (operation: Operation, call: Call, path: string, answer: Answer): CallFailure => {
     const { baseUrl, refusals } = regionOf(call);
     const nowUtcMs = clock.now().utcMs;
-    const refused = refusals.read({ operation, baseUrl, path, ...call, answer, nowUtcMs });
-    reportDrift(operation, call, refused.deviations);
-    return refused.failure;
+    return refusals.read({ operation, baseUrl, path, ...call, answer, nowUtcMs });
   };
 
   const perform = async (
@@ -162,7 +149,8 @@ export function createServiceClient(options: ServiceClientOptions) {
     if (status !== 200 || !body) {
       const refused = refuse(operation, call, path, answer);
       const value = isAnyShape && status === 422 ? jsonOf(answer) : undefined;
-      return value === undefined ? refused : { kind: "ok", value, status, deviations: [] };
+      if (value === undefined) return refused;
+      return { kind: "ok", value, status, deviations: refused.deviations };
     }
     regionOf(call).refusals.answered(operation, path);
     try {
@@ -170,10 +158,12 @@ export function createServiceClient(options: ServiceClientOptions) {
       const found = new Deviations();
       walkers[operation].compare(value, found);
       const deviations = found.list();
-      reportDrift(operation, call, deviations);
       if (isAnyShape || hasShape(operation, value))
         return { kind: "ok", value, status, deviations };
-      return failure("invalid_body", "the body does not have the expected shape", { status });
+      return failure("invalid_body", "the body does not have the expected shape", {
+        status,
+        deviations,
+      });
     } catch (error) {
       if (!(error instanceof BodyFault)) throw error;
       return failure(error.reason, error.message, { status });
@@ -192,8 +182,8 @@ export function createServiceClient(options: ServiceClientOptions) {
         if (status !== 200 || !body) return refuse("list_sandboxes", call, path, answer);
         const read = await runInSlices(reader.read(body, call.before, call.poll));
         const { deviations } = read;
-        reportDrift("list_sandboxes", call, deviations);
-        if (read.kind === "refused") return failure(read.reason, read.detail, { status });
+        if (read.kind === "refused")
+          return failure(read.reason, read.detail, { status, deviations });
         return { kind: "ok", value: read, status, deviations };
       } finally {
         buffers.giveBack(buffer);

@@ -1,6 +1,5 @@
 import type { FailureReason, Operation } from "../fleet/model.ts";
-import { wholeAnswer } from "../fleet/deviation.ts";
-import type { Deviation, OperationProblem } from "../fleet/deviation.ts";
+import { wholeAnswer, type OperationProblem } from "../fleet/deviation.ts";
 import { parseRetryAfter } from "../lib/retry-after.ts";
 import type { Secret } from "../lib/secret.ts";
 import { Deviations } from "./deviations.ts";
@@ -58,10 +57,7 @@ export function createRefusals() {
     /** The operation answered with a 200. */
     answered: (operation: Operation, path: string): void => historyOf(operation).answered(path),
 
-    read(refused: Refused): {
-      readonly failure: CallFailure;
-      readonly deviations: readonly Deviation[];
-    } {
+    read(refused: Refused): CallFailure {
       const { operation, path, apiKey, answer, nowUtcMs } = refused;
       const { status, header } = answer;
       const body = status === 422 || status === 404 ? jsonOf(answer) : undefined;
@@ -75,15 +71,13 @@ export function createRefusals() {
       const reason = reasonOf(status);
       const mayWait = reason === "rate_limited" || reason === "server_error";
       const detail = explained ? `HTTP ${status}: ${explained.detail}` : `HTTP ${status}`;
-      return {
-        failure: failure(reason, detail, {
-          status,
-          retryAfterMs: mayWait ? parseRetryAfter(header("retry-after"), nowUtcMs) : null,
-          ...(explained?.problem && { problem: explained.problem }),
-          validation: status === 422 && body !== undefined ? readValidation(body, apiKey) : [],
-        }),
+      return failure(reason, detail, {
+        status,
+        retryAfterMs: mayWait ? parseRetryAfter(header("retry-after"), nowUtcMs) : null,
+        ...(explained?.problem && { problem: explained.problem }),
+        validation: status === 422 && body !== undefined ? readValidation(body, apiKey) : [],
         deviations: deviations.list(),
-      };
+      });
     },
   };
 }

@@ -1,5 +1,5 @@
 import { errors } from "undici";
-import type { OperationProblem } from "../fleet/deviation.ts";
+import type { Deviation, OperationProblem } from "../fleet/deviation.ts";
 import type { FailureReason } from "../fleet/model.ts";
 
 /** One fault of the input, as a 422 reports it, without `input` and `ctx`. */
@@ -23,6 +23,8 @@ export interface CallFailure {
   readonly validation: readonly ValidationEntry[];
   /** Set where it says something of the operation itself: that it is missing, or elsewhere. */
   readonly problem?: OperationProblem;
+  /** How the response deviates from the interface. */
+  readonly deviations: readonly Deviation[];
 }
 
 export function failure(
@@ -30,7 +32,7 @@ export function failure(
   detail: string,
   more: Partial<Omit<CallFailure, "kind" | "reason" | "detail">> = {},
 ): CallFailure {
-  const nothing = { status: null, retryAfterMs: null, validation: [] };
+  const nothing = { status: null, retryAfterMs: null, validation: [], deviations: [] };
   return { kind: "failed", reason, detail, ...nothing, ...more };
 }
 

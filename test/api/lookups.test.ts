@@ -22,8 +22,11 @@ async function start(handler: Handler, changed: Partial<ServiceContext> = {}) {
   const limits = createKeyLimits(clock, { requests: 2, perMs: 1_000 });
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
+  const drift: string[] = [];
   const context: ServiceContext = {
     service: client,
+    recordDrift: ({ region, operation, deviations }) =>
+      drift.push(...deviations.map(({ field }) => `${region} ${operation} ${field}`)),
     limits,
     targets: [{ target }],
     keys: [{ name: "research", apiKey: new Secret(testKey) }],
@@ -36,8 +39,20 @@ async function start(handler: Handler, changed: Partial<ServiceContext> = {}) {
   const request = async (operation: string, query: object): Promise<LookupView> =>
     lookUp.handle(context, readRequest(lookUp.request, { operation, ...query }));
   const requestUser = () => request("user", { id: "u1" });
-  return { peer, clock, limits, request, requestUser, stop };
+  return { peer, clock, limits, request, requestUser, stop, drift };
 }
+
+it.each([200, 422])(
+  "a look-up records how its response deviates, with status %i",
+  async (status) => {
+    const body = status === 200 ? { ...user, odd: 1 } : { detail: [], odd: 1 };
+    const { requestUser, drift } = await start((_request, response) => {
+      answerJson(response, body, status);
+    });
+    await requestUser();
+    expect(drift).toEqual(["us get_user odd"]);
+  },
+);
 
 const answerUser: Handler = (_request, response) => answerJson(response, user);
 

@@ -58,7 +58,7 @@ describe("the client", () => {
     const result = await client.getUser("u1");
     const validation = [{ loc: ["path", 1], msg: "bad", type: "t" }];
     const fields = { reason: "http_error", status: 422, retryAfterMs: null, validation };
-    expect(result).toEqual({ kind: "failed", detail: "HTTP 422", ...fields });
+    expect(result).toEqual({ kind: "failed", detail: "HTTP 422", deviations: [], ...fields });
     expect(() => orThrow(result)).toThrow("The call failed (http_error): HTTP 422");
     const thrown = await Promise.resolve(result)
       .then(orThrow, String)

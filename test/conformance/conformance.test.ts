@@ -40,6 +40,7 @@ async function check(options: Partial<SimulatorOptions> = {}, ids = known, apiKe
   const limits = createKeyLimits(clock, { requests: 2, perMs: 1_000 });
   const api = createApi<ServiceContext>({
     service,
+    recordDrift() {},
     limits,
     clock,
     signal: new AbortController().signal,

@@ -41,6 +41,7 @@ describe("polls of two targets of a pool", () => {
         apiKeys: new Map(targets.map(({ key }) => [key, new Secret("T0PSECRET")])),
         schedule: { kind: "every", ms: minute },
         service: { listSandboxes: () => Promise.reject(new Error("it is not called")) },
+        recordDrift() {},
         judge,
         suppressions: { at: () => noSuppressions },
         pools,

@@ -37,6 +37,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
   const watched = watchProbe(probe, neverRun(probe), 3);
   const heard: string[] = [];
   const verdicts: ProbeVerdict[] = [];
+  const drift: string[] = [];
   const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
   const { log, lines } = captureLog();
   const commitRun = async (id: number, verdict: ProbeVerdict): Promise<void> => {
@@ -48,6 +49,8 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     apiKeys: new Map([[watched.subject.key, new Secret("T0PSECRET")]]),
     targets: [],
     service: client,
+    recordDrift: ({ operation, deviations }) =>
+      drift.push(...deviations.map(({ field }) => `${operation} ${field}`)),
     judge: judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
     suppressions: { at: () => noSuppressions },
     store: { probes: { commitRun } },
@@ -76,6 +79,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     limits,
     watched,
     lines,
+    drift,
     /** What happened since the last time. */
     heard: () => heard.splice(0),
     run: async (times = 1): Promise<void> => {
@@ -109,6 +113,14 @@ it.each([
   const { run, watched } = await start(user(lastUsedAt));
   await run();
   expect(watched.readings.lastUsedAtMs).toBe(atMs);
+});
+
+it("a run records how its response deviates", async () => {
+  const { run, drift } = await start((response) =>
+    answerJson(response, { userId: "u", createdAt: "t", odd: 1 }),
+  );
+  await run();
+  expect(drift).toEqual(["get_user odd"]);
 });
 
 it("a run honours Retry-After for every call in that region", async () => {

@@ -41,6 +41,7 @@ describe("a status", () => {
       retryAfterMs: null,
       detail: `HTTP ${status}`,
       validation: [],
+      deviations: [],
     });
     expect(peer.paths).toEqual(["/local-sandbox"]);
     expect(ended.map(({ code }) => code)).toEqual([String(status)]);

@@ -132,6 +132,7 @@ describe("the entries of a 422", () => {
       retryAfterMs: null,
       detail: "HTTP 422",
       validation: entries,
+      deviations: result.deviations,
     });
   });
 });

@@ -52,8 +52,12 @@ export const checkConformance = defineOperation({
     inProgress.checks += 1;
     try {
       const operations = await examine(async (lookup) => {
-        const result = await callWithToken(context, chosen, longestWaitMs, (call) =>
-          service.examine(call, lookup),
+        const result = await callWithToken(
+          context,
+          chosen,
+          lookup.operation,
+          longestWaitMs,
+          (call) => service.examine(call, lookup),
         );
         if (result.kind === "ok" || result.kind === "failed") return result;
         const detail = "nothing was sent: the key's rate limit is used up, try again later";

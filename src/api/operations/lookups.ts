@@ -99,11 +99,17 @@ export const lookUp = defineOperation({
     try {
       // The next poll must still find a token.
       const waitMs = Math.min(longestWaitMs, pollIntervalMs / 2);
-      const result = await callWithToken(context, chosen, waitMs, (call, granted) => {
-        budget?.requestSent();
-        const again = { mayResend: () => mayResend(granted, budget) };
-        return service.look({ ...call, ...again }, lookup);
-      });
+      const result = await callWithToken(
+        context,
+        chosen,
+        lookup.operation,
+        waitMs,
+        (call, granted) => {
+          budget?.requestSent();
+          const again = { mayResend: () => mayResend(granted, budget) };
+          return service.look({ ...call, ...again }, lookup);
+        },
+      );
       const { target, apiKey } = chosen;
       if (result.kind === "stopped") {
         throw new RefusedError("conflict", "sandwatch is stopping.");

@@ -70,6 +70,7 @@ export function startPolling(
         return toResult(await answer());
       },
     },
+    recordDrift() {},
     judge: judgeBy(),
     suppressions: { at: () => noSuppressions },
     pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
