@@ -53,7 +53,8 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       last_success_at_ms ${bigint},
       -- Whether the last poll was accepted and complete: only then is the time after it observed.
       last_complete integer not null,
-      -- JSON: the bucket of five minutes that is open. Null: no time was recorded yet.
+      -- JSON: the bucket of five minutes that is open, with all names: every poll changes it and writes one row.
+      -- Null: no time was recorded yet.
       open_bucket ${text},
       unique (region, key)
     )${table}`,
@@ -228,7 +229,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
 
     `create table silences (
       id ${text} primary key,
-      -- JSON: an object of what it matches.
+      -- JSON: an object of lists of patterns, which are matched in memory only.
       match ${text} not null,
       author ${text} not null,
       reason ${text} not null,
