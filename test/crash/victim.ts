@@ -5,7 +5,18 @@ import { createDaemon } from "../../src/app/daemon.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
-import { orderSchema, victimSettingsSchema } from "./messages.ts";
+
+export interface VictimSettings {
+  readonly settings: object;
+  /** Write the outbox after the poll's transaction instead of within it: what must be caught. */
+  readonly outboxOutside: boolean;
+}
+
+/** The parent's answer to a victim that has done all there was to do. */
+export interface Order {
+  /** At which statement from now on the victim is killed. */
+  readonly killAtStatement: number;
+}
 
 /**
  * A daemon that is killed just before a statement of its store, as by the kernel: the signal can
@@ -27,9 +38,7 @@ function countDown(): void {
   if (statementsLeft <= 0) process.kill(process.pid, "SIGKILL");
 }
 
-const { settings, outboxOutside } = victimSettingsSchema.parse(
-  JSON.parse(process.argv[2] ?? "null"),
-);
+const { settings, outboxOutside }: VictimSettings = JSON.parse(process.argv[2] ?? "null");
 await once(process, "message");
 const daemon = await createDaemon(testConfig(settings), {
   log: createLogger({ level: "silent", format: "json" }),
@@ -41,8 +50,8 @@ for (;;) {
   // Else it would be written at the end of the process, to which a victim does not get.
   flushCompileCache();
   process.send?.("done");
-  const [order]: unknown[] = await once(process, "message");
-  statementsLeft = orderSchema.parse(order).killAtStatement;
+  const [order]: Order[] = await once(process, "message");
+  statementsLeft = order?.killAtStatement ?? 1;
 }
 
 function withOutboxOutside(store: Store): Store {

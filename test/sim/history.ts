@@ -234,39 +234,33 @@ export interface StoreAccess extends Moment {
   readonly servers: ReadonlyMap<string, ReadonlyMap<string, number>> | null;
 }
 
-interface ServerSubject {
+/**
+ * A row was damaged before a process started: neither that one nor a later one can read it. What it was about; empty
+ * where a row of its kind says nothing of the sort.
+ */
+export interface Damage {
+  readonly life: number;
+  readonly kind:
+    | "silence"
+    | "message"
+    | "flaps"
+    | "incident"
+    | "servers"
+    | "change"
+    | "bucket"
+    | "drift";
+  readonly id: string;
   readonly rule: string;
   readonly target: string;
   /** By sandbox and server id. */
-  readonly server: string;
-}
-
-/** What an unreadable row was about. */
-export type DamageEffect =
-  | { readonly kind: "nothing" }
-  | { readonly kind: "silence"; readonly id: string }
-  | {
-      readonly kind: "message";
-      readonly receiver: string;
-      readonly type: string;
-      readonly incidents: readonly string[];
-    }
-  | ({ readonly kind: "flaps" } & ServerSubject)
-  | ({ readonly kind: "incident"; readonly id: string } & ServerSubject)
-  | { readonly kind: "servers"; readonly target: string; readonly servers: readonly string[] }
-  /** `line`: as JSON its time, server, statuses, dwell time and observation. */
-  | { readonly kind: "change"; readonly target: string; readonly line: string }
-  | {
-      readonly kind: "bucket";
-      readonly target: string;
-      readonly resolution: Resolution;
-      readonly startMs: number;
-    };
-
-/** A row was damaged before a process started: neither that one nor a later one can read it. */
-export interface Damage {
-  readonly life: number;
-  readonly effect: DamageEffect;
+  readonly servers: readonly string[];
+  readonly receiver: string;
+  readonly type: string;
+  readonly incidents: readonly string[];
+  /** Of a change as JSON its time, server, statuses, dwell time and observation. */
+  readonly line: string;
+  readonly resolution: string;
+  readonly startMs: number;
 }
 
 /** All that is recorded of a run. */

@@ -1,6 +1,9 @@
 import { createLogger } from "../../src/lib/logger.ts";
 
-export type Line = Readonly<Record<string, unknown>>;
+export interface Line {
+  readonly event?: string;
+  readonly [field: string]: unknown;
+}
 
 /** A log whose lines are collected, without their times. */
 export function captureLog(level: "debug" | "info" = "info") {

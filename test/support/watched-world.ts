@@ -1,15 +1,14 @@
-import { Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { createDaemon, type Daemon } from "../../src/app/daemon.ts";
 import type { DaemonOverrides } from "../../src/app/daemon-overrides.ts";
 import type { Target } from "../../src/fleet/model.ts";
-import { createLogger } from "../../src/lib/logger.ts";
 import { seededRandom } from "../../src/lib/random.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
 import type { OpenOptions } from "../../src/store/sqlite/database.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
+import { captureLog, type Line } from "./capture-log.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { freshStoreFile } from "./fresh-store.ts";
 import { testConfig } from "./test-config.ts";
@@ -18,18 +17,13 @@ import { startWebhookPeer, webhookSecret, type Alert, type WebhookPeer } from ".
 /** The key of the simulated service: wherever it shows up, a secret leaked. */
 export const apiKey = "simulated-T0PSECRET";
 
-export interface LogLine {
-  readonly event?: string;
-  readonly [field: string]: unknown;
-}
-
 /** The whole daemon between a simulated service and a real receiver, on a clock of the test's. */
 export interface WatchedWorld {
   readonly clock: FakeClock;
   readonly target: Target;
   readonly peer: WebhookPeer;
   readonly alerts: readonly Alert[];
-  readonly log: readonly LogLine[];
+  readonly log: readonly Line[];
   readonly config: Config;
   /** The ids of the target's servers, in the listing's order. */
   readonly serverIds: readonly string[];
@@ -125,14 +119,14 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
   };
   let config = testConfig(settings);
 
-  const lines: LogLine[] = [];
+  const { lines, log } = captureLog();
   const open = (): Promise<Daemon> =>
     createDaemon(config, {
       ...options.overrides,
       clock,
       wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
       random: seededRandom(5),
-      log: createLogger({ level: "info", format: "json" }, collect(lines)),
+      log,
       openStore(path, _, observers) {
         const store = (options.openStore ?? openTemporary)(path, observers);
         return options.wrapStore?.(store) ?? store;
@@ -184,16 +178,4 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
 /** No test crashes the machine, so none need wait for its disk. */
 function openTemporary(path: string, observers: OpenOptions): Store {
   return openStore(path, undefined, { ...observers, isTemporary: true });
-}
-
-function collect(lines: LogLine[]): Writable {
-  return new Writable({
-    write(chunk, _, done) {
-      for (const text of String(chunk).trimEnd().split("\n")) {
-        const line: LogLine = JSON.parse(text);
-        lines.push(line);
-      }
-      done();
-    },
-  });
 }

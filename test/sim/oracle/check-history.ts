@@ -63,10 +63,11 @@ function bucketFaults(
   // What was in an unreadable bucket is also missing from those that it would have been added to.
   const size = resolutionMs[resolution];
   const damaged = damagesOf(evidence, "bucket").filter((each) => each.target === target);
+  const finer = resolutions.filter((each) => resolutionMs[each] <= size).map(String);
   const isWhole = ({ startMs }: Bucket): boolean =>
     !damaged.some(
       (each) =>
-        resolutionMs[each.resolution] <= size && Math.floor(each.startMs / size) * size === startMs,
+        finer.includes(each.resolution) && Math.floor(each.startMs / size) * size === startMs,
     );
   const [found, expected] = [all.found.filter(isWhole), all.expected.filter(isWhole)];
   const recordedMs = sum(found.map((bucket) => bucket.recordedMs));

@@ -222,18 +222,18 @@ function afterDamages(
   life: number,
 ): State {
   const { rule, target, server } = subject;
-  const isDamaged = (kind: "flaps" | "incident"): boolean =>
+  const isDamaged = (kind: "flaps" | "incident" | "servers"): boolean =>
     damagesOf(evidence, kind, life, before).some(
-      (each) => each.rule === rule && each.target === target && each.server === server,
+      (each) =>
+        each.target === target &&
+        each.servers.includes(server) &&
+        (kind === "servers" || each.rule === rule),
     );
-  const isForgotten = damagesOf(evidence, "servers", life, before).some(
-    (each) => each.target === target && each.servers.includes(server),
-  );
   return {
     ...state,
     ...(isDamaged("flaps") && { entries: [] }),
     ...(isDamaged("incident") && { incident: null }),
     // An unknown server is gone with the first complete listing that lacks it.
-    ...(isForgotten && { lacking: evidence.scenario.goneAfter - 1 }),
+    ...(isDamaged("servers") && { lacking: evidence.scenario.goneAfter - 1 }),
   };
 }

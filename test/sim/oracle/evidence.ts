@@ -2,7 +2,7 @@ import { longestWaitMs } from "../draw/receivers.ts";
 import { listingPath, type Scenario } from "../scenario.ts";
 import type {
   Attempt,
-  DamageEffect,
+  Damage,
   Message,
   Moment,
   Recorded,
@@ -154,19 +154,16 @@ export function stalledMs({ stalls, dueMs }: Recorded, fromMs: number, toMs = In
   }, 0);
 }
 
-type EffectOf<Kind> = Extract<DamageEffect, { readonly kind: Kind }>;
-
 /** What became unreadable after one process started and until another one did. */
-export function damagesOf<Kind extends DamageEffect["kind"]>(
+export function damagesOf(
   { damages }: Recorded,
-  kind: Kind,
+  kind: Damage["kind"],
   untilLife = Infinity,
   afterLife = 0,
-): readonly EffectOf<Kind>[] {
-  return damages
-    .filter(({ life }) => life > afterLife && life <= untilLife)
-    .map(({ effect }) => effect)
-    .filter((effect): effect is EffectOf<Kind> => effect.kind === kind);
+): readonly Damage[] {
+  return damages.filter(
+    (each) => each.kind === kind && each.life > afterLife && each.life <= untilLife,
+  );
 }
 
 /** What a receiver was to be notified of, in unreadable rows. */

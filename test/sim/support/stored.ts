@@ -116,7 +116,7 @@ async function readLeft(
     const { openItems = 0, pending = 0, dead = 0, oldestCausedAtMs = null } = own ?? {};
     // Each stays as a dead letter until somebody discards it.
     const unreadable = damages.filter(
-      ({ effect }) => effect.kind === "message" && effect.receiver === receiver,
+      (each) => each.kind === "message" && each.receiver === receiver,
     ).length;
     const isDone = pending === 0 && dead === unreadable;
     if (isDone && (oldestCausedAtMs ?? Infinity) > waitingUtcMs) return [];
