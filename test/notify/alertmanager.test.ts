@@ -69,31 +69,28 @@ describe("an alert", () => {
 
   it("is of a target, a pool or a receiver, too, and has names that can be sent", async () => {
     const { send, server, commit } = await openAlertmanager();
-    const named = (serverName: string, serverId: string) =>
-      ({ kind: "server", sandboxId: "s", serverId, serverName }) as const;
+    const unreadable = {
+      kind: "server",
+      sandboxId: "s",
+      serverId: "",
+      serverName: "\ud800x\u202e\u200b",
+    } as const;
+    const pool = { kind: "pool", region: "us", key: null, serverName: "github" } as const;
     await commit(
       firing("a", { subject: { kind: "target" }, status: null }),
-      firing("b", {
-        subject: { kind: "pool", region: "us", key: null, serverName: "github" },
-        status: null,
-      }),
+      firing("b", { subject: pool, status: null }),
       firing("c", { subject: { kind: "receiver", receiver: "x" }, status: null }),
-      firing("d", { subject: named("\ud800x\u202e\u200b", "i") }),
-      firing("e", { subject: named("", "j") }),
+      firing("d", { subject: unreadable }),
     );
-    await send(about("a", "b", "c", "d", "e"));
+    await send(about("a", "b", "c", "d"));
     const common = { alertname: "server-error", severity: "critical" };
     const place = { region: "us", key: "research" };
-    const ofServer = { ...common, ...place, subject: "server", sandbox_id: "s" };
-    const labels = posted(server)[0]?.map((alert) => alert.labels) ?? [];
-    expect(labels).toHaveLength(5);
-    expect(labels).toEqual(
-      expect.arrayContaining([
+    expect(new Set(posted(server)[0]?.map((alert) => alert.labels))).toEqual(
+      new Set([
         { ...common, ...place, subject: "target" },
         { ...common, subject: "pool", region: "us", server_name: "github" },
         { ...common, ...place, subject: "receiver", receiver: "x" },
-        { ...ofServer, server_id: "i", server_name: "\ufffdx " },
-        { ...ofServer, server_id: "j" },
+        { ...common, ...place, subject: "server", sandbox_id: "s", server_name: "\ufffdx " },
       ]),
     );
   });
@@ -199,36 +196,13 @@ describe("a receiver that was started", () => {
   it("posts the latest text, that of a reminder after that of the firing", async () => {
     const { receiver, server, commitAs, ended } = await openAlertmanager();
     const incident = firing("a", { rule: "target-down", subject: { kind: "target" } });
-    await commitAs({ condition: "down (timeout)" }, incident);
     receiver.start?.();
-    await ended(1);
-    const runbookUrlTemplate = "https://runbooks.example.com/{key}";
-    await commitAs({ condition: "down (network)", runbookUrlTemplate }, incident);
-    await ended(2, minuteMs);
-    expect(posted(server).map(([alert]) => alert?.annotations)).toMatchObject([
-      { summary: "us (research) down (timeout)" },
-      {
-        summary: "us (research) down (network)",
-        runbook_url: "https://runbooks.example.com/research",
-      },
-    ]);
-  });
-
-  it("lets an instance that hangs delay no other", async () => {
-    const { receiver, servers, commit, observed, logged, ended } = await openAlertmanager([
-      hang,
-      accept,
-    ]);
-    const [hanging, well] = servers;
-    await commit(firing("a"));
-    receiver.start?.();
-    await ended(1);
-    await hanging?.received(1);
-    await ended(2, 15_000);
-    await ended(3, 45_000);
-    await hanging?.received(2);
-    expect([well?.requests.length, hanging?.mostOpen]).toEqual([2, 1]);
-    expect([observed, logged]).toEqual([["am timeout"], ["alertmanager.failed 1"]]);
+    for (const [round, why] of ["timeout", "network"].entries()) {
+      await commitAs({ condition: `down (${why})` }, incident);
+      await ended(round + 1, round * minuteMs);
+      const summary = `us (research) down (${why})`;
+      expect(posted(server)[round]?.[0]?.annotations).toMatchObject({ summary });
+    }
   });
 
   it("posts to an instance that comes back what it missed, and logs both once", async () => {

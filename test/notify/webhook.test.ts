@@ -75,24 +75,17 @@ describe("a webhook", () => {
     expect(() => new Webhook(signingSecret).verify(`${body} `, signed)).toThrow("No matching");
   });
 
-  it.each(["T0PSECRET", "ftp://T0PSECRET", "http://T0PSECRET:99999/"])(
-    "refuses a URL without showing it %#",
-    (url) => {
-      expect(() => open({ url: new Secret(url) })).toThrow(
-        /^The url of receiver oncall is not an http or https address\.$/,
-      );
-    },
-  );
-
-  it.each(["whsec_not base64 T0PSECRET", "whsec_", ""])(
-    "refuses a signing secret without showing it %#",
-    (secret) => {
-      const url = new Secret("http://localhost/");
-      expect(() => open({ url, secret: new Secret(secret) })).toThrow(
-        /^The secret of receiver oncall is not whsec_ followed by base64\.$/,
-      );
-    },
-  );
+  it("refuses a URL or a signing secret without showing it", () => {
+    const notHttp = /^The url of receiver oncall is not an http or https address\.$/;
+    for (const url of ["T0PSECRET", "ftp://T0PSECRET", "http://T0PSECRET:99999/"]) {
+      expect(() => open({ url: new Secret(url) })).toThrow(notHttp);
+    }
+    const url = new Secret("http://localhost/");
+    const notBase64 = /^The secret of receiver oncall is not whsec_ followed by base64\.$/;
+    for (const secret of ["whsec_not base64 T0PSECRET", "whsec_", ""]) {
+      expect(() => open({ url, secret: new Secret(secret) })).toThrow(notBase64);
+    }
+  });
 });
 
 describe("the default body", () => {

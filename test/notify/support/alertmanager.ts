@@ -27,14 +27,12 @@ export function about(...ids: readonly string[]): Notification {
 interface Options extends Partial<AlertmanagerSettings> {
   /** The receiver's view of the store. */
   readonly notifiedAlerts?: (stored: NotifiedAlerts) => NotifiedAlerts;
-  /** Called when a round has read its alerts and is about to post them again. */
-  readonly onReposted?: () => void;
 }
 
 /** A receiver with an instance for each answer. */
 export async function openAlertmanager(
   answers: readonly Answer[] = [accept],
-  { notifiedAlerts = (stored) => stored, onReposted = () => {}, ...settings }: Options = {},
+  { notifiedAlerts = (stored) => stored, ...settings }: Options = {},
 ) {
   const notified = await openNotifiedStore();
   const servers = await Promise.all(answers.map(startReceiverServer));
@@ -65,7 +63,7 @@ export async function openAlertmanager(
       clock: watched,
       outbound: openOutbound(watched),
       notifiedAlerts: notifiedAlerts(notified.store.notified),
-      onReposted,
+      onReposted: () => {},
       log: keepLog((event, { instance }) => logged.push([event, instance].join(" ").trimEnd())),
       observe: { attemptFailed: (name, reason) => void observed.push(`${name} ${reason}`) },
     },

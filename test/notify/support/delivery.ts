@@ -8,11 +8,13 @@ import type { DeliveryReceiver } from "../../../src/notify/pipeline.ts";
 import type { Log } from "../../../src/notify/receiver.ts";
 import { createWebhookReceiver } from "../../../src/notify/receivers/webhook.ts";
 import { insertOutboxItems } from "../../../src/store/outbox-items.ts";
+import { onTestFinished } from "vitest";
+import { outboxStoreOn, type OutboxStore } from "../../store/support/outbox-store.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { openOutbound } from "./outbound.ts";
 import { wantAll } from "../../support/fleet.ts";
+import { openFresh } from "../../support/fresh-store.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
-import { openTestStore, type TestStore } from "./test-store.ts";
 
 /** A webhook with the default body, unsigned. */
 export const plainWebhook = { secret: null, format: "sandwatch", bodyTemplate: null } as const;
@@ -39,11 +41,11 @@ export function keepLog(onLine: (line: string, fields: Parameters<Log["info"]>[0
 export interface DeliveryOptions {
   readonly settings?: Partial<ComposeSettings>;
   /** A store that a test opened before. */
-  readonly store?: TestStore;
+  readonly store?: OutboxStore;
   readonly clock?: FakeClock;
   readonly random?: Random;
   /** Replaces some calls of the store. */
-  readonly outbox?: (outbox: TestStore["outbox"]) => Partial<Outbox>;
+  readonly outbox?: (outbox: OutboxStore["outbox"]) => Partial<Outbox>;
 }
 
 export type Delivery = ReturnType<typeof openDelivery>;
@@ -60,7 +62,7 @@ export function openDelivery(
     | ((clock: FakeClock) => readonly DeliveryReceiver[]),
   options: DeliveryOptions = {},
 ) {
-  const { store = openTestStore(), clock = createFakeClock(), random = seededRandom(7) } = options;
+  const { store = openStore(), clock = createFakeClock(), random = seededRandom(7) } = options;
   const webhook = ([name, { url }]: [string, ReceiverServer]): DeliveryReceiver => ({
     ...oneByOne,
     ...options.settings,
@@ -113,6 +115,13 @@ export function openDelivery(
       await notifier.runOnce();
     },
   };
+}
+
+/** A store in memory, closed when the test ends. */
+export function openStore(): OutboxStore {
+  const opened = openFresh();
+  onTestFinished(opened.close);
+  return outboxStoreOn(opened);
 }
 
 function isServer(

@@ -39,10 +39,6 @@ export async function openNotifiedStore(more: MessageText = {}, engine: Engine =
       const row = { incident_id: incidentId, author, note: null, at_ms: startMs, notified: 1 };
       await kysely.insertInto("acknowledgements").values(row).execute();
     },
-    /** Deletes every item, as a store does when they have become too old. */
-    forgetItems: async (): Promise<void> => {
-      await kysely.deleteFrom("outbox_items").execute();
-    },
   };
 }
 

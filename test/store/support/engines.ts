@@ -5,7 +5,7 @@ import type { Tables } from "../../../src/store/tables.ts";
 import { openFresh } from "../../support/fresh-store.ts";
 import { openPostgres } from "./postgres.ts";
 
-interface Opened {
+export interface Opened {
   readonly kysely: Kysely<Tables>;
   readonly close: () => Promise<void>;
 }

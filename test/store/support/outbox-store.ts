@@ -3,15 +3,25 @@ import { insertOutboxItems } from "../../../src/store/outbox.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { notificationOf } from "../../notify/support/notifications.ts";
-import type { Engine } from "./engines.ts";
+import type { Engine, Opened } from "./engines.ts";
 
-export type OutboxStore = Awaited<ReturnType<typeof openOutboxStore>>;
+export interface OutboxStore extends ReturnType<typeof helpersOf> {
+  /** As the next process finds it: nothing in memory is left. */
+  readonly restarted: () => OutboxStore;
+}
 
 export const noOutcome = { written: [], dropped: [], flaps: [], steps: [], outbox: [] } as const;
 export const dayMs = 86_400_000;
 
-export async function openOutboxStore(engine: Engine) {
-  const { kysely, close } = await engine.open();
+export async function openOutboxStore(engine: Engine): Promise<OutboxStore> {
+  return outboxStoreOn(await engine.open());
+}
+
+export function outboxStoreOn(opened: Opened): OutboxStore {
+  return { ...helpersOf(opened), restarted: () => outboxStoreOn(opened) };
+}
+
+function helpersOf({ kysely, close }: Opened) {
   const store = createStore(kysely, close);
   const { outbox, notifications } = store;
   return {
