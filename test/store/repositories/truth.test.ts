@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { resolutions } from "../../../src/fleet/buckets.ts";
+import { mergeNames, resolutions, serverMsOf } from "../../../src/fleet/buckets.ts";
+import { countDwells } from "../../../src/fleet/dwell.ts";
 import { statuses } from "../../../src/fleet/model.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { trueBuckets } from "../../sim/oracle/buckets.ts";
@@ -9,7 +10,7 @@ import { bucketsIn, collect } from "../../support/collect.ts";
 import { research } from "../../support/fleet.ts";
 import { play } from "../../support/history/play.ts";
 import { recordsOf } from "../../support/history/poll-record.ts";
-import { forwardSteps, scripts } from "../../support/history/script.ts";
+import { anySteps, forwardSteps, scripts } from "../../support/history/script.ts";
 import { rebuiltTimes, trueTimes } from "../../support/history/server-times.ts";
 import { keepInStore } from "../../support/history/store-keeper.ts";
 import { engines } from "../support/engines.ts";
@@ -35,14 +36,45 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
   const changesIn = (store: Store) =>
     collect(store.changes.between({ ...always, direction: "asc", observations: true }));
 
-  it("is in buckets of every resolution what the world's script says", () =>
-    ofAnyWorld(forwardSteps, async (store, truth) => {
+  it("is in buckets of every resolution, by name and in all, what the world's script says", () =>
+    ofAnyWorld(forwardSteps, async ({ occupancy }, truth) => {
       for (const resolution of resolutions) {
-        const found = await bucketsIn(store.occupancy, { resolution });
-        const held = found
-          .map(({ bucket }) => bucket)
-          .filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
+        const found = (await bucketsIn(occupancy, { resolution })).map(({ bucket }) => bucket);
+        const held = found.filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
         expect(held).toEqual(trueBuckets(truth, resolution));
+        const merged = await bucketsIn(occupancy, { resolution, byName: false });
+        expect(merged.map(({ bucket }) => bucket)).toEqual(found.map(mergeNames));
+      }
+    }));
+
+  it("adds up however the wall clock is stepped: all time is recorded once", () =>
+    ofAnyWorld(anySteps, async (store, { stretches, changes }) => {
+      const lengths = stretches.map(({ fromMs, toMs }) => toMs - fromMs);
+      const inStatus = (wanted: string | null): number =>
+        sum(
+          stretches.map(({ servers }, at) => {
+            return servers.filter(({ status }) => status === wanted).length * (lengths[at] ?? 0);
+          }),
+        );
+      const ended = changes.filter(({ from, dwellMs }) => from === "occupied" && dwellMs !== null);
+      for (const resolution of resolutions) {
+        const buckets = (await bucketsIn(store.occupancy, { resolution })).map(
+          (each) => each.bucket,
+        );
+        const accounts = buckets.flatMap(({ names }) => [...names.values()]);
+        expect({
+          recordedMs: sum(buckets.map(({ recordedMs }) => recordedMs)),
+          unobservedMs: sum(buckets.map(({ unobservedMs }) => unobservedMs)),
+          serverMs: sum(accounts.map(serverMsOf)),
+          byStatus: statuses.map((status) => sum(accounts.map(({ ms }) => ms[status]))),
+          dwells: sum(accounts.map(({ dwells }) => countDwells(dwells))),
+        }).toEqual({
+          recordedMs: sum(lengths),
+          unobservedMs: sum(lengths.filter((_, at) => stretches[at]?.observed === false)),
+          serverMs: sum([...statuses, null].map(inStatus)),
+          byStatus: statuses.map(inStatus),
+          dwells: ended.length,
+        });
       }
     }));
 
@@ -52,11 +84,8 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
     }));
 
   it("has the changes and observations of each server, with the dwell times that ended", () =>
-    ofAnyWorld(forwardSteps, async (store, truth) => {
-      type Line = Pick<
-        Truth["changes"][number],
-        "atMs" | "from" | "to" | "dwellMs" | "observation"
-      >;
+    ofAnyWorld(anySteps, async (store, truth) => {
+      type Line = Omit<Truth["changes"][number], "server" | "name">;
       const lineOf = (serverId: string, { atMs, from, to, dwellMs, observation }: Line): string =>
         JSON.stringify([atMs, serverId, from, to, dwellMs, observation]);
       const found = (await changesIn(store)).map((each) => lineOf(each.serverId, each));
@@ -71,8 +100,6 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
       expect(rebuilt).toEqual(trueTimes(truth));
       const days = await bucketsIn(store.occupancy, { resolution: "1d" });
       const accounts = days.flatMap(({ bucket }) => [...bucket.names.values()]);
-      const sum = (numbers: readonly number[]): number =>
-        numbers.reduce((total, each) => total + each, 0);
       for (const status of [...statuses, "unobserved"] as const) {
         const ofServers = [...rebuilt.values()].map((times) => times.get(status) ?? 0);
         const ofNames = accounts.map(({ ms, unobservedMs }) =>
@@ -82,6 +109,10 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
       }
     }));
 });
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
 
 /** A clock that was stepped skipped unobserved time; a small difference is no step. */
 const slackMs = 1_000;
