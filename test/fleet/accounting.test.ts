@@ -1,12 +1,8 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bucketStart, resolutionMs, resolutions } from "../../src/fleet/buckets.ts";
-import type { Resolution } from "../../src/fleet/buckets.ts";
-import { serverMsOf } from "../../src/fleet/buckets.ts";
+import { bucketStart } from "../../src/fleet/buckets.ts";
 import { createRecorder, tally } from "../alerts/support/recorder.ts";
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
+const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 describe("a stretch", () => {
@@ -66,87 +62,5 @@ describe("a bucket", () => {
     const [first, second] = accounts.ofResolution("5m");
     expect([first?.recordedMs, second?.recordedMs]).toEqual([100_000, 0]);
     expect(second?.names.get("git")?.dwells.sumMs).toBe(90_000);
-  });
-});
-
-const counts = fc.record({
-  idle: fc.nat(3),
-  occupied: fc.nat(3),
-  error: fc.nat(1),
-  unknown: fc.nat(1),
-});
-const stretches = fc.array(
-  fc.record({
-    elapsedMs: fc.oneof(
-      fc.nat(90_000),
-      fc.nat(3 * hourMs),
-      fc.nat(3 * dayMs),
-      fc.constantFrom(5 * minuteMs, 100_000, hourMs, dayMs),
-    ),
-    observed: fc.boolean(),
-    restarts: fc.boolean(),
-    git: fc.option(counts, { nil: null }),
-    jira: fc.option(counts, { nil: null }),
-    missing: fc.nat(2),
-  }),
-  { maxLength: 30 },
-);
-
-/** The milliseconds of a stretch within each bucket, the plain way. */
-function spread(resolution: Resolution, fromMs: number, toMs: number): [number, number][] {
-  const parts: [number, number][] = [];
-  const size = resolutionMs[resolution];
-  for (let at = bucketStart(resolution, fromMs); at < toMs; at += size) {
-    const ms = Math.min(at + size, toMs) - Math.max(at, fromMs);
-    if (ms > 0) parts.push([at, ms]);
-  }
-  return parts;
-}
-
-describe("whatever happens", () => {
-  it.each(resolutions)("the buckets of %s hold what passed in them", (resolution) => {
-    fc.assert(
-      fc.property(stretches, (played) => {
-        const accounts = createRecorder();
-        const expected = new Map<
-          number,
-          { recordedMs: number; serverMs: number; idleMs: number }
-        >();
-        accounts.pass(0, []);
-        for (const { elapsedMs, observed, restarts, git, jira, missing } of played) {
-          if (restarts) accounts.restart();
-          const tallies = [
-            ...(git ? [tally("git", git, missing)] : []),
-            ...(jira ? [tally("jira", jira)] : []),
-          ];
-          const fromMs = accounts.atMs;
-          accounts.pass(elapsedMs, tallies, { observed });
-          const servers = tallies.flatMap((each) => Object.values(each.servers));
-          const idle = tallies.map(({ listed }) => listed.idle);
-          for (const [at, ms] of spread(resolution, fromMs, accounts.atMs)) {
-            const sum = expected.get(at) ?? { recordedMs: 0, serverMs: 0, idleMs: 0 };
-            sum.recordedMs += ms;
-            sum.serverMs += ms * servers.reduce((total, each) => total + each, 0);
-            if (observed) sum.idleMs += ms * idle.reduce((total, each) => total + each, 0);
-            expected.set(at, sum);
-          }
-        }
-        const recorded = accounts.whole(resolution).map((bucket): [number, object] => {
-          const ofNames = [...bucket.names.values()];
-          return [
-            bucket.startMs,
-            {
-              recordedMs: bucket.recordedMs,
-              serverMs: ofNames.reduce((sum, account) => sum + serverMsOf(account), 0),
-              idleMs: ofNames.reduce((sum, { ms }) => sum + ms.idle, 0),
-            },
-          ];
-        });
-        const held = recorded.filter(([at]) => expected.has(at));
-        expect(held).toEqual([...expected].toSorted(([one], [other]) => one - other));
-        // One may have just begun.
-        expect(recorded.length - held.length).toBeLessThanOrEqual(1);
-      }),
-    );
   });
 });

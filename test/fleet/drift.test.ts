@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Deviation } from "../../src/fleet/deviation.ts";
-import { createDriftRegistry } from "../../src/fleet/drift.ts";
-import type { DriftRecord, Drift } from "../../src/fleet/drift.ts";
+import { createDriftRegistry, type DriftRecord, type Drift } from "../../src/fleet/drift.ts";
 
 const problem = fc.constantFrom("unknown_field", "unknown_value", "missing", "wrong_type");
 const deviation: fc.Arbitrary<Deviation> = fc.record({
@@ -70,16 +69,10 @@ const seen = (deviations: readonly Deviation[]): Drift => {
 
 it("distinguishes two hundred invented names and counts the others together, also after a restart", () => {
   const registry = createDriftRegistry([]);
-  const restarted = (at: number) =>
-    at % 2 === 0 ? registry : createDriftRegistry(registry.records());
-  for (let at = 0; at < 10_000; at++) restarted(0).add(seen([field(`f${at}`)]), at);
+  for (let at = 0; at < 10_000; at++) registry.add(seen([field(`f${at}`)]), at);
   for (let at = 0; at < 1_000; at++) {
-    const word = {
-      field: "status",
-      problem: "unknown_value",
-      count: 1,
-      example: `"${at}"`,
-    } as const;
+    const what = { field: "status", problem: "unknown_value" } as const;
+    const word = { ...what, count: 1, example: `"${at}"` };
     registry.add({ ...seen([word]), operation: "get_user" }, at);
   }
   const records = createDriftRegistry(registry.records()).records();

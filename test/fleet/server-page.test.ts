@@ -1,10 +1,8 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { pageOfServers } from "../../src/fleet/server-page.ts";
-import type { ServerPageQuery } from "../../src/fleet/server-page.ts";
+import { pageOfServers, type ServerPageQuery } from "../../src/fleet/server-page.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
-import { eachServer } from "../../src/fleet/snapshot.ts";
-import type { PlacedServer, Snapshot } from "../../src/fleet/snapshot.ts";
+import { eachServer, type PlacedServer, type Snapshot } from "../../src/fleet/snapshot.ts";
 import { listing, listings, sandbox, server, snapshotOf } from "./support/listings.ts";
 
 type Place = NonNullable<ServerPageQuery["after"]>;
@@ -19,14 +17,10 @@ function read(snapshot: Snapshot, query: Partial<ServerPageQuery>): readonly Pla
 }
 
 function inOrder(places: readonly Place[]): readonly Place[] {
-  return places.toSorted((a, b) => {
-    const [one, other] = [a, b].map((each) => [each.sandboxId, each.serverId]);
-    return JSON.stringify(one) === JSON.stringify(other) ? 0 : isBefore(a, b) ? -1 : 1;
-  });
-}
-
-function isBefore(a: Place, b: Place): boolean {
-  return a.sandboxId === b.sandboxId ? a.serverId < b.serverId : a.sandboxId < b.sandboxId;
+  const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+  return places.toSorted(
+    (a, b) => compare(a.sandboxId, b.sandboxId) || compare(a.serverId, b.serverId),
+  );
 }
 
 it("page after page are all servers in order of their ids, whatever order they are listed in", () => {

@@ -1,13 +1,10 @@
 import * as fc from "fast-check";
-import { diffSnapshots } from "../../../src/fleet/diff.ts";
-import type { Diff } from "../../../src/fleet/diff.ts";
-import { nextSnapshot } from "../../../src/fleet/next-snapshot.ts";
-import type { Observation } from "../../../src/fleet/next-snapshot.ts";
+import { diffSnapshots, type Diff } from "../../../src/fleet/diff.ts";
+import { nextSnapshot, type Observation } from "../../../src/fleet/next-snapshot.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot } from "../../../src/fleet/snapshot.ts";
 import type { ListedSandbox, ListedServer, Snapshot } from "../../../src/fleet/snapshot.ts";
-import { statuses } from "../../../src/fleet/status.ts";
-import type { Status } from "../../../src/fleet/status.ts";
+import { statuses, type Status } from "../../../src/fleet/status.ts";
 
 /** A listing without the texts that it was read from. */
 export interface PlainListing {
@@ -34,10 +31,6 @@ export function listing(...sandboxes: readonly ListedSandbox[]): PlainListing {
 /** A complete listing of one sandbox, `box`. */
 export function boxOf(...servers: readonly ListedServer[]): PlainListing {
   return listing(sandbox("box", servers));
-}
-
-export function partial(complete: PlainListing): PlainListing {
-  return { ...complete, complete: false };
 }
 
 const usual: Observation = { atMs: 1_000, observedMs: 1_000, momentKnown: true, goneAfter: 1 };

@@ -1,13 +1,11 @@
 import { expect } from "vitest";
-import { statusAfter, statusBefore } from "../../../src/fleet/diff.ts";
-import type { Diff } from "../../../src/fleet/diff.ts";
+import { statusAfter, statusBefore, type Diff } from "../../../src/fleet/diff.ts";
 import { eachServer, findServer, listedServers } from "../../../src/fleet/snapshot.ts";
 import { findListedServer } from "../../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../../src/fleet/snapshot.ts";
 import { statuses } from "../../../src/fleet/status.ts";
 import { countByStatus } from "../../../src/fleet/tallies.ts";
-import { plainKey } from "./plain-fleet.ts";
-import type { PlainServer, PlainStep } from "./plain-fleet.ts";
+import { plainKey, type PlainServer, type PlainStep } from "./plain-fleet.ts";
 
 /** The servers of a snapshot as plain rows, in its order. */
 export function serverRows(snapshot: Snapshot): readonly PlainServer[] {

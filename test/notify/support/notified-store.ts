@@ -1,5 +1,4 @@
-import type { Incident } from "../../../src/alerts/incident.ts";
-import { notifiedIncident } from "../../../src/alerts/incident.ts";
+import { type Incident, notifiedIncident } from "../../../src/alerts/incident.ts";
 import { noTemplates, type OutboxItem } from "../../../src/alerts/notification.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { sqlite, type Engine } from "../../store/support/engines.ts";
