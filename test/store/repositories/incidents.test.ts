@@ -7,7 +7,7 @@ import { IdTakenError, incidentFromRow } from "../../../src/store/incidents.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { firing, openNotifiedStore, resolved } from "../../notify/support/notified-store.ts";
 import { addTarget } from "../../support/add-target.ts";
-import { judgeBy, listing, research, serverError, watchFleet } from "../../support/fleet.ts";
+import { judgeBy, listing, research, watchFleet } from "../../support/fleet.ts";
 import { engines } from "../support/engines.ts";
 import { noOutcome, openOutboxStore } from "../support/outbox-store.ts";
 import { contentOf, contentOfTarget, openPollStore } from "../support/poll-store.ts";
@@ -115,22 +115,6 @@ describe.each(engines)("incidents on $name", (engine) => {
       { id: "incident-1", phase: "resolved", resolved_reason: "silenced" },
       { id: "incident-2", phase: "firing", resolved_reason: null, receivers: "[]" },
     ]);
-  });
-
-  it("have flap records that are restored, and deleted when they settled", async () => {
-    const { store, targetId, rows } = await openPollStore(engine);
-    const limited = { ...serverError, flap: { changes: 1, withinMs: 600_000 } };
-    const { watched, poll } = watchFleet(research, { judge: judgeBy([limited]) });
-    for (const a of ["error", "idle", "error", "idle", "error"] as const) {
-      await store.commitPoll(targetId, poll(listing({ a, b: "error" })));
-      expect(await contentOf(store)).toEqual(contentOfTarget(watched));
-    }
-    expect(await rows("flap_records")).toHaveLength(2);
-    for (let polls = 0; polls < 25; polls += 1) {
-      await store.commitPoll(targetId, poll(listing({ a: "idle", b: "idle" })));
-    }
-    expect(await rows("flap_records")).toEqual([]);
-    expect(await contentOf(store)).toEqual(contentOfTarget(watched));
   });
 });
 
