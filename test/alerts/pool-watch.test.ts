@@ -128,7 +128,7 @@ describe("a pool", () => {
     ["is not empty where another target still has servers of it", "i b:i - -", empty],
     [
       "resolves after a restart, though its polls end together",
-      "oo b:-[firing] R -+b:- -[resolved]",
+      "oo b:-[firing] R -+b:-[resolved] -",
     ],
     [
       "does not age by a failed poll of two that end together",
