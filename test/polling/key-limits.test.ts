@@ -146,6 +146,16 @@ describe("a call that opens its connection first", () => {
     await advance(6_000);
     expect(granted()).toEqual(["hangs 0", "first 3050", "second 4100"]);
   });
+
+  it("lets the next one leave as soon as it ends without being sent, a period after it left", async () => {
+    const { admit, opening, advance, granted } = start();
+    admit(us, "fails", { isOpening: true });
+    admit(eu, "next");
+    await advance(1_300);
+    opening.get("fails")?.ended();
+    await advance(6_000);
+    expect(granted()).toEqual(["fails 0", "next 1300"]);
+  });
 });
 
 it("a pause holds back the key's calls in that region, which then leave no faster than the limit", async () => {

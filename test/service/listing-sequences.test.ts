@@ -4,9 +4,10 @@ import { diffSnapshots } from "../../src/fleet/diff.ts";
 import { nextSnapshot } from "../../src/fleet/next-snapshot.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { emptySnapshot, restoreSnapshot } from "../../src/fleet/snapshot.ts";
-import type { Snapshot } from "../../src/fleet/snapshot.ts";
+import type { ListedServer, Snapshot } from "../../src/fleet/snapshot.ts";
 import { createListingReader } from "../../src/service/listing-reader.ts";
 import type { ListingOutcome } from "../../src/service/listing-reader.ts";
+import { boxes, inWords, listing, read, server } from "./support/listings.ts";
 import { noFleet, plainStep } from "../fleet/support/plain-fleet.ts";
 import { expectStep } from "../fleet/support/rows.ts";
 import { randomSequence } from "./support/random-listings.ts";
@@ -19,16 +20,13 @@ const reader = await createListingReader();
 function readingOf(outcome: ListingOutcome) {
   if (outcome.kind === "refused") return "refused";
   const { listing, deviations, unkept } = outcome;
+  const plainServer = ({ id, name, status, benchmark, tags }: ListedServer) => {
+    return { id, name, status, benchmark, tags };
+  };
   return {
-    sandboxes: listing.sandboxes.map(({ id, status, benchmark, servers }) => ({
-      id,
-      status,
-      benchmark,
-      servers: servers.map((server) => {
-        const { id: serverId, name, status: is, benchmark: of, tags } = server;
-        return { id: serverId, name, status: is, benchmark: of, tags };
-      }),
-    })),
+    sandboxes: listing.sandboxes.map(({ id, status, benchmark, servers }) => {
+      return { id, status, benchmark, servers: servers.map(plainServer) };
+    }),
     complete: listing.complete,
     unkept: unkept.count,
     deviations: inOrder(deviations),
@@ -88,4 +86,32 @@ test("a body that comes again and again leads to one and the same snapshot", () 
     }
   }
   expect(settled).toBeGreaterThan(500);
+});
+
+test("what is taken of items listed several times does not depend on their order", () => {
+  const status = fc.constantFrom("idle", "occupied", "error", null);
+  const name = fc.constantFrom("a", "b", "", null);
+  const tags = fc.subarray(["a", "b"]);
+  const anyServer = fc
+    .record({ id: fc.constantFrom("v1", "v2"), server_name: name, status, benchmark: name, tags })
+    .map((fields) => ({ ...server, ...fields }));
+  const servers = fc.array(anyServer, { maxLength: 4 });
+  const anySandbox = fc
+    .record({ at: fc.nat(1), status, benchmark: name, servers })
+    .map(({ at, ...fields }) => ({ ...boxes(2)[at], ...fields }));
+  const byId = (one: { readonly id: string }, other: { readonly id: string }) =>
+    one.id < other.id ? -1 : 1;
+  const readingIn = (items: readonly unknown[]) => {
+    const outcome = read(listing(items, 2));
+    const { sandboxes, complete } = outcome.listing;
+    const sorted = sandboxes.map((each) => ({ ...each, servers: each.servers.toSorted(byId) }));
+    return [sorted.toSorted(byId), complete, inWords(outcome).toSorted()];
+  };
+  fc.assert(
+    fc.property(fc.array(anySandbox, { maxLength: 5 }), (items) => {
+      const reversed = items.map((each) => ({ ...each, servers: each.servers.toReversed() }));
+      expect(readingIn(reversed.toReversed())).toEqual(readingIn(items));
+    }),
+    { numRuns: 300 },
+  );
 });

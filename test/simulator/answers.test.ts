@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createServiceClient } from "../../src/service/client.ts";
@@ -10,44 +9,42 @@ import { createFakeClock } from "../support/fake-clock.ts";
 import { regionContent } from "../support/random-resources.ts";
 import { startSimulator } from "./start-simulator.ts";
 
-const lookUps = [
-  ["userId", (id: string) => `/user/${id}`],
-  ["universe_id", (id: string) => `/universes/${id}/initial_data`],
-  ["client_id", (id: string) => `/white-labeling/get/${id}`],
-] as const;
-
-test.each([
-  ["no Authorization", undefined, 401],
-  ["another scheme", "Basic cmVzZWFyY2g=", 401],
-  ["no key after Bearer", "Bearer ", 401],
-  ["two words after Bearer", "Bearer research-key more", 401],
-  ["an unknown key", "Bearer research-key2", 403],
-  ["a known key", "Bearer research-key", 200],
-  ["a known key and a lower-case scheme", "bearer research-key", 200],
-])("%s is answered %s with %i", async (_, authorization, status) => {
+test("a key is known, unknown or unreadable", async () => {
   const { get } = await startSimulator();
-  const headers = authorization === undefined ? {} : { authorization };
-  for (const path of ["/local-sandbox", "/universes", "/user/user-1"]) {
-    expect((await get(path, { init: { headers } })).status).toBe(status);
+  for (const [authorization, status] of [
+    [undefined, 401],
+    ["Basic cmVzZWFyY2g=", 401],
+    ["Bearer ", 401],
+    ["Bearer research-key more", 401],
+    ["Bearer research-key2", 403],
+    ["Bearer research-key", 200],
+    ["bearer research-key", 200],
+  ] as const) {
+    const headers = authorization === undefined ? {} : { authorization };
+    for (const path of ["/local-sandbox", "/universes", "/user/user-1"]) {
+      const answer = await get(path, { init: { headers } });
+      expect([authorization, answer.status]).toEqual([authorization, status]);
+    }
   }
 });
 
-test.each(["POST", "HEAD"])("%s is refused with 405", async (method) => {
+test("other methods and unknown paths are refused", async () => {
   const { get } = await startSimulator();
   const headers = { authorization: "Bearer research-key" };
-  const response = await get("/local-sandbox", { init: { method, headers } });
-  expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
+  for (const method of ["POST", "HEAD"]) {
+    const { status, headers: sent } = await get("/local-sandbox", { init: { method, headers } });
+    expect([status, sent.get("allow")]).toEqual([405, "GET"]);
+  }
+  for (const path of ["", "/local-sandboxes", "/local-sandbox/1", "/user/", "/../mars/universes"]) {
+    expect((await get(path)).status).toBe(404);
+  }
 });
 
-test.each(["", "/", "/local-sandboxes", "/local-sandbox/1", "/user/", "/../mars/universes"])(
-  "the unknown path %j is answered with 404",
-  async (path) => {
-    const { get } = await startSimulator();
-    expect((await get(path)).status).toBe(404);
-  },
-);
-
-test.each(lookUps)("an unknown or invalid %s has the interface's answer", async (name, path) => {
+test.each([
+  ["userId", (id: string) => `/user/${id}`],
+  ["universe_id", (id: string) => `/universes/${id}/initial_data`],
+  ["client_id", (id: string) => `/white-labeling/get/${id}`],
+])("an unknown or invalid %s has the interface's answer", async (name, path) => {
   const { get } = await startSimulator();
   const tooLong = "x".repeat(129);
   expect((await get(path(tooLong.slice(1)))).status).toBe(404);
@@ -69,22 +66,11 @@ test("each region has users, universes and white labels of its own", async () =>
     (await get(path, { region })).json();
   const { userIds, universeIds, clientIds, failingClientId } = simulator.knownIds("us");
   expect([userIds[0], clientIds[0]]).toEqual(["user-1", "client-1"]);
-
-  const user = z.strictObject({
-    userId: z.string(),
-    createdAt: z.iso.datetime({ offset: true }),
-    lastUsedAt: z.iso.datetime({ offset: true }).nullable(),
-  });
-  const users = await Promise.all(
-    userIds.map(async (id) => user.parse(await answer(`/user/${id}`))),
-  );
-  expect(users.map(({ userId }) => userId)).toEqual(userIds);
-  const neverUsed = users.filter(({ lastUsedAt }) => lastUsedAt === null);
-  expect(neverUsed.length).toBeGreaterThan(0);
-  expect(neverUsed.length).toBeLessThan(users.length);
+  const users = await Promise.all(userIds.map((id) => answer(`/user/${id}`)));
+  expect(users).toMatchObject(userIds.map((userId) => ({ userId })));
+  expect(users).toContainEqual(expect.objectContaining({ lastUsedAt: null }));
   expect(users[0]).not.toEqual(await answer("/user/user-1", "eu"));
-
-  const listed = universeIds.map((id) => expect.objectContaining({ universe_id: id }));
+  const listed = universeIds.map((universe_id) => expect.objectContaining({ universe_id }));
   expect(await answer("/universes")).toEqual({ universes: listed });
   for (const id of universeIds) {
     expect(await answer(`/universes/${id}/initial_data`)).toHaveProperty("filesystem.files");
@@ -108,26 +94,18 @@ test("past two requests a second a key gets 429 with Retry-After, in that region
   expect(await statusOf({ key: "training" })).toBe(200);
   clock.advance(499);
   expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
-  clock.advance(60_000);
-  expect([await statusOf(), await statusOf(), await statusOf()]).toEqual([200, 200, 429]);
 });
 
 test("what the client reads of any region is what the simulator was given", async () => {
   await fc.assert(
     fc.asyncProperty(regionContent, async (content) => {
       const clock = createFakeClock();
-      const simulator = createSimulator({
-        seed: 1,
-        clock,
-        regions: ["us"],
-        keys: [{ name: "key", apiKey: "key" }],
-        servers: 5,
-        rateLimit: null,
-        content: { us: content },
-      });
+      const keys = [{ name: "key", apiKey: "key" }];
+      const world = { seed: 1, clock, regions: ["us"], keys, servers: 5, rateLimit: null };
+      const simulator = createSimulator({ ...world, content: { us: content } });
       const bases = await simulator.listen({ host: "127.0.0.1", port: 0 });
       const client = createServiceClient({
-        regions: new Map(Array.from(bases, ([region, baseUrl]) => [region, { baseUrl }])),
+        regions: new Map([["us", { baseUrl: bases.get("us") ?? "" }]]),
         timeoutMs: 10_000,
         maxBodyBytes: 1024 * 1024,
         userAgent: "sandwatch/test",
@@ -137,37 +115,31 @@ test("what the client reads of any region is what the simulator was given", asyn
       const plain = { kind: "ok", status: 200, deviations: [] };
 
       const listed = await client.listSandboxes({ ...call, before: emptySnapshot, poll: 0 });
-      if (listed.kind === "failed") throw new Error(listed.detail);
-      expect(listed).toMatchObject({ ...plain, value: { partial: null } });
-      expect(listed.value.listing.sandboxes).toEqual(
-        content.local_sandboxes.map((sandbox) => ({
-          id: sandbox.local_sandbox_id,
-          status: sandbox.status ?? "unknown",
-          benchmark: sandbox.benchmark ?? null,
-          servers: sandbox.servers.map((server) => ({
-            id: server.id,
-            name: server.server_name ?? null,
-            status: server.status ?? "unknown",
-            benchmark: server.benchmark ?? null,
-            tags: server.tags ?? [],
-          })),
+      const sandboxes = content.local_sandboxes.map((sandbox) => ({
+        id: sandbox.local_sandbox_id,
+        status: sandbox.status ?? "unknown",
+        benchmark: sandbox.benchmark ?? null,
+        servers: sandbox.servers.map((server) => ({
+          id: server.id,
+          name: server.server_name ?? null,
+          status: server.status ?? "unknown",
+          benchmark: server.benchmark ?? null,
+          tags: server.tags ?? [],
         })),
-      );
-      const look = (lookup: Lookup) => client.look(call, lookup);
-      for (const user of content.users) {
-        const answer = await look({ operation: "get_user", id: user.userId });
-        expect(answer).toEqual({ ...plain, value: user });
-      }
-      const { universes } = content;
-      expect(await look({ operation: "list_universes" })).toEqual({
-        ...plain,
-        value: { universes },
-      });
-      for (const [id, value] of Object.entries(content.universe_data)) {
-        expect(await look({ operation: "get_universe_data", id })).toEqual({ ...plain, value });
-      }
-      for (const [id, value] of Object.entries(content.white_labels)) {
-        expect(await look({ operation: "get_white_label", id })).toEqual({ ...plain, value });
+      }));
+      expect(listed).toMatchObject({ ...plain, value: { partial: null, listing: { sandboxes } } });
+      const expected: readonly (readonly [Lookup, unknown])[] = [
+        [{ operation: "list_universes" }, { universes: content.universes }],
+        ...content.users.map((user) => [{ operation: "get_user", id: user.userId }, user] as const),
+        ...Object.entries(content.universe_data).map(
+          ([id, value]) => [{ operation: "get_universe_data", id }, value] as const,
+        ),
+        ...Object.entries(content.white_labels).map(
+          ([id, value]) => [{ operation: "get_white_label", id }, value] as const,
+        ),
+      ];
+      for (const [lookup, value] of expected) {
+        expect(await client.look(call, lookup)).toEqual({ ...plain, value });
       }
       await client.close();
       await simulator.close();
@@ -189,8 +161,9 @@ test("each region holds what it was given, and what is made up of the rest", asy
     clientIds: [],
     failingClientId: "client-suspended",
   });
-  expect([...simulator.truth({ region: "us", key: "research" }, 0)]).toHaveLength(3);
-  expect([...simulator.truth({ region: "eu", key: "research" }, 0)]).toHaveLength(40);
+  for (const [region, servers] of [["us", 3] as const, ["eu", 40] as const]) {
+    expect([...simulator.truth({ region, key: "research" }, 0)]).toHaveLength(servers);
+  }
   const ann = await get("/user/ann", { region: "eu" });
   expect(await ann.json()).toEqual({ userId: "ann", createdAt: "then" });
   const data = await get("/universes/no-list/initial_data", { region: "eu" });

@@ -18,10 +18,7 @@ export function createWatchedClock(): WatchedClock {
   let notAwaited = 0;
   const waiting: (() => void)[] = [];
   return {
-    now: () => clock.now(),
-    advance: (ms) => clock.advance(ms),
-    holdUp: (ms) => clock.holdUp(ms),
-    stepUtc: (ms) => clock.stepUtc(ms),
+    ...clock,
     get armed() {
       return clock.armed;
     },
@@ -81,33 +78,31 @@ export async function startSimulator(options: Partial<SimulatorOptions> = {}): P
   return { simulator, bases, clock, get, list };
 }
 
-const nullableString = z.string().nullable();
+const text = z.string().nullable();
+const fields = z.record(z.string(), z.unknown()).nullable();
 const timestamp = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:00$/);
-const uuid = z.string().regex(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
 
 /** Strict: exactly the fields of the interface document, every one of them. */
+const serverSchema = z.strictObject({
+  id: z.uuidv4(),
+  server_name: text,
+  mcp_server_url: text,
+  status: text,
+  benchmark: text,
+  updated_at: timestamp,
+  metadata: fields,
+  auth_data: fields,
+  tags: z.array(z.string()).nullable(),
+});
+const sandboxSchema = z.strictObject({
+  local_sandbox_id: z.uuidv4(),
+  created_at: timestamp,
+  status: text,
+  benchmark: text,
+  servers: z.array(serverSchema),
+});
 const listingSchema = z.strictObject({
-  local_sandboxes: z.array(
-    z.strictObject({
-      local_sandbox_id: uuid,
-      created_at: timestamp,
-      status: nullableString,
-      benchmark: nullableString,
-      servers: z.array(
-        z.strictObject({
-          id: uuid,
-          server_name: nullableString,
-          mcp_server_url: nullableString,
-          status: nullableString,
-          benchmark: nullableString,
-          updated_at: timestamp,
-          metadata: z.record(z.string(), z.unknown()).nullable(),
-          auth_data: z.record(z.string(), z.unknown()).nullable(),
-          tags: z.array(z.string()).nullable(),
-        }),
-      ),
-    }),
-  ),
+  local_sandboxes: z.array(sandboxSchema),
   total_count: z.int(),
 });
 type WireListing = z.infer<typeof listingSchema>;

@@ -26,22 +26,8 @@ function serversOf(look: Look): readonly SimulatedServer[] {
   return sandboxesOf(look).flatMap(({ servers }) => servers);
 }
 
-/** The share of many servers that have a status. */
-function shareOf(status: string, look: Look): number {
-  const servers = serversOf({ servers: 4_000, ...look });
-  return servers.filter((server) => server.status === status).length / servers.length;
-}
-
-test("equal seed, target and time give an equal world", () => {
-  fc.assert(
-    fc.property(aSeed, aMoment, (seed, utcMs) => {
-      expect(sandboxesOf({ seed, utcMs })).toEqual(sandboxesOf({ seed, utcMs }));
-    }),
-    { numRuns: 30 },
-  );
-});
-
-test("another seed, region or key gives other ids throughout", () => {
+test("equal seed, target and time give an equal world; another seed, region or key gives other ids throughout", () => {
+  expect(sandboxesOf({})).toEqual(sandboxesOf({}));
   const ids = (look: Look) => serversOf(look).map(({ serverId }) => serverId);
   const known = new Set(ids({}));
   for (const look of [
@@ -85,36 +71,14 @@ test("sandboxes are replaced in time by new ones with new ids", () => {
 });
 
 test("more servers are occupied by day than by night, and on weekdays than at the weekend", () => {
-  const occupiedAt = (day: number, hour: number) =>
-    shareOf("occupied", {
-      target: { ...us, region: "eu" },
-      utcMs: Date.UTC(2026, 10, day, hour - 1),
-    });
-  const [noon, night, sunday] = [occupiedAt(18, 13), occupiedAt(18, 3), occupiedAt(22, 13)];
-  expect(noon).toBeGreaterThan(0.5);
-  expect(night).toBeLessThan(0.3);
-  expect(sunday).toBeGreaterThan(night);
-  expect(sunday).toBeLessThan(0.45);
-});
-
-test("now and then all servers of a sandbox are in error together", () => {
-  const sandboxes = sandboxesOf({ servers: 24_000 }).filter(({ servers }) => servers.length > 3);
-  const struck = sandboxes.filter(({ servers }) => servers.every((s) => s.status === "error"));
-  // Independent servers would do so once in ten million times.
-  expect(struck.length).toBeGreaterThanOrEqual(2);
-});
-
-test("a status lasts minutes, at a pace of four a fourth of that", () => {
-  const changesInAMinute = (pace: number): number => {
-    const statusesAt = (utcMs: number) =>
-      new Map(serversOf({ servers: 2_000, pace, utcMs }).map((s) => [s.serverId, s.status]));
-    const before = statusesAt(startMs / pace);
-    const after = statusesAt(startMs / pace + 15_000);
-    return [...after].filter(([id, status]) => (before.get(id) ?? status) !== status).length;
+  const target = { ...us, region: "eu" };
+  const occupiedAt = (day: number, hour: number): number => {
+    const utcMs = Date.UTC(2026, 10, day, hour - 1);
+    const servers = serversOf({ target, utcMs, servers: 4_000 });
+    return servers.filter(({ status }) => status === "occupied").length / servers.length;
   };
-  const ratio = changesInAMinute(4) / changesInAMinute(1);
-  expect(ratio).toBeGreaterThan(2);
-  expect(ratio).toBeLessThan(5);
+  const [noon, night, sunday] = [occupiedAt(18, 13), occupiedAt(18, 3), occupiedAt(22, 13)];
+  expect([noon > 0.5, night < 0.3, sunday > night, sunday < 0.45]).not.toContain(false);
 });
 
 test("a change of status is an update, and none is undone", () => {

@@ -21,27 +21,37 @@ export interface RandomSequence {
   readonly polls: readonly RandomPoll[];
 }
 
+export function randomSequence(seed: number, maxPolls: number): RandomSequence {
+  const dice = createDice(seed);
+  const { below, chance, pick } = dice;
+  const world = createRandomWorld(dice);
+  const goneAfter = 1 + below(3);
+  const polls = Array.from({ length: 2 + below(maxPolls - 1) }, (_, at): RandomPoll => {
+    if (at > 0) world.edit(pick([0, 0, 1, 1, 1, 2, 3]));
+    return {
+      body: world.body(),
+      waitMs: pick([0, 30_000, 30_000.25]),
+      momentKnown: chance(0.7),
+      isDropped: chance(0.05),
+      isRestarted: chance(0.04),
+    };
+  });
+  return { goneAfter, polls };
+}
+
 /** Random choices, which one seed replays. */
-class Dice {
-  private readonly random: () => number;
-
-  constructor(seed: number) {
-    this.random = seededRandom(seed);
-  }
-
-  below(limit: number): number {
-    return Math.floor(this.random() * limit);
-  }
-
-  chance(share: number): boolean {
-    return this.random() < share;
-  }
-
-  pick<Value>(values: readonly Value[]): Value {
-    const value = values[this.below(values.length)];
-    if (value === undefined) throw new RangeError("there must be something to pick");
-    return value;
-  }
+function createDice(seed: number) {
+  const random = seededRandom(seed);
+  const below = (limit: number): number => Math.floor(random() * limit);
+  return {
+    below,
+    chance: (share: number): boolean => random() < share,
+    pick<Value>(this: void, values: readonly Value[]): Value {
+      const value = values[below(values.length)];
+      if (value === undefined) throw new RangeError("there must be something to pick");
+      return value;
+    },
+  };
 }
 
 type Raw = null | boolean | number | string | readonly Raw[] | RawObject;
@@ -49,6 +59,7 @@ interface RawObject {
   readonly [field: string]: Raw | undefined;
 }
 
+const time = "2026-02-16T12:45:25.770231-08:00";
 const oddTexts = [
   "}",
   "]}",
@@ -65,259 +76,178 @@ const oddTexts = [
   "constructor",
   "x".repeat(300),
 ];
-const statuses = ["idle", "occupied", "error", null, "resting", 7] as const;
+const oddIds = [null, "", 7, "i".repeat(513), "a\u0000b"];
+const statuses = ["idle", "occupied", "error", null, "resting", 7];
 const names = ["github", "git", "cal.com", "", null, ...oddTexts];
 
-export function randomSequence(seed: number, maxPolls: number): RandomSequence {
-  const dice = new Dice(seed);
-  const world = new RandomWorld(dice);
-  const goneAfter = 1 + dice.below(3);
-  const polls: RandomPoll[] = [];
-  for (let count = 2 + dice.below(maxPolls - 1); count > 0; count--) {
-    if (polls.length > 0) world.edit();
-    polls.push({
-      body: world.body(),
-      waitMs: dice.pick([0, 30_000, 30_000.25]),
-      momentKnown: dice.chance(0.7),
-      isDropped: dice.chance(0.05),
-      isRestarted: dice.chance(0.04),
-    });
-  }
-  return { goneAfter, polls };
-}
+function createRandomWorld({ below, chance, pick }: ReturnType<typeof createDice>) {
+  const isSpaced = chance(0.2);
+  const space = isSpaced ? "\n  " : "";
+  /** The same object is written in the same way each time. */
+  let texts = new Map<Raw, string>();
+  let edits = 0;
 
-class RandomWorld {
-  private readonly dice: Dice;
-  private sandboxes: readonly Raw[];
-  private texts = new Map<Raw, string>();
-  private readonly isSpaced: boolean;
-  private step = 0;
+  const odd = (depth: number): Raw => {
+    if (depth === 0 || chance(0.4)) return pick<Raw>([null, true, 1.5e3, ...oddTexts]);
+    if (chance(0.5)) return [odd(depth - 1), odd(depth - 1)];
+    return { [pick(["status", "a", "}"])]: odd(depth - 1), b: odd(depth - 1) };
+  };
 
-  constructor(dice: Dice) {
-    this.dice = dice;
-    this.isSpaced = dice.chance(0.2);
-    this.sandboxes = Array.from({ length: dice.below(8) }, (_, at) => this.sandbox(`s${at}`));
-  }
+  const newServer = (): Raw => {
+    const ids = { id: chance(0.05) ? pick(oddTexts) : `v${below(6)}`, status: pick(statuses) };
+    if (chance(0.2)) return ids;
+    return {
+      ...ids,
+      server_name: pick(names),
+      mcp_server_url: "https://host/github/mcp/?token=t",
+      benchmark: chance(0.9) ? null : pick(names),
+      updated_at: time,
+      metadata: chance(0.9) ? null : odd(3),
+      auth_data: null,
+      tags: chance(0.8) ? null : ["prod", pick(oddTexts)],
+    };
+  };
 
-  edit(): void {
-    const { dice } = this;
-    this.step++;
-    for (let edits = dice.pick([0, 0, 1, 1, 1, 2, 3]); edits > 0; edits--) this.editOnce();
-  }
+  const newSandbox = (id: Raw = `s${below(12)}`): RawObject => ({
+    local_sandbox_id: chance(0.1) && id !== null ? pick(oddTexts) : id,
+    created_at: time,
+    status: pick(statuses),
+    benchmark: chance(0.8) ? null : pick(names),
+    servers: Array.from({ length: below(5) }, newServer),
+  });
 
-  body(): Buffer {
-    const { dice } = this;
-    const items = this.sandboxes.map((each) => this.textOf(each));
-    const space = this.isSpaced ? "\n  " : "";
-    const list = (texts: readonly string[]): string =>
-      `[${space}${texts.join(`${space},${space}`)}${space}]`;
-    const name = dice.chance(0.03) ? '"local\\u005fsandboxes"' : '"local_sandboxes"';
-    const fields = [`${name}:${list(items)}`];
-    const total = this.total();
-    if (total !== null) fields.splice(dice.below(2), 0, `"total_count":${space}${total}`);
-    if (dice.chance(0.05)) fields.splice(dice.below(3), 0, `"extra":${this.text(this.odd(3))}`);
-    if (dice.chance(0.03)) fields.splice(dice.below(3), 0, `"__proto__":{"a":[1]}`);
-    if (dice.chance(0.04)) {
-      const other = dice.pick([list(items.slice(1)), list([]), "null", "[1]", '"x"']);
-      fields.splice(dice.below(3), 0, `"local_sandboxes":${other}`);
-    }
-    const mark = dice.chance(0.05) ? "\u{feff}" : "";
-    const body = Buffer.from(`${mark}${space}{${fields.join(`${space},`)}}${space}`);
-    return dice.chance(0.06) ? this.damage(body) : body;
-  }
+  let sandboxes: readonly Raw[] = Array.from({ length: below(8) }, (_, at) => newSandbox(`s${at}`));
 
-  private total(): string | null {
-    const { dice } = this;
-    const ids = new Set(this.sandboxes.map((each, at) => idOf(each) ?? `#${at}`));
-    if (dice.chance(0.1)) return dice.pick(["0", "-0", "1", "3", "1e2", "123456789012345678901"]);
-    if (dice.chance(0.05)) {
-      return dice.pick(["null", '"1"', "1.5", "1e400", "[]", null]);
-    }
-    return String(ids.size);
-  }
-
-  private editOnce(): void {
-    const { dice } = this;
-    const list = [...this.sandboxes];
-    const at = dice.below(Math.max(1, list.length));
-    switch (dice.below(16)) {
-      case 0:
-        list.splice(at, 0, this.sandbox(`s${dice.below(12)}`));
-        break;
-      case 1:
-        list.splice(at, 1 + dice.below(2));
-        break;
-      case 2:
-        list.reverse();
-        break;
-      case 3: {
-        const [moved] = list.splice(at, 1);
-        if (moved !== undefined) list.splice(dice.below(list.length + 1), 0, moved);
-        break;
-      }
-      case 4:
-        list.splice(0, list.length, ...list.toSorted(() => dice.below(3) - 1));
-        break;
-      case 5:
-        this.moveServer(list);
-        break;
-      case 6:
-        // The same sandbox once more, as it is or otherwise.
-        if (list[at] !== undefined) {
-          const again = dice.chance(0.5) ? list[at] : this.changed(list[at]);
-          list.splice(dice.below(list.length + 1), 0, again);
-        }
-        break;
-      case 7:
-        list.splice(at, 0, dice.pick<Raw>([null, 7, "text", [], [[1]], {}, this.unkeepable()]));
-        break;
-      case 8:
-        // All written otherwise, though they say the same.
-        this.texts = new Map();
-        break;
-      case 9:
-        list.splice(0, list.length, ...list.map((each) => this.touched(each)));
-        break;
-      default:
-        if (list[at] !== undefined) list[at] = this.changed(list[at]);
-    }
-    this.sandboxes = list;
-  }
-
-  private moveServer(list: Raw[]): void {
-    const { dice } = this;
-    const [from, to] = [dice.below(list.length), dice.below(list.length)];
-    const [source, target] = [list[from], list[to]];
-    if (!isRaw(source) || !isRaw(target) || from === to) return;
-    const [moved, ...rest] = serversOf(source);
-    if (moved === undefined) return;
-    list[from] = { ...source, servers: rest };
-    list[to] = { ...target, servers: [...serversOf(target), moved] };
-  }
-
-  private changed(sandbox: Raw): Raw {
-    const { dice } = this;
-    if (!isRaw(sandbox)) return this.sandbox(`s${dice.below(12)}`);
+  const changed = (sandbox: Raw | undefined): Raw => {
+    if (!isRaw(sandbox)) return newSandbox();
     const servers = serversOf(sandbox);
-    const at = dice.below(Math.max(1, servers.length));
-    const server = servers[at];
-    const withServer = (edit: RawObject): Raw =>
-      isRaw(server) ? { ...sandbox, servers: servers.with(at, { ...server, ...edit }) } : sandbox;
-    switch (dice.below(13)) {
-      case 0:
-        return { ...sandbox, status: dice.pick(statuses) };
-      case 1:
-        return { ...sandbox, benchmark: dice.pick(names) };
-      case 2:
-        return { ...sandbox, servers: servers.toReversed() };
-      case 3:
-        return { ...sandbox, servers: servers.toSpliced(at, 1) };
-      case 4:
-        return { ...sandbox, servers: [...servers, this.server(`v${dice.below(6)}`)] };
-      case 5:
-        return withServer({ server_name: dice.pick(names) });
-      case 6:
-        return withServer({ tags: dice.pick<Raw>([[], ["a"], ["b"], ["a", "b"], [7, "a"], "a"]) });
-      case 7:
-        return withServer({ metadata: this.odd(3), [`odd${dice.below(3)}`]: this.odd(1) });
-      case 8:
-        return withServer({ id: dice.pick<Raw>([null, "", "i".repeat(513), "a\u0000b"]) });
-      case 9:
-        return { ...sandbox, servers: dice.pick<Raw>([servers, null, {}, [], [null, ...servers]]) };
-      default:
-        return withServer({ status: dice.pick(statuses) });
-    }
-  }
+    const at = below(Math.max(1, servers.length));
+    const withServer = (edit: RawObject): Raw => {
+      const server = servers[at];
+      return isRaw(server)
+        ? { ...sandbox, servers: servers.with(at, { ...server, ...edit }) }
+        : sandbox;
+    };
+    const withStatus = (): Raw => withServer({ status: pick(statuses) });
+    return pick<() => Raw>([
+      () => ({ ...sandbox, status: pick(statuses) }),
+      () => ({ ...sandbox, benchmark: pick(names) }),
+      () => ({ ...sandbox, servers: servers.toReversed() }),
+      () => ({ ...sandbox, servers: servers.toSpliced(at, 1) }),
+      () => ({ ...sandbox, servers: [...servers, newServer()] }),
+      () => ({ ...sandbox, servers: pick<Raw>([servers, null, {}, [], [null, ...servers]]) }),
+      () => withServer({ server_name: pick(names) }),
+      () => withServer({ tags: pick<Raw>([[], ["a"], ["b"], ["a", "b"], [7, "a"], "a"]) }),
+      () => withServer({ metadata: odd(3), [`odd${below(3)}`]: odd(1) }),
+      () => withServer({ id: pick(oddIds) }),
+      withStatus,
+      withStatus,
+      withStatus,
+    ])();
+  };
 
   /** Another time of update, which nothing is made of. */
-  private touched(sandbox: Raw): Raw {
-    if (!isRaw(sandbox)) return sandbox;
-    const at = String(this.step).padStart(6, "0");
+  const touched = (sandbox: Raw): Raw => {
+    if (!isRaw(sandbox) || !Array.isArray(sandbox["servers"])) return sandbox;
+    const updated_at = time.replace("770231", String(edits).padStart(6, "0"));
     const servers = serversOf(sandbox).map((each) =>
-      isRaw(each) ? { ...each, updated_at: `2026-02-16T12:45:25.${at}-08:00` } : each,
+      isRaw(each) ? { ...each, updated_at } : each,
     );
-    return Array.isArray(sandbox["servers"]) ? { ...sandbox, servers } : sandbox;
-  }
+    return { ...sandbox, servers };
+  };
 
-  private unkeepable(): Raw {
-    const sandbox = this.sandbox("x");
-    const id = this.dice.pick<Raw>([null, "", 7, "i".repeat(513), "a\u0000b"]);
-    return isRaw(sandbox) ? { ...sandbox, local_sandbox_id: id } : sandbox;
-  }
+  /** Moves a server of one sandbox to another one. */
+  const withMoved = (list: readonly Raw[]): readonly Raw[] => {
+    const [from, to] = [below(list.length), below(list.length)];
+    const [source, target] = [list[from], list[to]];
+    if (!isRaw(source) || !isRaw(target) || from === to) return list;
+    const [moved, ...rest] = serversOf(source);
+    if (moved === undefined) return list;
+    const servers = [...serversOf(target), moved];
+    return list.with(from, { ...source, servers: rest }).with(to, { ...target, servers });
+  };
 
-  private sandbox(id: string): Raw {
-    const { dice } = this;
-    const count = dice.below(5);
-    return {
-      local_sandbox_id: dice.chance(0.1) ? dice.pick(oddTexts) : id,
-      created_at: "2026-02-16T12:45:25.770231-08:00",
-      status: dice.pick(statuses),
-      benchmark: dice.chance(0.8) ? null : dice.pick(names),
-      servers: Array.from({ length: count }, () => this.server(`v${dice.below(6)}`)),
-    };
-  }
+  const edited = (list: readonly Raw[]): readonly Raw[] => {
+    const at = below(Math.max(1, list.length));
+    const each = list[at];
+    const insert = (raw: Raw): readonly Raw[] => list.toSpliced(below(list.length + 1), 0, raw);
+    const change = (): readonly Raw[] => (each === undefined ? list : list.with(at, changed(each)));
+    return pick<() => readonly Raw[]>([
+      () => insert(newSandbox()),
+      () => list.toSpliced(at, 1 + below(2)),
+      () => list.toReversed(),
+      () =>
+        each === undefined ? list : list.toSpliced(at, 1).toSpliced(below(list.length), 0, each),
+      () => list.toSorted(() => below(3) - 1),
+      () => withMoved(list),
+      // The same sandbox once more, as it is or otherwise.
+      () => (each === undefined ? list : insert(chance(0.5) ? each : changed(each))),
+      () => insert(pick<Raw>([null, 7, "text", [], [[1]], {}, newSandbox(pick(oddIds))])),
+      // All written otherwise, though they say the same.
+      () => ((texts = new Map()), list),
+      () => list.map(touched),
+      ...Array.from({ length: 6 }, () => change),
+    ])();
+  };
 
-  private server(id: string): Raw {
-    const { dice } = this;
-    const full = {
-      id: dice.chance(0.05) ? dice.pick(oddTexts) : id,
-      server_name: dice.pick(names),
-      mcp_server_url: "https://host/github/mcp/?token=t",
-      status: dice.pick(statuses),
-      benchmark: dice.chance(0.9) ? null : dice.pick(names),
-      updated_at: "2026-02-16T12:45:25.770231-08:00",
-      metadata: dice.chance(0.9) ? null : this.odd(3),
-      auth_data: null,
-      tags: dice.chance(0.8) ? null : ["prod", dice.pick(oddTexts)],
-    };
-    return dice.chance(0.8) ? full : { id: full.id, status: full.status };
-  }
-
-  private odd(depth: number): Raw {
-    const { dice } = this;
-    if (depth === 0 || dice.chance(0.4)) return dice.pick<Raw>([null, true, 1.5e3, ...oddTexts]);
-    if (dice.chance(0.5)) return [this.odd(depth - 1), this.odd(depth - 1)];
-    return { [dice.pick(["status", "a", "}"])]: this.odd(depth - 1), b: this.odd(depth - 1) };
-  }
-
-  /** The same object is written in the same way each time. */
-  private textOf(raw: Raw): string {
-    const known = this.texts.get(raw);
-    if (known !== undefined) return known;
-    const text = this.text(raw);
-    this.texts.set(raw, text);
-    return text;
-  }
-
-  private text(raw: Raw): string {
-    const { dice } = this;
-    const space = this.isSpaced || dice.chance(0.02) ? dice.pick([" ", "\t", "\r\n  ", ""]) : "";
-    if (typeof raw === "string") {
-      return dice.chance(0.03) ? escaped(raw) : JSON.stringify(raw);
-    }
-    if (typeof raw === "number" && dice.chance(0.05)) return "1e400";
-    if (!isRaw(raw) && !Array.isArray(raw)) return JSON.stringify(raw);
-    if (Array.isArray(raw)) {
-      return `[${space}${raw.map((each: Raw) => this.text(each)).join(`${space},${space}`)}]`;
-    }
+  const write = (raw: Raw): string => {
+    const gap = isSpaced || chance(0.02) ? pick([" ", "\t", "\r\n  ", ""]) : "";
+    if (typeof raw === "string" && chance(0.03)) return escaped(raw);
+    if (typeof raw === "number" && chance(0.05)) return "1e400";
+    if (Array.isArray(raw)) return `[${gap}${raw.map(write).join(`${gap},${gap}`)}]`;
+    if (!isRaw(raw)) return JSON.stringify(raw);
     const fields = Object.entries(raw).map(
-      ([name, value]) => `${JSON.stringify(name)}:${space}${this.text(value ?? null)}`,
+      ([name, value]) => `${JSON.stringify(name)}:${gap}${write(value ?? null)}`,
     );
     // A field that is there twice: the last one counts.
-    if (dice.chance(0.02) && fields[0] !== undefined) fields.push(fields[0]);
-    if (dice.chance(0.02)) fields.push(`"__proto__":{"id":"v1"}`);
-    return `{${space}${fields.join(`${space},${space}`)}}`;
-  }
+    if (chance(0.02) && fields[0] !== undefined) fields.push(fields[0]);
+    if (chance(0.02)) fields.push(`"__proto__":{"id":"v1"}`);
+    return `{${gap}${fields.join(`${gap},${gap}`)}}`;
+  };
+  const textOf = (raw: Raw): string => {
+    const text = texts.get(raw) ?? write(raw);
+    texts.set(raw, text);
+    return text;
+  };
 
-  private damage(body: Buffer): Buffer {
-    const { dice } = this;
-    const at = dice.below(body.length + 1);
-    if (dice.chance(0.4)) return Buffer.from(body.subarray(0, at));
-    const byte = dice.pick([...Buffer.from('{}[]",:\\ \n0e-t\u00e9'), 0xff, 0x00, 0x80]);
-    const bytes = [...body];
-    bytes.splice(at, dice.below(3), ...(dice.chance(0.7) ? [byte] : []));
-    return Buffer.from(bytes);
-  }
+  const total = (): string => {
+    if (chance(0.1)) return pick(["0", "-0", "1", "3", "1e2", "123456789012345678901"]);
+    if (chance(0.05)) return pick(["null", '"1"', "1.5", "1e400", "[]", ""]);
+    return String(new Set(sandboxes.map((each, at) => idOf(each) ?? `#${at}`)).size);
+  };
+
+  const damaged = (body: Buffer): Buffer => {
+    const at = below(body.length + 1);
+    if (chance(0.4)) return body.subarray(0, at);
+    const byte = pick([...Buffer.from('{}[]",:\\ \n0e-t\u00e9'), 0xff, 0x00, 0x80]);
+    return Buffer.from([...body].toSpliced(at, below(3), ...(chance(0.7) ? [byte] : [])));
+  };
+
+  return {
+    edit(times: number): void {
+      edits++;
+      for (let left = times; left > 0; left--) sandboxes = edited(sandboxes);
+    },
+    body(): Buffer {
+      const items = sandboxes.map(textOf);
+      const list = (of: readonly string[]): string =>
+        `[${space}${of.join(`${space},${space}`)}${space}]`;
+      const name = chance(0.03) ? '"local\\u005fsandboxes"' : '"local_sandboxes"';
+      const fields = [`${name}:${list(items)}`];
+      const add = (field: string): void => void fields.splice(below(3), 0, field);
+      const count = total();
+      if (count !== "") add(`"total_count":${space}${count}`);
+      if (chance(0.05)) add(`"extra":${write(odd(3))}`);
+      if (chance(0.03)) add(`"__proto__":{"a":[1]}`);
+      if (chance(0.04)) {
+        const other = pick([list(items.slice(1)), list([]), "null", "[1]", '"x"']);
+        add(`"local_sandboxes":${other}`);
+      }
+      const mark = chance(0.05) ? "\u{feff}" : "";
+      const body = Buffer.from(`${mark}${space}{${fields.join(`${space},`)}}${space}`);
+      return chance(0.06) ? damaged(body) : body;
+    },
+  };
 }
 
 function idOf(raw: Raw): string | null {

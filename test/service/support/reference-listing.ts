@@ -30,18 +30,15 @@ export function referenceReading(body: Buffer): Reading {
   } catch {
     return "refused";
   }
-  if (!isObject(root)) return "refused";
+  if (!isObject(root) || !isArray(root["local_sandboxes"])) return "refused";
   const { local_sandboxes: items, total_count: totalCount } = root;
   const deviations = new Deviations();
   walker.compare(root, deviations);
-  if (!isArray(items)) return "refused";
   const joined = new Map<string, ListedSandbox>();
-  let unkept = 0;
-  let lost = 0;
+  let [unkept, lost] = [0, 0];
   for (const item of items) {
-    const ofItem = new Deviations(Infinity);
-    const read = readSandbox(item, ofItem);
-    deviations.add(ofItem.list());
+    const read = readSandbox(item);
+    deviations.add(read.deviations.list());
     unkept += read.unkept;
     const { sandbox } = read;
     if (!sandbox) {
@@ -67,99 +64,62 @@ export function inOrder(deviations: readonly Deviation[]): readonly string[] {
     .toSorted();
 }
 
-function readSandbox(item: JsonValue, deviations: Deviations) {
-  const nothing = { sandbox: null, unkept: 1 };
-  if (!isObject(item)) return nothing;
-  const id = readId(item["local_sandbox_id"], `${sandboxes}.local_sandbox_id`, deviations);
-  if (id === null || !isArray(item["servers"])) return nothing;
-  const losses = { count: 0 };
-  const benchmark = readName(item["benchmark"], `${sandboxes}.benchmark`, deviations, losses);
-  const found = new Map<string, ListedServer>();
-  for (const each of item["servers"]) {
-    const server = readServer(each, deviations, losses);
-    if (!server) {
-      losses.count++;
-      continue;
-    }
-    const duplicate = found.get(server.id);
-    if (duplicate) deviations.note(`${servers}.id`, "duplicate");
-    found.set(server.id, duplicate ? worseServer(duplicate, server) : server);
-  }
-  const itself = { id, status: readStatus(item), benchmark };
-  return { sandbox: { ...itself, servers: [...found.values()] }, unkept: losses.count };
-}
+/** The comparison with the schema notes the other problems: a wrong type, a text that is too long. */
+function readSandbox(item: JsonValue) {
+  const deviations = new Deviations(Infinity);
+  let unkept = 0;
 
-function readServer(item: JsonValue, deviations: Deviations, losses: Losses): ListedServer | null {
-  if (!isObject(item)) return null;
-  const id = readId(item["id"], `${servers}.id`, deviations);
-  if (id === null) return null;
-  return {
-    id,
-    name: readName(item["server_name"], `${servers}.server_name`, deviations, losses),
-    status: readStatus(item),
-    benchmark: readName(item["benchmark"], `${servers}.benchmark`, deviations, losses),
-    tags: readTags(item["tags"], deviations, losses),
+  const readId = (value: JsonValue | undefined, field: string): string | null => {
+    if (typeof value !== "string" || value === "" || value.length > 512) return null;
+    if (!value.includes("\u0000") && value.isWellFormed()) return value;
+    deviations.note(field, "invalid_character");
+    return null;
   };
-}
+  /** Null: there is no such text, or it cannot be kept. */
+  const readText = (value: JsonValue | undefined, field: string): string | null => {
+    if (typeof value !== "string") return null;
+    const isTooLong = value.length > 256;
+    if (!isTooLong && !value.includes("\u0000")) return value.toWellFormed();
+    if (!isTooLong) deviations.note(field, "invalid_character");
+    unkept++;
+    return null;
+  };
+  const readTags = (value: JsonValue | undefined): readonly string[] => {
+    const tags = isArray(value) ? value : [];
+    const kept = tags.flatMap((tag) => readText(tag, `${servers}.tags[]`) ?? []);
+    for (const _ of kept.slice(64)) deviations.note(`${servers}.tags`, "too_many");
+    if (kept.length > 64) unkept++;
+    return kept.slice(0, 64);
+  };
+  const readServer = (each: JsonValue): ListedServer | null => {
+    if (!isObject(each)) return null;
+    const id = readId(each["id"], `${servers}.id`);
+    if (id === null) return null;
+    return {
+      id,
+      name: readText(each["server_name"], `${servers}.server_name`),
+      status: readStatus(each),
+      benchmark: readText(each["benchmark"], `${servers}.benchmark`),
+      tags: readTags(each["tags"]),
+    };
+  };
 
-function readId(
-  value: JsonValue | undefined,
-  field: string,
-  deviations: Deviations,
-): string | null {
-  if (typeof value !== "string" || value === "" || value.length > 512) return null;
-  if (!value.includes("\u0000") && value.isWellFormed()) return value;
-  deviations.note(field, "invalid_character");
-  return null;
-}
-
-interface Losses {
-  count: number;
-}
-
-function readName(
-  value: JsonValue | undefined,
-  field: string,
-  deviations: Deviations,
-  losses: Losses,
-): string | null {
-  if (typeof value !== "string") return null;
-  if (value.length <= 256 && !value.includes("\u0000")) return value.toWellFormed();
-  // That it is too long is noted by the comparison.
-  if (value.length <= 256) deviations.note(field, "invalid_character");
-  losses.count++;
-  return null;
-}
-
-function readTags(
-  value: JsonValue | undefined,
-  deviations: Deviations,
-  losses: Losses,
-): readonly string[] {
-  const tags: string[] = [];
-  const items = isArray(value) ? value : [];
-  for (const item of items) {
-    const problem = problemOfTag(item, tags.length);
-    if (problem === null && typeof item === "string") tags.push(item.toWellFormed());
-    else if (problem === "too_many") deviations.note(`${servers}.tags`, problem);
-    // Other problems of a tag are noted by the comparison.
-    else if (problem === "invalid_character") deviations.note(`${servers}.tags[]`, problem);
-    if (problem !== null && problem !== "too_many") losses.count++;
-  }
-  const surplus = items.filter((item) => typeof item === "string" && isTag(item)).length > 64;
-  if (surplus) losses.count++;
-  return tags;
-}
-
-function isTag(text: string): boolean {
-  return text.length <= 256 && !text.includes("\u0000");
-}
-
-function problemOfTag(item: JsonValue, taken: number) {
-  if (typeof item !== "string") return null;
-  if (item.length > 256) return "too_long";
-  if (item.includes("\u0000")) return "invalid_character";
-  return taken < 64 ? null : "too_many";
+  const nothing = { sandbox: null, unkept: 1, deviations };
+  if (!isObject(item)) return nothing;
+  const id = readId(item["local_sandbox_id"], `${sandboxes}.local_sandbox_id`);
+  if (id === null || !isArray(item["servers"])) return nothing;
+  const itself = {
+    id,
+    status: readStatus(item),
+    benchmark: readText(item["benchmark"], `${sandboxes}.benchmark`),
+  };
+  const read = item["servers"].map(readServer);
+  unkept += read.filter((server) => server === null).length;
+  const found = joinServers(
+    read.filter((server) => server !== null),
+    deviations,
+  );
+  return { sandbox: { ...itself, servers: found }, unkept, deviations };
 }
 
 function readStatus({ status }: JsonObject): Status {
@@ -167,23 +127,29 @@ function readStatus({ status }: JsonObject): Status {
 }
 
 function join(one: ListedSandbox, other: ListedSandbox, deviations: Deviations): ListedSandbox {
-  const found = new Map(one.servers.map((server) => [server.id, server]));
-  let duplicates = 0;
-  for (const server of other.servers) {
-    const duplicate = found.get(server.id);
-    if (duplicate) duplicates++;
-    found.set(server.id, duplicate ? worseServer(duplicate, server) : server);
-  }
   deviations.note(`${sandboxes}.local_sandbox_id`, "duplicate");
-  if (duplicates > 0) deviations.note(`${servers}.id`, "duplicate", undefined, duplicates);
   const itself = rank([one.status, [one.benchmark]], [other.status, [other.benchmark]]);
   const { status, benchmark } = itself < 0 ? other : one;
-  return { id: one.id, status, benchmark, servers: [...found.values()] };
+  const joined = joinServers([...one.servers, ...other.servers], deviations);
+  return { id: one.id, status, benchmark, servers: joined };
 }
 
-function worseServer(one: ListedServer, other: ListedServer): ListedServer {
+/** Each once, the worst of those with the same id. */
+function joinServers(
+  all: readonly ListedServer[],
+  deviations: Deviations,
+): readonly ListedServer[] {
   const textsOf = ({ name, benchmark, tags }: ListedServer) => [name, benchmark, ...tags];
-  return rank([one.status, textsOf(one)], [other.status, textsOf(other)]) < 0 ? other : one;
+  const found = new Map<string, ListedServer>();
+  for (const server of all) {
+    const duplicate = found.get(server.id);
+    if (duplicate) deviations.note(`${servers}.id`, "duplicate");
+    const isWorse =
+      !duplicate ||
+      rank([duplicate.status, textsOf(duplicate)], [server.status, textsOf(server)]) < 0;
+    found.set(server.id, isWorse ? server : duplicate);
+  }
+  return [...found.values()];
 }
 
 type Ranked = readonly [status: Status, texts: readonly (string | null)[]];
