@@ -33,22 +33,10 @@ describe("the moments of a cron expression", () => {
     expect(iso(next(Date.UTC(2026, 11, 1)))).toBe("2026-12-06T01:00:00.000Z");
   });
 
-  it("count a moment itself as the latest, and not as the next", () => {
-    const { latest, next } = timesIn("0 2 * * *", "UTC");
-    const atMs = Date.UTC(2026, 10, 20, 2);
-    expect(latest(atMs)).toBe(atMs);
-    expect(iso(latest(atMs - 1))).toBe("2026-11-19T02:00:00.000Z");
-    expect(iso(next(atMs))).toBe("2026-11-21T02:00:00.000Z");
-  });
-
   it("come on certain days on each of them, also where the missing hour ends with the day", () => {
     const fromMs = Date.UTC(2026, 2, 20);
-    const moments = momentsBetween(
-      timesIn("30 23 * * SAT", "America/Nuuk"),
-      fromMs,
-      fromMs + 20 * dayMs,
-      9,
-    );
+    const times = timesIn("30 23 * * SAT", "America/Nuuk");
+    const moments = momentsBetween(times, fromMs, fromMs + 20 * dayMs, 9);
     expect(moments.map(iso)).toEqual([
       "2026-03-22T01:30:00.000Z",
       "2026-03-29T01:00:00.000Z",
@@ -234,12 +222,6 @@ describe("where clocks are changed", () => {
   const offsets = fc
     .oneof(fc.integer({ min: -10_800, max: 10_800 }), fc.integer({ min: -3, max: 3 }))
     .map((seconds) => seconds * secondMs);
-
-  it("knows transitions of every kind", () => {
-    const jumps = transitions.map(({ beforeMs, afterMs }) => (afterMs - beforeMs) / hourMs);
-    expect([...new Set(jumps)].toSorted((a, b) => a - b)).toEqual([-2, -1, -0.5, 0.5, 1, 2]);
-    expect(new Set(transitions.map(({ timeZone }) => timeZone)).size).toBe(zones.length);
-  });
 
   it("a cron expression comes just as one finds by looking at every second", () => {
     const mostCompared = 200;

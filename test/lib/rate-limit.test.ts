@@ -98,17 +98,6 @@ describe("a key's token bucket", () => {
       { numRuns: 500 },
     );
   });
-
-  it("gives a whole burst at once after a pause, and the next call a period later", () => {
-    const bucket = createTokenBucket({ requests: 2, perMs: 1_000 });
-    for (const nowMs of [500, 500]) {
-      expect(bucket.freeAtMs(nowMs)).toBe(500);
-      bucket.take(nowMs).sent(nowMs);
-    }
-    expect([0, 1, 2, 3, 4].map((waiting) => bucket.freeAtMs(500, waiting))).toEqual([
-      1_550, 1_550, 2_600, 2_600, 3_650,
-    ]);
-  });
 });
 
 describe("the token of a call", () => {

@@ -13,32 +13,27 @@ import {
   startTcpPeer,
 } from "./peer.ts";
 
-const startGoodPeer = () => startPeer((_request, response) => answerJson(response, emptyListing));
-
 describe("a kept connection", () => {
   it("serves requests one after another", async () => {
-    const peer = await startGoodPeer();
-    const { client, call } = createTestClient(peer.baseUrl);
+    const { baseUrl, sockets } = await startBreakingPeer(() => false);
+    const { client, call } = createTestClient(baseUrl);
     for (let poll = 0; poll < 3; poll++) {
       expect(await client.listSandboxes(call)).toMatchObject({ kind: "ok" });
       await nextTurn();
     }
-    expect(peer.sockets).toHaveLength(1);
+    expect(sockets).toHaveLength(1);
   });
 
   it.each(["reset", "end"])("that breaks by a %s when used again is replaced", async (way) => {
     let requests = 0;
     const peer = await startPeer(({ socket }, response) => {
-      requests++;
-      if (requests !== 2) return answerJson(response, emptyListing);
+      if (++requests !== 2) return answerJson(response, emptyListing);
       if (way === "reset") socket.resetAndDestroy();
       else socket.destroy();
     });
-    const { client, call, ended } = createTestClient(peer.baseUrl);
-    const resending = { ...call, mayResend: () => true };
-    expect(await client.listSandboxes(resending)).toMatchObject({ kind: "ok" });
-    await nextTurn();
-    expect(await client.listSandboxes(resending)).toMatchObject({ kind: "ok" });
+    const { client, call, ended } = await createConnectedClient(peer);
+    const again = await client.listSandboxes({ ...call, mayResend: () => true });
+    expect(again).toMatchObject({ kind: "ok" });
     expect([peer.paths.length, peer.sockets.length]).toEqual([3, 2]);
     expect(ended.map(({ code }) => code)).toEqual(["200", "network", "200"]);
   });
@@ -63,22 +58,18 @@ describe("a kept connection", () => {
       answerJson(response, emptyListing);
     });
     const { client, call, clock } = createTestClient(peer.baseUrl);
-    const ask = async (times: number): Promise<readonly string[]> => {
-      const kinds: string[] = [];
-      for (let time = 0; time < times; time += 1) {
-        kinds.push((await client.listSandboxes(call)).kind);
-        await nextTurn();
-      }
-      return kinds;
-    };
-    expect(await ask(5)).toEqual(["ok", "failed", "ok", "ok", "ok"]);
-    clock.advance(10 * 60_000);
-    expect(await ask(3)).toEqual(["ok", "failed", "ok"]);
+    const kinds: string[] = [];
+    for (let poll = 0; poll < 8; poll += 1) {
+      if (poll === 5) clock.advance(10 * 60_000);
+      kinds.push((await client.listSandboxes(call)).kind);
+      await nextTurn();
+    }
+    expect(kinds).toEqual(["ok", "failed", "ok", "ok", "ok", "ok", "failed", "ok"]);
   });
 });
 
 it("a new connection that breaks is a failure, and nothing is sent twice for it", async () => {
-  const peer = await startPeer(({ socket }) => void socket.resetAndDestroy());
+  const peer = await startBreakingPeer(() => true);
   const { client, call, ended } = createTestClient(peer.baseUrl);
   const result = await client.listSandboxes({ ...call, mayResend: () => true });
   expect(result).toMatchObject({ reason: "network", status: null, detail: "connection reset" });
@@ -86,34 +77,32 @@ it("a new connection that breaks is a failure, and nothing is sent twice for it"
   expect(ended.map(({ code }) => code)).toEqual(["network"]);
 });
 
-const oddAnswers = [
+describe.each([
   ["is not HTTP", "SSH-2.0-OpenSSH\r\n"],
   ["breaks off in its head", "HTTP/1.1 200 OK\r\ncontent-"],
   ["is interim and not asked for", "HTTP/1.1 100 Continue\r\n\r\n"],
-] as const;
-it.each([
-  ...oddAnswers.map(([how, bytes]) => ["first", how, bytes, 0] as const),
-  ...oddAnswers.map(([how, bytes]) => ["second", how, bytes, 1] as const),
-])("a connection whose %s answer %s is not taken for a dead one", async (_, __, bytes, before) => {
-  const body = JSON.stringify(emptyListing);
-  let connections = 0;
-  const address = await startTcpPeer((socket) => {
-    connections++;
-    let requests = 0;
-    socket.on("data", () => {
-      if (requests++ >= before) socket.end(bytes);
-      else socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+])("an answer that %s", (_, bytes) => {
+  it.each([0, 1])("is no sign of a dead connection after %i good ones", async (before) => {
+    const body = JSON.stringify(emptyListing);
+    let connections = 0;
+    const address = await startTcpPeer((socket) => {
+      connections++;
+      let requests = 0;
+      socket.on("data", () => {
+        if (requests++ >= before) socket.end(bytes);
+        else socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+      });
     });
+    const { client, call } = createTestClient(address);
+    let asked = 0;
+    const resending = { ...call, mayResend: () => ++asked > 0 };
+    for (let poll = 0; poll < before; poll++) {
+      expect(await client.listSandboxes(resending)).toMatchObject({ kind: "ok" });
+      await nextTurn();
+    }
+    expect(await client.listSandboxes(resending)).toMatchObject({ reason: "network" });
+    expect([connections, asked]).toEqual([1, 0]);
   });
-  const { client, call } = createTestClient(address);
-  let asked = 0;
-  const resending = { ...call, mayResend: () => ++asked > 0 };
-  for (let poll = 0; poll < before; poll++) {
-    expect(await client.listSandboxes(resending)).toMatchObject({ kind: "ok" });
-    await nextTurn();
-  }
-  expect(await client.listSandboxes(resending)).toMatchObject({ reason: "network" });
-  expect([connections, asked]).toEqual([1, 0]);
 });
 
 describe("silence", () => {
@@ -134,8 +123,7 @@ describe("silence", () => {
     expect(ended).toEqual([]);
     clock.advance(1);
     const detail = "no complete response within 10 s";
-    const result = await poll;
-    expect(result).toMatchObject({ kind: "failed", reason: "timeout", detail });
+    expect(await poll).toMatchObject({ kind: "failed", reason: "timeout", detail });
     await closed;
     const operation = "list_sandboxes";
     expect(ended).toEqual([{ region: "us", operation, code: "timeout", durationMs: 10_000 }]);
@@ -165,10 +153,11 @@ describe("stopping", () => {
     await asked.promise;
     const closed = closing(peer);
     caller.abort();
-    expect(await poll).toMatchObject({ kind: "failed", reason: "network", detail: "stopped" });
+    const stopped = { kind: "failed", reason: "network", detail: "stopped" };
+    expect(await poll).toMatchObject(stopped);
     await closed;
     expect(getEventListeners(signal, "abort")).toEqual([]);
-    expect(await client.listSandboxes({ ...call, signal })).toMatchObject({ detail: "stopped" });
+    expect(await client.listSandboxes({ ...call, signal })).toMatchObject(stopped);
     expect(peer.sockets).toHaveLength(1);
   });
 
@@ -196,7 +185,8 @@ describe("stopping", () => {
 });
 
 describe("the notice that a request is sent", () => {
-  it("comes once it has a connection, before the service has it", async () => {
+  /** A client whose connections open late, and what was heard of its requests. */
+  async function startLate() {
     const heard: string[] = [];
     const peer = await startPeer((_request, response) => {
       heard.push("came");
@@ -206,14 +196,18 @@ describe("the notice that a request is sent", () => {
     const createDispatcher = () =>
       connections.createDispatcher(peer.baseUrl, () => void heard.push("left"));
     const { client, call } = createTestClient(peer.baseUrl, { createDispatcher });
-    const onSent = () => void heard.push("sent");
-    const first = client.listSandboxes({ ...call, onSent });
+    return { heard, connections, client, call: { ...call, onSent: () => void heard.push("sent") } };
+  }
+
+  it("comes once it has a connection, before the service has it", async () => {
+    const { heard, connections, client, call } = await startLate();
+    const first = client.listSandboxes(call);
     await connections.begun(1);
     await nextTurn();
     expect(heard).toEqual(["left"]);
     connections.open();
     await first;
-    await client.listSandboxes({ ...call, onSent });
+    await client.listSandboxes(call);
     expect(heard).toEqual(["left", "sent", "came", "left", "sent", "came"]);
   });
 
@@ -227,19 +221,14 @@ describe("the notice that a request is sent", () => {
   });
 
   it("does not come of one that is stopped while its connection opens", async () => {
-    const peer = await startGoodPeer();
-    const connections = createLateConnections();
-    const createDispatcher = () => connections.createDispatcher(peer.baseUrl, () => {});
-    const { client, call } = createTestClient(peer.baseUrl, { createDispatcher });
+    const { heard, connections, client, call } = await startLate();
     const caller = new AbortController();
-    let sent = 0;
-    const onSent = () => void (sent += 1);
-    const poll = client.listSandboxes({ ...call, onSent, signal: caller.signal });
+    const poll = client.listSandboxes({ ...call, signal: caller.signal });
     await connections.begun(1);
     caller.abort();
     expect(await poll).toMatchObject({ detail: "stopped" });
     connections.open();
     expect(await client.listSandboxes(call)).toMatchObject({ kind: "ok" });
-    expect([sent, peer.paths.length]).toEqual([0, 1]);
+    expect(heard).toEqual(["left", "left", "sent", "came"]);
   });
 });

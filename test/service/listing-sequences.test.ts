@@ -19,15 +19,16 @@ const reader = await createListingReader();
 /** What is said of a body, without what must be compared apart. */
 function readingOf(outcome: ListingOutcome) {
   if (outcome.kind === "refused") return "refused";
-  const { listing, deviations, unkept } = outcome;
+  const { deviations, unkept } = outcome;
+  const { sandboxes, complete } = outcome.listing;
   const plainServer = ({ id, name, status, benchmark, tags }: ListedServer) => {
     return { id, name, status, benchmark, tags };
   };
   return {
-    sandboxes: listing.sandboxes.map(({ id, status, benchmark, servers }) => {
+    sandboxes: sandboxes.map(({ id, status, benchmark, servers }) => {
       return { id, status, benchmark, servers: servers.map(plainServer) };
     }),
-    complete: listing.complete,
+    complete,
     unkept: unkept.count,
     deviations: inOrder(deviations),
   };

@@ -8,32 +8,12 @@ import {
   countParsed,
   listing,
   quietPoll,
-  inWords,
   read,
   reader,
   sandbox,
   server,
   take,
 } from "./support/listings.ts";
-
-describe("items that are listed more than once", () => {
-  const fromBad = ["error", "occupied", "idle", null];
-  it.each(fromBad.flatMap((worst, at) => fromBad.slice(at).map((other) => [worst, other])))(
-    "are believed in their worst status: %s and %s",
-    (worst = null, other = null) => {
-      for (const pair of [
-        [worst, other],
-        [other, worst],
-      ]) {
-        const servers = pair.map((status) => ({ ...server, status }));
-        const outcome = read(listing([{ ...sandbox, servers }]));
-        const [taken] = outcome.listing.sandboxes;
-        expect(taken?.servers).toMatchObject([{ id: "v1", status: worst ?? "unknown" }]);
-        expect(inWords(outcome)).toEqual(["local_sandboxes[].servers[].id duplicate 1"]);
-      }
-    },
-  );
-});
 
 describe("a text that is known", () => {
   it("is not parsed", () => {

@@ -1,7 +1,6 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/service/json-value.ts";
-import { canStandInPath, type Lookup } from "../../src/service/operations.ts";
+import type { Lookup } from "../../src/service/operations.ts";
 import {
   readListing,
   readUniverses,
@@ -53,61 +52,6 @@ describe("a look-up", () => {
   ])("of another overall shape is an invalid body: %j, %j", async (lookup, body) => {
     const { result } = await look(lookup, body);
     expect(result).toMatchObject({ kind: "failed", reason: "invalid_body", status: 200 });
-  });
-
-  it("asks for any id as that id and no other route", async () => {
-    const peer = await startPeer((_request, response) => answerJson(response, {}));
-    const { client, call } = createTestClient(`${peer.baseUrl}/us`);
-    const special = ["../x", "a/b", "a?b", "a#b", "%2e%2e", "...", "\\..\\", "é\n\0 +"];
-    const id = fc
-      .oneof(fc.constantFrom(...special), fc.string({ unit: "binary" }), fc.string())
-      .filter(canStandInPath);
-    await fc.assert(
-      fc.asyncProperty(id, async (each) => {
-        await client.look(call, { operation: "get_universe_data", id: each });
-        const { search, hash, pathname } = new URL(peer.paths.at(-1) ?? "", peer.baseUrl);
-        expect(search + hash).toBe("");
-        const parts = pathname.split("/").map(decodeURIComponent);
-        expect(parts).toEqual(["", "us", "universes", each, "initial_data"]);
-      }),
-      { numRuns: 40 },
-    );
-  });
-
-  it.each(["", ".", "..", "\ud800"])("of the id %j is wrong use and asks nothing", async (id) => {
-    const peer = await startPeer((_request, response) => answerJson(response, {}));
-    const { client, call } = createTestClient(peer.baseUrl);
-    const lookup = { operation: "get_user", id } as const;
-    await expect(client.look(call, lookup)).rejects.toThrow(RangeError);
-    expect(peer.paths).toEqual([]);
-  });
-
-  it("of any JSON is a value or a named failure, which never repeats the key", async () => {
-    let next = { status: 200, body: "" };
-    const peer = await startPeer((_request, response) =>
-      response.writeHead(next.status).end(next.body),
-    );
-    const { client, call } = createTestClient(peer.baseUrl);
-    const wrapped = fc.oneof(
-      fc.jsonValue(),
-      fc.jsonValue().map((each) => ({ universes: [each] })),
-      fc.jsonValue().map((each) => ({ detail: [each, { msg: each, loc: each, input: testKey }] })),
-    );
-    const statuses = fc.constantFrom(200, 200, 403, 404, 422, 503);
-    await fc.assert(
-      fc.asyncProperty(wrapped, statuses, async (body, status) => {
-        next = { status, body: JSON.stringify(body) };
-        const results = [await client.listSandboxes(call), await client.look(call, universes)];
-        for (const lookup of [user, whiteLabel]) results.push(await client.look(call, lookup));
-        const failures = results.filter(({ kind }) => kind === "failed");
-        expect(JSON.stringify(failures)).not.toContain(testKey);
-        for (const result of results) {
-          const how = result.kind === "ok" ? "ok" : result.reason;
-          expect(how).toMatch(/^(ok|invalid_body|auth|http_error|server_error)$/);
-        }
-      }),
-      { numRuns: 40 },
-    );
   });
 });
 
