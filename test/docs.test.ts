@@ -6,8 +6,7 @@ import { describedSettings } from "../generate/config-schema.ts";
 import { settingRows } from "../generate/settings-rows.ts";
 import { pathFields } from "../src/api/operation.ts";
 import { apiOperations } from "../src/api/operations.ts";
-import { bodyPlaceholders } from "../src/alerts/template.ts";
-import { placeholders } from "../src/alerts/template.ts";
+import { bodyPlaceholders, placeholders } from "../src/alerts/template.ts";
 import { eventsQuery } from "../src/api/operations/events.ts";
 import { matchFields } from "../src/alerts/silence.ts";
 
@@ -33,22 +32,12 @@ function namesIn(file: string, beginning: string): readonly string[] {
   return Array.from(sentence.matchAll(/`\{?(\w+)\}?`/g), ([, name = ""]) => name).toSorted();
 }
 
-it("the placeholders of rules' texts are documented as they are", () => {
-  const documented = namesIn(
-    "docs/alerts.md",
-    "A `summary` or `runbook_url` can contain the placeholders",
-  );
-  expect(documented).toEqual(placeholders.toSorted());
-});
-
-it("the placeholders of a webhook's own body are documented as they are", () => {
-  const documented = namesIn("docs/receivers.md", "The placeholders are");
-  expect(documented).toEqual(bodyPlaceholders.toSorted());
-});
-
-it("what a silence can match is documented as it is", () => {
-  const documented = namesIn("docs/api.md", "`match` has the fields");
-  expect(documented).toEqual(matchFields.toSorted());
+it.each([
+  ["docs/alerts.md", "A `summary` or `runbook_url` can contain the placeholders", placeholders],
+  ["docs/receivers.md", "The placeholders are", bodyPlaceholders],
+  ["docs/api.md", "`match` has the fields", matchFields],
+] as const)("%s names all of them: %s", (file, beginning, names) => {
+  expect(namesIn(file, beginning)).toEqual(names.toSorted());
 });
 
 /** The names of what an operation takes. */

@@ -114,7 +114,7 @@ function* eachRead(pieces: Iterable<Uint8Array>, onRead: () => void) {
  * @returns whether the reader received everything
  * @throws what the iterator throws
  */
-export async function sendPieces(
+async function sendPieces(
   first: IteratorResult<Uint8Array, unknown>,
   rest: Iterator<Uint8Array>,
   { response, compressor }: { readonly response: Writable; readonly compressor: Transform | null },

@@ -1,14 +1,6 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { z } from "zod";
-import type { FleetContext } from "../../src/api/context.ts";
-import { findServer } from "../../src/api/find-server.ts";
-import { createApi } from "../../src/api/operation.ts";
 import { listServers, listTargets } from "../../src/api/operations/targets.ts";
-import type { Status } from "../../src/fleet/model.ts";
-import { storedSources } from "../../src/reports/report-sources.ts";
-import { openStore } from "../../src/store/store.ts";
-import { research, server, watchFleet } from "../support/fleet.ts";
-import { freshStoreFile } from "../support/fresh-store.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { erring, refusal } from "./support/api-world.ts";
 
@@ -111,40 +103,5 @@ describe("servers", () => {
   ])("are not listed for %j", async (query: object, allowed) => {
     const { api } = (await watchWorld()).daemon();
     await expect(api(listServers, query)).rejects.toMatchObject(refusal("invalid", allowed));
-  });
-});
-
-describe("while a poll gives all servers of a target another status", () => {
-  /** 6,000 sandboxes with an idle server each; all servers are in error at the next poll. */
-  function polledOnce() {
-    const { watched, poll } = watchFleet();
-    const pollAll = (status: Status) => {
-      const sandboxes = Array.from({ length: 6_000 }, (_, index) => {
-        const servers = [server(`server-${index}`, { status })];
-        return { id: `box-${index}`, status, benchmark: null, servers };
-      });
-      poll({ complete: true, sandboxes });
-    };
-    pollAll("idle");
-    const pollAgain = () => pollAll("error");
-    const store = openStore(freshStoreFile());
-    onTestFinished(() => store.close());
-    return { watched, pollAgain, store };
-  }
-
-  it("a list, a search and a report have the servers as they were when it began", async () => {
-    const { watched, pollAgain, store } = polledOnce();
-    const context: FleetContext = { targets: [watched], rules: [], receivers: [], probes: [] };
-    const listed = createApi(context)(listServers, { limit: 1_000 });
-    const found = findServer("server-5999", [watched], store);
-    const present = await storedSources(store, [research], [watched]).present(research);
-    pollAgain();
-    const statuses = [
-      ...(await listed).servers.map(({ status }) => status),
-      ...(await found).listed.map((each) => each.server.status),
-      ...Array.from(present.servers, (each) => each.server.status),
-    ];
-    expect(statuses).toHaveLength(1_000 + 1 + 6_000);
-    expect(new Set(statuses)).toEqual(new Set(["idle"]));
   });
 });

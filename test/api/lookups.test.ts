@@ -231,12 +231,11 @@ describe("the target of a call", () => {
   });
 
   it.each([
-    [{}, "Several targets match", "us/research, eu/research, eu/training."],
-    [{ region: "eu" }, "Several targets match", ": eu/research, eu/training."],
-    [{ region: "su" }, "No target matches", ": us/research, eu/research, eu/training."],
-    [{ region: "us", key: "training" }, "No target matches", "(--region, --key): us/research, "],
-  ])("is not chosen by %j", (choice, what, choices) => {
-    expect(() => choose(choice)).toThrow(what);
-    expect(() => choose(choice)).toThrow(choices);
+    [{}, /^Several targets match.*: us\/research, eu\/research, eu\/training\.$/],
+    [{ region: "eu" }, /^Several targets match.*: eu\/research, eu\/training\.$/],
+    [{ region: "su" }, /^No target matches.*: us\/research, eu\/research, eu\/training\.$/],
+    [{ region: "us", key: "training" }, /^No target matches.*\(--region, --key\): us\/research, /],
+  ])("is not chosen by %j", (choice, message) => {
+    expect(() => choose(choice)).toThrow(message);
   });
 });

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
+import { startPeer } from "../service/peer.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { alertsOf, startAlertmanager } from "./support/alertmanager-server.ts";
 import { freePort } from "./support/peer-process.ts";
@@ -25,15 +25,8 @@ async function startPager() {
     for (const { status, labels } of alerts) pages.push(`${status} ${labels["server_id"]}`);
     response.writeHead(200).end();
   };
-  const server = createServer((request, response) => void receive(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : 0;
-  return { pages, url: `http://127.0.0.1:${port}/` };
+  const { baseUrl } = await startPeer((request, response) => void receive(request, response));
+  return { pages, url: `${baseUrl}/` };
 }
 
 /** Of an Alertmanager that notifies of its alerts at once, each for itself. */
@@ -81,23 +74,22 @@ it("a real Alertmanager shows what fires, pages for it, and lets it end", async 
   expect(alert?.status.state).toBe("active");
   const aheadMs = Date.parse(alert?.endsAt ?? "") - Date.now();
   expect(aheadMs).toBeGreaterThan(4 * 60_000);
-  await until("a page", async () => (pager.pages.length > 0 ? true : undefined));
+  await until("a page", async () => pager.pages.length > 0);
 
   world.show(0, "idle");
-  await until("no alert", async () => ((await serversOf(first)).length === 0 ? true : undefined));
-  await until("the end of it", async () => (pager.pages.length > 1 ? true : undefined));
+  await until("no alert", async () => (await serversOf(first)).length === 0);
+  await until("the end of it", async () => pager.pages.length > 1);
   expect(pager.pages).toEqual([`firing ${broken}`, `resolved ${broken}`]);
 
   world.show(1, "error");
-  await until("another alert", async () =>
-    (await serversOf(first)).length === 1 ? true : undefined,
-  );
+  await until("another alert", async () => (await serversOf(first)).length === 1);
   await world.stop();
   await startAlertmanager(second, configFile);
   expect(await serversOf(second)).toEqual([]);
   await world.start();
-  await until("the instance that was away to have it", async () =>
-    (await serversOf(second)).length > 0 ? true : undefined,
+  await until(
+    "the instance that was away to have it",
+    async () => (await serversOf(second)).length > 0,
   );
   expect(await serversOf(second)).toEqual([other]);
   expect(await serversOf(first)).toEqual([other]);

@@ -75,7 +75,7 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
     isSo: (prometheus: Prometheus) => Promise<boolean>,
   ): Promise<void> => {
     for (const { prometheus } of peers) {
-      await until(what, async () => ((await isSo(prometheus)) ? true : undefined));
+      await until(what, () => isSo(prometheus));
     }
   };
   const shows = (promql: string) => async (prometheus: Prometheus) =>
@@ -152,9 +152,7 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
   // What was not seen is not claimed; what is known of the target still is.
   world.fail({ kind: "status", status: 500 });
   const untilNothing = (file: string, title: string) =>
-    until(`nothing in ${title}`, async () =>
-      (await answerOf(file, title)).length === 0 ? true : undefined,
-    );
+    until(`nothing in ${title}`, async () => (await answerOf(file, title)).length === 0);
   for (const title of ["In error", "Servers in error now", "Servers", "Occupied"]) {
     await untilNothing("fleet.json", title);
   }

@@ -81,7 +81,7 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
   };
   const untilFiring = async (...alerts: readonly string[]): Promise<void> => {
     for (const alert of alerts) {
-      await until(alert, async () => ((await isFiring(alert)) ? true : undefined));
+      await until(alert, async () => isFiring(alert));
     }
   };
   const untilOver = async (...alerts: readonly string[]): Promise<void> => {
@@ -91,9 +91,7 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
   };
 
   for (const record of recorded) {
-    await until(record, async () =>
-      (await prometheus.query(record)).length > 0 ? true : undefined,
-    );
+    await until(record, async () => (await prometheus.query(record)).length > 0);
   }
   await expectHealthyRules(prometheus, readRuleGroups().flatMap(({ rules }) => rules).length);
 
@@ -122,8 +120,9 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
 
   world.fail({ kind: "status", status: 500 });
   await untilFiring("SandboxTargetDown", "SandwatchAllTargetsDown");
-  await until("servers that have been stale for some evaluations", async () =>
-    (await prometheus.query("absent_over_time(sandbox_servers[5s])")).length > 0 ? true : undefined,
+  await until(
+    "servers that have been stale for some evaluations",
+    async () => (await prometheus.query("absent_over_time(sandbox_servers[5s])")).length > 0,
   );
   expect(await isFiring("SandboxServerInError")).toBe(true);
 

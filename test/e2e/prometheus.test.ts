@@ -50,9 +50,7 @@ it("a real Prometheus scrapes both formats without an error, and counts what the
   expect([...openMetrics.types]).toEqual([expect.stringMatching(/^application\/openmetrics-text/)]);
 
   world.show(3, "idle");
-  await until("the change", async () =>
-    (await countsOf(serversOf("sandwatch")))["error"] === 0 ? true : undefined,
-  );
+  await until("the change", async () => (await countsOf(serversOf("sandwatch")))["error"] === 0);
   const { data } = targetsSchema.parse(await getJson(`${prometheus.address}/api/v1/targets`));
   const well = { health: "up", lastError: "" };
   expect(data.activeTargets).toMatchObject([well, well, well]);
@@ -70,20 +68,20 @@ it("a server that is gone, and those of a target that cannot be seen, are stale 
       .map(({ metric }) => metric["server"] ?? "")
       .toSorted();
   const [gone = "", ...others] = world.serverIds;
-  await until("all servers", async () => ((await shown()).length === 3 ? true : undefined));
+  await until("all servers", async () => (await shown()).length === 3);
 
   world.show(0, "absent");
-  await until("one less", async () => ((await shown()).length < 3 ? true : undefined));
+  await until("one less", async () => (await shown()).length < 3);
   expect(await shown()).toEqual(others.toSorted());
   expect(await prometheus.query(`sandbox_server_status{server="${gone}"}`)).toEqual([]);
 
   world.fail({ kind: "status", status: 500 });
-  await until("none", async () => ((await shown()).length === 0 ? true : undefined));
+  await until("none", async () => (await shown()).length === 0);
   expect(await prometheus.query("sandbox_servers")).toEqual([]);
   expect(await prometheus.query("sandwatch_target_up")).toMatchObject([{ value: 0 }]);
   const counted = await prometheus.query('sandbox_server_status_seconds_total{status="idle"} > 0');
   expect(counted.length).toBeGreaterThan(0);
 
   world.fail();
-  await until("them again", async () => ((await shown()).length === 2 ? true : undefined));
+  await until("them again", async () => (await shown()).length === 2);
 });

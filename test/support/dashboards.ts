@@ -24,7 +24,6 @@ const panelSchema = z.looseObject({
   description: z.string(),
   datasource: dataSource,
   interval: z.string().optional(),
-  timeFrom: z.string().optional(),
   gridPos,
   targets: z.array(target),
   fieldConfig: z.looseObject({
@@ -65,15 +64,6 @@ const variableSchema = z.looseObject({
 const dashboardSchema = z.looseObject({
   uid: z.string(),
   title: z.string(),
-  description: z.string(),
-  schemaVersion: z.int(),
-  timezone: z.string(),
-  refresh: z.string(),
-  time: z.strictObject({ from: z.string(), to: z.string() }),
-  tags: z.array(z.string()),
-  links: z.array(
-    z.looseObject({ type: z.string(), includeVars: z.boolean(), keepTime: z.boolean() }),
-  ),
   templating: z.strictObject({ list: z.array(variableSchema) }),
   panels: z.array(z.union([rowSchema, panelSchema])),
 });

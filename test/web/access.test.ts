@@ -2,156 +2,120 @@ import { scryptSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { AccessSettings, Role } from "../../src/lib/access.ts";
 import { parseNetwork } from "../../src/lib/networks.ts";
-import type { PasswordHash } from "../../src/lib/password.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
-/** Cheaper than any that a configuration may have. */
-function hashOf(password: string): PasswordHash {
+function user(name: string, role: Role, password: string) {
   const salt = Buffer.from("salt");
+  // Cheaper than any that a configuration may have.
   const hash = scryptSync(password, salt, 32, { N: 16, r: 1, p: 1 });
-  return { ln: 4, r: 1, p: 1, salt, hash };
+  return { name, role, passwordHash: { ln: 4, r: 1, p: 1, salt, hash } };
 }
 
-function token(name: string, role: Role) {
+const token = (name: string, role: Role) => {
   return { name, role, token: new Secret(`${name}-token`) };
-}
+};
 
 const settings: AccessSettings = {
   anonymous: "health",
-  tokens: [token("prometheus", "metrics"), token("pager", "operator")],
-  users: [
-    { name: "alice", role: "admin", passwordHash: hashOf("wonderland") },
-    { name: "bob", role: "viewer", passwordHash: hashOf("b:uilder") },
-  ],
+  tokens: [token("prometheus", "metrics"), token("pager", "operator"), token("ann", "caller")],
+  users: [user("alice", "admin", "wonderland"), user("bob", "viewer", "b:uilder")],
   proxy: null,
 };
 
-function bearer(value: string): RequestInit {
-  return { headers: { authorization: `Bearer ${value}` } };
-}
-
-function basic(user: string, password: string): RequestInit {
-  const value = Buffer.from(`${user}:${password}`).toString("base64");
-  return { headers: { authorization: `Basic ${value}` } };
-}
-
-/** Acknowledges an incident. */
-function acting(init: RequestInit = {}): RequestInit {
-  const headers = { "content-type": "application/json", ...Object(init.headers) };
-  return { method: "POST", headers, body: JSON.stringify({ author: "somebody else" }) };
-}
+const bearer = (value: string) => ({ authorization: `Bearer ${value}` });
+const basic = (name: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`,
+});
 
 const acknowledge = "/api/v1/incidents/some-incident/acknowledge";
+const lookUp = "/api/v1/lookups/user";
 
-describe("a request without credentials", () => {
-  it("has the anonymous role, and browsers are asked for credentials for anything else", async () => {
-    const { get } = await serveWeb({ settings });
-    expect((await get("/-/healthy")).status).toBe(200);
-    for (const path of ["/", "/metrics", "/api/v1/targets", "/api/openapi.json"]) {
-      const { status, headers, text } = await get(path);
-      expect([path, status]).toEqual([path, 401]);
-      expect(headers.get("www-authenticate")).toMatch(/^Basic realm=/);
-      expect(text).toContain("Send a token");
-    }
-  });
-
-  it("is refused everything where anonymous requests have no role", async () => {
-    const { get } = await serveWeb({ settings: { ...settings, anonymous: null } });
-    expect((await get("/-/healthy")).status).toBe(401);
-  });
-});
-
-describe("a token", () => {
-  it("allows what its role allows, and nothing else", async () => {
-    const { get } = await serveWeb({ settings });
-    expect((await get("/metrics", bearer("prometheus-token"))).status).toBe(200);
-    const { status, text } = await get("/api/v1/targets", bearer("prometheus-token"));
-    expect(status).toBe(403);
-    expect(text).toContain("The role metrics does not allow this.");
-  });
-
-  it("can be sent as the password of its name", async () => {
-    const { get } = await serveWeb({ settings });
-    expect((await get("/metrics", basic("prometheus", "prometheus-token"))).status).toBe(200);
-  });
-
-  it.each(["prometheus-toke", "prometheus-token2", "PROMETHEUS-TOKEN", "x"])(
-    "is compared as a whole: %s is wrong",
-    async (value) => {
-      const { get } = await serveWeb({ settings });
-      expect((await get("/metrics", bearer(value))).status).toBe(401);
-    },
-  );
-});
-
-describe("a user", () => {
-  it("has the role that is configured, with a password that may contain colons", async () => {
-    const { get } = await serveWeb({ settings });
-    expect((await get("/", basic("bob", "b:uilder"))).status).toBe(200);
-    expect((await get(acknowledge, acting(basic("bob", "b:uilder")))).status).toBe(403);
-    expect(
-      (await get("/-/reload", { method: "POST", ...basic("alice", "wonderland") })).status,
-    ).toBe(400);
-  });
-
-  it.each([
-    ["with the wrong password", basic("alice", "wonder")],
-    ["with the password of another", basic("alice", "b:uilder")],
-    ["who is not configured", basic("mallory", "wonderland")],
-    ["without a colon", { headers: { authorization: "Basic YWxpY2U=" } }],
-    ["of another scheme", { headers: { authorization: "Digest alice" } }],
-  ])("%s is refused", async (_, init) => {
-    const { get } = await serveWeb({ settings });
-    expect((await get("/", init)).status).toBe(401);
-  });
-
-  it("may send many requests at once", async () => {
-    const { get } = await serveWeb({ settings });
-    const all = await Promise.all(
-      Array.from({ length: 30 }, () => get("/", basic("alice", "wonderland"))),
-    );
-    expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]));
-  });
-});
-
-describe("wrong credentials", () => {
-  it("are refused for a minute after the tenth, also when they come at once", async () => {
-    const { get, clock } = await serveWeb({ settings });
-    const tries = await Promise.all(
-      Array.from({ length: 15 }, (_, index) => get("/", basic("alice", `guess ${index}`))),
-    );
-    const statuses = tries.map(({ status }) => status).toSorted((a, b) => a - b);
-    expect(statuses).toEqual([...Array(10).fill(401), ...Array(5).fill(429)]);
-
-    const limited = await get("/metrics", bearer("prometheus-token"));
-    expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "60"]);
-    expect((await get("/-/healthy")).status).toBe(200);
-    clock.advance(60_000);
-    expect((await get("/metrics", bearer("prometheus-token"))).status).toBe(200);
-  });
-});
-
-describe("a proxy that authenticates users", () => {
-  const trusted = [parseNetwork("127.0.0.0/8")].filter((network) => network !== undefined);
-  const proxy = { header: "x-forwarded-user", trusted, role: "viewer" } as const;
-  const named = (name: string): RequestInit => ({ headers: { "x-forwarded-user": name } });
-
-  it("names users, who have the role of the user with that name or the default role", async () => {
-    const { get, logged } = await serveWeb({ settings: { ...settings, proxy } });
-    expect((await get("/", named("carol"))).status).toBe(200);
-    expect((await get(acknowledge, acting(named("carol")))).status).toBe(403);
-    expect((await get(acknowledge, acting(named("alice")))).status).toBe(200);
-    expect(logged.at(-1)).toMatchObject({ event: "audit", user: "alice", role: "admin" });
-  });
-
-  it("is believed only at a trusted address", async () => {
-    const elsewhere = [parseNetwork("192.0.2.0/24")].filter((network) => network !== undefined);
-    const { get } = await serveWeb({
-      settings: { ...settings, proxy: { ...proxy, trusted: elsewhere } },
+async function serve(more: Parameters<typeof serveWeb>[0] = {}) {
+  const server = await serveWeb({ settings, ...more });
+  const post = (path: string, headers: object, body: object = { author: "somebody else" }) =>
+    server.get(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
     });
-    expect((await get("/", named("alice"))).status).toBe(401);
-  });
+  return { ...server, post };
+}
+
+it.each<[string, Record<string, string>, string, number]>([
+  ["nobody", {}, "/-/healthy", 200],
+  ["nobody", {}, "/", 401],
+  ["nobody", {}, "/metrics", 401],
+  ["nobody", {}, "/api/v1/targets", 401],
+  ["nobody", {}, "/api/openapi.json", 401],
+  ["a token", bearer("prometheus-token"), "/metrics", 200],
+  ["a token as the password of its name", basic("prometheus", "prometheus-token"), "/metrics", 200],
+  ["a token of another role", bearer("prometheus-token"), "/api/v1/targets", 403],
+  ["a part of a token", bearer("prometheus-toke"), "/metrics", 401],
+  ["more than a token", bearer("prometheus-token2"), "/metrics", 401],
+  ["a token in capitals", bearer("PROMETHEUS-TOKEN"), "/metrics", 401],
+  ["a user, whose password may contain colons", basic("bob", "b:uilder"), "/", 200],
+  ["the wrong password", basic("alice", "wonder"), "/", 401],
+  ["the password of another", basic("alice", "b:uilder"), "/", 401],
+  ["an unknown user", basic("mallory", "wonderland"), "/", 401],
+  ["no colon", { authorization: "Basic YWxpY2U=" }, "/", 401],
+  ["another scheme", { authorization: "Digest alice" }, "/", 401],
+])("%s (%j) at %s is answered with %i", async (_, headers, path, status) => {
+  const { get } = await serve();
+  const answer = await get(path, { headers });
+  expect(answer.status).toBe(status);
+  if (status === 200) return;
+  const wrong = "authorization" in headers ? "are wrong" : "Send a token";
+  const refusal = status === 401 ? wrong : "The role metrics does not allow this.";
+  expect(answer.text).toContain(refusal);
+  const asked = answer.headers.get("www-authenticate");
+  expect(asked?.startsWith("Basic realm=") ?? false).toBe(status === 401);
+});
+
+it("a request without credentials is refused everything where anonymous requests have no role", async () => {
+  const { get } = await serve({ settings: { ...settings, anonymous: null } });
+  expect((await get("/-/healthy")).status).toBe(401);
+});
+
+it("a user may do what the role allows, and send many requests at once", async () => {
+  const { get, post } = await serve();
+  expect((await post(acknowledge, basic("bob", "b:uilder"))).status).toBe(403);
+  const headers = basic("alice", "wonderland");
+  expect((await get("/-/reload", { method: "POST", headers })).status).toBe(400);
+  const all = await Promise.all(Array.from({ length: 30 }, () => get("/", { headers })));
+  expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+it("wrong credentials are refused for a minute after the tenth, also when they come at once", async () => {
+  const { get, clock } = await serve();
+  const tries = await Promise.all(
+    Array.from({ length: 15 }, (_, index) => get("/", { headers: basic("alice", `no ${index}`) })),
+  );
+  const statuses = tries.map(({ status }) => status).toSorted((a, b) => a - b);
+  expect(statuses).toEqual([...Array(10).fill(401), ...Array(5).fill(429)]);
+
+  const right = { headers: bearer("prometheus-token") };
+  const limited = await get("/metrics", right);
+  expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "60"]);
+  expect((await get("/-/healthy")).status).toBe(200);
+  clock.advance(60_000);
+  expect((await get("/metrics", right)).status).toBe(200);
+});
+
+it("a proxy at a trusted address names users, who have the role of that user or the default role", async () => {
+  const proxyAt = (network: string) => {
+    const trusted = [parseNetwork(network)].filter((each) => each !== undefined);
+    const proxy = { header: "x-forwarded-user", trusted, role: "viewer" } as const;
+    return { settings: { ...settings, proxy } };
+  };
+  const named = (name: string) => ({ "x-forwarded-user": name });
+  const { get, post, logged } = await serve(proxyAt("127.0.0.0/8"));
+  expect((await get("/", { headers: named("carol") })).status).toBe(200);
+  expect((await post(acknowledge, named("carol"))).status).toBe(403);
+  expect((await post(acknowledge, named("alice"))).status).toBe(200);
+  expect(logged.at(-1)).toMatchObject({ event: "audit", user: "alice", role: "admin" });
+  const elsewhere = await serve(proxyAt("192.0.2.0/24"));
+  expect((await elsewhere.get("/", { headers: named("alice") })).status).toBe(401);
 });
 
 describe("what is done", () => {
@@ -162,32 +126,30 @@ describe("what is done", () => {
       return Promise.resolve({});
     };
     const events = (): Promise<never> => Promise.reject(new Error("no events"));
-    const { get } = await serveWeb({ settings, api: { call, events } });
-    await get(acknowledge, acting(bearer("pager-token")));
+    const { post } = await serve({ api: { call, events } });
+    await post(acknowledge, bearer("pager-token"));
     expect(requests).toEqual([{ id: "some-incident", author: "pager" }]);
   });
 
   it("is logged with its ids if it succeeds, and a look-up with whether it shows secrets", async () => {
-    const open = { ...settings, tokens: [token("ann", "caller"), token("pager", "operator")] };
-    const { get, logged } = await serveWeb({ settings: open });
-    const path = "/api/v1/lookups/user";
-    const lookUp = (name: string, body: object) =>
-      get(path, { ...acting(bearer(`${name}-token`)), body: JSON.stringify(body) });
-    await lookUp("ann", { id: "u1" });
-    await lookUp("ann", { id: "u1", show_secrets: true });
-    expect((await lookUp("pager", { id: "u1", show_secrets: true })).status).toBe(403);
+    const { post, logged } = await serve();
+    await post(lookUp, bearer("ann-token"), { id: "u1" });
+    await post(lookUp, bearer("ann-token"), { id: "u1", show_secrets: true });
+    const refused = await post(lookUp, bearer("pager-token"), { id: "u1", show_secrets: true });
+    expect(refused.status).toBe(403);
+    const audit = { path: lookUp, user: "ann" };
     expect(logged).toMatchObject([
-      { path, user: "ann", secrets: false },
-      { path, user: "ann", secrets: true },
+      { ...audit, secrets: false },
+      { ...audit, secrets: true },
     ]);
   });
 
   it("is reported with who did it, and what only reads is not", async () => {
-    const { get, logged } = await serveWeb({ settings });
-    await get("/api/v1/targets", bearer("pager-token"));
-    await get(acknowledge, acting(bearer("prometheus-token")));
+    const { get, post, logged } = await serve();
+    await get("/api/v1/targets", { headers: bearer("pager-token") });
+    await post(acknowledge, bearer("prometheus-token"));
     expect(logged).toEqual([]);
-    await get(`${acknowledge}?a=b`, acting(bearer("pager-token")));
+    await post(`${acknowledge}?a=b`, bearer("pager-token"));
     expect(logged).toEqual([
       {
         event: "audit",
@@ -208,13 +170,16 @@ it("sends headers that keep a page from being framed, sniffed, cached or read by
   const { get } = await serveWeb();
   for (const path of ["/", "/metrics", "/-/ready", "/api/v1/targets", "/nothing"]) {
     const { headers } = await get(path);
-    expect(headers.get("content-security-policy")).toMatch(
-      /^default-src 'none'; frame-ancestors 'none'/,
-    );
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
-    expect(headers.get("referrer-policy")).toBe("no-referrer");
-    expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
-    const caching = headers.has("etag") ? "private, no-cache" : "no-store";
-    expect([path, headers.get("cache-control")]).toEqual([path, caching]);
+    const policy = expect.stringMatching(/^default-src 'none'; frame-ancestors 'none'/);
+    expect([path, Object.fromEntries(headers)]).toMatchObject([
+      path,
+      {
+        "content-security-policy": policy,
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cross-origin-resource-policy": "same-origin",
+        "cache-control": headers.has("etag") ? "private, no-cache" : "no-store",
+      },
+    ]);
   }
 });

@@ -1,10 +1,9 @@
-import { writeFileSync } from "node:fs";
 import { constants, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseListenAddress } from "../../src/config/address.ts";
+import { writeConfig } from "../support/config-file.ts";
 import { startProgram } from "../support/sandwatch-process.ts";
-import { tempFolder } from "../support/temp-folder.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
 const program = join(import.meta.dirname, "../../src/cli.js");
@@ -56,17 +55,7 @@ describe("the status page is served", () => {
 
   it("at every interface on IPv4 alone on a machine without IPv6", async () => {
     const withoutIpv6 = `process.binding("tcp_wrap").TCP.prototype.bind6 = () => -${constants.errno.EAFNOSUPPORT};`;
-    const folder = tempFolder();
-    const config = join(folder, "sandwatch.yaml");
-    writeFileSync(
-      config,
-      `
-regions: { us: { base_url: "https://us.invalid" } }
-keys: [{ name: research, api_key: T0PSECRET }]
-store: { path: ${join(folder, "sandwatch.db")} }
-http: { listen: ":0", auth: none }
-`,
-    );
+    const { config } = writeConfig({ http: { listen: ":0", auth: "none" } });
     const preload = `data:text/javascript,${encodeURIComponent(withoutIpv6)}`;
     const daemon = startProgram(["--import", preload, program, "run", "--config", config]);
     const failed = daemon.ended.then(({ err }) => JSON.stringify({ address: err }));

@@ -1,7 +1,7 @@
-import { once } from "node:events";
-import { createServer, request as sendRequest } from "node:http";
-import { expect, it, onTestFinished } from "vitest";
+import { request as sendRequest } from "node:http";
+import { expect, it } from "vitest";
 import { z } from "zod";
+import { startPeer } from "../service/peer.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
 const prefix = "/sandwatch";
@@ -9,7 +9,7 @@ const prefix = "/sandwatch";
 /** A reverse proxy that serves the upstream below a path, and nothing else. */
 async function startProxy(upstream: string): Promise<string> {
   const { hostname, port } = new URL(upstream);
-  const proxy = createServer((request, response) => {
+  const { baseUrl } = await startPeer((request, response) => {
     const { url = "", method, headers } = request;
     if (!url.startsWith(`${prefix}/`)) return void response.writeHead(404).end("outside");
     const path = url.slice(prefix.length);
@@ -17,17 +17,9 @@ async function startProxy(upstream: string): Promise<string> {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
     });
-    return request.pipe(forwarded);
+    request.pipe(forwarded);
   });
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  onTestFinished(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  const address = proxy.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return `http://127.0.0.1:${address.port}${prefix}/`;
+  return `${baseUrl}${prefix}/`;
 }
 
 it("behind a proxy at a sub-path the links of the page and of the API's document stay below it", async () => {

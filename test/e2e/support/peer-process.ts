@@ -1,19 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { onTestFinished } from "vitest";
+import { freeAddress } from "../../support/free-address.ts";
 import { until } from "./until.ts";
 
 /** A port that nothing listens on. Another program may take it first. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const closed = once(server, "close");
-  server.close();
-  await closed;
-  if (typeof address !== "object" || !address) throw new TypeError("no port");
-  return address.port;
+  return Number(new URL(`http://${await freeAddress()}`).port);
 }
 
 /** Starts a program of another project, waits until it is ready, and ends it with the test. */

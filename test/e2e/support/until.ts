@@ -3,14 +3,17 @@ import { testTimeoutMs } from "../../support/test-timeout.ts";
 
 const betweenMs = 100;
 
-/** Asks again and again until there is an answer, and fails with the last error after a long time. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
+/** Asks again and again until there is an answer other than no, and fails with the last error after a long time. */
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | false | undefined>,
+): Promise<T> {
   const endMs = performance.now() + testTimeoutMs;
   for (;;) {
     let problem: unknown = "no answer";
     try {
       const answer = await ask();
-      if (answer !== undefined) return answer;
+      if (answer !== undefined && answer !== false) return answer;
     } catch (error) {
       problem = error;
     }
