@@ -6,6 +6,7 @@ import type { HistoryContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CallApi, Operation } from "../api/operation.ts";
 import { listTargets } from "../api/operations/targets.ts";
+import { parseBaseUrl } from "../config/address.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
@@ -40,10 +41,11 @@ function namedDaemon(
 ): NamedDaemon {
   const client = { signal, token: readToken(tokenFile) };
   if (url !== undefined) {
-    if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
-      return { api: createApiClient(url, client), config: null };
-    }
-    throw wrongUse("--url must be an address such as http://127.0.0.1:9740.");
+    const address = parseBaseUrl(url);
+    if (address !== undefined) return { api: createApiClient(address, client), config: null };
+    throw wrongUse(
+      "--url must be an address such as http://127.0.0.1:9740, without user, password and query.",
+    );
   }
   if (file === undefined) throw wrongUse("Give either --config FILE or --url ADDRESS.");
   const config = readConfig(file, terminal);

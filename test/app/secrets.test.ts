@@ -1,0 +1,283 @@
+import { readFileSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
+import { request } from "undici";
+import { describe, expect, it } from "vitest";
+import { apiOperations } from "../../src/api/operations.ts";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { listNotifications } from "../../src/api/operations/notifications.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { plantSecrets } from "../support/planted-secrets.ts";
+import { hostile } from "../support/secret-peers.ts";
+import { startWorld, type SecretWorld } from "../support/secret-world.ts";
+
+/** Follows the stream of events. Gives what it sent until then, once it has sent changes and incidents. */
+async function followEvents({ address, dispatcher, tokenOf, clock }: SecretWorld) {
+  const headers = { authorization: `Bearer ${tokenOf("viewer")}` };
+  const { body } = await request(`${address}/api/v1/events`, { dispatcher, headers });
+  body.on("error", () => {});
+  let text = "";
+  body.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  return async (): Promise<string> => {
+    while (!/event: change[^]*event: incident/.test(text)) {
+      clock.advance(1_000);
+      await setImmediate();
+    }
+    body.destroy();
+    return text;
+  };
+}
+
+/** Every GET, and each POST that is not a look-up, as a viewer and as an operator. */
+async function callEverything(world: SecretWorld): Promise<void> {
+  const { call, daemon } = world;
+  const { incidents } = await daemon.api(listIncidents, {});
+  const { notifications } = await daemon.api(listNotifications, {});
+  const ids = { incident: incidents[0]?.id ?? "", notification: notifications[0]?.seq ?? 0 };
+  const pathOf = (path: string): string =>
+    `/api/v1${path.replace("/notifications/{id}", `/notifications/${ids.notification}`).replace("{id}", ids.incident)}`;
+  const queryOf: Readonly<Record<string, string>> = {
+    "/explain": "?server=server-1",
+    "/occupancy": "?from=1d&by=server_name",
+    "/insights": "?from=1d",
+  };
+  const shown = apiOperations
+    .filter(({ method }) => method === "GET")
+    .map(({ path }) => pathOf(path) + (queryOf[path] ?? ""));
+  const acting = apiOperations.filter(
+    ({ method, path }) => method === "POST" && !path.startsWith("/lookups"),
+  );
+  const others = ["/", "/metrics", "/-/healthy", "/-/ready", "/api/openapi.json"];
+  for (const role of ["viewer", "operator"] as const) {
+    for (const path of [...others, ...shown]) {
+      expect([path, await call("GET", path, role)]).toEqual([path, 200]);
+    }
+    for (const { path } of acting) await call("POST", pathOf(path), role, {});
+  }
+  const { incident } = ids;
+  const note = { author: hostile, note: hostile };
+  const acknowledged = await call(
+    "POST",
+    `/api/v1/incidents/${incident}/acknowledge`,
+    "operator",
+    note,
+  );
+  const match = { server_name: [hostile] };
+  const silence = { match, author: hostile, reason: hostile, duration: "1h" };
+  const silenced = await call("POST", "/api/v1/silences", "operator", silence);
+  const replayed = await call("POST", "/api/v1/notifications/replay", "operator", {
+    receiver: "chat",
+  });
+  expect([acknowledged, silenced, replayed]).toEqual([200, 201, 200]);
+}
+
+/** Callers who put secrets where none belong. */
+async function callWithSecrets({ call, plant, clock, password }: SecretWorld): Promise<void> {
+  const wrong = plant("caller: wrong token");
+  const basic = (user: string, secret: string): string =>
+    `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}`;
+  expect(await call("GET", "/", `Bearer ${wrong}`)).toBe(401);
+  expect(await call("GET", "/", basic("ann", plant("caller: wrong password")))).toBe(401);
+  expect(await call("GET", "/", basic("ann", password))).toBe(200);
+  clock.advance(60_000);
+  expect(await call("GET", "/", `Digest ${plant("caller: other scheme")}`)).toBe(401);
+}
+
+/** What is echoed to the caller alone must not be in the log. */
+async function callWithSecretsInAddresses({
+  run,
+  plant,
+  address,
+  dispatcher,
+  tokenOf,
+}: SecretWorld) {
+  const headers = {
+    authorization: `Bearer ${tokenOf("admin")}`,
+    "content-type": "application/json",
+    cookie: `session=${plant("caller: cookie")}`,
+    "user-agent": plant("caller: user agent"),
+    referer: `https://example.com/?${plant("caller: referer")}`,
+  };
+  const secret = plant("caller: path");
+  for (const [method, path] of [
+    ["GET", `/${secret}`],
+    ["GET", `/api/v1/${secret}`],
+    ["GET", `/api/v1/targets?token=${plant("caller: query")}`],
+    ["GET", `/metrics?token=${plant("caller: query of metrics")}`],
+    ["GET", `/api/v1/notifications/${secret}`],
+    ["POST", `/api/v1/incidents/${secret}/acknowledge`],
+    ["POST", `/api/v1/lookups/${secret}`],
+    ["POST", `/-/reload?${secret}`],
+  ] as const) {
+    const body = method === "POST" ? JSON.stringify({ [secret]: secret, author: "ann" }) : null;
+    const response = await request(address + path, { dispatcher, method, headers, body });
+    await response.body.dump();
+  }
+  for (const url of [`http://ann:${secret}@127.0.0.1:1`, `http://127.0.0.1:1/?token=${secret}`]) {
+    expect((await run(["explain", "--url", url, "x"])).code).toBe(2);
+  }
+}
+
+const lookups: readonly (readonly string[])[] = [
+  ["user", "known"],
+  ["user", "invalid"],
+  ["user", "missing"],
+  ["user", "failing"],
+  ["universes"],
+  ["universe-data", "atlas"],
+  ["white-label", "client"],
+  ["sandboxes"],
+];
+
+const queries: readonly (readonly string[])[] = [
+  ["changes"],
+  ["incidents"],
+  ["explain", "server-1"],
+  ["notifications"],
+  ["notifications", "show", "1"],
+  ["silence", "list"],
+  ["probes"],
+  ["drift"],
+  ["report", "--from", "2026-11-20", "--to", "2026-11-21", "--by", "server_name"],
+  ["report", "--from", "2026-11-20", "--to", "2026-11-21", "--by", "server", "--format", "csv"],
+  ["insights", "--from", "2026-11-20", "--to", "2026-11-21"],
+];
+
+async function runCommands({ run, configFile, settings }: SecretWorld): Promise<void> {
+  const config = ["--config", configFile];
+  expect((await run(["check-config", ...config])).code).toBe(0);
+  for (const query of queries) {
+    for (const json of [[], ["--json"]]) {
+      if (json.length > 0 && query.includes("--format")) continue;
+      const ended = await run([...query, ...json, ...config]);
+      expect([query, ended.code, ended.err]).toEqual([query, 0, ""]);
+    }
+  }
+  for (const lookup of lookups) {
+    const args = ["lookup", ...lookup, "--key", "research", ...config];
+    await run(args, "caller");
+    await run([...args, "--json"], "caller");
+  }
+  for (const { name } of settings.keys) {
+    await run(["lookup", "user", "known", "--key", name ?? "", ...config], "caller");
+  }
+  await run([
+    "conformance",
+    "--key",
+    "research",
+    "--user",
+    "known",
+    "--client",
+    "client",
+    ...config,
+  ]);
+  await run(["poll", ...config]);
+  await run(["poll", "--json", ...config]);
+}
+
+async function runActs({ run, configFile, settings }: SecretWorld): Promise<void> {
+  const config = ["--config", configFile];
+  await run(["poll", "--now", "--key", "failing", ...config]);
+  await run(["silence", "add", "--for", "1h", "--name", "x*", "--author", "ann", ...config]);
+  await run(["ack", "--all", "--author", hostile, ...config]);
+  for (const { name } of settings.alerts.receivers) await run(["test-receiver", name, ...config]);
+}
+
+/** Configurations that are wrong at, beside or around each secret. */
+async function runWithWrongConfigs({
+  run,
+  configFile,
+  settings,
+  file,
+}: SecretWorld): Promise<void> {
+  const text = JSON.stringify(settings);
+  const wrong = [
+    text.replaceAll(
+      /"(api_key|url|secret|token|password_hash|routing_key)":("[^"]*")/g,
+      '"$1":[$2]',
+    ),
+    text.replaceAll(/"(api_key|url|secret|token|password_hash|body)":/g, '"$1x":'),
+    text.replaceAll('"http://', '"htp//'),
+    text.replaceAll('"http://', '"http://u:p@'),
+    text.replaceAll("$scrypt$", "$scrypt"),
+    text.replaceAll("whsec_", "whsec-"),
+    text.replaceAll('_file":"', '_file":"no-'),
+    text.replaceAll(/"(\w+)_file":/g, '"$1":'),
+    text.replaceAll("{", "{ ["),
+    text.slice(0, -20),
+    text.replace('"regions"', "regions: *"),
+    text.replace('"name":"research"', '"name":["research"]'),
+  ];
+  for (const [at, each] of wrong.entries()) {
+    const name = configFile.replace(/[^/]+$/, file(`wrong-${at}.yaml`, each));
+    for (const command of ["check-config", "incidents"]) {
+      const ended = await run([command, "--config", name]);
+      expect([at, ended.code]).toEqual([at, 2]);
+    }
+  }
+}
+
+describe("a daemon and its commands, with a secret in every place that can hold one", () => {
+  it("show none of them, and nothing that a terminal would obey", async () => {
+    const world = await startWorld();
+    const { add, poll, servers, stop, settings, configFile, run } = world;
+    const events = await followEvents(world);
+    await poll(4);
+    await callEverything(world);
+    await callWithSecrets(world);
+    await callWithSecretsInAddresses(world);
+    await poll(2);
+    await runCommands(world);
+    await runActs(world);
+    await poll();
+    await runWithWrongConfigs(world);
+    add("the events", await events());
+    for (const end of ["", "-wal"]) {
+      add(`the store${end}`, readFileSync(settings.store.path + end, "latin1"));
+    }
+    await stop();
+    add("the store after the end", readFileSync(settings.store.path, "latin1"));
+    for (const query of [...queries, ["lookup", "user", "known", "--key", "research"]]) {
+      expect((await run([...query, "--config", configFile])).code).toBe(0);
+    }
+    add("the log", world.log());
+    for (const [name, { requests }] of Object.entries(servers)) {
+      expect([name, requests.length > 0]).toEqual([name, true]);
+      add(`what ${name} received`, JSON.stringify(requests), `${name}:`);
+    }
+
+    expect(world.names.length).toBeGreaterThan(50);
+    expect([...new Set(world.leaks())]).toEqual([]);
+
+    let pretty = "";
+    const write = (line: string): void => void (pretty += line);
+    const log = createLogger({ level: "trace", format: "pretty" }, { write });
+    for (const line of world.log().trim().split("\n")) log.info(JSON.parse(line));
+    for (const { where, text } of [{ where: "sandwatch run", text: pretty }, ...world.outputs]) {
+      if (!where.startsWith("sandwatch ")) continue;
+      // A line end within a field is part of the format.
+      const shown = where.includes(" csv ") ? text.replaceAll("\nFAKE LINE", "") : text;
+      const obeyed = shown.match(/(?!\r?\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^FAKE LINE/mu);
+      expect([where, obeyed && shown.slice(0, obeyed.index)]).toEqual([where, null]);
+    }
+  });
+
+  it("are searched: a piece of a secret is found in any encoding", () => {
+    const { plant, leaksIn } = plantSecrets();
+    const secret = plant("some");
+    const part = secret.slice(5, 13);
+    const bytes = Buffer.from(`x${secret}`);
+    const percent = Buffer.from(part).toString("hex").replaceAll(/../g, "%$&");
+    for (const text of [
+      part,
+      part.toUpperCase(),
+      Array.from(part).toReversed().join(""),
+      bytes.toString("base64"),
+      bytes.toString("base64url"),
+      bytes.subarray(2).toString("hex"),
+      percent,
+    ]) {
+      expect([text, leaksIn(`a ${text} b`)]).toEqual([text, ["some"]]);
+    }
+    expect(leaksIn(`${part.slice(1)} ${part.slice(0, 7)}`)).toEqual([]);
+  });
+});

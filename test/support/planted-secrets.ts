@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+
+/** The length of the shortest piece of a secret that counts as leaked. */
+const piece = 8;
+
+/**
+ * Distinct secrets, and a search for any piece of 8 characters of one: as it is, in either case, reversed, in base64,
+ * base64url, hex or percent-encoded. Escapes of JSON and HTML change none of their characters.
+ */
+export function plantSecrets() {
+  /** By length, the forms of pieces and the name of their secret. */
+  const forms = new Map<number, Map<string, string>>();
+  const names: string[] = [];
+  const note = (form: string, length: number, name: string): void => {
+    const ofLength = forms.get(length) ?? new Map<string, string>();
+    forms.set(length, ofLength);
+    for (let at = 0; at + length <= form.length; at += 1) {
+      ofLength.set(form.slice(at, at + length), name);
+    }
+  };
+
+  /** Takes a secret that was made elsewhere. */
+  const take = (name: string, secret: string): string => {
+    names.push(name);
+    const bytes = Buffer.from(secret);
+    const hex = bytes.toString("hex");
+    note(secret.toLowerCase(), piece, name);
+    note(Array.from(secret.toLowerCase()).toReversed().join(""), piece, name);
+    note(hex, 2 * piece, name);
+    note(hex.replaceAll(/../g, "%$&"), 3 * piece, name);
+    for (const before of [0, 1, 2]) {
+      // Only what does not depend on the neighbours.
+      const text = Buffer.concat([Buffer.alloc(before), bytes])
+        .toString("base64")
+        .slice(4, -4);
+      note(text, 10, name);
+      note(text.replaceAll("+", "-").replaceAll("/", "_"), 10, name);
+    }
+    return secret;
+  };
+
+  return {
+    names: names as readonly string[],
+    take,
+    plant: (name: string, length = 24): string => {
+      const digest = createHash("sha512").update(name).digest("base64");
+      return take(name, digest.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, length));
+    },
+    /** The names of the secrets of which a text has a piece. */
+    leaksIn: (text: string): readonly string[] => {
+      const found = new Set<string>();
+      const lower = text.toLowerCase();
+      for (const [length, ofLength] of forms) {
+        const searched = length === 10 ? text : lower;
+        for (let at = 0; at + length <= searched.length; at += 1) {
+          const name = ofLength.get(searched.slice(at, at + length));
+          if (name !== undefined) found.add(name);
+        }
+      }
+      return [...found];
+    },
+  };
+}
