@@ -92,7 +92,7 @@ it("the package, installed where nothing else is, gives its client to a TypeScri
   });
 });
 
-it("the package, installed so, watches a service, keeps its history and reports on it", async () => {
+it("the package, installed so, watches a service, reports on it, and says to an older Node.js what it needs", async () => {
   const folder = await installPackage();
   const { bases } = await startSimulator();
   const file = join(folder, "node_modules/sandwatch/dist/cli.js");
@@ -121,14 +121,10 @@ http: { listen: "127.0.0.1:0" }
   const { rows } = JSON.parse(stdout);
   expect(rows).toEqual([expect.objectContaining({ region: "us", key: "research" })]);
   expect(rows[0].occupied_peak).toBeGreaterThan(0);
-});
 
-it("the package, installed so, says to an older Node.js what it needs", async () => {
-  const file = join(await installPackage(), "node_modules/sandwatch/dist/cli.js");
   const older =
     'data:text/javascript,Object.defineProperty(process, "version", { value: "v20.20.2" })';
-  const ended = await startProgram(["--import", older, file, "poll"]).ended;
-  expect(ended).toMatchObject({
+  expect(await startProgram(["--import", older, file, "poll"]).ended).toMatchObject({
     code: 1,
     out: "",
     err: expect.stringMatching(/^sandwatch needs Node\.js 24 or later.*\n$/),

@@ -2,8 +2,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
-import { readKnownSeries } from "../support/known-series.ts";
-import { checkPromql } from "../support/promql.ts";
+import { checkRules } from "../support/known-series.ts";
 import { prometheusFolder, readRuleGroups, recordingRulesOf } from "../support/rule-files.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { alertsOf, startAlertmanager } from "./support/alertmanager-server.ts";
@@ -141,10 +140,8 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
   await untilFiring("SandwatchDown");
   await expectHealthyRules(prometheus, readRuleGroups().flatMap(({ rules }) => rules).length);
 
-  const known = await readKnownSeries(new Map(recorded.map((record) => [record, new Set()])));
-  const asked = readRuleGroups()
-    .flatMap(({ rules }) => rules)
-    .flatMap(({ expr }) => [...checkPromql(expr, known).metrics]);
+  const { checked } = await checkRules();
+  const asked = checked.flatMap(({ metrics }) => [...metrics]);
   for (const metric of new Set(asked)) {
     const found = await prometheus.query(`count(last_over_time(${metric}[10m]))`);
     expect([metric, found.length]).toEqual([metric, 1]);

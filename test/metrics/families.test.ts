@@ -74,16 +74,19 @@ describe("before anything happened", () => {
     }
   });
 
-  it.each([
-    ["sandbox_server_status_duration_seconds", statuses.length],
-    ["sandwatch_poll_duration_seconds", 1],
-    ["sandwatch_api_request_duration_seconds", 4],
-    ["sandwatch_notification_delay_seconds", 1],
-    ["sandwatch_store_commit_duration_seconds", 1],
-  ])("the histogram %s is zero", async (name, series) => {
-    const samples = (await families()).get(name)?.samples ?? [];
-    const counts = samples.filter((sample) => sample.name === `${name}_count`);
-    expect(counts.map(({ value }) => value)).toEqual(Array(series).fill(0));
+  it("histograms are zero", async () => {
+    const found = await families();
+    for (const [name, series] of [
+      ["sandbox_server_status_duration_seconds", statuses.length],
+      ["sandwatch_poll_duration_seconds", 1],
+      ["sandwatch_api_request_duration_seconds", 4],
+      ["sandwatch_notification_delay_seconds", 1],
+      ["sandwatch_store_commit_duration_seconds", 1],
+    ] as const) {
+      const samples = found.get(name)?.samples ?? [];
+      const counts = samples.filter((sample) => sample.name === `${name}_count`);
+      expect([name, counts.map(({ value }) => value)]).toEqual([name, Array(series).fill(0)]);
+    }
   });
 
   it("nothing is claimed of a target that was not polled", async () => {

@@ -9,9 +9,8 @@ import {
   substitute,
 } from "../support/dashboards.ts";
 import type { Panel } from "../support/dashboards.ts";
-import { readKnownSeries } from "../support/known-series.ts";
+import { checkRules } from "../support/known-series.ts";
 import { checkPromql } from "../support/promql.ts";
-import { readRuleGroups, recordingRulesOf } from "../support/rule-files.ts";
 
 const dashboards = readDashboards();
 const allPanels = dashboards.flatMap(({ whole, panels }) =>
@@ -27,11 +26,7 @@ const linksOf = ({ fieldConfig: { defaults, overrides } }: Panel): readonly stri
   ...namesIn(JSON.stringify(overrides), /"url":"([^"]+)"/g),
 ];
 
-const recorded = new Map<string, ReadonlySet<string>>();
-const known = await readKnownSeries(recorded);
-for (const { record, expr } of recordingRulesOf(readRuleGroups())) {
-  recorded.set(record, checkPromql(expr, known).labels);
-}
+const { known } = await checkRules();
 const check = (expr: string) => checkPromql(substitute(expr, anything), known);
 
 describe("the queries of dashboards", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readKnownSeries } from "../support/known-series.ts";
+import { checkRules } from "../support/known-series.ts";
 import { checkPromql } from "../support/promql.ts";
 import {
   alertingRulesOf,
@@ -16,17 +16,7 @@ const recording = recordingRulesOf(groups);
 const alerting = alertingRulesOf(groups);
 const perServer = /^sandbox_(server_status|server_info|server_status_since_.*|status)$/;
 
-/** The results of the rules in the order of the files: a rule may use what one before it recorded. */
-const recorded = new Map<string, ReadonlySet<string>>();
-const known = await readKnownSeries(recorded);
-const checked = groups
-  .flatMap(({ rules }) => rules)
-  .map((rule) => {
-    const name = "record" in rule ? rule.record : rule.alert;
-    const result = checkPromql(rule.expr, known);
-    if ("record" in rule) recorded.set(name, result.labels);
-    return { name, ...result };
-  });
+const { checked, recorded, known } = await checkRules();
 
 describe("the rules for Prometheus", () => {
   it("use only what is exposed or recorded, and nothing with a series for each server", () => {

@@ -1,7 +1,9 @@
 import { operations } from "../../src/fleet/model.ts";
 import { deliveryFailureReasons } from "../../src/notify/receiver.ts";
 import { eventfulFamilies } from "../metrics/exposition.ts";
-import type { KnownLabels, KnownSeries } from "./promql.ts";
+import { checkPromql } from "./promql.ts";
+import type { CheckedPromql, KnownLabels, KnownSeries } from "./promql.ts";
+import { readRuleGroups } from "./rule-files.ts";
 
 /** Labels whose values are a closed set, all of which are exposed from the start. */
 const closed = new Set(["status", "reason", "state"]);
@@ -19,7 +21,7 @@ const own: Readonly<Record<string, readonly string[]>> = {
  *
  * @param recorded what rules record, with its labels; it is called again each time
  */
-export async function readKnownSeries(
+async function readKnownSeries(
   recorded: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
 ): Promise<KnownSeries> {
   const families = await eventfulFamilies({ operations, deliveryFailureReasons });
@@ -45,4 +47,18 @@ export async function readKnownSeries(
 
 function anyValued(labels: Iterable<string>): KnownLabels {
   return new Map(Array.from(labels, (label) => [label, "any"]));
+}
+
+/** The rules for Prometheus in the order of the files, and what is known with the series that they record. */
+export async function checkRules() {
+  const recorded = new Map<string, ReadonlySet<string>>();
+  const known = await readKnownSeries(recorded);
+  const checked: (CheckedPromql & { readonly name: string })[] = [];
+  for (const rule of readRuleGroups().flatMap(({ rules }) => rules)) {
+    const result = checkPromql(rule.expr, known);
+    // A rule may use what one before it recorded.
+    if ("record" in rule) recorded.set(rule.record, result.labels);
+    checked.push({ name: "record" in rule ? rule.record : rule.alert, ...result });
+  }
+  return { checked, recorded, known };
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { chooseEncoding, chooseFormat } from "../../src/web/negotiation.ts";
 
 const text = "text/plain; version=0.0.4; charset=utf-8";
@@ -17,32 +17,28 @@ const prometheus = {
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8";
 
-describe("the format", () => {
-  it.each([
-    [undefined, text],
-    ["", text],
-    [browser, text],
-    [prometheus["2.5"], oldOpenMetrics],
-    [prometheus["2.45"], openMetrics],
-    [prometheus["3 with protobuf"], openMetrics],
-    [prometheus["3 with text"], text],
-    ["application/json", text],
-    [",,;q=1,=", text],
-  ])("for %j is %s", (accept, contentType) => {
-    expect(chooseFormat({ accept }).contentType).toBe(contentType);
-  });
+it.each([
+  [undefined, text],
+  ["", text],
+  [browser, text],
+  [prometheus["2.5"], oldOpenMetrics],
+  [prometheus["2.45"], openMetrics],
+  [prometheus["3 with protobuf"], openMetrics],
+  [prometheus["3 with text"], text],
+  ["application/json", text],
+  [",,;q=1,=", text],
+])("the format for %j is %s", (accept, contentType) => {
+  expect(chooseFormat({ accept }).contentType).toBe(contentType);
 });
 
-describe("the encoding", () => {
-  it.each([
-    [undefined, undefined],
-    ["gzip", "gzip"],
-    ["gzip;q=0", undefined],
-    ["zstd, gzip", "zstd"],
-    ["deflate, br", undefined],
-    ["*", "gzip"],
-  ])("for %j is %s", (acceptEncoding, encoding) => {
-    const { headers } = chooseEncoding({ "accept-encoding": acceptEncoding });
-    expect(headers["content-encoding"]).toBe(encoding);
-  });
+it.each([
+  [undefined, undefined],
+  ["gzip", "gzip"],
+  ["gzip;q=0", undefined],
+  ["zstd, gzip", "zstd"],
+  ["deflate, br", undefined],
+  ["*", "gzip"],
+])("the encoding for %j is %s", (acceptEncoding, encoding) => {
+  const { headers } = chooseEncoding({ "accept-encoding": acceptEncoding });
+  expect(headers["content-encoding"]).toBe(encoding);
 });
