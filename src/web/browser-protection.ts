@@ -13,7 +13,7 @@ export const strictHeaders = {
 
 /**
  * Prevents pages of other sites from using this server through a user's browser. The Host must be a known
- * name, which prevents DNS rebinding, and the Origin of what changes something must be this address.
+ * name, which prevents DNS rebinding, and the Origin and what the browser says of it must be this address.
  *
  * @param allowedHosts names in lower case, beside addresses and `localhost`
  * @returns null when the request is allowed
@@ -22,8 +22,8 @@ export function checkSender(
   request: Pick<FastifyRequest, "method" | "headers" | "raw">,
   allowedHosts: readonly string[],
 ): Problem | null {
-  // A proxy in front may look at another one than we do (RFC 9112, section 3.2).
-  if ((request.raw.headersDistinct["host"] ?? []).length > 1) {
+  // Of several, a proxy in front may look at another one than we do (RFC 9112, section 3.2).
+  if (request.raw.headersDistinct["host"]?.length !== 1) {
     return { status: 400, detail: "A request has one Host." };
   }
   const { host = "", origin } = request.headers;
@@ -35,9 +35,9 @@ export function checkSender(
       "Requests for this host name are refused. Use an IP address or localhost, or add the name to http.allowed_hosts in the configuration.";
     return { status: 403, detail };
   }
-  if (isReading(request) || origin === undefined || isSameOrigin(origin, host)) return null;
-  const detail = "Requests from pages of other origins that change something are refused.";
-  return { status: 403, detail };
+  const isForeign = origin !== undefined && !isSameOrigin(origin, host);
+  if (!isForeign && isOwnSite(request)) return null;
+  return { status: 403, detail: "Requests from pages of other origins are refused." };
 }
 
 /** A page can send forms to other sites, but not JSON. */
@@ -46,15 +46,14 @@ export function checkJson({ headers }: Pick<FastifyRequest, "headers">): Problem
   return { status: 415, detail: "Send JSON, with content-type: application/json." };
 }
 
-/** A GET that costs something must not come from a page of another site, which a browser states. */
-export function checkSite({ headers }: Pick<FastifyRequest, "headers">): Problem | null {
+/**
+ * Whether a request is not from a page of another origin, as far as the browser says so. A link from such a page may be
+ * followed; images, scripts, frames and event streams of it cost something here, although the page cannot read them.
+ */
+function isOwnSite({ method, headers }: Pick<FastifyRequest, "method" | "headers">): boolean {
   const site = headers["sec-fetch-site"] ?? "none";
-  if (site === "same-origin" || site === "none") return null;
-  return { status: 403, detail: "Requests from pages of other origins are refused." };
-}
-
-function isReading({ method }: Pick<FastifyRequest, "method">): boolean {
-  return method === "GET" || method === "HEAD";
+  if (site === "same-origin" || site === "none") return true;
+  return method === "GET" && headers["sec-fetch-dest"] === "document";
 }
 
 /** Over https too, where something in front of this server speaks it. */

@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerOptions } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { Server as TlsServer } from "node:tls";
 import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
@@ -10,6 +10,7 @@ import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { addApi, type ApiDeps } from "./api/api.ts";
 import {
   clientStatus,
+  rawProblem,
   sayRetryAfter,
   sendProblem,
   wrongMethod,
@@ -75,6 +76,10 @@ export interface WebDeps {
   readonly onSlowScrape: () => void;
   /** A connection was refused: all allowed ones have a request in progress. */
   readonly onFull: (limit: number) => void;
+  /** Default: 30 s, for a request with its body. */
+  readonly requestTimeoutMs?: number;
+  /** Of a connection with a request on which nothing is sent or received. Default: 15 min. */
+  readonly inactivityTimeoutMs?: number;
   /** Default: by the limit of file descriptors. */
   readonly connectionsAllowed?: number;
   readonly clock: Clock;
@@ -87,7 +92,7 @@ interface WebServer {
 }
 
 /** Limits of requests and connections, in bytes and milliseconds. A connection that exceeds one is closed. */
-const bounds: ServerOptions = {
+const bounds = {
   /** For all headers together. */
   maxHeaderSize: 16_384,
   /** Until a request has arrived, its body included. */
@@ -95,7 +100,12 @@ const bounds: ServerOptions = {
   /** For a connection without a request. */
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 1_000,
+  /** Its own refusal would be without our headers: `checkSender` refuses instead. */
+  requireHostHeader: false,
 };
+
+/** Longer than any operation takes. A client that does not read its response is disconnected then. */
+const longestInactivityMs = 15 * 60_000;
 
 const pagePolicy = `${strictHeaders["content-security-policy"]}; style-src 'self'`;
 
@@ -115,17 +125,31 @@ function refuseSchema(): never {
 /** @throws when a file of its TLS cannot be used */
 export function createWebServer(deps: WebDeps): WebServer {
   const { tls, log, clock } = deps;
+  const { requestTimeoutMs: requestTimeout = bounds.requestTimeout } = deps;
+  const options: ServerOptions = { ...bounds, requestTimeout, headersTimeout: requestTimeout };
   const server = fastify({
     forceCloseConnections: true,
     serverFactory: (handler): Server =>
       tls === null
-        ? createServer(bounds, handler)
-        : createSecureServer({ ...bounds, ...readTls(tls), handshakeTimeout: 10_000 }, handler),
+        ? createServer(options, handler)
+        : createSecureServer({ ...options, ...readTls(tls), handshakeTimeout: 10_000 }, handler),
     schemaController: { compilersFactory: noCompilers },
     // A URL that cannot be decoded belongs to no route.
-    frameworkErrors: (_, __, reply) => {
-      void sendProblem(reply, { status: 400, detail: "This URL cannot be decoded." });
+    frameworkErrors: (error, _, reply) => {
+      const status = clientStatus(error) ?? 400;
+      const detail =
+        status === 414 ? "A part of this path is too long." : "This URL cannot be decoded.";
+      void sendProblem(reply.headers(strictHeaders), { status, detail });
     },
+    clientErrorHandler(error, socket) {
+      if (socket.writable) socket.write(rawProblem(unreadable(error.code), strictHeaders));
+      socket.destroy();
+    },
+  });
+  server.server.setTimeout(deps.inactivityTimeoutMs ?? longestInactivityMs);
+  server.server.on("checkExpectation", ({ socket }: IncomingMessage) => {
+    const detail = "The only expectation that can be met is 100-continue.";
+    socket.end(rawProblem({ status: 417, detail }, strictHeaders));
   });
 
   const limit = deps.connectionsAllowed ?? connectionsAllowed();
@@ -147,6 +171,13 @@ export function createWebServer(deps: WebDeps): WebServer {
   server.addHook("onRequest", async (request, reply) => {
     void reply.headers(strictHeaders);
     const { permission } = request.routeOptions.config;
+    // An absolute target names a host of its own, which may be another than that of the header.
+    if (!request.url.startsWith("/")) {
+      return sendRefusal(request, reply, {
+        status: 400,
+        detail: "The target of a request is a path.",
+      });
+    }
     if (permission === "health") return checkAccess(request, reply, permission);
     const problem = checkSender(request, deps.allowedHosts);
     if (problem) return sendRefusal(request, reply, problem);
@@ -260,9 +291,20 @@ export function createWebServer(deps: WebDeps): WebServer {
   };
 }
 
+/** What is wrong with a request that Node.js could not read, by the code of its error. */
+function unreadable(code: string | undefined): Problem {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return { status: 408, detail: "The request did not arrive in time." };
+  }
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return { status: 431, detail: `Headers have at most ${bounds.maxHeaderSize} bytes.` };
+  }
+  return { status: 400, detail: "This is not a valid HTTP request." };
+}
+
 /** In the API as a problem, elsewhere as text. */
 function sendRefusal({ url }: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
-  if (url.startsWith("/api/")) return sendProblem(reply, problem);
+  if (/^\/api(?:[/?]|$)/.test(url)) return sendProblem(reply, problem);
   const { status, detail, retryAfterMs } = problem;
   sayRetryAfter(reply, retryAfterMs);
   return sendText(reply, status, detail);

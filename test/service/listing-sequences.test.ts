@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { diffSnapshots } from "../../src/fleet/diff.ts";
 import { nextSnapshot } from "../../src/fleet/next-snapshot.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
+import { fixedCases, randomCases } from "../support/random-cases.ts";
 import { emptySnapshot, restoreSnapshot } from "../../src/fleet/snapshot.ts";
 import type { ListedServer, Snapshot } from "../../src/fleet/snapshot.ts";
 import { createListingReader } from "../../src/service/listing-reader.ts";
@@ -54,8 +55,49 @@ function play(seed: number): void {
   }
 }
 
-test("whatever comes poll after poll, it means what it means when it is parsed as a whole", () => {
-  fc.assert(fc.property(fc.nat(), play), { numRuns: 400, seed: 20_261_125 });
+test(`${randomCases(400)} random sequences of bodies mean, poll after poll, what each means when it is parsed as a whole`, () => {
+  fc.assert(fc.property(fc.nat(), play), fixedCases(400));
+});
+
+/** Bytes that no program wrote, or that something cut, spoilt or put together on the way. */
+const listingText = fc.nat().map((seed) => randomSequence(seed, 2).polls[0]?.body ?? Buffer.of());
+const place = fc.double({ min: 0, max: 1, noNaN: true });
+const oddBody = fc.oneof(
+  fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+  fc.json().map((text) => Buffer.from(text)),
+  fc
+    .tuple(fc.jsonValue(), fc.jsonValue(), fc.jsonValue())
+    .map(([a, b, c]) => Buffer.from(JSON.stringify({ local_sandboxes: [a, b], total_count: c }))),
+  fc.tuple(listingText, place).map(([body, to]) => body.subarray(0, Math.floor(to * body.length))),
+  fc
+    .tuple(listingText, place, fc.uint8Array({ maxLength: 8 }), fc.nat(8))
+    .map(([body, where, bytes, skipped]) => {
+      const at = Math.floor(where * body.length);
+      return Buffer.concat([body.subarray(0, at), bytes, body.subarray(at + skipped)]);
+    }),
+  fc.tuple(listingText, listingText).map((bodies) => Buffer.concat(bodies)),
+);
+
+test(`${randomCases(2_000)} random bodies, whole, cut and spoilt, mean what they mean when they are parsed as a whole`, () => {
+  const counts = { complete: 0, partial: 0, failed: 0 };
+  let known = emptySnapshot;
+  fc.assert(
+    fc.property(oddBody, listingText, fc.nat(5_000), (odd, usual, poll) => {
+      for (const body of [odd, usual]) {
+        const outcome = runAtOnce(reader.read(body, known, poll));
+        const reading = referenceReading(body);
+        expect(readingOf(outcome)).toEqual(reading);
+        if (reading === "refused") counts.failed += 1;
+        else counts[reading.complete ? "complete" : "partial"] += 1;
+        if (outcome.kind === "read" && body === usual) {
+          const observation = { atMs: 1, observedMs: 1, momentKnown: false, goneAfter: 1 };
+          known = runAtOnce(nextSnapshot(known, outcome.listing, observation));
+        }
+      }
+    }),
+    fixedCases(1_000),
+  );
+  expect(Math.min(...Object.values(counts))).toBeGreaterThan(100);
 });
 
 /** Each body again and again, until nothing about it is new any more. */

@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { asError } from "../../lib/as-error.ts";
 import { delay, type Clock } from "../../lib/clock.ts";
 import { limitReaders, type Reader } from "../slow-readers.ts";
-import { checkSite } from "../browser-protection.ts";
 import { sendProblem } from "./problem.ts";
 
 /** What was stored after a cursor. */
@@ -78,8 +77,6 @@ export function addEventsRoute(
     url,
     config: { permission: "read" },
     async handler(request, reply) {
-      const problem = checkSite(request);
-      if (problem) return sendProblem(reply, problem);
       const ended = new AbortController();
       reply.raw.once("close", () => ended.abort());
       const query = queryOf(request);

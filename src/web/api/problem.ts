@@ -12,22 +12,32 @@ export interface Problem {
   readonly retryAfterMs?: number;
 }
 
-export function sendProblem(
-  reply: FastifyReply,
-  { status, detail, errors = [], retryAfterMs }: Problem,
-): FastifyReply {
-  const title = statusText(status);
-  const problem = {
-    type: "about:blank",
-    title,
-    status,
-    detail,
-    ...(errors.length > 0 && { errors }),
+const mediaType = "application/problem+json";
+
+export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  sayRetryAfter(reply, problem.retryAfterMs);
+  return reply.code(problem.status).type(mediaType).send(bodyOf(problem));
+}
+
+/** A whole response, for a request that cannot be read. The connection is closed after it. */
+export function rawProblem(problem: Problem, headers: Readonly<Record<string, string>>): string {
+  const body = bodyOf(problem);
+  const all = {
+    ...headers,
+    "content-type": mediaType,
+    "content-length": body.length,
+    connection: "close",
   };
-  sayRetryAfter(reply, retryAfterMs);
-  // As bytes: Fastify would add a charset to a text, which this media type does not have.
-  const body = Buffer.from(JSON.stringify(problem));
-  return reply.code(status).type("application/problem+json").send(body);
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { status } = problem;
+  return `HTTP/1.1 ${status} ${statusText(status)}\r\n${lines.join("")}\r\n${body.toString()}`;
+}
+
+/** As bytes: Fastify would add a charset to a text, which this media type does not have. */
+function bodyOf({ status, detail, errors = [] }: Problem): Buffer {
+  const title = statusText(status);
+  const listed = errors.length > 0 && { errors };
+  return Buffer.from(JSON.stringify({ type: "about:blank", title, status, detail, ...listed }));
 }
 
 /** In whole seconds, at least one. */
