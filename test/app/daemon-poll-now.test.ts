@@ -39,14 +39,6 @@ describe("poll --now", () => {
     ]);
   });
 
-  it("says why a target failed, with exit code 1", async () => {
-    const world = await watchWorld();
-    world.fail({ kind: "status", status: 503 });
-    const url = await world.address();
-    const { code, out } = await runCommand(["poll", "--now", "--url", url, "--region", "us"]);
-    expect([code, out]).toEqual([1, expect.stringContaining("HTTP 503")]);
-  });
-
   it("waits for a poll that is in progress instead of beginning another", async () => {
     const world = await watchWorld();
     const both = [pollTargets, pollTargets].map((each) => world.daemon().api(each, {}));
@@ -56,7 +48,7 @@ describe("poll --now", () => {
 
   it("needs a running daemon", async () => {
     const { config } = writeConfig();
-    const { code, err } = await runCommand(["poll", "--now", "--config", config]);
-    expect([code, err]).toEqual([1, expect.stringContaining("the daemon has not run")]);
+    const err = expect.stringContaining("the daemon has not run");
+    expect(await runCommand(["poll", "--now", "--config", config])).toMatchObject({ code: 1, err });
   });
 });

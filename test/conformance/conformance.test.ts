@@ -7,23 +7,19 @@ import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
-import { createSimulator, type SimulatorOptions } from "../../src/simulator/simulator.ts";
-import { createFakeClock } from "../support/fake-clock.ts";
+import type { SimulatorOptions } from "../../src/simulator/simulator.ts";
+import { startSimulator, us } from "../simulator/start-simulator.ts";
 
 const known: Ids = { user: "user-1", client: "client-1" };
 
 /** The report on a simulated service that may deviate, called within the limit that it enforces. */
-async function check(options: Partial<SimulatorOptions> = {}, ids = known, apiKey = "key") {
-  const clock = createFakeClock();
-  const simulator = createSimulator({
-    seed: 3,
-    clock,
-    regions: ["us"],
-    keys: [{ name: "key", apiKey: "key" }],
-    servers: 200,
-    ...options,
-  });
-  const bases = await simulator.listen({ host: "127.0.0.1", port: 0 });
+async function check(
+  options: Partial<SimulatorOptions> = {},
+  ids = known,
+  apiKey = "research-key",
+) {
+  const world = { regions: ["us"], rateLimit: undefined, servers: 200 };
+  const { clock, bases } = await startSimulator({ ...world, ...options });
   const codes: string[] = [];
   const service = createServiceClient({
     regions: new Map(Array.from(bases, ([region, baseUrl]) => [region, { baseUrl }])),
@@ -45,13 +41,12 @@ async function check(options: Partial<SimulatorOptions> = {}, ids = known, apiKe
     clock,
     signal: new AbortController().signal,
     maxBodyBytes: 1024 * 1024,
-    targets: [{ target: { region: "us", key: "key" } }],
-    keys: [{ name: "key", apiKey: new Secret(apiKey) }],
+    targets: [{ target: us }],
+    keys: [{ name: us.key, apiKey: new Secret(apiKey) }],
     inProgress: { lookups: 0, checks: 0 },
   });
   const report = await api(checkConformance, ids);
   await service.close();
-  await simulator.close();
   const outside = report.operations.flatMap(({ operation, outcome, detail, fields }) => [
     ...(outcome === "outside" ? [`${operation}: ${detail}`] : []),
     ...fields.flatMap(({ field, verdict, detail: found }) =>
