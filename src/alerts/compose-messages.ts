@@ -1,5 +1,5 @@
 import { eachInSlices, runAtOnce, type Slices } from "../fleet/slices.ts";
-import { groupItems, groupValue, itemsPerSlice, subjectKey } from "./grouping.ts";
+import { groupFieldsOf, groupItems, groupValue, itemsPerSlice, subjectKey } from "./grouping.ts";
 import type { Group, GroupingSettings, GroupTimes } from "./grouping.ts";
 import type { GroupField, Notification, OutboxItem, StoredOutboxItem } from "./notification.ts";
 import { summarize } from "./notification-summary.ts";
@@ -110,7 +110,7 @@ function* composeMessage(
   const summary = summarize(latest);
   const runbookUrl = runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, latest);
   if (isLong) yield;
-  const group = groupValues(items, groupBy);
+  const group = groupValues(items, groupFieldsOf(first, groupBy));
   const causedAtMs = items.reduce((least, item) => Math.min(least, item.causedAtMs), Infinity);
   const truncated = latest.length - incidents.length;
   const what = { receiver, type, rule, severity, group, summary, runbookUrl };

@@ -1,6 +1,6 @@
 import { eachInSlices, type Slices } from "../fleet/slices.ts";
 import type { GroupField, NotifiedIncident } from "./notification.ts";
-import type { OutboxItem, StoredOutboxItem, SubjectKind } from "./notification.ts";
+import type { OutboxItem, StoredOutboxItem } from "./notification.ts";
 import { valueOfIncident } from "./template.ts";
 
 export interface GroupingSettings {
@@ -9,8 +9,8 @@ export interface GroupingSettings {
   readonly groupWaitMs: number;
   /** The least time between two notifications of a group. Milliseconds. */
   readonly groupIntervalMs: number;
-  /** More servers and targets than this at once, of one region or pool, make one group. */
-  readonly mergeAbove: number;
+  /** More incidents than this at once that probably have one cause make one group. */
+  readonly groupLimit: number;
 }
 
 /** Items of one receiver that go into the same notifications. */
@@ -46,7 +46,7 @@ export function* groupItems(
   const groups = new Map<string, Group>();
   const nameOf = new Map<OutboxItem, string>();
   yield* eachInSlices(items, itemsPerSlice, (item) => {
-    const values = settings.groupBy.map((field) => groupValue(item, field));
+    const values = groupFieldsOf(item, settings.groupBy).map((field) => groupValue(item, field));
     const name = JSON.stringify([item.rule, item.severity, ...values]);
     nameOf.set(item, name);
     const group = groups.get(name);
@@ -56,7 +56,7 @@ export function* groupItems(
       groups.set(name, { names: [name], items: [item], dueAtMs });
     }
   });
-  const merged = mergeGroups([...groups.values()], settings.mergeAbove);
+  const merged = mergeGroups([...groups.values()], settings.groupLimit);
   if (items.length > itemsPerSlice) yield;
   return { ...splitByDue(merged, nowMs), nameOf };
 }
@@ -95,45 +95,79 @@ function dueTime(
 }
 
 /**
- * Very many servers, targets or probes of one region are one group for each rule, although `groupBy` would make many of
- * them; so are the servers of a pool that is notified at the same time. The group is due when the first of them is.
- *
- * @param mergeAbove no more subjects than this are not merged
+ * Whether one cause usually reaches incidents that differ in a field: a region fails for all of its keys, and a key is
+ * refused in all regions.
  */
-function mergeGroups(groups: readonly Group[], mergeAbove: number): readonly Group[] {
+function isSpanned({ subject, trouble }: NotifiedIncident, field: GroupField): boolean {
+  return subject === "target" && field === (trouble === "auth" ? "region" : "key");
+}
+
+/** Those of a receiver's `group_by` that part an item from others. */
+export function groupFieldsOf(
+  { incident }: OutboxItem,
+  groupBy: readonly GroupField[],
+): readonly GroupField[] {
+  return groupBy.filter((field) => !isSpanned(incident, field));
+}
+
+/** What incidents that probably have one cause have in common, besides their rule. */
+export function causeScope({ incident }: Pick<OutboxItem, "incident">): readonly (string | null)[] {
+  return (["region", "key"] as const).map((field) =>
+    isSpanned(incident, field) ? null : incident[field],
+  );
+}
+
+/**
+ * Merges groups that probably have one cause, although `groupBy` parts them: more incidents than the limit of one region
+ * and key, more groups than that of one region, more servers of a pool that is notified at the same time. A merged group
+ * is due when the first of its groups is.
+ */
+function mergeGroups(groups: readonly Group[], limit: number): readonly Group[] {
+  const subjects = (some: readonly Group[]): number =>
+    new Set(some.flatMap(({ items }) => items.map(subjectKey))).size;
+  const ofCauses = mergeAlike(groups, (group) => shared(group, causeScope), subjects, limit);
+  const ofRegions = mergeAlike(
+    ofCauses,
+    (group) => shared(group, ({ incident }) => incident.region),
+    ({ length }) => length,
+    limit,
+  );
   const pools = groups
     .flatMap(({ items }) => items)
     .filter(({ type, incident }) => type === "incident.firing" && incident.subject === "pool");
   return pools.reduce(
-    (merged, { incident: pool }) => mergeAlike(merged, mergeAbove, (group) => inPool(group, pool)),
-    mergeAlike(groups, mergeAbove, inRegion),
+    (merged, { incident: pool }) =>
+      mergeAlike(merged, (group) => inPool(group, pool), subjects, limit),
+    ofRegions,
   );
 }
 
 /** @param scopeOf what merged groups have in common; null: the group is not merged */
 function mergeAlike(
   groups: readonly Group[],
-  mergeAbove: number,
   scopeOf: (group: Group) => string | null,
+  sizeOf: (groups: readonly Group[]) => number,
+  limit: number,
 ): readonly Group[] {
   return [...Map.groupBy(groups, scopeOf)].flatMap(([scope, some]) => {
-    if (scope === null || some.length === 1) return some;
+    if (scope === null || some.length === 1 || sizeOf(some) <= limit) return some;
     const items = some.flatMap((group) => group.items);
-    if (new Set(items.map(subjectKey)).size <= mergeAbove) return some;
     const names = some.flatMap((group) => group.names);
     return [{ names, items, dueAtMs: Math.min(...some.map(({ dueAtMs }) => dueAtMs)) }];
   });
 }
 
-const subjectsInRegion: ReadonlySet<SubjectKind> = new Set(["server", "target", "probe"]);
-
-function inRegion({ items }: Group): string | null {
-  const [first] = items;
-  if (!first) return null;
-  const { subject, region } = first.incident;
-  if (region === null || !subjectsInRegion.has(subject)) return null;
-  if (items.some(({ incident }) => incident.region !== region)) return null;
-  return JSON.stringify([first.rule, first.severity, region]);
+/** Null: the items of the group differ in it. */
+function shared(
+  { items }: Group,
+  valueOf: (item: OutboxItem) => string | null | readonly (string | null)[],
+): string | null {
+  const [scope = null, ...others] = new Set(
+    items.map((item) =>
+      JSON.stringify([item.rule, item.severity, item.incident.subject, valueOf(item)]),
+    ),
+  );
+  return others.length > 0 ? null : scope;
 }
 
 function inPool({ items }: Group, pool: NotifiedIncident): string | null {

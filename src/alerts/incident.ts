@@ -85,6 +85,7 @@ export function notifiedIncident(
     id,
     state: isResolved ? "resolved" : "firing",
     subject: subject.kind,
+    trouble: subject.kind === "target" ? troubleOf(incident.ruleFingerprint) : null,
     status,
     previousStatus,
     startedAtMs,

@@ -1,6 +1,6 @@
 import { formatDuration } from "../fleet/duration.ts";
 import type { Presence } from "../fleet/model.ts";
-import type { Severity } from "./rule.ts";
+import type { Severity, TargetTrouble } from "./rule.ts";
 
 export const incidentMessages = [
   "incident.firing",
@@ -33,6 +33,8 @@ export interface NotifiedIncident extends SubjectFacts {
   readonly id: string;
   readonly state: "firing" | "resolved";
   readonly subject: SubjectKind;
+  /** Null for an incident of anything but a target. */
+  readonly trouble: TargetTrouble | null;
   /** Null, like the next, for an incident of anything but a server. */
   readonly status: Presence | null;
   /** `absent` when the server was first observed like this. */
@@ -58,6 +60,7 @@ export const noSubjectFacts = {
 /** Details of an incident of which nothing else is known. */
 export const noIncidentDetails = {
   ...noSubjectFacts,
+  trouble: null,
   status: null,
   previousStatus: null,
   resolvedAtMs: null,

@@ -68,10 +68,10 @@ const messageSettings = {
     "the value of `group_wait`",
     "The least time between two messages of a group.",
   ),
-  mergeAbove: count(1, 1_000_000)
-    .prefault(20)
+  groupLimit: count(1, 1_000_000)
+    .prefault(5)
     .describe(
-      "If more servers, targets or probes than this are notified at once for one region, or for one pool whose own incident is notified with them, they are sent in one message. `group_by` has no effect on it.",
+      "If more incidents of one rule in one region and key than this are notified at once, they are sent in one message, whatever `group_by` is. So are the messages of one rule in one region, if there were more than this.",
     ),
   sendResolved,
   sendAcknowledged: sendAcknowledged(false),
@@ -84,7 +84,7 @@ const promptMessages = {
   groupBy: [],
   groupWaitMs: 0,
   groupIntervalMs: 0,
-  mergeAbove: 1,
+  groupLimit: 1,
   sendResolved: true,
   sendAcknowledged: true,
   maxIncidents: 100,
@@ -167,7 +167,7 @@ const pagerdutySchema = settings(
     // PagerDuty does the grouping itself, of alerts that are one incident each.
     groupBy: ["incident"] as const,
     groupIntervalMs: 0,
-    mergeAbove: Number.POSITIVE_INFINITY,
+    groupLimit: Number.POSITIVE_INFINITY,
     maxIncidents: 1,
   }));
 

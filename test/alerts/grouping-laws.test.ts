@@ -25,7 +25,7 @@ describe("whatever is grouped", () => {
     groupBy: fc.subarray([...groupFields]),
     groupWaitMs: fc.constantFrom(0, 5_000),
     groupIntervalMs: fc.constantFrom(0, 60_000),
-    mergeAbove: fc.constantFrom(1, 1_000_000),
+    groupLimit: fc.constantFrom(1, 1_000_000),
     maxIncidents: fc.integer({ min: 1, max: 5 }),
   });
   const now = fc.nat(30_000).map((ms) => startMs + ms);

@@ -21,7 +21,7 @@ function compose(
     groupBy: ["rule", "region", "key"],
     groupWaitMs: 5_000,
     groupIntervalMs: 60_000,
-    mergeAbove: 1_000_000,
+    groupLimit: 1_000_000,
     maxIncidents: 50,
     ...more,
   };
@@ -92,7 +92,7 @@ describe("a message", () => {
     const incident = { subject: "target", sandboxId: null, serverName: null } as const;
     const { messages } = compose([outboxItem({ incident })], { groupBy: groupFields });
     const none = { sandbox_id: "", server_name: "", probe: "" };
-    const group = { region: "us", key: "research", incident: "incident-1", ...none };
+    const group = { region: "us", incident: "incident-1", ...none };
     expect(messages[0]?.group).toEqual(group);
   });
 
@@ -167,25 +167,39 @@ describe("the notifications of one subject", () => {
   });
 });
 
-const merging = { mergeAbove: 4, maxIncidents: 3 };
+const merging = { groupLimit: 4, maxIncidents: 3 };
 const asRule = (items: OutboxItem[], rule: string) => items.map((item) => ({ ...item, rule }));
 const asInfo = (items: OutboxItem[]) =>
   items.map((item) => ({ ...item, severity: "info" as const }));
 
-describe("many subjects of a region", () => {
-  /** Servers, each of a key of its own. */
-  const storm = (count: number, more: Partial<NotifiedIncident> = {}, everyMs = 0): OutboxItem[] =>
+describe("many incidents of a region", () => {
+  const ofServers = (
+    count: number,
+    by: "key" | "sandboxId",
+    more: Partial<NotifiedIncident> = {},
+    everyMs = 0,
+  ): OutboxItem[] =>
     Array.from({ length: count }, (_, n) =>
-      at(n * everyMs, { id: `${more.region}-${n}`, key: `key-${n}`, ...more }),
+      at(n * everyMs, { id: `${more.region}-${more.key}-${n}`, [by]: `${by}-${n}`, ...more }),
     );
+  /** Servers, each of a key of its own. */
+  const storm = (count: number, more?: Partial<NotifiedIncident>, everyMs?: number) =>
+    ofServers(count, "key", more, everyMs);
 
-  it("are one message above the limit, for all of their groups", () => {
-    expect(compose(storm(4), merging).messages).toHaveLength(4);
-    const { messages, times } = compose(storm(5), merging);
-    const group = { region: "us" };
-    const summary = "5 servers in error in us";
-    expect(messages).toMatchObject([{ summary, truncated: 2 }]);
+  it.each([
+    ["keys", "key", ["region", "key"], { region: "us" }],
+    ["sandboxes", "sandboxId", ["key", "sandbox_id"], { key: "research" }],
+  ] as const)("are one message above the limit, of all %s", (_, by, groupBy, group) => {
+    const bySandbox = { ...merging, groupBy };
+    expect(compose(ofServers(4, by), bySandbox).messages).toHaveLength(4);
+    const { messages, times } = compose(ofServers(5, by), bySandbox);
+    expect(messages).toMatchObject([{ truncated: 2 }]);
     expect([messages[0]?.group, times.size]).toEqual([group, 5]);
+  });
+
+  it("are one message of each key while there are few keys", () => {
+    const few = [...ofServers(9, "sandboxId"), ...ofServers(9, "sandboxId", { key: "batch" })];
+    expect(compose(few, { ...merging, groupBy: ["incident"] }).sizes).toEqual([9, 9]);
   });
 
   it("are one message for each region, rule and severity", () => {
@@ -201,13 +215,19 @@ describe("many subjects of a region", () => {
   });
 
   it.each([
-    ["target", 1],
-    ["probe", 1],
-    ["pool", 5],
-    ["receiver", 5],
-  ] as const)("are merged or not by what they are: %s", (subject, count) => {
-    const alike = storm(5, { subject, sandboxId: null, serverId: null });
-    expect(compose(alike, merging).messages).toHaveLength(count);
+    ["target", "failing", ["key"], 1],
+    ["target", "partial", ["key"], 1],
+    ["target", "auth", ["region"], 1],
+    ["target", "failing", ["region"], 3],
+    ["target", "auth", ["key"], 3],
+    ["server", null, ["key"], 3],
+  ] as const)("on a %s (%s) that differ in %j are %d messages", (subject, trouble, by, count) => {
+    const of = { subject, trouble, sandboxId: null, serverId: null };
+    const alike = [0, 1, 2].map((n) => at(0, { id: `${n}`, ...of, [by[0]]: `${by[0]}-${n}` }));
+    const { messages } = compose(alike);
+    expect(messages).toHaveLength(count);
+    const isPart = messages.map(({ group }) => by[0] in group);
+    expect(isPart).toEqual(messages.map(() => count > 1));
   });
 
   it("are not merged where a receiver groups across regions anyway", () => {
@@ -247,7 +267,7 @@ describe("the servers of a pool that is notified", () => {
     ["are apart by severity", [...both, ...asInfo(both), pool()], [6, 6, 1]],
     ["are apart up to the limit", [...few, pool()], [2, 2, 1]],
   ])("%s", (_, items, sizes) => {
-    expect(compose(items, { mergeAbove: 4, groupBy: ["region", "server_name"] }).sizes).toEqual(
+    expect(compose(items, { groupLimit: 4, groupBy: ["region", "server_name"] }).sizes).toEqual(
       sizes,
     );
   });
@@ -258,7 +278,7 @@ describe("the servers of a pool that is notified", () => {
     [{ region: "us", serverName: null }, Array.from({ length: 9 }, () => 1)],
   ])("are apart from servers outside of a pool of %j", (limits, sizes) => {
     const others = ["us", "eu"].flatMap((region) => servers(region, "slack", 1, "batch"));
-    const settings = { mergeAbove: 4, groupBy: ["incident"] } as const;
+    const settings = { groupLimit: 4, groupBy: ["incident"] } as const;
     expect(compose([...both, ...others, pool(limits)], settings).sizes).toEqual(sizes);
   });
 });

@@ -29,6 +29,7 @@ describe("an item of the outbox", () => {
           id: "incident-1",
           state: "firing",
           subject: "server",
+          trouble: null,
           region: "us",
           key: "research",
           sandboxId: "box",

@@ -176,7 +176,7 @@ describe("receivers", () => {
     groupBy: ["rule", "region", "key"],
     groupWaitMs: 5_000,
     groupIntervalMs: 5_000,
-    mergeAbove: 20,
+    groupLimit: 5,
     sendResolved: true,
     giveUpAfterMs: dayMs,
   };
@@ -189,7 +189,7 @@ describe("receivers", () => {
     const slack = { ...grouped, sendAcknowledged: true, maxIncidents: 20 };
     expect(receiver("slack")).toMatchObject(slack);
     const pagerduty = receiver("pagerduty", { url: undefined, routing_key: "0".repeat(32) });
-    const alone = { groupBy: ["incident"], mergeAbove: Number.POSITIVE_INFINITY, maxIncidents: 1 };
+    const alone = { groupBy: ["incident"], groupLimit: Number.POSITIVE_INFINITY, maxIncidents: 1 };
     const atOnce = { groupWaitMs: 0, groupIntervalMs: 0 };
     const all = { sendResolved: true, sendAcknowledged: true };
     expect(pagerduty).toMatchObject({ ...alone, ...atOnce, ...all });

@@ -108,9 +108,9 @@ function holdSetting(hold: Hold): unknown {
 }
 
 function receiverSetting(receiver: ScenarioReceiver): object {
-  const { name, type, groupBy, mergeAbove } = receiver;
+  const { name, type, groupBy, groupLimit } = receiver;
   const group_interval = duration(receiver.groupIntervalMs);
-  const groups = { group_interval, group_by: groupBy, merge_above: mergeAbove };
+  const groups = { group_interval, group_by: groupBy, group_limit: groupLimit };
   const ofType = {
     webhook: { secret: signingSecret, ...groups },
     pagerduty: { routing_key: routingKey },

@@ -24,7 +24,7 @@ export const oneByOne: ComposeSettings = {
   groupBy: ["rule", "region", "key", "sandbox_id"],
   groupWaitMs: 0,
   groupIntervalMs: 0,
-  mergeAbove: 1_000_000,
+  groupLimit: 1_000_000,
   maxIncidents: 50,
   giveUpAfterMs: 24 * 60 * 60 * 1_000,
 };

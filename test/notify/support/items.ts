@@ -9,6 +9,7 @@ export function incidentOf(more: Partial<NotifiedIncident> = {}): NotifiedIncide
     id: "incident-1",
     state: "firing",
     subject: "server",
+    trouble: null,
     region: "us",
     key: "research",
     sandboxId: "sandbox-1",

@@ -84,7 +84,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
   },
   "merges groups too soon": {
     from: 27,
-    ...ofReceivers((receiver) => ({ ...receiver, mergeAbove: 1 })),
+    ...ofReceivers((receiver) => ({ ...receiver, groupLimit: 1 })),
   },
   "notifies of no dead letter": {
     from: 6,

@@ -7,7 +7,7 @@ export interface ScenarioReceiver {
   readonly groupWaitMs: number;
   readonly groupIntervalMs: number;
   readonly groupBy: readonly string[];
-  readonly mergeAbove: number;
+  readonly groupLimit: number;
   readonly giveUpAfterMs: number;
   readonly sendResolved: boolean;
   readonly sendAcknowledged: boolean;
@@ -51,7 +51,7 @@ export function drawReceivers(dice: Dice, intervalMs: number): readonly Scenario
       groupIntervalMs: dice
         .fork(`interval ${name}`)
         .pick([0, minute, Math.min(5 * intervalMs, longestWaitMs)]),
-      mergeAbove: dice.fork(`merge ${name}`).pick([20, 20, 1, 2]),
+      groupLimit: dice.fork(`merge ${name}`).pick([5, 20, 1, 2]),
       giveUpAfterMs: dice.fork(`patience ${name}`).pick([day, day, day, 20 * minute]),
       groupBy: dice.pick([
         ["rule", "region", "key"],
@@ -68,7 +68,7 @@ export function drawReceivers(dice: Dice, intervalMs: number): readonly Scenario
 /** PagerDuty gets an event for each incident. */
 function asItsType(receiver: ScenarioReceiver): ScenarioReceiver {
   if (receiver.type === "webhook") return receiver;
-  return { ...receiver, groupBy: ["incident"], groupIntervalMs: 0, mergeAbove: Infinity };
+  return { ...receiver, groupBy: ["incident"], groupIntervalMs: 0, groupLimit: Infinity };
 }
 
 /** Every minute of a world with an Alertmanager takes a request. */

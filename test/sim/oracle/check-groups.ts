@@ -9,7 +9,7 @@ interface Grouped {
   readonly rule: string;
   readonly createdUtcMs: number;
   readonly groups: ReadonlySet<string>;
-  readonly subjects: readonly string[];
+  readonly incidents: readonly MessageIncident[];
 }
 
 /** Messages are about one group each, or about many subjects, and come no sooner than the group's interval. */
@@ -38,29 +38,53 @@ export function checkGroups(evidence: Evidence): readonly Violation[] {
 
 function readGroups({ message, webhookId }: Attempt, { groupBy }: ScenarioReceiver): Grouped {
   const { rule, incidents } = message.data;
-  const groupOf = ({ region, key, sandbox_id, server_name }: MessageIncident): string => {
-    const fields = new Map(Object.entries({ rule, region, key, sandbox_id, server_name }));
-    return [rule, ...groupBy.map((field) => fields.get(field) ?? "")].join(" ");
-  };
   return {
     webhookId,
     rule,
     createdUtcMs: Date.parse(message.timestamp),
-    groups: new Set(incidents.map(groupOf)),
-    subjects: incidents.map((incident) => JSON.stringify(subjectOf(incident))),
+    groups: new Set(incidents.map((incident) => groupOf(rule, incident, groupBy))),
+    incidents,
   };
 }
 
-/** Messages that were created together may have been merged, if they have more subjects than the limit. */
+/** The key does not part targets of a region. */
+function groupOf(rule: string, incident: MessageIncident, groupBy: readonly string[]): string {
+  const { subject, region, sandbox_id, server_name } = incident;
+  const key = subject === "target" ? "" : incident.key;
+  const fields = new Map(Object.entries({ rule, region, key, sandbox_id, server_name }));
+  return [rule, ...groupBy.map((field) => fields.get(field) ?? "")].join(" ");
+}
+
+/** Groups of messages that were created together may have been merged if more incidents or groups than the limit are alike. */
 function mayBeMerged(
-  { rule, createdUtcMs }: Grouped,
-  { mergeAbove }: ScenarioReceiver,
+  { rule, createdUtcMs, incidents }: Grouped,
+  { groupLimit, groupBy }: ScenarioReceiver,
   messages: readonly Grouped[],
 ): boolean {
-  const together = messages.filter(
-    (each) => each.createdUtcMs === createdUtcMs && each.rule === rule,
+  const together = messages.filter((each) => each.createdUtcMs === createdUtcMs);
+  const others = together.filter((each) => each.rule === rule).flatMap((each) => each.incidents);
+  const countAlike = (
+    valueOf: (incident: MessageIncident) => string,
+    counted: (incident: MessageIncident) => string,
+  ): number => {
+    const [value, ...more] = new Set(incidents.map(valueOf));
+    if (more.length > 0) return 0;
+    return new Set(others.filter((each) => valueOf(each) === value).map(counted)).size;
+  };
+  const causeOf = ({ subject, region, key }: MessageIncident): string =>
+    JSON.stringify([subject, region, subject === "target" ? null : key]);
+  const subjectText = (incident: MessageIncident): string => JSON.stringify(subjectOf(incident));
+  const isWithPool = together.some((each) =>
+    each.incidents.some(({ subject }) => subject === "pool"),
   );
-  return new Set(together.flatMap(({ subjects }) => subjects)).size > mergeAbove;
+  return (
+    countAlike(causeOf, subjectText) > groupLimit ||
+    countAlike(
+      ({ subject, region }) => JSON.stringify([subject, region]),
+      (incident) => groupOf(rule, incident, groupBy),
+    ) > groupLimit ||
+    (isWithPool && new Set(others.map(subjectText)).size > groupLimit)
+  );
 }
 
 function earlyMessages(
