@@ -5,10 +5,8 @@ import { summarize } from "../../src/alerts/notification-summary.ts";
 import type { Rule } from "../../src/alerts/rule.ts";
 import { elapsedSince, nothingKnown } from "../../src/alerts/target-state.ts";
 import { startMs } from "../support/fleet.ts";
-import { changesOf } from "../support/listing.ts";
 import { broken, createWatch, idle, inPolls, intervalMs } from "./support/watch.ts";
 import { serverRule, showing, targetRule, watchAfter } from "./support/watch.ts";
-import type { Watch } from "./support/watch.ts";
 
 const flap = { changes: 2, withinMs: 20 * intervalMs };
 const flapping = "e[fired]i[recovered]e[fired]i[recovered]e[fired]";
@@ -210,33 +208,5 @@ describe("a target", () => {
     expect(elapsed).toEqual({ ms, sinceLastPollMs, ...observed });
     const setBack = elapsedSince(state, { utcMs: startMs - 5, monotonicMs: 31_000 });
     expect(setBack.sinceLastPollMs).toBe(ms);
-  });
-});
-
-describe("how long a status lasted", () => {
-  it.each<[string, (watch: Watch) => unknown, number | null]>([
-    ["is known between complete listings", (watch) => watch.see(idle), 2 * intervalMs],
-    ["is not known after a failed poll", (watch) => watch.fail(), null],
-    ["is not known after a partial listing", (watch) => watch.seePart(idle), null],
-    ["is not known across a restart", (watch) => watch.restart(), null],
-  ])("%s", (_sentence, look, dwellMs) => {
-    const watch = createWatch();
-    watch.see();
-    watch.see(idle);
-    look(watch);
-    expect(changesOf(watch.see(broken).diff)).toMatchObject([
-      { from: "idle", to: "error", dwellMs },
-    ]);
-  });
-
-  it("is not known from a partial listing, and an unknown status is one like any other", () => {
-    const watch = watchAfter(".i");
-    const changes = [watch.seePart(showing("unknown")), watch.see(broken)].map(({ diff }) =>
-      changesOf(diff),
-    );
-    expect(changes).toMatchObject([
-      [{ from: "idle", to: "unknown", dwellMs: null }],
-      [{ from: "unknown", to: "error", dwellMs: null }],
-    ]);
   });
 });

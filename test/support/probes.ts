@@ -1,5 +1,4 @@
 import { noSuppressions, type Suppressions } from "../../src/alerts/silence.ts";
-import type { IncidentOutcome } from "../../src/alerts/incident-engine.ts";
 import { judgeProbe } from "../../src/alerts/judge-probe.ts";
 import type { ProbeJudgeOptions, ProbeVerdict } from "../../src/alerts/judge-probe.ts";
 import type { ProbeOutcome } from "../../src/alerts/probe.ts";
@@ -105,8 +104,4 @@ export function ranProbe(
       return verdict;
     },
   };
-}
-
-export function probeSteps({ steps }: IncidentOutcome): readonly string[] {
-  return steps.map(({ step, incident }) => `${step} ${incident.rule}`);
 }

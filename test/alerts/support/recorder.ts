@@ -1,9 +1,8 @@
 import { noOpenBuckets, recordTime } from "../../../src/fleet/accounting.ts";
-import type { Accounting, OpenBuckets } from "../../../src/fleet/accounting.ts";
-import { endedDwells, type EndedDwell } from "../../support/ended-dwells.ts";
-import type { Resolution } from "../../../src/fleet/buckets.ts";
+import type { Accounting, BucketWrite, OpenBuckets } from "../../../src/fleet/accounting.ts";
+import type { Bucket, Resolution } from "../../../src/fleet/buckets.ts";
 import { noneByStatus, type CountByStatus, type NameTally } from "../../../src/fleet/tallies.ts";
-import { createWrittenBuckets } from "../../support/history/written-buckets.ts";
+import { endedDwells, type EndedDwell } from "../../support/ended-dwells.ts";
 
 export const recordingStartMs = Date.UTC(2026, 10, 20, 9, 58, 20);
 
@@ -16,9 +15,9 @@ export function byName(tallies: readonly NameTally[]): ReadonlyMap<string, NameT
   return new Map(tallies.map((each) => [each.name, each]));
 }
 
-/** What is booked, one stretch after another, as a store would hold it. */
+/** What is recorded, one stretch after another, and the buckets that a store would be given. */
 export function createRecorder() {
-  const buckets = createWrittenBuckets();
+  const written = new Map<string, BucketWrite>();
   let open: OpenBuckets = noOpenBuckets;
   let atMs = recordingStartMs;
   let last = { tallies: [] as readonly NameTally[], byName: byName([]) };
@@ -26,8 +25,10 @@ export function createRecorder() {
     get atMs() {
       return atMs;
     },
-    ofResolution: (resolution: Resolution) => buckets.ofResolution(resolution),
-    whole: (resolution: Resolution) => buckets.whole(resolution),
+    ofResolution: (wanted: Resolution): readonly Bucket[] =>
+      [...written.values()]
+        .filter(({ resolution }) => resolution === wanted)
+        .map(({ bucket }) => bucket),
     pass(
       elapsedMs: number,
       tallies: readonly NameTally[],
@@ -38,15 +39,11 @@ export function createRecorder() {
       if (tallies !== last.tallies) last = { tallies, byName: byName(tallies) };
       const stretch = { elapsedMs, observed, tallies: last.byName };
       const step = recordTime(open, stretch, atMs, endedDwells(dwells));
-      buckets.write(step.written);
+      for (const row of step.written) {
+        written.set(`${row.resolution} ${row.bucket.startMs}`, structuredClone(row));
+      }
       open = step.open;
       return step;
-    },
-    restart() {
-      open = buckets.open();
-    },
-    goOn(from: OpenBuckets = noOpenBuckets) {
-      open = from;
     },
   };
 }

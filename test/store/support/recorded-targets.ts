@@ -11,8 +11,7 @@ import type { Engine } from "./engines.ts";
 /** Targets whose time is recorded in a store, and beside it in a recorder that is never written. */
 export async function openRecorded(engine: Engine) {
   const { kysely, close } = await engine.open();
-  const open = () => createStore(kysely, close);
-  let store = open();
+  const store = createStore(kysely, close);
   const verdict = watchFleet().poll(listing({}));
 
   const add = async (target: Target) => {
@@ -41,19 +40,7 @@ export async function openRecorded(engine: Engine) {
         });
         isFirst = false;
       },
-      /** What the store has of it is what goes on. */
-      async restart(): Promise<void> {
-        store = open();
-        const stored = (await store.targets.all()).find((each) => each.id === id);
-        recorder.goOn(stored?.buckets);
-      },
     };
   };
-  return {
-    add,
-    get store() {
-      return store;
-    },
-    [Symbol.asyncDispose]: close,
-  };
+  return { add, store, [Symbol.asyncDispose]: close };
 }

@@ -8,21 +8,16 @@ import { readListing } from "../listing.ts";
 import { momentsOf, shownAt } from "./poll-record.ts";
 import type { Script, ScriptServer } from "./script.ts";
 
-/** What keeps a target from one process to the next: a store, or a sheet of paper. */
+/** What keeps a target from one process to the next. */
 export interface Keeper {
   restore(target: Target): Promise<{ known: RestoredTarget; snapshot: Snapshot }>;
   commit(targetId: number, verdict: Verdict): Promise<void>;
 }
 
-/** Watches a script's world as the daemon does, and gives the verdicts that were kept. */
-export async function play(
-  script: Script,
-  target: Target,
-  keeper: Keeper,
-): Promise<readonly Verdict[]> {
+/** Watches a script's world as the daemon does. */
+export async function play(script: Script, target: Target, keeper: Keeper): Promise<void> {
   const { goneAfter } = script;
   const options = { ...judgeBy(), goneAfter };
-  const verdicts: Verdict[] = [];
   const moments = momentsOf(script);
   let beganMs = 0;
   const start = async (worldMs: number, utcMs: number): Promise<WatchedTarget> => {
@@ -52,9 +47,7 @@ export async function play(
     }
     await keeper.commit(watched.id, verdict);
     watched.accept(verdict);
-    verdicts.push(verdict);
   }
-  return verdicts;
 }
 
 function sandboxesOf(shown: ReadonlyMap<ScriptServer, Status>): readonly ListedSandbox[] {
