@@ -6,7 +6,7 @@ import { sendRaw, type RawResponse } from "./support/send-raw.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
 // The list of attacks on the server. Those that are tested elsewhere:
-// - from a page of another origin: api.test.ts
+// - from a page of another origin, in a browser: test/e2e/browser.test.ts; by headers alone: api.test.ts
 // - guessing passwords: access.test.ts
 // - many connections: connection-limit.test.ts; slow readers: scrape.test.ts and events.test.ts
 // - anything at random: test/api/random-requests.test.ts
