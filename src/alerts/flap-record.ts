@@ -3,12 +3,15 @@ import type { Flaps, SubjectEvent } from "./incident-phase.ts";
 import { incidentKey, type Incident, type Subject } from "./incident.ts";
 import { ruleFingerprint, type FlapLimit, type Rule } from "./rule.ts";
 
-/** When a subject recently entered a rule's condition, as far as it decides whether it flaps. */
+/** When a rule's condition recently held for a subject, as far as it decides whether it flaps. */
 export interface FlapRecord {
   readonly rule: string;
   readonly ruleFingerprint: string;
   readonly subject: Subject;
-  /** Readings of the subject's clock, milliseconds, oldest first. Empty: the record is to be deleted. */
+  /**
+   * When the condition began to hold, or if that was notified, when its incident resolved or settled: readings of the
+   * subject's clock, milliseconds, oldest first. Empty: the record is to be deleted.
+   */
   readonly enteredMs: readonly number[];
 }
 
@@ -25,7 +28,7 @@ export function recentEntries(
 }
 
 export function flapLimitOf(rule: Rule): FlapLimit | null {
-  return rule.on === "server" || rule.on === "probe" ? rule.flap : null;
+  return "flap" in rule ? rule.flap : null;
 }
 
 export interface FlapReading {
@@ -67,6 +70,23 @@ export function readFlaps(
     frequency: `${times} times in ${formatDuration(limit.withinMs)}`,
     changed: enters ? record : null,
   };
+}
+
+/**
+ * The record after its incident resolved or settled. The last time that the condition held counts from then on: another one
+ * soon after that is flapping, too.
+ */
+export function flapsAfterEnd(
+  known: FlapRecord | undefined,
+  rule: Rule,
+  subject: Subject,
+  nowMs: number,
+): FlapRecord | null {
+  const limit = flapLimitOf(rule);
+  if (!limit) return null;
+  const recent = recentEntries(known?.enteredMs ?? [], nowMs, limit);
+  const enteredMs = [...recent.slice(0, -1), nowMs];
+  return { rule: rule.name, ruleFingerprint: ruleFingerprint(rule), subject, enteredMs };
 }
 
 function isClearing({ phase }: Incident): boolean {

@@ -1,5 +1,5 @@
 import type { Presence, Target } from "../fleet/model.ts";
-import { flapKey, flapLimitOf, readFlaps, recentEntries } from "./flap-record.ts";
+import { flapKey, flapLimitOf, flapsAfterEnd, readFlaps, recentEntries } from "./flap-record.ts";
 import type { FlapReading, FlapRecord } from "./flap-record.ts";
 import { advanceIncident, goesOnFiring } from "./incident-phase.ts";
 import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phase.ts";
@@ -8,7 +8,7 @@ import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.t
 import type { Incident, Subject } from "./incident.ts";
 import { noTemplates, wants } from "./notification.ts";
 import type { IncidentMessage, OutboxItem, WantedMessages } from "./notification.ts";
-import { ruleFingerprint, type Rule } from "./rule.ts";
+import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silences, type Suppressions } from "./silence.ts";
 
 /** What an observation did to incidents: rows to write and delete, and notifications. */
@@ -29,6 +29,12 @@ export interface AlertOptions {
   readonly newIncidentId: () => string;
 }
 
+/** A firing incident, and those who need not be notified of what follows from it. */
+export interface Inhibitor {
+  readonly incidentId: string;
+  readonly receivers: readonly string[];
+}
+
 /** Open incidents and flap records, by `incidentKey`. */
 export interface KnownIncidents {
   readonly incidents: ReadonlyMap<string, Incident>;
@@ -43,6 +49,12 @@ export interface Observed {
   readonly previousStatus?: Presence | null;
   readonly benchmark?: string | null;
   readonly tags?: readonly string[];
+}
+
+interface Known {
+  readonly before: Incident | undefined;
+  readonly reading: FlapReading | null;
+  readonly inhibitors: readonly Inhibitor[];
 }
 
 const messageOfStep: Readonly<Partial<Record<IncidentStep, IncidentMessage>>> = {
@@ -122,37 +134,87 @@ export function createIncidentEngine(
     record({ ...incident, id, phase, receivers: [], firedAtMs: null }, "muted", text);
   };
 
+  /** An event with what suppresses the notifications of its subject. */
+  const whole = (
+    event: SubjectEvent,
+    rule: Rule,
+    subject: Subject,
+    observed: Observed,
+    { before, reading, inhibitors }: Known,
+  ): IncidentEvent => {
+    const flapping = reading?.flaps ?? "no";
+    if (event.kind === "clears") return { ...event, flaps: flapping };
+    if (event.kind !== "holds") return event;
+    const facts = silenced.length > 0 ? silenceFacts(rule, target, subject, observed) : null;
+    return {
+      ...event,
+      flaps: flapping,
+      silenced: facts !== null && silenced.some((match) => silences(match, facts)),
+      inhibited:
+        inhibitors.length > 0 && recipients(rule, inhibitors, before).receivers.length === 0,
+      acknowledged: before !== undefined && acknowledgedBy.has(before.id),
+    };
+  };
+
+  /** Those that a rule notifies but for the inhibited ones, and what inhibits these if they were not notified before. */
+  const recipients = (
+    rule: Rule,
+    inhibitors: readonly Inhibitor[],
+    before: Incident | undefined,
+  ): { readonly receivers: readonly string[]; readonly inhibitedBy: string | null } => {
+    const wanted = rule.receivers.filter((name) => wants(configured, name, "incident.firing"));
+    const [first] = inhibitors;
+    if (!first) return { receivers: wanted, inhibitedBy: null };
+    const inhibitorOf = (receiver: string): Inhibitor | undefined =>
+      inhibitors.find((each) => each.receivers.includes(receiver));
+    const missing = wanted.filter((name) => inhibitorOf(name) && !before?.receivers.includes(name));
+    const [uninformed] = missing;
+    const inhibitor = uninformed === undefined ? undefined : inhibitorOf(uninformed);
+    return {
+      receivers: wanted.filter((name) => inhibitorOf(name) === undefined),
+      inhibitedBy: (wanted.length === 0 ? first : inhibitor)?.incidentId ?? null,
+    };
+  };
+
   const forget = (each: FlapRecord): void => void changedFlaps.push({ ...each, enteredMs: [] });
 
   return {
     outcome,
 
-    advance(rule: Rule, subject: Subject, event: SubjectEvent, observed: Observed): void {
+    /**
+     * @param inhibitors incidents of which the subject's condition is a consequence
+     * @returns the incident as it is now; null: there is none, or not any more
+     */
+    advance(
+      rule: Rule,
+      subject: Subject,
+      event: SubjectEvent,
+      observed: Observed,
+      inhibitors: readonly Inhibitor[] = [],
+    ): Incident | null {
       const key = incidentKey(rule.name, subject);
       const before = incidents.get(key);
       const reading = readFlaps(flaps.get(key), rule, subject, event, before);
-      if (reading?.changed) changedFlaps.push(reading.changed);
-      const flapping = reading?.flaps ?? "no";
-      const isSilenced = (): boolean => {
-        if (silenced.length === 0) return false;
-        const facts = silenceFacts(rule, target, subject, observed);
-        return silenced.some((match) => silences(match, facts));
-      };
-      const isAcknowledged = (): boolean => before !== undefined && acknowledgedBy.has(before.id);
-      const whole: IncidentEvent =
-        event.kind === "holds"
-          ? { ...event, flaps: flapping, silenced: isSilenced(), acknowledged: isAcknowledged() }
-          : event.kind === "clears"
-            ? { ...event, flaps: flapping }
-            : event;
-      const transition = advanceIncident(before?.phase ?? null, whole, timingOf(rule));
+      const transition = advanceIncident(
+        before?.phase ?? null,
+        whole(event, rule, subject, observed, { before, reading, inhibitors }),
+        timingOf(rule),
+      );
       const { phase, step } = transition;
-      if (!before && phase === null) return;
+      const hasEnded = (step === "resolved" || step === "settled") && "now" in event;
+      const flapsNow = hasEnded
+        ? flapsAfterEnd(reading?.changed ?? flaps.get(key), rule, subject, event.now.ms)
+        : reading?.changed;
+      if (flapsNow) changedFlaps.push(flapsNow);
+      if (!before && phase === null) return null;
       const text = textOf(rule, observed, phase, reading);
-      const receivers = rule.receivers.filter((name) => wants(configured, name, "incident.firing"));
+      const { receivers, ...inhibited } = recipients(rule, inhibitors, before);
+      const isFiring = event.kind === "holds" && phase?.name === "firing";
+      const inhibitedBy = isFiring ? inhibited.inhibitedBy : (before?.inhibitedBy ?? null);
       const goesOn = event.kind === "holds" && isNotified(before?.phase) && isNotified(phase);
       const known = goesOn && before ? addReceivers(before, receivers, text) : before;
-      if (known && known === before && phase === before.phase) return;
+      const isSame = known === before && inhibitedBy === before?.inhibitedBy;
+      if (before && isSame && phase === before.phase) return before;
       const { status = null, previousStatus = null } = observed;
       const current = known ?? {
         id: newIncidentId(),
@@ -160,6 +222,7 @@ export function createIncidentEngine(
         ruleFingerprint: ruleFingerprint(rule),
         severity: rule.severity,
         receivers: [],
+        inhibitedBy,
         subject,
         status,
         previousStatus,
@@ -167,15 +230,16 @@ export function createIncidentEngine(
         firedAtMs: null,
         resolvedAtMs: null,
       };
-      const after = applyTransition(current, transition, atMs, receivers);
+      const after = { ...applyTransition(current, transition, atMs, receivers), inhibitedBy };
       const isOther = step === "resolved" && after.status !== status;
       record(isOther ? { ...after, status, previousStatus: after.status } : after, step, text);
       if (before && phase?.name === "resolved" && phase.reason === "silenced")
         reopenSilenced(before, text);
+      return phase === null ? null : after;
     },
 
-    goesOn: ({ remindEveryMs }: Rule, { phase }: Incident, now: ClockReading): boolean =>
-      silenced.length === 0 && goesOnFiring(phase, now, remindEveryMs),
+    goesOn: ({ remindEveryMs }: Rule, { phase, inhibitedBy }: Incident, now: ClockReading) =>
+      silenced.length === 0 && inhibitedBy === null && goesOnFiring(phase, now, remindEveryMs),
 
     /** Ends the incidents that none of these rules owns, and deletes flap records that none owns. */
     retireUnowned(rules: readonly Rule[], isOwned?: (incident: Incident) => boolean): void {
@@ -208,6 +272,7 @@ export function createIncidentEngine(
       for (const [key, each] of flaps) {
         if (changed.has(key)) continue;
         const limit = limits.get(each.ruleFingerprint);
+        if (limit === undefined) continue;
         const counts = limit && recentEntries(each.enteredMs, nowMs, limit).length > 0;
         if (!counts || isGone?.(each.subject)) forget(each);
       }
@@ -246,6 +311,17 @@ function applyTransition(
 
 function timingOf(rule: Rule): IncidentTiming {
   const { keepFiringForMs, remindEveryMs } = rule;
-  const hold = rule.on === "pool" ? ({ kind: "duration", ms: rule.forMs } as const) : rule.for;
-  return { hold, keepFiringForMs, remindEveryMs };
+  return { hold: holdOf(rule), keepFiringForMs, remindEveryMs };
+}
+
+function holdOf(rule: Rule): Hold {
+  switch (rule.on) {
+    case "pool":
+      return { kind: "duration", ms: rule.forMs };
+    // Its targets must have failed for so long already.
+    case "region":
+      return { kind: "duration", ms: 0 };
+    default:
+      return rule.for;
+  }
 }

@@ -21,7 +21,7 @@ interface Firing {
   readonly heldSince: ClockReading;
   /** Since when the condition does not hold any more, while `keep_firing_for` runs. */
   readonly clearSinceMs: number | null;
-  /** When receivers were last notified. Null: a silence suppresses that. */
+  /** When receivers were last notified. Null: a silence or another incident suppresses that. */
   readonly notifiedAtMs: number | null;
   readonly flapping: boolean;
 }
@@ -48,6 +48,8 @@ export type SubjectEvent = Held | Cleared | Other;
 
 type Holds = Held & {
   readonly silenced: boolean;
+  /** Other incidents suppress its notifications to all receivers. */
+  readonly inhibited: boolean;
   readonly acknowledged: boolean;
   readonly flaps: Flaps;
 };
@@ -66,6 +68,8 @@ export type IncidentStep =
   | "dropped"
   /** It fires, and a silence suppresses its notifications. */
   | "muted"
+  /** It fires, and another incident suppresses its notifications. */
+  | "inhibited"
   | "fired"
   | "reminded"
   /** From now on single changes are not notified. */
@@ -139,15 +143,15 @@ function resolve(reason: ResolvedReason): Transition {
 /** What flaps fires at once: it may never hold for long enough. */
 function fireIfHeld(
   { heldSince }: Pending,
-  { now, silenced, flaps }: Holds,
+  { now, silenced, inhibited, flaps }: Holds,
   { hold }: IncidentTiming,
 ): Transition | null {
   const flapping = flaps === "too_often";
   if (!flapping && !hasHeld(heldSince, now, hold)) return null;
-  const notifiedAtMs = silenced ? null : now.ms;
+  const notifiedAtMs = silenced || inhibited ? null : now.ms;
   return {
     phase: { name: "firing", heldSince, clearSinceMs: null, notifiedAtMs, flapping },
-    step: silenced ? "muted" : "fired",
+    step: silenced ? "muted" : inhibited ? "inhibited" : "fired",
   };
 }
 
@@ -158,7 +162,7 @@ function hasHeld(since: ClockReading, now: ClockReading, hold: Hold): boolean {
 }
 
 function keepFiring(phase: Firing, event: Holds, remindEveryMs: number | null): Transition {
-  const { now, silenced, acknowledged, flaps } = event;
+  const { now, silenced, inhibited, acknowledged, flaps } = event;
   const { notifiedAtMs } = phase;
   // A receiver that was notified must not wait for an end that is never notified.
   if (silenced && notifiedAtMs !== null) return resolve("silenced");
@@ -169,8 +173,9 @@ function keepFiring(phase: Firing, event: Holds, remindEveryMs: number | null): 
     phase: { ...held, notifiedAtMs: now.ms },
     step,
   });
-  if (notifiedAtMs === null) return silenced ? { phase: held, step: null } : notify("fired");
-  if (acknowledged) return { phase: held, step: null };
+  const isSuppressed = silenced || inhibited;
+  if (notifiedAtMs === null) return isSuppressed ? { phase: held, step: null } : notify("fired");
+  if (acknowledged || inhibited) return { phase: held, step: null };
   if (flapping !== phase.flapping) return notify(flapping ? "flapping" : "settled");
   const isDue = remindEveryMs !== null && !flapping && now.ms - notifiedAtMs >= remindEveryMs;
   return isDue ? notify("reminded") : { phase: held, step: null };

@@ -2,11 +2,12 @@ import type { FailureReason, Presence, Target } from "../fleet/model.ts";
 import { isBlank, readable } from "../fleet/readable-text.ts";
 import type { IncidentPhase } from "./incident-phase.ts";
 import { noSubjectFacts, type NotifiedIncident, type SubjectFacts } from "./notification.ts";
-import { troubleOf, type Severity, type TargetTrouble } from "./rule.ts";
+import { failureText, troubleOf, type Severity, type TargetTrouble } from "./rule.ts";
 
 export type Subject =
   | { readonly kind: "target" }
   | ServerSubject
+  | { readonly kind: "region"; readonly region: string }
   | PoolSubject
   | ProbeSubject
   | { readonly kind: "receiver"; readonly receiver: string };
@@ -40,6 +41,8 @@ export interface Incident {
   readonly severity: Severity;
   /** Those that were notified that it fires, and so are notified of what follows. */
   readonly receivers: readonly string[];
+  /** The firing incident because of which some or all receivers are not notified of this one; null: there is none. */
+  readonly inhibitedBy: string | null;
   readonly subject: Subject;
   readonly phase: IncidentPhase;
   /** The status that was observed; null, like the next, for anything but a server. */
@@ -57,6 +60,8 @@ export function incidentKey(rule: string, subject: Subject): string {
       return JSON.stringify([rule]);
     case "server":
       return JSON.stringify([rule, subject.sandboxId, subject.serverId]);
+    case "region":
+      return JSON.stringify([rule, subject.region]);
     case "pool":
       return JSON.stringify([rule, subject.region, subject.key, subject.serverName]);
     case "probe":
@@ -66,7 +71,7 @@ export function incidentKey(rule: string, subject: Subject): string {
   }
 }
 
-/** @param target whose incident it is; null for one of a pool, a probe or a receiver */
+/** @param target whose incident it is; null for one of a region, a pool, a probe or a receiver */
 export function subjectFacts(target: Target | null, subject: Subject): SubjectFacts {
   const { kind: _, ...own } = subject;
   const place = target && { region: target.region, key: target.key };
@@ -96,13 +101,18 @@ export function notifiedIncident(
   };
 }
 
-/** Whether a receiver was notified, and not that it is over, that the polls of these incidents' target fail. */
+/** Whether a silence suppresses its notifications. */
+export function isMuted({ phase, inhibitedBy }: Incident): boolean {
+  return phase.name === "firing" && phase.notifiedAtMs === null && inhibitedBy === null;
+}
+
+/** Whether a receiver was notified, and not that it is over, that the polls of these incidents' target or region fail. */
 export function isNotifiedAsDown(incidents: Iterable<Incident>): boolean {
   return Iterator.from(incidents).some(
-    ({ subject, phase, receivers, ruleFingerprint }) =>
+    ({ subject, phase, receivers, inhibitedBy, ruleFingerprint }) =>
       subject.kind === "target" &&
       phase.name === "firing" &&
-      receivers.length > 0 &&
+      (receivers.length > 0 || inhibitedBy !== null) &&
       troubleOf(ruleFingerprint) !== "partial",
   );
 }
@@ -114,6 +124,8 @@ export function conditionOfIncident({ subject, status, ruleFingerprint }: Incide
       return conditionOfTarget(troubleOf(ruleFingerprint));
     case "server":
       return conditionOfStatus(status ?? "unknown");
+    case "region":
+      return "failing";
     case "pool":
       return "beyond its limit";
     case "probe":
@@ -127,14 +139,18 @@ export function conditionOfStatus(status: Presence): string {
   return status === "error" ? "in error" : status;
 }
 
-/** @param reason why its last poll failed; null once it is up again */
+/**
+ * @param reason why its last poll failed; null once it is up again
+ * @param status of the response of that poll
+ */
 export function conditionOfTarget(
   trouble: TargetTrouble,
   reason: FailureReason | null = null,
+  status: number | null = null,
 ): string {
   if (trouble === "auth") return "refused by the service";
   if (trouble === "partial") return "partially listed";
-  return reason === null ? "down" : `down (${reason})`;
+  return reason === null ? "down" : `down (${failureText(reason, status)})`;
 }
 
 /** Names from the service are at most this long together. */

@@ -3,7 +3,7 @@ import type { Presence } from "../fleet/model.ts";
 import { eachInSlices, type Slices } from "../fleet/slices.ts";
 import { findListedServer, findServer, listedServers } from "../fleet/snapshot.ts";
 import type { Server, Snapshot } from "../fleet/snapshot.ts";
-import type { IncidentEngine } from "./incident-engine.ts";
+import type { IncidentEngine, Inhibitor } from "./incident-engine.ts";
 import type { ClockReading, SubjectEvent } from "./incident-phase.ts";
 import { conditionOfIncident, conditionOfStatus } from "./incident.ts";
 import type { Incident, ServerSubject } from "./incident.ts";
@@ -17,6 +17,8 @@ interface ObservedListing {
   /** The reading of the servers' clock at this listing, and what passed on it since the last one. */
   readonly now: ClockReading;
   readonly passed: ClockReading;
+  /** The firing incidents that say that the target is down. */
+  readonly inhibitors: readonly Inhibitor[];
 }
 
 /** Judging this many servers takes about a millisecond. */
@@ -127,7 +129,7 @@ function judgeListed(
   for (const rule of rules) {
     const condition = conditionOfStatus(rule.status);
     const seen = { condition, status, previousStatus, benchmark, tags };
-    engine.advance(rule, subject, eventOf(rule, server, observed), seen);
+    engine.advance(rule, subject, eventOf(rule, server, observed), seen, observed.inhibitors);
   }
 }
 

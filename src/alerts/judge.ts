@@ -1,22 +1,26 @@
 import { endedDwells, gapBefore, recordTime } from "../fleet/accounting.ts";
 import type { Accounting, Gap, Stretch } from "../fleet/accounting.ts";
 import { diffSnapshots, noDiff, type Diff } from "../fleet/diff.ts";
-import type { FailureReason, Instant } from "../fleet/model.ts";
+import type { Instant, Target } from "../fleet/model.ts";
 import { nextSnapshot } from "../fleet/next-snapshot.ts";
 import { runAtOnce, type Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
-import type { AlertOptions, IncidentOutcome } from "./incident-engine.ts";
+import type { AlertOptions, IncidentEngine } from "./incident-engine.ts";
+import type { IncidentOutcome, Inhibitor } from "./incident-engine.ts";
+import type { SubjectEvent } from "./incident-phase.ts";
 import { conditionOfTarget } from "./incident.ts";
+import { regionInhibitors } from "./judge-region.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
-import { matchesTarget, rulesOn, type Rule } from "./rule.ts";
+import { matchesTarget, rulesOn } from "./rule.ts";
+import type { Rule, TargetRule, TargetTrouble } from "./rule.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
-import type { Elapsed, TargetProgress, TargetState } from "./target-state.ts";
+import type { Elapsed, PollFailure, TargetProgress, TargetState } from "./target-state.ts";
 
 export type PollOutcome =
   | { readonly kind: "listed"; readonly listing: Listing }
-  | { readonly kind: "failed"; readonly reason: FailureReason }
+  | ({ readonly kind: "failed" } & PollFailure)
   /** A refused key is not asked again yet: nothing was sent, so no poll is counted. */
   | { readonly kind: "backing_off" };
 
@@ -63,7 +67,7 @@ export function* judgeInSlices(
   options: JudgeOptions,
 ): Slices<Verdict> {
   if (outcome.kind === "listed") return yield* judgeListing(state, outcome.listing, at, options);
-  return judgeFailure(state, outcome.kind === "failed" ? outcome.reason : null, at, options);
+  return judgeFailure(state, outcome.kind === "failed" ? outcome : null, at, options);
 }
 
 /** Ends the incidents that no rule owns any more: it was removed, changed, or is not about this target. */
@@ -98,12 +102,13 @@ function* judgeListing(
   const engine = createIncidentEngine(state, at.utcMs, options);
   const passed = { ms: progress.observed.ms - state.progress.observed.ms, polls: 1 };
   const observed = { snapshot, diff, complete, now: progress.observed, passed };
-  yield* judgeServers(engine, state, observed, rulesOn("server", options.rules, state.target));
-  for (const rule of rulesOn("target", options.rules, state.target)) {
-    const kind = rule.trouble === "partial" && !complete ? "holds" : "clears";
-    const condition = conditionOfTarget(rule.trouble);
-    engine.advance(rule, { kind: "target" }, { kind, now: progress.attempted }, { condition });
-  }
+  // Before its servers: while it fires that the target is down, receivers are not notified of them.
+  const inhibitors = judgeTarget(engine, state.target, progress, options, ({ trouble }) => ({
+    kind: trouble === "partial" && !complete ? "holds" : "clears",
+    now: progress.attempted,
+  }));
+  const rules = rulesOn("server", options.rules, state.target);
+  yield* judgeServers(engine, state, { ...observed, inhibitors }, rules);
   const reachability = state.progress.failuresInARow > 0 ? "came_back" : null;
   const { outcome: incidents } = engine;
   const decided = { progress, snapshot, diff, incidents, reachability } as const;
@@ -111,32 +116,58 @@ function* judgeListing(
 }
 
 /**
+ * Judges a target itself. That its key is refused comes first: it explains why polls fail, as an incident of the region
+ * explains both.
+ *
+ * @returns the firing incidents that say that the target is down
+ */
+function judgeTarget(
+  engine: IncidentEngine,
+  target: Target,
+  { lastFailure, lastStatus, attempted }: TargetProgress,
+  { rules, suppressions }: JudgeOptions,
+  eventOf: (rule: TargetRule) => SubjectEvent,
+): readonly Inhibitor[] {
+  const ofRegion = regionInhibitors(suppressions.regionsDown, rules, target, lastFailure);
+  const onTarget = rulesOn("target", rules, target);
+  const down: Inhibitor[] = [];
+  const judge = (trouble: TargetTrouble, inhibitors: readonly Inhibitor[]): void => {
+    for (const rule of onTarget.filter((each) => each.trouble === trouble)) {
+      const condition = conditionOfTarget(trouble, lastFailure, lastStatus);
+      const subject = { kind: "target" } as const;
+      const incident = engine.advance(rule, subject, eventOf(rule), { condition }, inhibitors);
+      const isDown = trouble !== "partial" && incident?.phase.name === "firing";
+      if (isDown) down.push({ incidentId: incident.id, receivers: rule.receivers });
+    }
+  };
+  judge("auth", ofRegion);
+  judge("failing", [...down, ...ofRegion]);
+  judge("partial", []);
+  engine.forgetSettled(onTarget, attempted.ms);
+  return down;
+}
+
+/**
  * A poll that observed nothing: only the target itself is judged by it.
  *
- * @param reason null: nothing was sent
+ * @param failure null: nothing was sent
  */
 function judgeFailure(
   state: TargetState,
-  reason: FailureReason | null,
+  failure: PollFailure | null,
   at: Instant,
   options: JudgeOptions,
 ): Verdict {
   const elapsed = elapsedSince(state, at);
-  const progress = progressAfterFailure(state.progress, elapsed, at, reason);
+  const progress = progressAfterFailure(state.progress, elapsed, at, failure);
   const engine = createIncidentEngine(state, at.utcMs, options);
   const { attempted: now, lastFailure } = progress;
   const passed = { ms: elapsed.ms, polls: now.polls - state.progress.attempted.polls };
-  for (const rule of rulesOn("target", options.rules, state.target)) {
+  judgeTarget(engine, state.target, progress, options, ({ trouble }) => {
     // Any other failure hides whether the key is still refused, and each whether a listing is partial.
-    const isHidden =
-      rule.trouble === "partial" || (rule.trouble === "auth" && lastFailure !== "auth");
-    engine.advance(
-      rule,
-      { kind: "target" },
-      isHidden ? { kind: "unobserved", passed } : { kind: "holds", now },
-      { condition: conditionOfTarget(rule.trouble, lastFailure) },
-    );
-  }
+    const isHidden = trouble === "partial" || (trouble === "auth" && lastFailure !== "auth");
+    return isHidden ? { kind: "unobserved", passed } : { kind: "holds", now };
+  });
   const wasUp = state.progress.failuresInARow === 0;
   const reachability = wasUp || state.lastPollMonotonicMs === null ? "went_down" : null;
   const { snapshot } = state;

@@ -75,6 +75,7 @@ const statements: Readonly<Record<SubjectKind, Statement>> = {
     items.length === 1
       ? `${placeOf(items)} ${condition}`
       : `${counted(items.length, "target")} ${condition} in ${placeOf(items)}`,
+  region: (items, condition) => `${items[0]?.incident.region ?? ""}: ${condition}`,
   pool(items, condition) {
     const where = placeOf(items);
     const name = items[0]?.incident.serverName ?? "";

@@ -11,7 +11,7 @@ export const incidentMessages = [
 export type IncidentMessage = (typeof incidentMessages)[number];
 export type NotificationType = IncidentMessage | "test";
 
-export const subjectKinds = ["server", "target", "pool", "probe", "receiver"] as const;
+export const subjectKinds = ["server", "target", "region", "pool", "probe", "receiver"] as const;
 export type SubjectKind = (typeof subjectKinds)[number];
 
 export const resolvedReasons = ["recovered", "gone", "silenced", "rule_removed"] as const;

@@ -1,4 +1,4 @@
-import type { Status, Target } from "../fleet/model.ts";
+import type { FailureReason, Status, Target } from "../fleet/model.ts";
 import type { ListedServer } from "../fleet/snapshot.ts";
 
 export const severities = ["critical", "warning", "info"] as const;
@@ -33,7 +33,7 @@ interface RuleBase {
   readonly runbookUrlTemplate: string | null;
 }
 
-/** A subject flaps if it enters a condition more than this many times within this time. */
+/** A subject flaps if a condition held for it more than this many times within this time. */
 export interface FlapLimit {
   readonly changes: number;
   readonly withinMs: number;
@@ -54,6 +54,20 @@ export interface TargetRule extends RuleBase {
   readonly on: "target";
   readonly trouble: TargetTrouble;
   readonly for: Hold;
+  readonly flap: FlapLimit | null;
+}
+
+/** Holds for a region while polls of several of its targets fail. */
+export interface RegionRule extends RuleBase {
+  readonly on: "region";
+  /** How long the polls of one of them must fail. */
+  readonly for: Hold;
+  readonly flap: FlapLimit | null;
+}
+
+/** Why a poll failed, for a person: "HTTP 503", or the reason where there was no response. */
+export function failureText(reason: FailureReason, status: number | null): string {
+  return status === null ? reason : `HTTP ${status}`;
 }
 
 /** Servers that are alike in all of these make one pool. */
@@ -87,7 +101,7 @@ export interface ReceiverRule extends RuleBase {
   readonly for: Hold;
 }
 
-export type Rule = ServerRule | TargetRule | PoolRule | ProbeRule | ReceiverRule;
+export type Rule = ServerRule | TargetRule | RegionRule | PoolRule | ProbeRule | ReceiverRule;
 
 /** Whether a text fits any of the patterns; undefined allows all. */
 export function matchesAny(patterns: readonly string[] | undefined, text: string): boolean {
@@ -153,6 +167,8 @@ export function ruleFingerprint(rule: Rule): string {
       const condition = [rule.by.toSorted(), rule.measure, rule.side, rule.limit, rule.forMs];
       return JSON.stringify([name, on, condition, keepFiringForMs, scope]);
     }
+    case "region":
+      return JSON.stringify([name, on, rule.for, keepFiringForMs, scope]);
     case "probe":
       return JSON.stringify([name, on, rule.for, keepFiringForMs, [...scope, sorted(probe)]]);
     case "receiver":

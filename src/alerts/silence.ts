@@ -54,9 +54,29 @@ export interface Suppressions {
   readonly silenced: readonly SilenceMatch[];
   /** Who acknowledged an open incident, by its id. */
   readonly acknowledgedBy: ReadonlyMap<string, string>;
+  /** Incidents of which the failures of targets are a consequence. */
+  readonly regionsDown: RegionsDown;
 }
 
-export const noSuppressions: Suppressions = { silenced: [], acknowledgedBy: new Map() };
+/** Whether the key is refused or limited, or the region fails: that shows as timeouts, errors and odd responses in turn. */
+export type FailureKind = "auth" | "rate_limited" | "outage";
+
+/** A firing incident of a region. */
+export interface RegionDown {
+  readonly incidentId: string;
+  readonly rule: string;
+  /** How the polls of its targets fail. A target that fails in another way is no part of it. */
+  readonly kinds: ReadonlySet<FailureKind>;
+}
+
+/** The firing incidents of regions, by region. */
+export type RegionsDown = ReadonlyMap<string, readonly RegionDown[]>;
+
+export const noSuppressions: Suppressions = {
+  silenced: [],
+  acknowledgedBy: new Map(),
+  regionsDown: new Map(),
+};
 
 /** A silence includes its start and excludes its end. */
 export function isInForce(

@@ -11,6 +11,10 @@ export interface TargetProgress {
   readonly observed: ClockReading;
   readonly failuresInARow: number;
   readonly lastFailure: FailureReason | null;
+  /** Of the response of the last poll if it failed; null: there was none. */
+  readonly lastStatus: number | null;
+  /** When the first of the failures in a row ended. UTC milliseconds. */
+  readonly failingSinceMs: number | null;
   readonly lastPollAtMs: number | null;
   readonly lastSuccessAtMs: number | null;
   /** Whether the last poll was accepted and complete: only then is the time after it observed. */
@@ -31,11 +35,20 @@ export interface TargetState extends KnownIncidents {
   readonly buckets: OpenBuckets;
 }
 
+/** Why a poll failed. */
+export interface PollFailure {
+  readonly reason: FailureReason;
+  /** Of the response. Default: there was none. */
+  readonly status?: number | null;
+}
+
 export const initialProgress: TargetProgress = {
   attempted: { ms: 0, polls: 0 },
   observed: { ms: 0, polls: 0 },
   failuresInARow: 0,
   lastFailure: null,
+  lastStatus: null,
+  failingSinceMs: null,
   lastPollAtMs: null,
   lastSuccessAtMs: null,
   lastComplete: false,
@@ -90,27 +103,31 @@ export function progressAfterListing(
     observed: { ms: observed.ms + (isUp ? ms : 0), polls: observed.polls + 1 },
     failuresInARow: 0,
     lastFailure: null,
+    lastStatus: null,
+    failingSinceMs: null,
     lastPollAtMs: at.utcMs,
     lastSuccessAtMs: at.utcMs,
     lastComplete: complete,
   };
 }
 
-/** @param reason null: nothing was sent as the key is refused, so no poll failed; the target stays down */
+/** @param failure null: nothing was sent as the key is refused, so no poll failed; the target stays down */
 export function progressAfterFailure(
   progress: TargetProgress,
   { ms }: Elapsed,
   at: Instant,
-  reason: FailureReason | null,
+  failure: PollFailure | null,
 ): TargetProgress {
   const { attempted, failuresInARow } = progress;
-  const failed = reason === null ? 0 : 1;
+  const failed = failure === null ? 0 : 1;
   return {
     ...progress,
     attempted: { ms: attempted.ms + ms, polls: attempted.polls + failed },
     // Where nothing was sent, the store may not have taken the refusals.
     failuresInARow: Math.max(1, failuresInARow + failed),
-    lastFailure: reason ?? "auth",
+    lastFailure: failure?.reason ?? "auth",
+    lastStatus: failure === null ? progress.lastStatus : (failure.status ?? null),
+    failingSinceMs: progress.failingSinceMs ?? at.utcMs,
     lastPollAtMs: at.utcMs,
     lastComplete: false,
   };

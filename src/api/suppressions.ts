@@ -77,6 +77,7 @@ export async function restoreSuppressions(
     at: (atMs: number): Suppressions => ({
       silenced: inForce(atMs).map(({ match }) => match),
       acknowledgedBy: authors,
+      regionsDown: new Map(),
     }),
     /** What silences at a moment, and why. */
     inForce,

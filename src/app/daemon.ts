@@ -21,6 +21,7 @@ import { logIncidents } from "../polling/incident-log.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { createProbeUnits } from "../polling/probe-unit.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
+import { createRegionWatch } from "../polling/region-watch.ts";
 import { createRunner } from "../polling/runner.ts";
 import { createTargetUnits } from "../polling/target-unit.ts";
 import { intervalOf } from "../polling/ticker.ts";
@@ -198,7 +199,15 @@ export async function createDaemon(
     clock,
   };
   const { schedule } = config.poll;
-  const targetUnits = createTargetUnits(targets, { ...units, schedule, pools });
+  const regions = createRegionWatch({
+    ...units,
+    targets: configuredTargets(config),
+    store: store.regions,
+    intervalMs: pollIntervalMs,
+  });
+  opening.defer(() => regions.stop());
+  await regions.restore();
+  const targetUnits = createTargetUnits(targets, { ...units, schedule, pools, regions });
   const polling = createRunner(targetUnits, { ...running, loop: "polls", budget });
   opening.defer(() => polling.stop());
   const probing = createRunner(createProbeUnits(probes, { ...units, targets }), {
@@ -299,6 +308,7 @@ export async function createDaemon(
     pollOnce: () => polling.runOnce(),
     async runOnce() {
       await polling.runOnce();
+      await regions.runOnce();
       await probing.runOnce();
       await upkeep.runOnce();
       await drift.runOnce();

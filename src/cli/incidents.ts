@@ -80,9 +80,11 @@ export function addAck(program: Command, terminal: Terminal): void {
 
 function stateText(incident: IncidentView): string {
   const { state, muted, flapping, resolved_reason: reason, acknowledged_by: author } = incident;
+  const { inhibited_by: inhibitor } = incident;
   if (state === "resolved") return `resolved (${reason ?? "recovered"})`;
   const notes = [
     muted && "silenced",
+    inhibitor && `inhibited by ${inhibitor}`,
     flapping && "flapping",
     author && `acknowledged by ${author}`,
   ].filter(Boolean);

@@ -79,11 +79,14 @@ const outboundSchema = settings({
 }).transform((outbound) => ({ deny: outbound.denyNetworks, allow: outbound.allowNetworks }));
 
 /** The rules that there are where the configuration has none. */
+const flap = { changes: 1, within: "1h" };
 const defaultRules = [
-  { name: "server-error", on: "server", status: "error" },
-  { name: "target-down", on: "target", failing: { polls: 3 } },
-  { name: "target-partial", on: "target", partial: { polls: 10 } },
-] as const;
+  { name: "server-error", on: "server", status: "error", flap },
+  { name: "key-refused", on: "target", auth: { polls: 2 }, severity: "critical", flap },
+  { name: "target-down", on: "target", failing: { polls: 3 }, flap },
+  { name: "target-partial", on: "target", partial: { polls: 10 }, flap },
+  { name: "region-down", on: "region", failing: { polls: 2 }, flap },
+];
 
 const alertsSchema = settings({
   rules: z
@@ -91,7 +94,8 @@ const alertsSchema = settings({
     .prefault([...defaultRules])
     .meta({
       description: "The alert rules. An empty list disables alerts.",
-      defaultText: "`server-error`, `target-down` and `target-partial`, to every receiver",
+      defaultText:
+        "`server-error`, `key-refused`, `target-down`, `target-partial` and `region-down`, to every receiver",
     }),
   receivers: z
     .array(receiverSchema, "a list of receivers")

@@ -22,15 +22,17 @@ const holdSchema = z
   )
   .meta({ errorMessage: holdAllowed });
 
+const flapSchema = settings({
+  changes: count(1, 1_000).describe(
+    "How often the condition may hold within `within`. If it holds more often, the subject is flapping.",
+  ),
+  withinMs: duration("1s").describe(
+    "The period in which that is counted. Flapping ends when the condition has not begun to hold for this long.",
+  ),
+});
+
 const flap = optional(
-  settings({
-    changes: count(1, 1_000).describe(
-      "How often the condition may start to hold within `within`. If it starts more often, the subject is flapping.",
-    ),
-    withinMs: duration("1s").describe(
-      "The period in which changes are counted. Flapping ends when the condition has not started to hold for this long.",
-    ),
-  }),
+  flapSchema,
   "none: every incident is notified",
   "Flap detection: a subject that meets the condition more often than this is reported once as flapping, and once when it has settled.",
 );
@@ -66,6 +68,7 @@ const targetRuleSchema = ruleSettings(
       "How long the service must refuse the key (401 or 403) before the incident fires.",
     ),
     partial: oneTrouble("How long listings must be partial before the incident fires."),
+    flap,
     match: settings(targetPatterns)
       .prefault({})
       .describe("Limits the rule to targets that match every given field."),
@@ -82,6 +85,21 @@ const targetRuleSchema = ruleSettings(
     return refuse(context, allowed, { path: ["failing"] });
   });
 
+const regionRuleSchema = ruleSettings(
+  "region",
+  "The condition holds while several targets of a region fail for the same kind of reason. They are then not notified one by one.",
+  "critical",
+  {
+    failing: holdSchema.describe(
+      "How long the polls of one of them must fail before the incident fires. It must be shorter than in rules on targets, or these fire first.",
+    ),
+    flap,
+    match: settings(targetPatterns)
+      .prefault({})
+      .describe("Limits the rule to targets that match every given field."),
+  },
+).transform(({ failing, ...rule }) => ({ ...rule, for: failing }));
+
 const probeRuleSchema = ruleSettings(
   "probe",
   "The condition holds while the runs of a probe fail. At least one probe must be configured.",
@@ -97,9 +115,9 @@ const probeRuleSchema = ruleSettings(
 
 export const ruleSchema = z.discriminatedUnion(
   "on",
-  [serverRuleSchema, targetRuleSchema, poolRuleSchema, probeRuleSchema],
+  [serverRuleSchema, targetRuleSchema, regionRuleSchema, poolRuleSchema, probeRuleSchema],
   {
     error: (issue) =>
-      issue.code === "invalid_union" ? "server, target, pool or probe" : "a mapping",
+      issue.code === "invalid_union" ? "server, target, region, pool or probe" : "a mapping",
   },
 );

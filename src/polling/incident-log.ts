@@ -13,6 +13,7 @@ const levelOfStep = {
   dropped: "info",
   fired: "warn",
   muted: "info",
+  inhibited: "info",
   reminded: "warn",
   flapping: "warn",
   settled: "warn",
@@ -31,7 +32,7 @@ export async function logIncidents(
     log,
     Iterator.from(steps).map(({ step, incident }): LogLine => {
       const { fields, text } = describeSubject(incident);
-      const { id, rule, severity, phase } = incident;
+      const { id, rule, severity, phase, inhibitedBy } = incident;
       return {
         level: levelOfStep[step],
         fields: {
@@ -41,6 +42,7 @@ export async function logIncidents(
           rule,
           severity,
           ...fields,
+          ...(step === "inhibited" && { inhibited_by: inhibitedBy }),
           ...(phase.name === "resolved" && { reason: phase.reason }),
         },
         msg: `${rule} ${step}: ${name}${text}`.trimEnd(),
@@ -61,6 +63,8 @@ function describeSubject({ subject, status }: Incident): {
       const text = `${serverText(subject)} ${status ?? ""}`;
       return { fields: { sandbox_id, server_id, server_name, status }, text };
     }
+    case "region":
+      return { fields: { region: subject.region }, text: subject.region };
     case "pool": {
       const { region, key, serverName: server_name } = subject;
       return { fields: { region, key, server_name }, text: poolText(subject) };

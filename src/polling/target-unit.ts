@@ -16,6 +16,7 @@ import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
 import { logListing, logPoll, noListing } from "./poll-log.ts";
 import { longestBackOffMs } from "./runner.ts";
+import type { RegionWatch } from "./region-watch.ts";
 import type { Outcome, Unit } from "./runner.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
@@ -36,6 +37,7 @@ export interface TargetUnitsDeps {
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: { at(atMs: number): Suppressions };
   readonly pools: PoolWatch;
+  readonly regions: Pick<RegionWatch, "down" | "wake">;
   readonly recordDrift: (drift: Drift) => void;
   readonly store: {
     commitPoll(targetId: number, verdict: Verdict): Promise<void>;
@@ -53,18 +55,8 @@ export function createTargetUnits(
   targets: readonly WatchedTarget[],
   deps: TargetUnitsDeps,
 ): readonly Unit<Listed, Decision>[] {
-  const {
-    service,
-    judge,
-    suppressions,
-    pools,
-    recordDrift,
-    notifier,
-    metrics,
-    log,
-    clock,
-    schedule,
-  } = deps;
+  const { service, judge, suppressions, pools, regions, recordDrift } = deps;
+  const { notifier, metrics, log, clock, schedule } = deps;
   const judgePoolsAndCommit = createPoolCommits(deps);
 
   return targets.flatMap((watched): Unit<Listed, Decision>[] => {
@@ -98,7 +90,8 @@ export function createTargetUnits(
         }
         if (outcome.kind === "ok") logged = logListing(log, target, outcome.value, logged);
         const at = clock.now();
-        const options = { ...judge, suppressions: suppressions.at(at.utcMs) };
+        const regionsDown = regions.down();
+        const options = { ...judge, suppressions: { ...suppressions.at(at.utcMs), regionsDown } };
         const verdict = await runInSlices(judgeInSlices(watched.state, polled, at, options));
         return { verdict, options, detail };
       },
@@ -111,6 +104,8 @@ export function createTargetUnits(
         watched.accept(committed, detail);
         if (hasMessages(committed)) notifier.wake(committed.at.utcMs);
         metrics.committed(watched, committed, tookMs);
+        const { progress, reachability } = committed;
+        if (progress.failuresInARow > 0 || reachability !== null) regions.wake(region);
         await logPoll(log, target, committed, { detail: detail?.text ?? null, lostPolls });
       },
 
@@ -222,7 +217,7 @@ function readOutcome(outcome: Outcome<Listed>): {
     }
     case "failed": {
       const { reason, detail: text, status, problem = null } = outcome;
-      return { polled: { kind: "failed", reason }, detail: { text, status, problem } };
+      return { polled: { kind: "failed", reason, status }, detail: { text, status, problem } };
     }
     case "not_sent": {
       const detail = { text: "nothing was sent", status: null, problem: null };

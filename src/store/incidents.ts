@@ -1,6 +1,5 @@
 import type { InferResult, Insertable, Selectable } from "kysely";
 import type { Acknowledgement } from "../alerts/acknowledgement.ts";
-import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { IncidentPhase } from "../alerts/incident-phase.ts";
 import { subjectFacts, type Incident, type Subject } from "../alerts/incident.ts";
@@ -9,16 +8,10 @@ import { resolvedReasons, subjectKinds } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
 import { presences, type Target } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
+import { writeFlaps } from "./flap-records.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 import { prepareUpsert, takeSequence } from "./sql-helpers.ts";
-import {
-  createRowReading,
-  listIn,
-  numberIn,
-  oneOf,
-  textIn,
-  type RowReading,
-} from "./damaged-rows.ts";
+import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
 type IncidentRow = Omit<Selectable<Tables["incidents"]>, "revision">;
@@ -55,6 +48,7 @@ export function incidentToRow(
     clear_since_ms: firing?.clearSinceMs ?? null,
     notified_at_clock_ms: firing?.notifiedAtMs ?? null,
     flapping: Number(firing?.flapping ?? false),
+    inhibited_by: incident.inhibitedBy,
     started_at_ms: incident.startedAtMs,
     fired_at_ms: incident.firedAtMs,
     resolved_at_ms: incident.resolvedAtMs,
@@ -69,6 +63,7 @@ export function incidentFromRow(row: IncidentRow): Incident {
     ruleFingerprint: row.rule_fingerprint,
     severity: oneOf(severities, row.severity),
     receivers: listIn(JSON.parse(row.receivers), textIn),
+    inhibitedBy: row.inhibited_by,
     subject: subjectFromRow(row),
     phase: phaseFromRow(row),
     status: row.status && oneOf(presences, row.status),
@@ -85,6 +80,8 @@ function subjectFromRow(row: IncidentRow): Subject {
   switch (kind) {
     case "target":
       return { kind };
+    case "region":
+      return { kind, region: textIn(region) };
     case "pool":
       return { kind, region, key, serverName };
     case "probe":
@@ -277,49 +274,5 @@ export async function readReceiver(
     receiver,
     incident: readIncidents(reading, open)[0] ?? null,
     lastStartedAtMs: last?.started_at_ms ?? null,
-  };
-}
-
-const recordsAtOnce = 20;
-
-const upsertFlaps = prepareUpsert("flap_records", ["target_id", "rule", "sandbox_id", "server_id"]);
-
-/** Within the transaction of the poll that changed them. */
-async function writeFlaps(
-  trx: Db,
-  targetId: number,
-  records: readonly FlapRecord[],
-): Promise<void> {
-  for await (const some of paced(batches(records, recordsAtOnce))) {
-    for (const { rule, ruleFingerprint, subject, enteredMs } of some) {
-      if (subject.kind !== "server") continue;
-      const { sandboxId, serverId, serverName } = subject;
-      const key = { target_id: targetId, rule, sandbox_id: sandboxId, server_id: serverId };
-      if (enteredMs.length === 0) {
-        const deletion = trx.deleteFrom("flap_records").where((eb) => eb.and(key));
-        await deletion.execute();
-      } else {
-        const more = { rule_fingerprint: ruleFingerprint, server_name: serverName };
-        await upsertFlaps(trx, [{ ...key, ...more, entered: JSON.stringify(enteredMs) }]);
-      }
-    }
-  }
-}
-
-export function flapId(row: Selectable<Tables["flap_records"]>): string {
-  return [row.target_id, row.rule, row.sandbox_id, row.server_id].join(" ");
-}
-
-export function flapFromRow(row: Selectable<Tables["flap_records"]>): FlapRecord {
-  return {
-    rule: row.rule,
-    ruleFingerprint: row.rule_fingerprint,
-    subject: {
-      kind: "server",
-      sandboxId: row.sandbox_id,
-      serverId: row.server_id,
-      serverName: row.server_name,
-    },
-    enteredMs: listIn(JSON.parse(row.entered), numberIn),
   };
 }

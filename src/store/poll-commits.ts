@@ -7,6 +7,7 @@ import { writeGap } from "./gaps.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
 import { bucketToJson } from "./occupancy-columns.ts";
 import { writeOccupancy } from "./occupancy-rows.ts";
+import { countByStatus } from "../fleet/tallies.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
@@ -106,7 +107,7 @@ async function writeProgress(
   trx: Db,
   targetId: number,
   version: number,
-  { progress, accounting }: Verdict,
+  { progress, accounting, snapshot }: Verdict,
 ): Promise<void> {
   const open = accounting.open["5m"];
   const { numUpdatedRows } = await trx
@@ -114,6 +115,7 @@ async function writeProgress(
     .set({
       ...progressToRow(progress),
       version: version + 1,
+      servers: countByStatus(snapshot.tallies.servers),
       open_bucket: open && bucketToJson(open),
     })
     .where("id", "=", targetId)

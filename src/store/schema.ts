@@ -49,10 +49,16 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       observed_ms ${double} not null,
       failures_in_a_row ${bigint} not null,
       last_failure ${text},
+      -- Of the response of the last poll if it failed. Null: there was none.
+      last_status integer,
+      -- When the first of the failures in a row ended.
+      failing_since_at_ms ${bigint},
       last_poll_at_ms ${bigint},
       last_success_at_ms ${bigint},
       -- Whether the last poll was accepted and complete: only then is the time after it observed.
       last_complete integer not null,
+      -- How many there were when it was last observed, but for those that are gone.
+      servers ${bigint} not null,
       -- JSON: the bucket of five minutes that is open, with all names: every poll changes it and writes one row.
       -- Null: no time was recorded yet.
       open_bucket ${text},
@@ -183,13 +189,13 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       severity ${text} not null,
       -- JSON: an array of names, of the receivers notified that it fires.
       receivers ${text} not null,
-      -- 'server', 'target', 'pool', 'probe' or 'receiver'.
+      -- 'server', 'target', 'region', 'pool', 'probe' or 'receiver'.
       subject ${text} not null,
       target_id ${bigint} references targets (id),
       sandbox_id ${text},
       server_id ${text},
       server_name ${text},
-      -- Of a pool and a probe; the others have a target.
+      -- Of a region, a pool and a probe; the others have a target.
       region ${text},
       key ${text},
       probe ${text},
@@ -202,9 +208,11 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       held_since_ms ${double} not null,
       held_since_polls ${bigint} not null,
       clear_since_ms ${double},
-      -- Null while a silence keeps it from being notified.
+      -- Null while a silence or another incident keeps it from being notified.
       notified_at_clock_ms ${double},
       flapping integer not null,
+      -- The firing incident because of which receivers are not notified of this one.
+      inhibited_by ${text},
       started_at_ms ${bigint} not null,
       fired_at_ms ${bigint},
       resolved_at_ms ${bigint},
@@ -240,17 +248,28 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     )${clustered}`,
     `create index silences_by_end on silences (ends_at_ms)`,
 
-    // When servers recently entered the condition of a rule that limits flapping.
+    // When the condition of a rule that limits flapping recently held for servers and targets.
     `create table flap_records (
       target_id ${bigint} not null references targets (id),
       rule ${text} not null,
       rule_fingerprint ${text} not null,
+      -- 'server' or 'target'; the ids of a target are empty.
+      subject ${text} not null,
       sandbox_id ${text} not null,
       server_id ${text} not null,
       server_name ${text},
       -- JSON: an array of readings of the target's observed clock.
       entered ${text} not null,
       primary key (target_id, rule, sandbox_id, server_id)
+    )${clustered}`,
+
+    // The same for regions. JSON: an array of UTC milliseconds.
+    `create table region_flap_records (
+      region ${text} not null,
+      rule ${text} not null,
+      rule_fingerprint ${text} not null,
+      entered ${text} not null,
+      primary key (region, rule)
     )${clustered}`,
 
     // How long the pools of a rule and scope were observed, while any of the rule's incidents is open.

@@ -12,6 +12,7 @@ import { createOutbox } from "./outbox.ts";
 import { createPollCommits } from "./poll-commits.ts";
 import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
+import { createStoredRegions } from "./regions.ts";
 import { createReportQueries } from "./report-queries.ts";
 import { createRowReading, type RowReading, type UnreadableRows } from "./damaged-rows.ts";
 import { createSharedCommits } from "./shared-commits.ts";
@@ -63,6 +64,7 @@ export function createStore(
   return {
     ...createPollCommits(commits, versions),
     probes: createStoredProbes(kysely, reader, commits, reading),
+    regions: createStoredRegions(reader, commits, reading),
     targets: createStoredTargets(kysely, reader, versions, reading),
     outbox: createOutbox(kysely, reader, reading),
     notifications: createNotifications(kysely, reader, reading),

@@ -19,8 +19,9 @@ export interface Tables {
   commit_sequence: Numbers<"value">;
   targets: { id: Generated<number> } & Texts<"region" | "key"> &
     Numbers<"version" | "attempted_polls" | "attempted_ms" | "observed_polls" | "observed_ms"> &
-    Numbers<"failures_in_a_row" | "last_complete"> &
-    OrNull<Numbers<"last_poll_at_ms" | "last_success_at_ms"> & Texts<"open_bucket">> & {
+    Numbers<"failures_in_a_row" | "last_complete" | "servers"> &
+    OrNull<Numbers<"last_status" | "failing_since_at_ms" | "last_poll_at_ms">> &
+    OrNull<Numbers<"last_success_at_ms"> & Texts<"open_bucket">> & {
       last_failure: FailureReason | null;
     };
   sandboxes: Numbers<"target_id" | "missing"> &
@@ -45,7 +46,7 @@ export interface Tables {
   incidents: Texts<"id" | "rule" | "rule_fingerprint" | "receivers"> &
     Numbers<"revision" | "held_since_ms" | "held_since_polls" | "flapping" | "started_at_ms"> &
     OrNull<Texts<"sandbox_id" | "server_id" | "server_name">> &
-    OrNull<Texts<"region" | "key" | "probe" | "receiver">> &
+    OrNull<Texts<"region" | "key" | "probe" | "receiver" | "inhibited_by">> &
     OrNull<Numbers<"target_id" | "clear_since_ms" | "notified_at_clock_ms">> &
     OrNull<Numbers<"fired_at_ms" | "resolved_at_ms">> & {
       severity: Severity;
@@ -57,7 +58,8 @@ export interface Tables {
     };
   flap_records: Numbers<"target_id"> &
     Texts<"rule" | "rule_fingerprint" | "sandbox_id" | "server_id" | "entered"> &
-    OrNull<Texts<"server_name">>;
+    OrNull<Texts<"server_name">> & { subject: "server" | "target" };
+  region_flap_records: Texts<"region" | "rule" | "rule_fingerprint" | "entered">;
   pool_clocks: Texts<"rule" | "scope"> & Numbers<"ms">;
   probes: { id: Generated<number> } & Texts<"probe" | "region" | "key"> &
     Numbers<"attempted_runs" | "attempted_ms" | "failures_in_a_row"> &

@@ -6,7 +6,8 @@ import { initialProgress, nothingKnown, type TargetProgress } from "../alerts/ta
 import { noOpenBuckets, type OpenBuckets } from "../fleet/accounting.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import { flapFromRow, flapId, readIncidents } from "./incidents.ts";
+import { flapFromRow, flapId } from "./flap-records.ts";
+import { readIncidents } from "./incidents.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
@@ -72,7 +73,7 @@ export function createStoredTargets(
           const progress = progressToRow(initialProgress);
           const { id } = await trx
             .insertInto("targets")
-            .values({ region, key, version: 0, ...progress })
+            .values({ region, key, version: 0, servers: 0, ...progress })
             .returning("id")
             .executeTakeFirstOrThrow();
           inserted.push({ id, target: { region, key }, ...nothingKnown });
@@ -105,7 +106,10 @@ function progressAfter(incidents: readonly Incident[]): TargetProgress {
 /** The columns of a target's row that every poll writes. */
 export function progressToRow(
   progress: TargetProgress,
-): Omit<Insertable<Tables["targets"]>, "id" | "region" | "key" | "version" | "open_bucket"> {
+): Omit<
+  Insertable<Tables["targets"]>,
+  "id" | "region" | "key" | "version" | "servers" | "open_bucket"
+> {
   return {
     attempted_polls: progress.attempted.polls,
     attempted_ms: progress.attempted.ms,
@@ -113,6 +117,8 @@ export function progressToRow(
     observed_ms: progress.observed.ms,
     failures_in_a_row: progress.failuresInARow,
     last_failure: progress.lastFailure,
+    last_status: progress.lastStatus,
+    failing_since_at_ms: progress.failingSinceMs,
     last_poll_at_ms: progress.lastPollAtMs,
     last_success_at_ms: progress.lastSuccessAtMs,
     last_complete: Number(progress.lastComplete),
@@ -125,6 +131,8 @@ function progressFromRow(row: Selectable<Tables["targets"]>): TargetProgress {
     observed: { polls: row.observed_polls, ms: row.observed_ms },
     failuresInARow: row.failures_in_a_row,
     lastFailure: row.last_failure,
+    lastStatus: row.last_status,
+    failingSinceMs: row.failing_since_at_ms,
     lastPollAtMs: row.last_poll_at_ms,
     lastSuccessAtMs: row.last_success_at_ms,
     lastComplete: row.last_complete === 1,

@@ -96,7 +96,7 @@ th { font-weight: 600; opacity: .7; } .number { text-align: right; }
 
 /** A browser tab shows the counts. */
 function title(targets: readonly WatchedView[], incidents: readonly OpenIncident[]): string {
-  const firing = incidents.filter(({ phase, isMuted }) => phase.name === "firing" && !isMuted);
+  const firing = incidents.filter(({ phase, isQuiet }) => phase.name === "firing" && !isQuiet);
   const down = targets.filter(({ polled, up }) => polled && !up);
   return [
     ...(firing.length > 0 ? [`${firing.length} firing`] : []),
@@ -167,8 +167,8 @@ interface OpenIncident extends Incident {
   /** Null: it lies in none. */
   readonly region: string | null;
   readonly key: string | null;
-  /** Whether a silence suppresses its notifications. */
-  readonly isMuted: boolean;
+  /** Whether nobody is notified of it: it is silenced or inhibited. */
+  readonly isQuiet: boolean;
   readonly acknowledgedBy: string | null;
 }
 
@@ -180,12 +180,12 @@ function openIncidents({
 }: StatusView): readonly OpenIncident[] {
   const open = (target: Target | null, incident: Incident): OpenIncident => {
     const { id, phase, subject } = incident;
-    const isMuted = phase.name === "firing" && phase.notifiedAtMs === null;
+    const isQuiet = phase.name === "firing" && phase.notifiedAtMs === null;
     const { region, key } = subjectFacts(target, subject);
-    return { ...incident, region, key, isMuted, acknowledgedBy: acknowledgedBy.get(id) ?? null };
+    return { ...incident, region, key, isQuiet, acknowledgedBy: acknowledgedBy.get(id) ?? null };
   };
-  const urgencyOf = ({ phase, isMuted, severity }: OpenIncident): number => {
-    const rank = phase.name !== "firing" ? 0 : isMuted ? 1 : 2;
+  const urgencyOf = ({ phase, isQuiet, severity }: OpenIncident): number => {
+    const rank = phase.name !== "firing" ? 0 : isQuiet ? 1 : 2;
     return rank * severities.length - severities.indexOf(severity);
   };
   return [
@@ -199,14 +199,15 @@ function openIncidents({
 const incidentColumns: readonly Column<OpenIncident>[] = [
   {
     head: "state",
-    cell: ({ phase, isMuted, acknowledgedBy }) =>
+    cell: ({ phase, isQuiet, inhibitedBy, acknowledgedBy }) =>
       [
         phase.name,
-        ...(isMuted ? ["silenced"] : []),
+        ...(inhibitedBy === null ? [] : [`inhibited by ${inhibitedBy}`]),
+        ...(isQuiet && inhibitedBy === null ? ["silenced"] : []),
         ...(phase.name === "firing" && phase.flapping ? ["flapping"] : []),
         ...(acknowledgedBy === null ? [] : [`acknowledged by ${acknowledgedBy}`]),
       ].join(", "),
-    tone: ({ phase, isMuted }) => (isMuted ? "quiet" : phase.name === "firing" ? "bad" : ""),
+    tone: ({ phase, isQuiet }) => (isQuiet ? "quiet" : phase.name === "firing" ? "bad" : ""),
   },
   { head: "severity", cell: ({ severity }) => severity },
   { head: "rule", cell: ({ rule }) => rule },
@@ -223,6 +224,8 @@ function subjectText(subject: Subject): string {
       return serverText(subject);
     case "target":
       return "the target itself";
+    case "region":
+      return "the whole region";
     case "pool":
       return poolText(subject);
     case "probe":

@@ -15,7 +15,8 @@ type Clears = Extract<IncidentEvent, { kind: "clears" }>;
 const minute = 60_000;
 const at = (minutes: number): ClockReading => ({ ms: minutes * minute, polls: minutes });
 const holds = (now: ClockReading, more: Partial<Holds> = {}): Holds => {
-  return { kind: "holds", now, silenced: false, acknowledged: false, flaps: "no", ...more };
+  const nothing = { silenced: false, inhibited: false, acknowledged: false, flaps: "no" } as const;
+  return { kind: "holds", now, ...nothing, ...more };
 };
 const clears = (now: ClockReading, more: Partial<Clears> = {}): Clears => {
   return { kind: "clears", now, flaps: "no", ...more };
@@ -55,6 +56,8 @@ const events = new Map<string, IncidentEvent>([
   ["acknowledged", holds(at(12), { acknowledged: true })],
   ["recently", holds(at(12), { flaps: "recently" })],
   ["tooOften", holds(at(12), { flaps: "too_often" })],
+  ["inhibited", holds(at(12), { inhibited: true })],
+  ["tooOftenInhibited", holds(at(12), { flaps: "too_often", inhibited: true })],
   ["tooOftenSilenced", holds(at(12), { flaps: "too_often", silenced: true })],
   ["clears", clears(at(12))],
   ["clearsRecently", clears(at(12), { flaps: "recently" })],
@@ -71,6 +74,8 @@ silenced          opened  -        silenced  silenced  -        holds          s
 acknowledged      opened  -        -         holds     fired    fired          holds     holds             fired          -
 recently          opened  -        -         holds     fired    fired          -         holds~            fired~         -
 tooOften          fired~  fired~   flapping  flapping  fired~   fired~         -         holds~            fired~         -
+inhibited         opened  -        -         holds     -        holds          holds     holds             holds          -
+tooOftenInhibited inhibited~ inhibited~ holds~ holds~ holds~   holds~         -         holds~            -              -
 tooOftenSilenced  muted~  muted~   silenced  silenced  holds~   holds~         silenced  silenced          -              -
 clears            -       dropped  clears    -         clears   -              clears    -                 clears         -
 clearsRecently    -       dropped  clears    -         clears   -              clears    -                 clears         -
@@ -105,7 +110,8 @@ function outcomeOf(cell: string, phase: IncidentPhase | null): Transition {
     case "flapping":
       return notified("flapping", true);
     case "muted":
-      return { phase: holding, step: "muted" };
+    case "inhibited":
+      return { phase: holding, step: cell.startsWith("m") ? "muted" : "inhibited" };
     case "holds":
       return { phase: holding, step: null };
     case "clears":
@@ -224,7 +230,7 @@ it("an incident fires once at most, and resolves only if it fired", () => {
   });
   for (const life of lives) {
     expect(life).toMatch(
-      /^( opened)?( dropped| muted( resolved)?|( muted)? fired( (reminded|flapping|settled))*( resolved)?)?$/,
+      /^( opened)?( dropped| (muted|inhibited)( resolved)?|( muted| inhibited)? fired( (reminded|flapping|settled))*( resolved)?)?$/,
     );
   }
 });

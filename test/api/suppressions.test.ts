@@ -15,7 +15,10 @@ it("what suppresses notifications at a moment is not changed by what people do l
   suppressions.acknowledge({ incidentId: "i", author: "ada", note: null, atMs: startMs });
   const after = suppressions.at(startMs);
   await suppressions.prune();
-  expect(before).toEqual({ silenced: [], acknowledgedBy: new Map() });
-  expect(after).toEqual({ silenced: [{ key: ["a"] }], acknowledgedBy: new Map([["i", "ada"]]) });
+  expect(before).toMatchObject({ silenced: [], acknowledgedBy: new Map() });
+  expect(after).toMatchObject({
+    silenced: [{ key: ["a"] }],
+    acknowledgedBy: new Map([["i", "ada"]]),
+  });
   expect(suppressions.at(startMs).acknowledgedBy.size).toBe(0);
 });

@@ -51,15 +51,21 @@ describe("the smallest configuration", () => {
     const heartbeat = { name: "watchdog", type: "heartbeat", url: "https://hc.example.com/x" };
     const config = parsed({ alerts: { receivers: [oncall, heartbeat] } });
     const receivers = ["oncall"];
-    const target = { on: "target", severity: "warning", receivers };
     const [error, ...others] = config.alerts.rules;
     const always = { kind: "duration", ms: 0 };
     expect(error).toMatchObject({ on: "server", severity: "critical", status: "error", receivers });
     expect(error).toMatchObject({ for: always, keepFiringForMs: 0, remindEveryMs: null });
+    const inPolls = (polls: number) => ({ for: { kind: "polls", polls }, receivers });
     expect(others).toMatchObject([
-      { ...target, name: "target-down", trouble: "failing", for: { kind: "polls", polls: 3 } },
-      { ...target, name: "target-partial", trouble: "partial", for: { kind: "polls", polls: 10 } },
+      { on: "target", name: "key-refused", severity: "critical", trouble: "auth", ...inPolls(2) },
+      { on: "target", name: "target-down", severity: "warning", trouble: "failing", ...inPolls(3) },
+      { on: "target", name: "target-partial", trouble: "partial", ...inPolls(10) },
+      { on: "region", name: "region-down", severity: "critical", ...inPolls(2) },
     ]);
+    const flap = { changes: 1, withinMs: 3_600_000 };
+    expect([error, ...others].map((rule) => rule && "flap" in rule && rule.flap)).toEqual(
+      Array.from({ length: 5 }, () => flap),
+    );
     expect(configNotes(config)).toEqual([]);
     const alone = parsed({ alerts: { receivers: [heartbeat] } });
     expect(configNotes(alone)).toEqual(["no receivers are configured, so nobody is notified"]);

@@ -75,6 +75,7 @@ export const everyKind = {
         { name: `${measure}-above`, on: "pool", [measure]: { above: 0 } },
         { name: `${measure}-below`, on: "pool", [measure]: { below: 1 } },
       ]),
+      { name: "r", on: "region", failing: hold },
     ],
     receivers: [
       { name: "a", type: "webhook", url },

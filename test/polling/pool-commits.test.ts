@@ -44,6 +44,7 @@ describe("polls of two targets of a pool", () => {
         recordDrift() {},
         judge,
         suppressions: { at: () => noSuppressions },
+        regions: { down: () => new Map(), wake() {} },
         pools,
         store: {
           commitGathered() {},

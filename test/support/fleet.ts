@@ -32,6 +32,7 @@ export const targetDown: TargetRule = {
   name: "target-down",
   on: "target",
   trouble: "failing",
+  flap: null,
   for: { kind: "polls", polls: 3 },
   severity: "warning",
   keepFiringForMs: 0,

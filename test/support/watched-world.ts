@@ -47,6 +47,9 @@ export interface WatchedWorld {
 export interface WorldOptions {
   /** When the world begins. UTC milliseconds. */
   readonly startsAtMs?: number;
+  /** Of all of these the servers are watched; `show` shows those of the first key in the first region. */
+  readonly regions?: readonly string[];
+  readonly keys?: readonly string[];
   /** Settings of polls; `every` and a limit are there unless these say otherwise. */
   readonly poll?: object;
   /** Beside what the world replaces itself. */
@@ -70,12 +73,17 @@ export interface WorldOptions {
 
 export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWorld> {
   const clock = createFakeClock(options.startsAtMs);
-  const target: Target = { region: "us", key: "research" };
+  const { regions = ["us"], keys: names = ["research"] } = options;
+  const target: Target = { region: regions[0] ?? "", key: names[0] ?? "" };
+  const keys = names.map((name, index) => ({
+    name,
+    apiKey: index === 0 ? apiKey : `${apiKey}-${index}`,
+  }));
   const simulator = createSimulator({
     seed: 3,
     clock,
-    regions: ["us"],
-    keys: [{ name: "research", apiKey }],
+    regions,
+    keys,
     servers: options.servers ?? 3,
     pace: 0,
     ...(options.probes && { rateLimit: null }),
@@ -93,8 +101,10 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
 
   const peer = await startWebhookPeer();
   const settings = {
-    regions: { us: { base_url: options.baseUrl ?? services.get("us") } },
-    keys: [{ name: "research", api_key: apiKey }],
+    regions: Object.fromEntries(
+      regions.map((region) => [region, { base_url: options.baseUrl ?? services.get(region) }]),
+    ),
+    keys: keys.map((key) => ({ name: key.name, api_key: key.apiKey })),
     poll: {
       ...(options.poll ?? { every: options.every ?? "5s" }),
       ...(options.probes && { rate_limit: { requests: 1_000, per: "1s" } }),

@@ -20,7 +20,7 @@ export const webhookBodySchema = z.strictObject({
       z.strictObject({
         id: z.string(),
         state: z.enum(["firing", "resolved"]),
-        subject: z.enum(["server", "target", "pool", "probe", "receiver"]),
+        subject: z.enum(["server", "target", "region", "pool", "probe", "receiver"]),
         region: z.string().nullable(),
         key: z.string().nullable(),
         sandbox_id: z.string().nullable(),

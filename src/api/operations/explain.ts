@@ -151,7 +151,7 @@ function incidentEvents(stored: readonly StoredIncident[]): readonly TimelineEve
       a.startedAtMs - b.startedAtMs || (a.firedAtMs ?? Infinity) - (b.firedAtMs ?? Infinity),
   );
   return incidents.flatMap(({ incident, acknowledgement }) => {
-    const { id: incidentId, rule, severity, phase, receivers } = incident;
+    const { id: incidentId, rule, severity, phase, receivers, inhibitedBy } = incident;
     const { startedAtMs, firedAtMs, resolvedAtMs } = incident;
     // An incident that a silence resolved continues as another one with the same start.
     const silencedAtMs = incidents
@@ -160,13 +160,18 @@ function incidentEvents(stored: readonly StoredIncident[]): readonly TimelineEve
       .flatMap(({ id, resolvedAtMs: endedAtMs }) => (id === incidentId ? [] : (endedAtMs ?? [])))
       .filter((endedAtMs) => endedAtMs <= (firedAtMs ?? Infinity))
       .toSorted((a, b) => b - a)[0];
-    const isSilenced = firedAtMs === null && phase.name !== "pending";
+    const isSilenced = firedAtMs === null && inhibitedBy === null && phase.name !== "pending";
     const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
     const note = acknowledgement?.note ? `: ${acknowledgement.note}` : "";
     const happened: readonly (readonly [atMs: number | null, event: string, text: string])[] = [
       silencedAtMs === undefined
         ? [startedAtMs, "opened", isSilenced ? "opened, silenced" : "opened"]
         : [silencedAtMs, "muted", "continues, silenced"],
+      [
+        inhibitedBy === null ? null : (firedAtMs ?? startedAtMs),
+        "inhibited",
+        `not notified because of incident ${inhibitedBy}`,
+      ],
       [firedAtMs, "fired", `firing (${severity}), notifies ${names}`],
       [
         acknowledgement?.atMs ?? null,

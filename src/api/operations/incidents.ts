@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
-import { notifiedIncident } from "../../alerts/incident.ts";
+import { isMuted, notifiedIncident } from "../../alerts/incident.ts";
 import { subjectKinds } from "../../alerts/notification.ts";
 import { severities } from "../../alerts/rule.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
@@ -26,6 +26,9 @@ export const incidentView = z.object({
   severity: z.string(),
   state: z.enum(states),
   muted: z.boolean().describe("It is firing, and a silence suppresses its notifications"),
+  inhibited_by: nullableText.describe(
+    "The id of the firing incident because of which receivers were not notified of this one",
+  ),
   flapping: z.boolean(),
   subject: z.enum(subjectKinds),
   region: nullableText,
@@ -204,13 +207,14 @@ function viewAcknowledgement({ atMs: acknowledgedAtMs, ...rest }: Acknowledgemen
 }
 
 function viewIncident({ incident, target, acknowledgement }: StoredIncident): IncidentView {
-  const { rule, severity, phase, firedAtMs, receivers } = incident;
+  const { rule, severity, phase, firedAtMs, receivers, inhibitedBy } = incident;
   return toView({
     ...notifiedIncident(target, incident, acknowledgement?.author ?? null),
     rule,
     severity,
     state: phase.name,
-    muted: phase.name === "firing" && phase.notifiedAtMs === null,
+    muted: isMuted(incident),
+    inhibitedBy,
     firedAtMs,
     receivers,
     acknowledgedAtMs: acknowledgement?.atMs ?? null,

@@ -2,10 +2,13 @@ import { restoreSuppressions } from "../../api/suppressions.ts";
 import { composeAcknowledged } from "../../alerts/acknowledgement.ts";
 import { composeMessages } from "../../alerts/compose-messages.ts";
 import type { Incident } from "../../alerts/incident.ts";
+import { judgeRegion, type RegionTarget } from "../../alerts/judge-region.ts";
 import { judgePoll } from "../../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome } from "../../alerts/judge.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../../alerts/notification.ts";
+import { holdIncidents } from "../../alerts/open-incidents.ts";
 import { createPoolWatch } from "../../alerts/pool-watch.ts";
+import type { RegionsDown } from "../../alerts/silence.ts";
 import { isFullyObserved, nothingKnown } from "../../alerts/target-state.ts";
 import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
@@ -13,7 +16,8 @@ import { targetName } from "../../fleet/model.ts";
 import type { Target } from "../../fleet/model.ts";
 import { emptySnapshot } from "../../fleet/snapshot.ts";
 import type { ListedSandbox } from "../../fleet/snapshot.ts";
-import { watchTarget } from "../../polling/watched-target.ts";
+import { countByStatus } from "../../fleet/tallies.ts";
+import { watchTarget, type WatchedTarget } from "../../polling/watched-target.ts";
 import type { PlacedTest } from "./load-tests.ts";
 import type { RuleTest } from "./schema.ts";
 
@@ -59,6 +63,11 @@ export async function runRuleTest(
   );
   const poolRules = rules.filter((rule) => rule.on === "pool");
   const pools = createPoolWatch({ rules: poolRules, targets, openIncidents: [], clocks: [] });
+  const regions = Map.groupBy(watched, ({ target }) => target.region)
+    .entries()
+    .map(([region, members]) => ({ region, members, held: holdIncidents([]) }))
+    .toArray();
+  let regionsDown: RegionsDown = new Map();
 
   const added: Added[] = [];
   let seq = 0;
@@ -68,7 +77,8 @@ export async function runRuleTest(
   const pollAll = (poll: number): void => {
     const atMs = poll * test.every;
     const at = { utcMs: test.start + atMs, monotonicMs: atMs };
-    const judge: JudgeOptions = { ...options, suppressions: suppressions.at(at.utcMs) };
+    const suppressed = { ...suppressions.at(at.utcMs), regionsDown };
+    const judge: JudgeOptions = { ...options, suppressions: suppressed };
     for (const each of watched) {
       const { target, state } = each;
       const verdict = judgePoll(state, outcomeOf(test, target, poll), at, judge);
@@ -80,12 +90,26 @@ export async function runRuleTest(
       add(atMs, [...verdict.incidents.outbox, ...ofPools.outcome.incidents.outbox]);
     }
   };
+  /** After the polls of all its targets. */
+  const judgeRegions = (poll: number): void => {
+    const atMs = poll * test.every;
+    const utcMs = test.start + atMs;
+    const judge = { ...options, suppressions: suppressions.at(utcMs) };
+    for (const { region, members, held } of regions) {
+      const state = { region, intervalMs: test.every, targets: members.map(regionTarget), ...held };
+      const { incidents: outcome, down } = judgeRegion(state, utcMs, judge);
+      held.apply(outcome);
+      regionsDown = new Map([...regionsDown, [region, down]]);
+      add(atMs, outcome.outbox);
+    }
+  };
   const acknowledge = (named: RuleTest["acknowledge"][number]): void => {
     const { at: atMs, by: author } = named;
     const { acknowledgedBy } = suppressions.at(test.start + atMs);
     const open = [
       ...watched.map(({ target, state }) => ({ target, incidents: state.incidents })),
       { target: null, incidents: pools.incidents },
+      ...regions.map(({ held }) => ({ target: null, incidents: held.incidents })),
     ];
     for (const { target, incidents: ofTarget } of open) {
       for (const incident of ofTarget.values()) {
@@ -101,6 +125,7 @@ export async function runRuleTest(
   const acknowledgements = test.acknowledge.toSorted((one, other) => one.at - other.at);
   for (let poll = 0; poll * test.every <= test.until; poll += 1) {
     pollAll(poll);
+    judgeRegions(poll);
     for (const each of acknowledgements) {
       if (Math.floor(each.at / test.every) === poll) acknowledge(each);
     }
@@ -108,6 +133,23 @@ export async function runRuleTest(
   return receivers
     .flatMap((settings) => messagesTo(settings, added, test))
     .toSorted((one, other) => one.atMs - other.atMs);
+}
+
+function regionTarget({ target, state }: WatchedTarget): RegionTarget {
+  const {
+    failuresInARow,
+    failingSinceMs,
+    lastFailure: reason,
+    lastStatus: status,
+  } = state.progress;
+  const isFailing = failingSinceMs !== null && reason !== null;
+  const failure = isFailing ? { sinceMs: failingSinceMs, reason, status } : null;
+  return {
+    target,
+    failuresInARow,
+    failure,
+    servers: countByStatus(state.snapshot.tallies.servers),
+  };
 }
 
 function isNamed(

@@ -108,6 +108,7 @@ function subjectText(incident: NotifiedIncident): string {
       return `${serverText(incident)} in ${sandbox}${inRegion}`;
     }
     case "target":
+    case "region":
       return where;
     case "pool": {
       const named = serverName === null ? "" : ` named ${readable(serverName, longestName)}`;

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { RegionsDown } from "../../../src/alerts/silence.ts";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import { judgePoll, retireIncidents } from "../../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
@@ -58,13 +59,14 @@ export function createWatch(options: WatchOptions = {}) {
   const outbox: OutboxItem[] = [];
   const acknowledgements = new Map<string, string>();
   let silenced: Suppressions["silenced"] = [];
+  let regionsDown: Suppressions["regionsDown"] = new Map();
   let utcMs = startMs;
   let monotonicMs = 5_000;
   let incidentsOpened = 0;
 
   const judgeOptions = (): JudgeOptions => ({
     ...settings,
-    suppressions: { silenced, acknowledgedBy: acknowledgements },
+    suppressions: { silenced, acknowledgedBy: acknowledgements, regionsDown },
     receivers: new Map(
       Object.entries(settings.receivers).map(([name, sendResolved]) => [
         name,
@@ -111,6 +113,10 @@ export function createWatch(options: WatchOptions = {}) {
     /** From now on this silence is in force, and no other; null: none. */
     silence(match: SilenceMatch | null): void {
       silenced = match ? [match] : [];
+    },
+    /** From now on these incidents of regions fire. */
+    setRegionsDown(down: RegionsDown): void {
+      regionsDown = down;
     },
     acknowledge(author = "ada"): void {
       for (const { id } of watched.state.incidents.values()) acknowledgements.set(id, author);

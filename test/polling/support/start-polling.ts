@@ -73,6 +73,7 @@ export function startPolling(
     recordDrift() {},
     judge: judgeBy(),
     suppressions: { at: () => noSuppressions },
+    regions: { down: () => new Map(), wake() {} },
     pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
     store,
     notifier: { wake: (causedAtMs) => heard.push(`outbox ${causedAtMs}`) },

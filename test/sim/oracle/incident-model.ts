@@ -32,7 +32,7 @@ export interface State {
   readonly incident: Incident | null;
   /** Complete listings in a row without it. */
   readonly lacking: number;
-  /** How long ago the condition began each time, as far as that counts for flapping. */
+  /** How long ago the condition began each time, or its incident ended, as far as that counts for flapping. */
   readonly entries: readonly Span[];
   /** How many of the notified incidents are accounted for. */
   readonly notified: number;
@@ -157,6 +157,7 @@ function goOn(state: State, incident: Incident, step: Step): readonly State[] {
     }
     return expected.acknowledged(state.notified, observation).flatMap((isAcknowledged) => {
       if (isAcknowledged) return [{ ...state, incident }];
+      if (wasFlapping && !incident.flapping) return [countEnd(reminded, rule)];
       if (wasFlapping !== incident.flapping) return [reminded];
       if (incident.flapping) return [{ ...state, incident }];
       return reach(incident.quiet, rule.remindEveryMs ?? Infinity).map(({ reached, span: quiet }) =>
@@ -176,7 +177,7 @@ function onClears(before: State, step: Step): readonly State[] {
     const quiet = plus(incident.quiet, observation);
     return reach(clear, rule.keepFiringMs).flatMap(({ reached, span }) =>
       reached && !isFlapping
-        ? end(state, "recovered", step.at, step.expected)
+        ? end(countEnd(state, rule), "recovered", step.at, step.expected)
         : [{ ...state, incident: { ...incident, clear: span, quiet } }],
     );
   });
@@ -185,6 +186,11 @@ function onClears(before: State, step: Step): readonly State[] {
 function end(state: State, reason: EndReason, at: number, expected: Expected): readonly State[] {
   if (state.incident?.phase === "notified" && !expected.ends(state, reason, at)) return [];
   return [{ ...state, incident: null }];
+}
+
+/** That the condition held the last time counts from its end on. */
+function countEnd(state: State, { flap }: JudgedRule): State {
+  return flap === null ? state : { ...state, entries: [...state.entries.slice(0, -1), noTime] };
 }
 
 /** Nothing goes on under another rule. */

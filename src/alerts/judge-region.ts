@@ -1,0 +1,168 @@
+import { counted } from "../fleet/plural.ts";
+import type { FailureReason, Target } from "../fleet/model.ts";
+import { createIncidentEngine } from "./incident-engine.ts";
+import type {
+  AlertOptions,
+  IncidentOutcome,
+  Inhibitor,
+  KnownIncidents,
+} from "./incident-engine.ts";
+import type { FlapRecord } from "./flap-record.ts";
+import { incidentKey, type Incident } from "./incident.ts";
+import { failureText, matchesAny, matchesTarget } from "./rule.ts";
+import type { RegionRule, Rule } from "./rule.ts";
+import type { FailureKind, RegionDown, RegionsDown } from "./silence.ts";
+
+function kindOf(reason: FailureReason): FailureKind {
+  return reason === "auth" || reason === "rate_limited" ? reason : "outage";
+}
+
+/** A region as it was last stored. */
+export interface StoredRegion {
+  /** The targets that were ever polled in it, also those that are not configured any more. */
+  readonly targets: readonly RegionTarget[];
+  readonly openIncidents: readonly Incident[];
+  readonly flaps: readonly FlapRecord[];
+}
+
+/** A target of a region as it was last stored. */
+export interface RegionTarget {
+  readonly target: Target;
+  readonly failuresInARow: number;
+  /** Null: its last poll did not fail. */
+  readonly failure: {
+    /** When the first of these polls ended. UTC milliseconds. */
+    readonly sinceMs: number;
+    readonly reason: FailureReason;
+    /** Of the response; null: there was none. */
+    readonly status: number | null;
+  } | null;
+  readonly servers: number;
+}
+
+export interface RegionState extends KnownIncidents {
+  readonly region: string;
+  readonly targets: readonly RegionTarget[];
+  /** The interval of polls. Milliseconds. */
+  readonly intervalMs: number;
+}
+
+export interface RegionOptions extends AlertOptions {
+  readonly rules: readonly Rule[];
+}
+
+/**
+ * Decides whether a region fails as a whole. A rule begins to hold when at least two targets fail for the same kind
+ * of reason, each within two intervals of another, and one of them has failed for long enough. It holds while two fail.
+ *
+ * @param atMs UTC milliseconds; also the clock of the rule's other durations
+ */
+export function judgeRegion(
+  state: RegionState,
+  atMs: number,
+  options: RegionOptions,
+): { readonly incidents: IncidentOutcome; readonly down: readonly RegionDown[] } {
+  const { region, targets, incidents } = state;
+  const engine = createIncidentEngine(state, atMs, options);
+  const now = { ms: atMs, polls: 0 };
+  const down: RegionDown[] = [];
+  const rules = rulesOnRegion(options.rules, region);
+  engine.retireUnowned(rules);
+  for (const rule of rules) {
+    const about = targets.filter(({ target }) => matchesTarget(rule.match, target));
+    const subject = { kind: "region", region } as const;
+    const isOpen = incidents.has(incidentKey(rule.name, subject));
+    const failing = isOpen ? failingAlike(about) : commonFailure(rule, about, state, atMs);
+    const holds = failing.length >= leastTargets;
+    const condition = conditionOf(failing, about.length);
+    const event = { kind: holds ? "holds" : "clears", now } as const;
+    const incident = engine.advance(rule, subject, event, { condition });
+    if (incident?.phase.name !== "firing") continue;
+    const kinds = new Set(failing.map(({ failure }) => kindOf(failure.reason)));
+    down.push({ incidentId: incident.id, rule: rule.name, kinds });
+  }
+  engine.forgetSettled(rules, atMs);
+  return { incidents: engine.outcome, down };
+}
+
+/** The rules on regions that are about a region. */
+export function rulesOnRegion(rules: readonly Rule[], region: string): readonly RegionRule[] {
+  return rules
+    .filter((rule) => rule.on === "region")
+    .filter(({ match }) => matchesAny(match.region, region));
+}
+
+/** The incidents of a target's region of which its failure is a consequence. */
+export function regionInhibitors(
+  regionsDown: RegionsDown,
+  rules: readonly Rule[],
+  { region }: Target,
+  reason: FailureReason | null,
+): readonly Inhibitor[] {
+  const down = reason === null ? [] : (regionsDown.get(region) ?? []);
+  return down.flatMap(({ incidentId, rule: name, kinds }) => {
+    const rule = rules.find((each) => each.name === name);
+    if (!rule || reason === null || !kinds.has(kindOf(reason))) return [];
+    return [{ incidentId, receivers: rule.receivers }];
+  });
+}
+
+/** One target that fails is an incident of its own. */
+const leastTargets = 2;
+
+type FailingTarget = RegionTarget & { readonly failure: NonNullable<RegionTarget["failure"]> };
+
+function isFailing(target: RegionTarget): target is FailingTarget {
+  return target.failure !== null;
+}
+
+/** Those that do not fail each in a way of its own. */
+function failingAlike(about: readonly RegionTarget[]): readonly FailingTarget[] {
+  const groups = Map.groupBy(about.filter(isFailing), ({ failure }) => kindOf(failure.reason));
+  return [...groups.values()].filter(({ length }) => length >= leastTargets).flat();
+}
+
+/** The most targets that fail alike, one soon after the other; empty: none of them has failed for long enough. */
+function commonFailure(
+  rule: RegionRule,
+  about: readonly RegionTarget[],
+  { intervalMs }: RegionState,
+  atMs: number,
+): readonly FailingTarget[] {
+  const failing = about
+    .filter(isFailing)
+    .toSorted((one, other) => one.failure.sinceMs - other.failure.sinceMs);
+  const groups = Map.groupBy(failing, ({ failure }) => kindOf(failure.reason));
+  const runs = [...groups.values()].flatMap((some) => runsOf(some, 2 * intervalMs));
+  const held = runs.filter((run) => run.some((each) => hasHeld(rule, each, atMs)));
+  return held.toSorted((one, other) => other.length - one.length)[0] ?? [];
+}
+
+/** Splits targets where one began to fail later than a time after the one before it. */
+function runsOf(targets: readonly FailingTarget[], withinMs: number): readonly FailingTarget[][] {
+  const runs: FailingTarget[][] = [];
+  for (const each of targets) {
+    const run = runs.at(-1);
+    const lastMs = run?.at(-1)?.failure.sinceMs;
+    if (run && lastMs !== undefined && each.failure.sinceMs - lastMs <= withinMs) run.push(each);
+    else runs.push([each]);
+  }
+  return runs;
+}
+
+function hasHeld(
+  { for: hold }: RegionRule,
+  { failuresInARow, failure }: FailingTarget,
+  atMs: number,
+) {
+  return hold.kind === "polls" ? failuresInARow >= hold.polls : atMs - failure.sinceMs >= hold.ms;
+}
+
+/** Such as "all 12 keys failing (HTTP 503); 1,800 servers unmonitored". */
+function conditionOf(failing: readonly FailingTarget[], all: number): string {
+  const reasons = failing.map(({ failure }) => failureText(failure.reason, failure.status));
+  const why = [...new Set(reasons)].toSorted().join(", ");
+  const count = failing.length === all ? `all ${all}` : `${failing.length} of ${all}`;
+  const servers = failing.reduce((sum, each) => sum + each.servers, 0);
+  return `${count} keys failing (${why}); ${counted(servers, "server")} unmonitored`;
+}

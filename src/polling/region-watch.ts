@@ -1,0 +1,108 @@
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import { judgeRegion, type StoredRegion } from "../alerts/judge-region.ts";
+import type { JudgeOptions } from "../alerts/judge.ts";
+import { holdIncidents } from "../alerts/open-incidents.ts";
+import type { RegionsDown, Suppressions } from "../alerts/silence.ts";
+import { targetName, type Target } from "../fleet/model.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { logIncidents } from "./incident-log.ts";
+
+/** Targets that fail within this time are judged together. */
+const gatherMs = 1_000;
+
+export interface RegionWatchDeps {
+  readonly targets: readonly Target[];
+  readonly store: {
+    withIncidents(): Promise<readonly string[]>;
+    read(region: string): Promise<StoredRegion>;
+    commit(region: string, incidents: IncidentOutcome): Promise<void>;
+  };
+  readonly judge: Omit<JudgeOptions, "suppressions">;
+  readonly suppressions: { at(atMs: number): Suppressions };
+  readonly notifier: { wake(causedAtMs: number): void };
+  /** Of polls. Milliseconds. */
+  readonly intervalMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export type RegionWatch = ReturnType<typeof createRegionWatch>;
+
+/**
+ * Judges whether regions fail as a whole, from what is stored of their targets, which other processes may poll. One process at a time
+ * owns a region.
+ */
+export function createRegionWatch(deps: RegionWatchDeps) {
+  const { store, judge, suppressions, notifier, intervalMs, clock, log } = deps;
+  const configured = new Set(deps.targets.map(targetName));
+  const isJudged = judge.rules.some(({ on }) => on === "region");
+  let down: RegionsDown = new Map();
+  const due = new Set<string>();
+  let cancelTimer: (() => void) | null = null;
+  let running = Promise.resolve();
+
+  const judgeNow = async (region: string): Promise<void> => {
+    const { targets, openIncidents, flaps } = await store.read(region);
+    const { incidents, flaps: known } = holdIncidents(openIncidents, flaps);
+    const state = {
+      region,
+      targets: targets.filter(({ target }) => configured.has(targetName(target))),
+      intervalMs,
+      incidents,
+      flaps: known,
+    };
+    const atMs = clock.now().utcMs;
+    const options = { ...judge, suppressions: suppressions.at(atMs) };
+    const verdict = judgeRegion(state, atMs, options);
+    const { written, dropped, flaps: changedFlaps, outbox } = verdict.incidents;
+    if (written.length + dropped.length + changedFlaps.length > 0) {
+      await store.commit(region, verdict.incidents);
+    }
+    down = new Map([...down, [region, verdict.down]]);
+    if (outbox.length > 0) notifier.wake(atMs);
+    await logIncidents(log, null, verdict.incidents);
+  };
+
+  const judgeDue = async (): Promise<void> => {
+    cancelTimer?.();
+    cancelTimer = null;
+    const regions = [...due];
+    due.clear();
+    for (const region of regions) {
+      try {
+        await judgeNow(region);
+      } catch (err) {
+        // The next poll of a target that fails, or is up again, has it judged again.
+        log.error(
+          { event: "region.failed", region, err },
+          `whether region ${region} fails as a whole could not be decided`,
+        );
+      }
+    }
+  };
+
+  const runOnce = (): Promise<void> => (running = running.then(judgeDue));
+
+  return {
+    /** Of which the failures of targets are a consequence, as it was last committed. */
+    down: (): RegionsDown => down,
+    /** A target of the region failed, or is up again. */
+    wake(region: string): void {
+      if (!isJudged) return;
+      due.add(region);
+      cancelTimer ??= clock.setTimer(gatherMs, () => void runOnce());
+    },
+    /** Judges all regions from what is stored: to be called before any poll. */
+    async restore(): Promise<void> {
+      for (const region of await store.withIncidents()) due.add(region);
+      if (isJudged) for (const { region } of deps.targets) due.add(region);
+      await runOnce();
+    },
+    runOnce,
+    async stop(): Promise<void> {
+      cancelTimer?.();
+      await running;
+    },
+  };
+}

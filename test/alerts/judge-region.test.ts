@@ -1,0 +1,180 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { judgeRegion, type RegionTarget } from "../../src/alerts/judge-region.ts";
+import { holdIncidents } from "../../src/alerts/open-incidents.ts";
+import type { Hold, RegionRule } from "../../src/alerts/rule.ts";
+import { noSuppressions } from "../../src/alerts/silence.ts";
+import type { FailureReason } from "../../src/fleet/model.ts";
+import { startMs } from "../support/fleet.ts";
+import { runs } from "./support/runs.ts";
+import { inPolls, lasting } from "./support/watch.ts";
+
+const intervalMs = 30_000;
+
+const regionRule = (more: Partial<RegionRule> = {}): RegionRule => ({
+  name: "region-down",
+  on: "region",
+  for: inPolls(2),
+  flap: null,
+  severity: "critical",
+  keepFiringForMs: 0,
+  remindEveryMs: null,
+  receivers: ["oncall"],
+  match: {},
+  summaryTemplate: null,
+  runbookUrlTemplate: null,
+  ...more,
+});
+
+/** A target: up, or how often it failed, since which interval, and how. */
+type Shown = readonly [failures: number, sinceInterval?: number, reason?: FailureReason] | "up";
+
+function targetsOf(shown: readonly Shown[]): readonly RegionTarget[] {
+  return shown.map((each, index) => {
+    const target = { region: "eu", key: `key-${index}` };
+    if (each === "up") return { target, failuresInARow: 0, failure: null, servers: 150 };
+    const [failuresInARow, since = 0, reason = "server_error"] = each;
+    const sinceMs = startMs + since * intervalMs;
+    const status = reason === "server_error" ? 503 : null;
+    return { target, failuresInARow, failure: { sinceMs, reason, status }, servers: 150 };
+  });
+}
+
+/** A region that is judged again and again. */
+function watchRegion(rule = regionRule()) {
+  const held = holdIncidents([], []);
+  let intervals = 1;
+  return {
+    judge(...shown: readonly Shown[]) {
+      const state = { region: "eu", targets: targetsOf(shown), intervalMs, ...held };
+      const options = {
+        rules: [rule],
+        suppressions: noSuppressions,
+        newIncidentId: () => `incident-${intervals}`,
+        receivers: new Map([["oncall", { sendResolved: true, sendAcknowledged: false }]]),
+      };
+      const verdict = judgeRegion(state, startMs + intervals * intervalMs, options);
+      intervals += 1;
+      held.apply(verdict.incidents);
+      const steps = verdict.incidents.steps.map(({ step }) => step);
+      const conditions = verdict.incidents.outbox.map(({ condition }) => condition);
+      const kinds = verdict.down.flatMap((each) => [...each.kinds]);
+      return { steps, conditions, kinds, outbox: verdict.incidents.outbox };
+    },
+  };
+}
+
+describe("a region", () => {
+  it.each<[string, readonly Shown[], Hold | null, boolean]>([
+    ["all of whose targets fail", [[2], [1], [1]], null, true],
+    ["of whose targets two fail", [[2], [2], "up", "up"], null, true],
+    ["of whose targets one fails", [[9], "up", "up"], null, false],
+    ["no target of which failed for long enough", [[1], [1]], null, false],
+    ["a target of which failed for long enough", [[1], [1]], lasting(intervalMs), true],
+    [
+      "whose targets fail two intervals apart",
+      [
+        [3, 0],
+        [1, 2],
+      ],
+      null,
+      true,
+    ],
+    [
+      "whose targets fail more than two intervals apart",
+      [
+        [4, -2],
+        [1, 1],
+      ],
+      null,
+      false,
+    ],
+    [
+      "whose targets fail one after the other",
+      [
+        [9, -6],
+        [5, -4],
+        [3, -2],
+        [1, 0],
+      ],
+      null,
+      true,
+    ],
+    [
+      "the key of which is refused for one",
+      [
+        [2, 0, "auth"],
+        [2, 0, "server_error"],
+      ],
+      null,
+      false,
+    ],
+    [
+      "the keys of which are refused",
+      [
+        [2, 0, "auth"],
+        [2, 0, "auth"],
+      ],
+      null,
+      true,
+    ],
+    [
+      "that fails in several ways",
+      [
+        [2, 0, "timeout"],
+        [2, 0, "server_error"],
+      ],
+      null,
+      true,
+    ],
+    [
+      "that limits one key",
+      [
+        [2, 0, "rate_limited"],
+        [2, 0, "timeout"],
+      ],
+      null,
+      false,
+    ],
+  ])("%s", (_, shown, hold, fires) => {
+    const region = watchRegion(regionRule(hold ? { for: hold } : {}));
+    expect(region.judge(...shown).steps).toEqual(fires ? ["fired"] : []);
+  });
+
+  it("says how many keys fail and why, and how many servers are unmonitored", () => {
+    const all = watchRegion().judge([2], [1]).conditions;
+    expect(all).toEqual(["all 2 keys failing (HTTP 503); 300 servers unmonitored"]);
+    const some = watchRegion().judge([2, 0, "timeout"], [1], "up").conditions;
+    expect(some).toEqual(["2 of 3 keys failing (HTTP 503, timeout); 300 servers unmonitored"]);
+  });
+
+  it("stays one incident while targets join and recover, and resolves when fewer than two fail", () => {
+    const region = watchRegion();
+    expect(region.judge([2], [1], "up").steps).toEqual(["fired"]);
+    expect(region.judge([3], [2], [1, 99]).steps).toEqual([]);
+    expect(region.judge([4], "up", [2, 99]).steps).toEqual([]);
+    expect(region.judge([5], "up", "up").steps).toEqual(["resolved"]);
+  });
+
+  it("explains the failures that several targets have in common, not that of one refused key", () => {
+    const region = watchRegion();
+    region.judge([2], [1], "up");
+    expect(region.judge([3], [2], [1, 0, "auth"]).kinds).toEqual(["outage"]);
+  });
+
+  it("is notified of at most three times in an hour, however its targets fail", () => {
+    fc.assert(
+      fc.property(runs, (failing) => {
+        const region = watchRegion(regionRule({ flap: { changes: 1, withinMs: 3_600_000 } }));
+        const at = failing.flatMap((fails, index) => {
+          const { outbox } = fails ? region.judge([2], [2]) : region.judge("up", "up");
+          return outbox.map(() => index);
+        });
+        for (const [index, first] of at.entries()) {
+          const fourth = at[index + 3] ?? Number.POSITIVE_INFINITY;
+          expect(fourth - first).toBeGreaterThanOrEqual(120);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { watchWorld, type WatchedWorld, type WorldOptions } from "../support/watched-world.ts";
+
+const keys = Array.from({ length: 12 }, (_, index) => `key-${index}`);
+
+/** What was notified: "firing eu: all 12 keys failing …". */
+const notified = ({ alerts }: WatchedWorld): readonly string[] =>
+  alerts.map(({ type, data }) => `${type.replace("incident.", "")} ${data.summary}`);
+
+const incidentsOf = async (world: WatchedWorld, rule: string) =>
+  (await world.daemon().api(listIncidents, { rule, state: "firing" })).incidents;
+
+describe("a region that fails as a whole", () => {
+  const watch = (more: Partial<WorldOptions> = {}) =>
+    watchWorld({ regions: ["eu"], keys, ...more });
+
+  it("is one notification and one end, and its targets are inhibited by it", async () => {
+    const world = await watch();
+    await world.poll();
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(6);
+    expect(notified(world)).toEqual([
+      "firing eu: all 12 keys failing (HTTP 400); 36 servers unmonitored",
+    ]);
+    const [region] = await incidentsOf(world, "region-down");
+    expect(region).toMatchObject({ subject: "region", region: "eu", key: null });
+    const targets = await incidentsOf(world, "target-down");
+    expect(targets.map((each) => [each.inhibited_by, each.muted, each.receivers])).toEqual(
+      keys.map(() => [region?.id, false, []]),
+    );
+    world.fail();
+    await world.poll(2);
+    expect(notified(world).slice(1)).toEqual([expect.stringMatching(/^resolved eu: /)]);
+    expect(await incidentsOf(world, "target-down")).toEqual([]);
+  });
+
+  it("is one notification when it fails key by key over five minutes", async () => {
+    const world = await watch({ every: "5s" });
+    await world.poll();
+    for (const [index] of keys.entries()) {
+      world.fail(
+        ...keys.slice(0, index + 1).map((key) => ({ kind: "status", status: 400, key }) as const),
+      );
+      await world.poll();
+    }
+    await world.poll(3);
+    expect(notified(world)).toEqual([
+      "firing eu: 2 of 12 keys failing (HTTP 400); 6 servers unmonitored",
+    ]);
+    expect(await incidentsOf(world, "target-down")).toHaveLength(12);
+  });
+
+  it("stays one over a restart, and notifies of the targets that are down when it is over", async () => {
+    const world = await watch();
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(4);
+    await world.restart();
+    await world.poll(2);
+    expect(notified(world)).toHaveLength(1);
+    world.fail({ kind: "status", status: 400, key: "key-3" });
+    await world.poll(3);
+    expect(notified(world).slice(1)).toEqual([
+      expect.stringMatching(/^resolved eu: /),
+      expect.stringMatching(/^firing eu \(key-3\) down/),
+    ]);
+  });
+
+  it("of one key is a target that is down", async () => {
+    const world = await watch({ keys: ["research"] });
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(4);
+    expect(notified(world)).toEqual(["firing eu (research) down (HTTP 400)"]);
+  });
+});
+
+it("a key that is refused in two regions is notified as refused, not as down", async () => {
+  const world = await watchWorld({ regions: ["eu", "us"], keys: ["research", "batch"] });
+  await world.poll();
+  world.fail({ kind: "status", status: 401, key: "batch" });
+  await world.poll(6);
+  expect(notified(world)).toEqual([
+    "firing eu (batch) refused by the service",
+    "firing us (batch) refused by the service",
+  ]);
+});
+
+it("a server that flaps is notified of three times in an hour at most", async () => {
+  const world = await watchWorld();
+  for (let poll = 0; poll < 80; poll += 1) {
+    world.show(0, poll % 2 === 0 ? "error" : "idle");
+    await world.poll();
+  }
+  expect(notified(world)).toHaveLength(3);
+});
