@@ -27,6 +27,8 @@ const keyNames = ["research", "quiet"];
 
 const login = { name: "login", operation: "user", id: "user-1", keys: ["research"] };
 const probeFailing = { name: "probe-failing", on: "probe", failing: { polls: 1 } };
+/** Without a limit for flapping: each episode is an incident of its own. */
+const serverError = { name: "server-error", on: "server", status: "error" };
 const unknownUser = { kind: "status", status: 404, operation: "get_user" } as const;
 
 /**
@@ -77,7 +79,7 @@ export async function killVictims(
       store: { path: join(tempFolder(), "sandwatch.db") },
       ...(options.subject === "probe" && { probes: [login] }),
       alerts: {
-        ...(options.subject === "probe" && { rules: [probeFailing] }),
+        rules: [options.subject === "probe" ? probeFailing : serverError],
         receivers: [
           {
             name: "oncall",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { isMuted, notifiedIncident } from "../../alerts/incident.ts";
 import { subjectKinds } from "../../alerts/notification.ts";
-import { severities } from "../../alerts/rule.ts";
+import { severities, targetTroubles } from "../../alerts/rule.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { AcknowledgeOutcome } from "../../store/acknowledgements.ts";
 import { isIncidentCursor, type IncidentSelection } from "../../store/incident-history.ts";
@@ -31,6 +31,7 @@ export const incidentView = z.object({
   ),
   flapping: z.boolean(),
   subject: z.enum(subjectKinds),
+  trouble: z.enum(targetTroubles).nullable().describe("Of a target: why it is not observed"),
   region: nullableText,
   key: nullableText,
   sandbox_id: nullableText,
