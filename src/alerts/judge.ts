@@ -130,18 +130,23 @@ function judgeTarget(
 ): readonly Inhibitor[] {
   const ofRegion = regionInhibitors(suppressions.regionsDown, rules, target, lastFailure);
   const onTarget = rulesOn("target", rules, target);
+  const holding: Inhibitor[] = [];
   const down: Inhibitor[] = [];
   const judge = (trouble: TargetTrouble, inhibitors: readonly Inhibitor[]): void => {
     for (const rule of onTarget.filter((each) => each.trouble === trouble)) {
       const condition = conditionOfTarget(trouble, lastFailure, lastStatus);
       const subject = { kind: "target" } as const;
       const incident = engine.advance(rule, subject, eventOf(rule), { condition }, inhibitors);
-      const isDown = trouble !== "partial" && incident?.phase.name === "firing";
-      if (isDown) down.push({ incidentId: incident.id, receivers: rule.receivers });
+      if (trouble === "partial" || incident?.phase.name !== "firing") continue;
+      const inhibitor = { incidentId: incident.id, receivers: rule.receivers };
+      const { clearSinceMs, flapping } = incident.phase;
+      if (clearSinceMs === null) holding.push(inhibitor);
+      // A target that flaps may be up for long.
+      if (clearSinceMs === null || !flapping) down.push(inhibitor);
     }
   };
   judge("auth", ofRegion);
-  judge("failing", [...down, ...ofRegion]);
+  judge("failing", [...holding, ...ofRegion]);
   judge("partial", []);
   engine.forgetSettled(onTarget, attempted.ms);
   return down;

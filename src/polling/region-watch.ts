@@ -40,9 +40,11 @@ export function createRegionWatch(deps: RegionWatchDeps) {
   let down: RegionsDown = new Map();
   const due = new Set<string>();
   let cancelTimer: (() => void) | null = null;
+  let isGathering = false;
   let running = Promise.resolve();
 
-  const judgeNow = async (region: string): Promise<void> => {
+  /** @returns whether the region has an incident, which may end by time alone */
+  const judgeNow = async (region: string): Promise<boolean> => {
     const { targets, openIncidents, flaps } = await store.read(region);
     const { incidents, flaps: known } = holdIncidents(openIncidents, flaps);
     const state = {
@@ -62,24 +64,32 @@ export function createRegionWatch(deps: RegionWatchDeps) {
     down = new Map([...down, [region, verdict.down]]);
     if (outbox.length > 0) notifier.wake(atMs);
     await logIncidents(log, null, verdict.incidents);
+    return openIncidents.length > 0 || written.length > 0;
+  };
+
+  const judgeIn = (ms: number): void => {
+    cancelTimer?.();
+    cancelTimer = clock.setTimer(ms, () => void runOnce());
   };
 
   const judgeDue = async (): Promise<void> => {
     cancelTimer?.();
-    cancelTimer = null;
+    isGathering = false;
     const regions = [...due];
     due.clear();
     for (const region of regions) {
       try {
-        await judgeNow(region);
+        if (await judgeNow(region)) due.add(region);
       } catch (err) {
-        // The next poll of a target that fails, or is up again, has it judged again.
+        due.add(region);
         log.error(
           { event: "region.failed", region, err },
           `whether region ${region} fails as a whole could not be decided`,
         );
       }
     }
+    // No poll might have them judged again: targets that are up do not.
+    if (due.size > 0 && !isGathering) judgeIn(intervalMs);
   };
 
   const runOnce = (): Promise<void> => (running = running.then(judgeDue));
@@ -91,7 +101,9 @@ export function createRegionWatch(deps: RegionWatchDeps) {
     wake(region: string): void {
       if (!isJudged) return;
       due.add(region);
-      cancelTimer ??= clock.setTimer(gatherMs, () => void runOnce());
+      if (isGathering) return;
+      isGathering = true;
+      judgeIn(gatherMs);
     },
     /** Judges all regions from what is stored: to be called before any poll. */
     async restore(): Promise<void> {
@@ -101,8 +113,8 @@ export function createRegionWatch(deps: RegionWatchDeps) {
     },
     runOnce,
     async stop(): Promise<void> {
-      cancelTimer?.();
       await running;
+      cancelTimer?.();
     },
   };
 }

@@ -96,6 +96,23 @@ describe("inhibition", () => {
     ]);
   });
 
+  it("ends for servers when their target is up, though it flaps", () => {
+    const flap = { changes: 1, withinMs: 100 * intervalMs };
+    const watch = createWatch({ rules: [serverRule(), { ...down, flap }] });
+    for (let time = 0; time < 2; time += 1) {
+      watch.fail();
+      watch.see(idle);
+    }
+    expect(stepsOf(watch.see(broken).incidents)).toEqual(["fired server-error a"]);
+  });
+
+  it("ends when the key is accepted, though its incident goes on for a while", () => {
+    const watch = createWatch({ rules: [down, { ...refused, keepFiringForMs: 9 * intervalMs }] });
+    watch.fail("auth");
+    watch.see(idle);
+    expect(stepsOf(watch.fail().incidents)).toEqual(["fired target-down"]);
+  });
+
   it("lasts over a restart", () => {
     const watch = createWatch({ rules: [down, refused] });
     watch.fail("auth");

@@ -66,6 +66,42 @@ describe("a region that fails as a whole", () => {
     ]);
   });
 
+  it("resolves after keep_firing_for, without any further failure", async () => {
+    const rule = { name: "region-down", on: "region", failing: { polls: 2 } };
+    const world = await watch({ alerts: { rules: [{ ...rule, keep_firing_for: "20s" }] } });
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(2);
+    world.fail();
+    await world.poll(4);
+    expect(notified(world)).toHaveLength(1);
+    await world.poll(2);
+    expect(notified(world).slice(1)).toEqual([expect.stringMatching(/^resolved eu: /)]);
+  });
+
+  it("resolves after the store took nothing, without any further failure", async () => {
+    let isWell = true;
+    const world = await watch({
+      wrapStore: (store) => ({
+        ...store,
+        regions: {
+          ...store.regions,
+          async read(region) {
+            if (!isWell) throw new Error("disk I/O error");
+            return store.regions.read(region);
+          },
+        },
+      }),
+    });
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(2);
+    world.fail();
+    isWell = false;
+    await world.poll(2);
+    isWell = true;
+    await world.poll();
+    expect(notified(world).slice(1)).toEqual([expect.stringMatching(/^resolved eu: /)]);
+  });
+
   it("of one key is a target that is down", async () => {
     const world = await watch({ keys: ["research"] });
     world.fail({ kind: "status", status: 400 });
