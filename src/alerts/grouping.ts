@@ -95,10 +95,11 @@ function dueTime(
 }
 
 /**
- * Whether one cause usually reaches incidents that differ in a field: a region fails for all of its keys, and a key is
- * refused in all regions.
+ * Whether one cause usually reaches incidents that differ in a field: a region fails for all of its keys, a key is refused
+ * in all regions, and regions fail together.
  */
 function isSpanned({ subject, trouble }: NotifiedIncident, field: GroupField): boolean {
+  if (subject === "region") return field === "region";
   return subject === "target" && field === (trouble === "auth" ? "region" : "key");
 }
 

@@ -34,6 +34,7 @@ async function testReceiver(name: string, file: string, terminal: Terminal): Pro
     clock: systemClock,
     notifiedAlerts: {
       notifiedTo: () => Promise.resolve([]),
+      firingOf: () => Promise.resolve([]),
       textsOf: () => Promise.resolve(new Map()),
     },
     healthProblem: () => Promise.resolve(null),

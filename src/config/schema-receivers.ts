@@ -143,7 +143,10 @@ const slackSchema = settings(
 
 const pagerdutySchema = settings(
   {
-    ...receiver("pagerduty", "Events through Events API v2, one alert per incident."),
+    ...receiver(
+      "pagerduty",
+      "Events through Events API v2: the incidents of a rule in one region and key are one alert.",
+    ),
     routingKey: secretMatching(
       "an integration key of 32 characters without blanks, or routing_key_file instead",
       /^[\x21-\x7e]{32}$/,
@@ -164,11 +167,11 @@ const pagerdutySchema = settings(
   .superRefine(refuseUnencryptedUrl)
   .transform((pagerduty) => ({
     ...pagerduty,
-    // PagerDuty does the grouping itself, of alerts that are one incident each.
-    groupBy: ["incident"] as const,
+    // The incidents of an alert, which are never merged with those of another one.
+    groupBy: ["region", "key"] as const,
     groupIntervalMs: 0,
     groupLimit: Number.POSITIVE_INFINITY,
-    maxIncidents: 1,
+    maxIncidents: 100,
   }));
 
 const alertmanagerSchema = settings(

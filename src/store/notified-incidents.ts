@@ -20,6 +20,26 @@ const incidentsAtOnce = 500;
 
 /** What receivers were notified of; receivers that are notified of states declare what these mean. */
 export function createNotifiedIncidents(reader: Db, reading = createRowReading()) {
+  const readNotified = async (
+    receiver: string,
+    ids: readonly string[],
+  ): Promise<readonly NotifiedIncident[]> => {
+    const found: NotifiedIncident[] = [];
+    for await (const some of paced(batches(ids, incidentsAtOnce))) {
+      const rows = await selectStored(reader)
+        .where("incidents.id", "in", some)
+        .where("incidents.phase", "<>", "pending")
+        .execute();
+      for (const row of rows) {
+        const stored = readStored(reading, row);
+        if (!stored?.incident.receivers.includes(receiver)) continue;
+        const { target, incident, acknowledgement } = stored;
+        found.push({ target, incident, acknowledgedBy: acknowledgement?.author ?? null });
+      }
+    }
+    return found;
+  };
+
   return {
     async notifiedTo(
       receiver: string,
@@ -30,20 +50,18 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
         about === "all"
           ? await selectAll(reader, resolvedSinceMs)
           : await selectAllAlike(reader, resolvedSinceMs, about);
-      const found: NotifiedIncident[] = [];
-      for await (const some of paced(batches(ids, incidentsAtOnce))) {
-        const rows = await selectStored(reader)
-          .where("incidents.id", "in", some)
-          .where("incidents.phase", "<>", "pending")
-          .execute();
-        for (const row of rows) {
-          const stored = readStored(reading, row);
-          if (!stored?.incident.receivers.includes(receiver)) continue;
-          const { target, incident, acknowledgement } = stored;
-          found.push({ target, incident, acknowledgedBy: acknowledgement?.author ?? null });
-        }
-      }
-      return found;
+      return readNotified(receiver, ids);
+    },
+
+    async firingOf(receiver: string, rule: string): Promise<readonly NotifiedIncident[]> {
+      const { rows } = await sql<{ readonly id: string }>`
+        select id from incidents
+        where rule = ${rule} and phase <> 'resolved' and phase = 'firing'
+      `.execute(reader);
+      return readNotified(
+        receiver,
+        rows.map(({ id }) => id),
+      );
     },
 
     async textsOf(

@@ -220,6 +220,7 @@ describe("many incidents of a region", () => {
     ["target", "auth", ["region"], 1],
     ["target", "failing", ["region"], 3],
     ["target", "auth", ["key"], 3],
+    ["region", null, ["region"], 1],
     ["server", null, ["key"], 3],
   ] as const)("on a %s (%s) that differ in %j are %d messages", (subject, trouble, by, count) => {
     const of = { subject, trouble, sandboxId: null, serverId: null };

@@ -195,7 +195,7 @@ describe("receivers", () => {
     const slack = { ...grouped, sendAcknowledged: true, maxIncidents: 20 };
     expect(receiver("slack")).toMatchObject(slack);
     const pagerduty = receiver("pagerduty", { url: undefined, routing_key: "0".repeat(32) });
-    const alone = { groupBy: ["incident"], groupLimit: Number.POSITIVE_INFINITY, maxIncidents: 1 };
+    const alone = { groupBy: ["region", "key"], groupLimit: Infinity, maxIncidents: 100 };
     const atOnce = { groupWaitMs: 0, groupIntervalMs: 0 };
     const all = { sendResolved: true, sendAcknowledged: true };
     expect(pagerduty).toMatchObject({ ...alone, ...atOnce, ...all });

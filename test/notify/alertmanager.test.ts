@@ -240,7 +240,7 @@ describe("a receiver that was started", () => {
     let broken = true;
     const { send, commit, logged } = await openAlertmanager([accept], {
       notifiedAlerts: (stored) => ({
-        textsOf: (...query) => stored.textsOf(...query),
+        ...stored,
         notifiedTo: (...query) =>
           broken ? Promise.reject(new Error("broken")) : stored.notifiedTo(...query),
       }),

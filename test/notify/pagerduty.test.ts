@@ -1,43 +1,27 @@
 import { describe, expect, it } from "vitest";
+import type { Incident } from "../../src/alerts/incident.ts";
 import type { Notification, NotifiedIncident } from "../../src/alerts/notification.ts";
+import type { OutboxItem } from "../../src/alerts/notification.ts";
 import { Secret } from "../../src/lib/secret.ts";
-import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";
 import { failed } from "../../src/notify/receiver.ts";
-import { createPagerdutyReceiver, pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
+import { alertKey, createPagerdutyReceiver } from "../../src/notify/receivers/pagerduty.ts";
+import { pagerdutyEvent, type PagerdutyDeps } from "../../src/notify/receivers/pagerduty.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
-import { oneByOne, openDelivery } from "./support/delivery.ts";
-import { fire, incidentOf, outboxItem, resolve, startMs } from "./support/items.ts";
+import { openDelivery } from "./support/delivery.ts";
+import { incidentOf, startMs } from "./support/items.ts";
 import { hostileTexts, notificationOf } from "./support/notifications.ts";
 import { resolvedIncident, unsendableIn } from "./support/notifications.ts";
+import { firing, openNotifiedStore, resolved } from "./support/notified-store.ts";
 import { openOutbound } from "./support/outbound.ts";
 import { largestEvent, pagerdutyEventSchema } from "./support/pagerduty-event.ts";
-import { startReceiverServer, status, type ReceiverServer } from "./support/receiver-server.ts";
+import { readPagerdutyEvent, startPagerduty } from "./support/pagerduty-event.ts";
+import { status, type ReceiverServer } from "./support/receiver-server.ts";
 
 const routingKey = "T0PSECRET".padEnd(32, "0");
 
-function eventOf(
-  more: Partial<Notification> = {},
-  incident: NotifiedIncident = incidentOf(),
-  nowMs = startMs,
-) {
-  const event = pagerdutyEvent(routingKey, notificationOf(more), incident, nowMs);
+function eventOf(more: Partial<Notification> = {}, nowMs = startMs) {
+  const event = pagerdutyEvent(routingKey, "trigger", "key", notificationOf(more), nowMs);
   return pagerdutyEventSchema.parse(event);
-}
-
-function pagerdutyAt({ url }: ReceiverServer, clock: FakeClock): DeliveryReceiver {
-  const receiver = createPagerdutyReceiver(
-    { name: "oncall", url, routingKey: new Secret(routingKey) },
-    { clock, outbound: openOutbound(clock) },
-  );
-  return { ...oneByOne, groupBy: ["incident"], maxIncidents: 1, receiver };
-}
-
-/** What came in, as "trigger a", in order. */
-function events({ requests }: ReceiverServer): readonly string[] {
-  return requests.map(({ body }) => {
-    const event = pagerdutyEventSchema.parse(JSON.parse(body));
-    return `${event.event_action} ${event.dedup_key}`;
-  });
 }
 
 describe("an event for PagerDuty", () => {
@@ -45,10 +29,10 @@ describe("an event for PagerDuty", () => {
     expect(eventOf({ runbookUrl: "https://runbooks.example/errors" })).toEqual({
       routing_key: routingKey,
       event_action: "trigger",
-      dedup_key: "incident-1",
+      dedup_key: "key",
       client: "sandwatch",
       payload: {
-        summary: "1 server in error in us (research): github",
+        summary: notificationOf().summary,
         source: "us/research/sandbox-1/server-1",
         severity: "critical",
         timestamp: "2026-11-20T09:30:00.000Z",
@@ -66,30 +50,36 @@ describe("an event for PagerDuty", () => {
           status: "error",
           previous_status: "occupied",
           started_at: "2026-11-20T09:30:00.000Z",
+          count: "1",
+          incidents: [
+            "incident-1: github (server-1) in sandbox sandbox-1 in us (research): error, was occupied; since 2026-11-20T09:30:00.000Z",
+          ],
         },
       },
       links: [{ href: "https://runbooks.example/errors", text: "Runbook" }],
     });
   });
 
-  it.each<[string, Notification["type"], NotifiedIncident]>([
-    ["trigger", "incident.firing", incidentOf()],
-    ["trigger", "incident.reminder", incidentOf()],
-    ["acknowledge", "incident.acknowledged", incidentOf({ acknowledgedBy: "ada" })],
-    ["resolve", "incident.resolved", resolvedIncident()],
-    ["trigger", "test", incidentOf()],
-    ["resolve", "test", resolvedIncident()],
-  ])("is a %s for %s, always under the incident's own key", (action, type, incident) => {
-    expect(eventOf({ type }, incident)).toMatchObject({
-      event_action: action,
-      dedup_key: "incident-1",
+  it("has what all of its incidents share, names a hundred of them and counts the others", () => {
+    const incidents = Array.from({ length: 300 }, (_, n) =>
+      incidentOf({ id: `incident-${n}`, sandboxId: `s${n}`, startedAtMs: startMs + n }),
+    );
+    const { payload } = eventOf({ incidents, truncated: 7 });
+    expect(payload).toMatchObject({
+      source: "us/research",
+      component: "github",
+      timestamp: "2026-11-20T09:30:00.000Z",
+      custom_details: { region: "us", server_name: "github", count: "307" },
     });
+    expect(payload.custom_details).not.toHaveProperty("sandbox_id");
+    expect(payload.custom_details.incidents).toHaveLength(101);
+    expect(payload.custom_details.incidents.at(-1)).toBe("and 207 more");
   });
 
   it("states who acknowledged it, that it flaps, how it ended and how late it is", () => {
     const incident = resolvedIncident({ acknowledgedBy: "ada", flapping: true });
     const late = startMs + 3 * 3_600_000;
-    const { payload } = eventOf({ type: "incident.resolved" }, incident, late);
+    const { payload } = eventOf({ type: "incident.resolved", incidents: [incident] }, late);
     expect(payload.summary).toMatch(/^Late by 3h: /);
     expect(payload.custom_details).toMatchObject({
       acknowledged_by: "ada",
@@ -100,46 +90,161 @@ describe("an event for PagerDuty", () => {
     });
   });
 
-  it.each(hostileTexts)("keeps every limit with a server named by %s", (_, name) => {
+  it.each(hostileTexts)("keeps every limit with 5,000 servers named by %s", (_, name) => {
     const names = { serverName: name, serverId: name, sandboxId: name, acknowledgedBy: name };
     const runbookUrl = `https://runbooks.example/${encodeURIComponent(name.toWellFormed())}`;
-    const event = eventOf({ summary: name, runbookUrl }, incidentOf(names));
-    expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(largestEvent / 10);
+    const incidents = Array.from({ length: 5_000 }, (_each, n) =>
+      incidentOf({ id: `i${n}`, ...names }),
+    );
+    const event = eventOf({ summary: name, runbookUrl, incidents });
+    expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(largestEvent / 2);
     expect(unsendableIn(event)).toEqual([]);
-    expect(event.payload.summary.trim()).not.toBe("");
   });
 });
 
+it.each<[Partial<NotifiedIncident>, isSame: boolean, of?: Partial<NotifiedIncident>]>([
+  [{ id: "other", sandboxId: "x", serverName: "git" }, true],
+  [{ region: "eu" }, false],
+  [{ key: "batch" }, false],
+  [{ key: "batch" }, true, { subject: "target", trouble: "failing" }],
+  [{ region: "eu" }, true, { subject: "target", trouble: "auth" }],
+  [{ region: "eu" }, false, { subject: "region", key: null }],
+])("an alert also has an incident with %j: %s", (other, isSame, of = {}) => {
+  const key = alertKey("server-error", incidentOf(of));
+  expect(alertKey("server-error", incidentOf({ ...of, ...other })) === key).toBe(isSame);
+  expect(alertKey("another", incidentOf({ ...of, ...other }))).not.toBe(key);
+});
+
+const receiverAt = (
+  { url }: ReceiverServer,
+  clock: FakeClock,
+  notifiedAlerts: PagerdutyDeps["notifiedAlerts"],
+) =>
+  createPagerdutyReceiver(
+    { name: "am", url, routingKey: new Secret(routingKey) },
+    { clock, outbound: openOutbound(clock), notifiedAlerts },
+  );
+
 describe("delivery to PagerDuty", () => {
-  it("sends trigger, acknowledge and resolve in their order, though each fails at first", async () => {
-    const known = new Set<string>();
-    const server = await startReceiverServer((response, request, index) => {
-      status(known.has(request.body) ? 202 : 503)(response, request, index);
-      known.add(request.body);
-    });
-    const { store, insert, pass } = openDelivery((clock) => [pagerdutyAt(server, clock)]);
-    const acknowledge = outboxItem({
-      type: "incident.acknowledged",
-      incident: { id: "a", sandboxId: "a", acknowledgedBy: "ada" },
-    });
-    await insert(fire("a"), acknowledge, resolve("a"));
-    for (let run = 0; run < 4; run++) await pass(10_000);
-    const actions = ["trigger a", "acknowledge a", "resolve a"];
-    expect(events(server)).toEqual(actions.flatMap((action) => [action, action]));
-    expect(new Set(await store.states())).toEqual(new Set(["delivered"]));
+  /** PagerDuty, and incidents of servers in one region and key of which the receiver is notified. */
+  async function open() {
+    const { outbox, commit, commitAs, acknowledge } = await openNotifiedStore();
+    const pagerduty = await startPagerduty();
+    const { pass, observed } = openDelivery(
+      (clock) => [
+        {
+          groupBy: ["region", "key"],
+          groupWaitMs: 0,
+          groupIntervalMs: 0,
+          groupLimit: Infinity,
+          maxIncidents: 100,
+          giveUpAfterMs: 86_400_000,
+          receiver: receiverAt(pagerduty.server, clock, outbox.store.notified),
+        },
+      ],
+      { store: outbox },
+    );
+    const over = (...ids: readonly string[]) =>
+      commit(...ids.map((id) => resolved(id, startMs + 60_000)));
+    return {
+      ...pagerduty,
+      pass,
+      over,
+      observed,
+      fire: (...ids: readonly string[]) => commit(...ids.map((id) => firing(id))),
+      /** As the daemon does: with a message. */
+      ack: async (...ids: readonly string[]): Promise<void> => {
+        for (const id of ids) await acknowledge(id, "ada");
+        const text: Partial<OutboxItem> = { type: "incident.acknowledged" };
+        await commitAs(text, ...ids.map((id): Incident => firing(id)));
+      },
+      actions: () =>
+        pagerduty.events.map(
+          ({ event_action: action, payload }) => `${action} ${payload.custom_details.count}`,
+        ),
+    };
+  }
+  const many = Array.from({ length: 300 }, (_, n) => `i${n}`);
+
+  it("is one trigger and one resolve for 300 servers at once", async () => {
+    const { fire, over, pass, actions, state } = await open();
+    await fire(...many);
+    await pass(0);
+    expect([actions(), state.opened, state.open.size]).toEqual([["trigger 300"], 1, 1]);
+    await over(...many);
+    await pass(0);
+    expect([actions(), state.opened, state.open.size]).toEqual([
+      ["trigger 300", "resolve 300"],
+      1,
+      0,
+    ]);
   });
 
-  it("sends every incident of a notification composed for another type, until one fails", async () => {
-    const server = await startReceiverServer(status(202));
-    const { receiver } = pagerdutyAt(server, createFakeClock());
-    const notification = notificationOf({ incidents: ["a", "b"].map((id) => incidentOf({ id })) });
+  it("updates the alert as incidents join, and resolves it with the last of them", async () => {
+    const { fire, over, pass, actions, state } = await open();
+    for (const step of [() => fire("a"), () => fire("b"), () => over("a"), () => fire("c")]) {
+      await step();
+      await pass(0);
+    }
+    expect([actions(), state.opened]).toEqual([["trigger 1", "trigger 2", "trigger 2"], 1]);
+    await over("b", "c");
+    await pass(0);
+    expect([actions().at(-1), state.open.size]).toEqual(["resolve 2", 0]);
+  });
+
+  it("acknowledges the alert when all of its incidents are", async () => {
+    const { fire, ack, pass, actions, state } = await open();
+    await fire("a", "b");
+    await pass(0);
+    await ack("a");
+    await pass(0);
+    expect(actions()).toEqual(["trigger 2"]);
+    await ack("b");
+    await pass(0);
+    expect(actions()).toEqual(["trigger 2", "acknowledge 2"]);
+    expect([...state.open.values()]).toMatchObject([{ state: "acknowledged" }]);
+  });
+
+  it("opens no alert after its end, and leaves none open, when PagerDuty was down meanwhile", async () => {
+    const { fire, over, pass, actions, state, server, accept } = await open();
+    server.answerWith(status(503));
+    await fire("a", "b");
+    await pass(0);
+    await over("a", "b");
+    await pass(0);
+    await fire("c");
+    server.answerWith(accept);
+    for (let run = 0; run < 5; run++) await pass(10_000);
+    expect([new Set(actions()), state.opened]).toEqual([new Set(["trigger 1"]), 1]);
+    await over("c");
+    await pass(0);
+    expect([actions().at(-1), state.opened, state.open.size]).toEqual(["resolve 1", 1, 0]);
+  });
+
+  it("sends an event for each alert, one at a time, until one fails", async () => {
+    const { server } = await startPagerduty();
+    const { outbox, commit } = await openNotifiedStore();
+    await commit(firing("a"), firing("b", { subject: { kind: "target" }, status: null }));
+    const receiver = receiverAt(server, createFakeClock(), outbox.store.notified);
+    const incidents = [incidentOf({ id: "a" }), incidentOf({ id: "b", subject: "target" })];
     const { signal } = new AbortController();
-    await receiver.send(notification, signal);
-    expect(events(server)).toEqual(["trigger a", "trigger b"]);
+    const send = () => receiver.send(notificationOf({ incidents }), signal);
+    await Promise.all([send(), send()]);
+    const keys = server.requests.map(({ body }) => readPagerdutyEvent(body).dedup_key);
+    expect([keys.length, new Set(keys).size, server.mostOpen]).toEqual([4, 2, 1]);
     // Its answer may contain the key, and is not read.
     server.answerWith(status(429, { "retry-after": "7" }, routingKey));
-    const result = await receiver.send(notification, signal);
-    expect(result).toEqual(failed("rate_limited", "HTTP 429", 7_000));
-    expect(events(server)).toHaveLength(3);
+    expect(await send()).toEqual(failed("rate_limited", "HTTP 429", 7_000));
+    expect(server.requests).toHaveLength(5);
+  });
+
+  it("is retried when the store fails", async () => {
+    const { server } = await startPagerduty();
+    const receiver = receiverAt(server, createFakeClock(), {
+      firingOf: () => Promise.reject(new Error("broken")),
+      textsOf: () => Promise.reject(new Error("broken")),
+    });
+    const result = await receiver.send(notificationOf(), new AbortController().signal);
+    expect(result).toEqual(failed("network", "the store failed"));
   });
 });

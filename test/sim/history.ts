@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { PostedAlert } from "../support/postable-alerts.ts";
+import type { PagerdutyEvent } from "../notify/support/pagerduty-event.ts";
 import type { webhookBodySchema } from "../support/webhook-body.ts";
 import type { Stage } from "./draw/receivers.ts";
 import type { ScenarioRule } from "./draw/rules.ts";
@@ -76,6 +77,11 @@ export interface Attempt extends Received {
 export interface Post extends Received {
   readonly sentMs: number;
   readonly alerts: readonly PostedAlert[];
+}
+
+/** An event that came to PagerDuty. */
+export interface Page extends Received {
+  readonly event: PagerdutyEvent;
 }
 
 /** One process, from its start to its end. */
@@ -275,6 +281,7 @@ export interface Recorded {
   readonly requests: readonly ServiceRequest[];
   readonly attempts: readonly Attempt[];
   readonly posts: readonly Post[];
+  readonly pages: readonly Page[];
   readonly heartbeats: readonly Heartbeat[];
   readonly scrapes: readonly Scrape[];
   /** What peers refused, such as a wrong signature. */

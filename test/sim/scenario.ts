@@ -1,6 +1,12 @@
 import { createDice, type Dice } from "./draw/dice.ts";
 import { drawProbes, type ScenarioProbe } from "./draw/probes.ts";
-import { drawAlertmanager, drawReceivers, drawSlack, drawStages } from "./draw/receivers.ts";
+import {
+  drawAlertmanager,
+  drawPagerduty,
+  drawReceivers,
+  drawSlack,
+  drawStages,
+} from "./draw/receivers.ts";
 import type { ExtraReceiver, ScenarioReceiver, Stages } from "./draw/receivers.ts";
 import { drawPoolRules, drawProbeRules, drawRules, type ScenarioRule } from "./draw/rules.ts";
 import { drawSchedule, type PollSchedule } from "./draw/schedule.ts";
@@ -43,6 +49,8 @@ export interface Scenario {
   readonly receivers: readonly ScenarioReceiver[];
   /** It gets states rather than messages. */
   readonly alertmanager: ExtraReceiver | null;
+  /** Its events state which incidents fire. */
+  readonly pagerduty: ExtraReceiver | null;
   /** Its messages name no incidents: they are only checked to be what Slack accepts. */
   readonly slack: ExtraReceiver | null;
   readonly stages: Stages;
@@ -110,6 +118,7 @@ export function drawScenario(seed: number): Scenario {
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
     alertmanager: drawAlertmanager(dice.fork("alertmanager"), intervalMs, rules),
+    pagerduty: drawPagerduty(dice.fork("pagerduty"), rules),
     slack: drawSlack(dice.fork("slack"), rules),
     stages: drawStages(dice.fork("stages"), receivers, rules, calmMs),
     maintenance: drawMaintenance(dice.fork("maintenance"), rules),

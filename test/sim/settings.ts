@@ -21,7 +21,7 @@ export interface Configured extends Scenario {
 /** As a configuration file has it. */
 export function settingsOf(configured: Configured): unknown {
   const { targets, rules, probes, schedule, rateLimit, maintenance } = configured;
-  const { receivers, stage, alertmanager, slack, heartbeat } = configured;
+  const { receivers, stage, alertmanager, pagerduty, slack, heartbeat } = configured;
   const regions = new Set(targets.map(({ region }) => region));
   const keys = new Set(targets.map(({ key }) => key));
   return {
@@ -48,6 +48,7 @@ export function settingsOf(configured: Configured): unknown {
           ? [withUrl("pulse", "heartbeat", { every: duration(heartbeat.everyMs) })]
           : []),
         ...(slack ? [withUrl(slack.name, "slack")] : []),
+        ...(pagerduty ? [withUrl(pagerduty.name, "pagerduty", { routing_key: routingKey })] : []),
         ...(alertmanager ? [alertmanagerSetting(alertmanager.name)] : []),
         ...receivers.filter(({ name }) => stage.receivers.has(name)).map(receiverSetting),
       ],
@@ -68,7 +69,10 @@ function duration(ms: number): string {
   return `${ms / 1_000}s`;
 }
 
-function ruleSetting(rule: ScenarioRule, { stage, alertmanager, slack }: Configured): object {
+function ruleSetting(
+  rule: ScenarioRule,
+  { stage, alertmanager, pagerduty, slack }: Configured,
+): object {
   const { name, on, keepFiringMs, remindEveryMs } = rule;
   const flap = "flap" in rule ? rule.flap : null;
   return {
@@ -80,7 +84,7 @@ function ruleSetting(rule: ScenarioRule, { stage, alertmanager, slack }: Configu
     ...(remindEveryMs !== null && { remind_every: duration(remindEveryMs) }),
     receivers: [
       ...(stage.routes.get(name) ?? rule.receivers),
-      ...[alertmanager, slack].flatMap((extra) =>
+      ...[alertmanager, pagerduty, slack].flatMap((extra) =>
         extra?.rules.includes(name) ? [extra.name] : [],
       ),
     ],
@@ -108,15 +112,13 @@ function holdSetting(hold: Hold): unknown {
 }
 
 function receiverSetting(receiver: ScenarioReceiver): object {
-  const { name, type, groupBy, groupLimit } = receiver;
+  const { name, groupBy, groupLimit } = receiver;
   const group_interval = duration(receiver.groupIntervalMs);
-  const groups = { group_interval, group_by: groupBy, group_limit: groupLimit };
-  const ofType = {
-    webhook: { secret: signingSecret, ...groups },
-    pagerduty: { routing_key: routingKey },
-  };
-  return withUrl(name, type, {
-    ...ofType[type],
+  return withUrl(name, "webhook", {
+    secret: signingSecret,
+    group_interval,
+    group_by: groupBy,
+    group_limit: groupLimit,
     group_wait: duration(receiver.groupWaitMs),
     give_up_after: duration(receiver.giveUpAfterMs),
     send_resolved: receiver.sendResolved,

@@ -5,7 +5,7 @@ import { openStore } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
 import type { Mutation } from "./controls/mutation.ts";
 import { longestWaitMs, stageAt } from "./draw/receivers.ts";
-import type { Attempt, Heartbeat, Post, Recorded, Scrape, WallClock } from "./history.ts";
+import type { Attempt, Heartbeat, Page, Post, Recorded, Scrape, WallClock } from "./history.ts";
 import { receiverOrigin, type Scenario } from "./scenario.ts";
 import { settingsOf, type Configured } from "./settings.ts";
 import { beginAccesses } from "./support/accesses.ts";
@@ -14,7 +14,12 @@ import { beginDiskFaults, createDisk } from "./support/disk.ts";
 import { beginFaults } from "./support/faults.ts";
 import { createHost } from "./support/host.ts";
 import { beginPeople } from "./support/people.ts";
-import { acceptSlackMessages, recordMessages, recordPosts } from "./support/received-messages.ts";
+import {
+  acceptSlackMessages,
+  recordMessages,
+  recordPages,
+  recordPosts,
+} from "./support/received-messages.ts";
 import { createScriptedReceiver } from "./support/scripted-receiver.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
 import { createStoredWrites, readStored } from "./support/stored.ts";
@@ -46,9 +51,10 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
   using folder = worldFolder();
   const world = createWorld(seed, folder.path);
   const { scenario, time } = world;
-  const { alertmanager, slack } = scenario;
+  const { alertmanager, pagerduty, slack } = scenario;
   const attempts: Attempt[] = [];
   const posts: Post[] = [];
+  const pages: Page[] = [];
   const heartbeats: Heartbeat[] = [];
   const scrapes: Scrape[] = [];
   const refused: string[] = [];
@@ -60,6 +66,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     scenario.receivers.map((each) => [each.name, recordMessages(each, time, attempts)]),
   );
   if (alertmanager) recorders.set(alertmanager.name, recordPosts(time, posts));
+  if (pagerduty) recorders.set(pagerduty.name, recordPages(time, pages));
   if (slack) recorders.set(slack.name, acceptSlackMessages());
   const receivers = Array.from(recorders, ([name, record]) =>
     createScriptedReceiver(world, name, refused, record),
@@ -144,6 +151,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       requests: service.requests,
       attempts,
       posts,
+      pages,
       heartbeats,
       scrapes,
       refused,

@@ -43,6 +43,11 @@ it.each<readonly [what: string, call: (kysely: Db) => Promise<unknown>, refused:
     /SCAN (alike|incidents)/,
   ],
   [
+    "find the firing incidents of a rule",
+    (kysely) => createNotifiedIncidents(kysely).firingOf("am", "down"),
+    /SCAN incidents(?!.*USING (COVERING )?INDEX)/,
+  ],
+  [
     "prune",
     async (kysely) => {
       const pruning = createPruning(kysely);

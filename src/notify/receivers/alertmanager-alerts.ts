@@ -1,43 +1,10 @@
-import { conditionOfIncident, notifiedIncident, type Incident } from "../../alerts/incident.ts";
-import { noTemplates, type Notification, type OutboxItem } from "../../alerts/notification.ts";
+import { notifiedIncident } from "../../alerts/incident.ts";
+import type { Notification } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
-import type { Target } from "../../fleet/model.ts";
 import { alertLabels, isoTime, shortTexts, stateFields, type Texts } from "./message-text.ts";
-
-interface NotifiedAlert {
-  /** Null for an incident of a pool or a receiver. */
-  readonly target: Target | null;
-  readonly incident: Incident;
-  readonly acknowledgedBy: string | null;
-}
-
-/** The text of the last notification of an incident, besides the incident itself. */
-type AlertText = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
-
-/** What a receiver that is notified of states, not of changes, needs of the store. */
-export interface NotifiedAlerts {
-  /**
-   * The incidents that the receiver was notified of and that are firing, or were resolved at or after a moment (UTC
-   * milliseconds).
-   *
-   * @param about only these incidents and others of the same rules and subjects; the result may contain more
-   */
-  notifiedTo(
-    receiver: string,
-    resolvedSinceMs: number,
-    about: readonly string[] | "all",
-  ): Promise<readonly NotifiedAlert[]>;
-  /** By incident id. Without incidents whose notifications are not kept any more. */
-  textsOf(
-    receiver: string,
-    incidentIds: readonly string[],
-  ): Promise<ReadonlyMap<string, AlertText>>;
-}
-
-export interface CurrentAlert extends NotifiedAlert {
-  readonly text: AlertText | null;
-}
+import { alertItem, withTexts } from "./notified-alerts.ts";
+import type { CurrentAlert, NotifiedAlert, NotifiedAlerts } from "./notified-alerts.ts";
 
 /** Resolved alerts are posted for this long, for instances that were down when they ended. */
 const resolvedForMs = 15 * 60_000;
@@ -65,11 +32,7 @@ export async function currentAlerts(
     if (about === "all" || about.has(alert.incident.id)) wanted.add(labels);
   }
   const latest = [...wanted].flatMap((labels) => byLabels.get(labels) ?? []);
-  const texts = await store.textsOf(
-    receiver,
-    latest.map(({ incident }) => incident.id),
-  );
-  return latest.map((alert) => ({ ...alert, text: texts.get(alert.incident.id) ?? null }));
+  return withTexts(store, receiver, latest);
 }
 
 function endOf({ incident }: NotifiedAlert): number {
@@ -122,25 +85,14 @@ function labelsOf({ target, incident }: NotifiedAlert): Texts {
   return sendable(alertLabels(rule, severity, notifiedIncident(target, incident, null)));
 }
 
-function annotationsOf({ target, incident, acknowledgedBy, text }: CurrentAlert): Texts {
-  const notified = notifiedIncident(target, incident, acknowledgedBy);
-  const item: OutboxItem = {
-    condition: conditionOfIncident(incident),
-    ...noTemplates,
-    ...text,
-    receiver: "",
-    type: notified.state === "firing" ? "incident.firing" : "incident.resolved",
-    rule: incident.rule,
-    severity: incident.severity,
-    incident: notified,
-    causedAtMs: incident.startedAtMs,
-  };
-  const { runbookUrlTemplate } = item;
+function annotationsOf(alert: CurrentAlert): Texts {
+  const item = alertItem(alert);
+  const { runbookUrlTemplate, incident } = item;
   return sendable({
     summary: summarize([item]),
     runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
     incident_id: incident.id,
-    ...stateFields(notified),
+    ...stateFields(incident),
   });
 }
 

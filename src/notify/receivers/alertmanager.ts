@@ -9,7 +9,8 @@ import { createRepeater } from "../repeater.ts";
 import { isFinal } from "../retry.ts";
 import { currentAlerts, renderAlert, renderTestAlert } from "./alertmanager-alerts.ts";
 import { repostEveryMs } from "./alertmanager-alerts.ts";
-import type { CurrentAlert, NotifiedAlerts, PostableAlert } from "./alertmanager-alerts.ts";
+import type { PostableAlert } from "./alertmanager-alerts.ts";
+import type { CurrentAlert, NotifiedAlerts } from "./notified-alerts.ts";
 
 export interface AlertmanagerDeps extends SenderDeps {
   readonly log: Log;

@@ -15,6 +15,13 @@ export function shortTexts(
   return Object.fromEntries(texts);
 }
 
+/** What all have with the same value. */
+export function inCommon([first = {}, ...others]: readonly Texts[]): Texts {
+  return Object.fromEntries(
+    Object.entries(first).filter(([name, value]) => others.every((other) => other[name] === value)),
+  );
+}
+
 /** Never blank: a rule's own template may produce that, and receivers reject a message without text. */
 export function shownSummary(notification: Notification, nowMs: number, longest: number): string {
   const summary = readable(summaryAt(notification, nowMs), longest);

@@ -1,94 +1,197 @@
+import { createHash } from "node:crypto";
+import { causeScope } from "../../alerts/grouping.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import { summarize } from "../../alerts/notification-summary.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { readable } from "../../fleet/readable-text.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
-import type { Receiver } from "../receiver.ts";
-import { delayedSeconds, isoTime, runbookLink, shortTexts } from "./message-text.ts";
-import { shownSummary, stateFields, subjectFields } from "./message-text.ts";
+import { failed, type Receiver, type SendResult } from "../receiver.ts";
+import { delayedSeconds, incidentLine, inCommon, isoTime, runbookLink } from "./message-text.ts";
+import { shortTexts, shownSummary, stateFields, subjectFields } from "./message-text.ts";
+import { alertItem, withTexts, type NotifiedAlerts } from "./notified-alerts.ts";
 
+export interface PagerdutyDeps extends SenderDeps {
+  readonly notifiedAlerts: Pick<NotifiedAlerts, "firingOf" | "textsOf">;
+}
+
+type Action = "trigger" | "acknowledge" | "resolve";
+
+/**
+ * The incidents of a rule that probably have one cause are one alert, which is open while any of them fires. Events state
+ * what the store contains when they are sent, so that nothing late or repeated undoes what came after it.
+ */
 export function createPagerdutyReceiver(
   settings: Pick<ConfigOf<"pagerduty">, "name" | "url" | "routingKey">,
-  { outbound, clock }: SenderDeps,
+  { outbound, clock, notifiedAlerts: store }: PagerdutyDeps,
 ): Receiver {
   const { name, routingKey } = settings;
   const url = parseReceiverUrl(settings);
   const headers = { "content-type": "application/json" };
+  let last: Promise<unknown> = Promise.resolve();
+
+  const post = (
+    action: Action,
+    key: string,
+    notification: Notification,
+    signal: AbortSignal,
+  ): Promise<SendResult> => {
+    const nowMs = clock.now().utcMs;
+    const event = pagerdutyEvent(routingKey.reveal(), action, key, notification, nowMs);
+    return outbound.send({ url, body: JSON.stringify(event), headers }, signal);
+  };
+
+  const sendState = async (
+    key: string,
+    notification: Notification,
+    signal: AbortSignal,
+  ): Promise<SendResult> => {
+    const { type, rule } = notification;
+    const known = await store.firingOf(name, rule);
+    const items = known.map((alert) => ({ alert, item: alertItem({ ...alert, text: null }) }));
+    const firing = items.filter(({ item }) => alertKey(rule, item.incident) === key);
+    if (firing.length === 0) {
+      const isOver = type === "incident.resolved";
+      return isOver ? post("resolve", key, notification, signal) : { kind: "delivered" };
+    }
+    const action = actionOf(
+      type,
+      firing.map(({ item }) => item.incident),
+    );
+    if (action === null) return { kind: "delivered" };
+    const current = await withTexts(
+      store,
+      name,
+      firing.map(({ alert }) => alert),
+    );
+    const now = current.map((alert) => ({ ...alertItem(alert), type: typeOf(type) }));
+    const summary = summarize(now);
+    const incidents = now.map(({ incident }) => incident);
+    return post(action, key, { ...notification, summary, incidents, truncated: 0 }, signal);
+  };
+
+  const sendAll = async (notification: Notification, signal: AbortSignal): Promise<SendResult> => {
+    const { type, rule, incidents } = notification;
+    if (type === "test") {
+      const isOver = incidents.every(({ state }) => state === "resolved");
+      const key = incidents[0]?.id ?? notification.id;
+      return post(isOver ? "resolve" : "trigger", key, notification, signal);
+    }
+    // One alert, except in notifications that were composed before the receiver became a PagerDuty receiver.
+    for (const key of new Set(incidents.map((incident) => alertKey(rule, incident)))) {
+      const result = await sendState(key, notification, signal);
+      if (result.kind !== "delivered") return result;
+    }
+    return { kind: "delivered" };
+  };
 
   return {
     name,
     keepsAlerts: true,
-    async send(notification, signal) {
-      const nowMs = clock.now().utcMs;
-      // One incident each, except in notifications composed before the receiver became a PagerDuty receiver. An event
-      // that arrives twice changes nothing.
-      for (const incident of notification.incidents) {
-        const event = pagerdutyEvent(routingKey.reveal(), notification, incident, nowMs);
-        const result = await outbound.send({ url, body: JSON.stringify(event), headers }, signal);
-        if (result.kind !== "delivered") return result;
-      }
-      return { kind: "delivered" };
+    send(notification, signal) {
+      // One after the other: a resolve that overtakes a later trigger would close an alert that goes on.
+      const sent = last
+        .then(() => sendAll(notification, signal))
+        .catch(() => failed("network", "the store failed"));
+      last = sent;
+      return sent;
     },
   };
 }
 
 /**
- * Of the Events API v2: a summary has at most 1,024 characters, an event 512 KB. The other fields are so short that all
- * together never come near that.
+ * A resolve of some incidents sends nothing while others fire: a trigger would open the alert again if a person resolved it
+ * at PagerDuty, and a recovery must page nobody. A reminder is meant to do that.
+ */
+function actionOf(type: Notification["type"], firing: readonly NotifiedIncident[]): Action | null {
+  if (type === "incident.resolved") return null;
+  if (type !== "incident.acknowledged") return "trigger";
+  return firing.every(({ acknowledgedBy }) => acknowledgedBy !== null) ? "acknowledge" : null;
+}
+
+function typeOf(type: Notification["type"]) {
+  return type === "test" ? "incident.firing" : type;
+}
+
+/**
+ * The `dedup_key` of the alert that an incident belongs to, whatever its severity. Each region that fails is an alert of its
+ * own: one that fails later must page, although the alert of the first is acknowledged.
+ */
+export function alertKey(rule: string, incident: NotifiedIncident): string {
+  const scope = incident.subject === "region" ? [incident.region] : causeScope({ incident });
+  const group = JSON.stringify([rule, ...scope]);
+  return createHash("sha256").update(group).digest("hex");
+}
+
+/**
+ * Of the Events API v2: a summary has at most 1,024 characters, an event 512 KB. The other texts are so short and few that
+ * all together never come near that.
  */
 const longestSummary = 1_024;
 const longestValue = 500;
+const mostNamed = 100;
 
-/**
- * One incident as an event. All events of an incident have its id as `dedup_key`, so however often one arrives it makes
- * one alert.
- */
 export function pagerdutyEvent(
   routingKey: string,
+  action: Action,
+  dedupKey: string,
   notification: Notification,
-  incident: NotifiedIncident,
   nowMs: number,
 ) {
-  const { region, key, sandboxId, serverId, serverName, probe, receiver } = incident;
-  const { startedAtMs, resolvedAtMs } = incident;
+  const { rule, severity, incidents, truncated } = notification;
   const link = runbookLink(notification);
-  const place = [region, key].filter((part) => part !== null);
-  const ids = [sandboxId, serverId, probe].filter((id) => id !== null);
-  const optional = {
-    component: serverName ?? probe ?? receiver,
-    group: place.join("/"),
-    class: notification.rule,
-  };
-  const details = {
-    rule: notification.rule,
-    ...subjectFields(incident),
-    ...stateFields(incident),
-    started_at: isoTime(startedAtMs),
-    resolved_at: resolvedAtMs === null ? null : isoTime(resolvedAtMs),
-    delayed_seconds: delayedSeconds(notification, nowMs)?.toString() ?? null,
-  };
+  const all = inCommon(
+    incidents.map((each) =>
+      shortTexts(
+        {
+          ...subjectFields(each),
+          ...stateFields(each),
+          ...(each.resolvedAtMs !== null && { resolved_at: isoTime(each.resolvedAtMs) }),
+        },
+        longestValue,
+      ),
+    ),
+  );
+  const place = [all["region"], all["key"]].filter((part) => part !== undefined);
+  const ids = [all["sandbox_id"], all["server_id"], all["probe"]].filter((id) => id !== undefined);
+  const startedAt = isoTime(Math.min(...incidents.map(({ startedAtMs }) => startedAtMs)));
+  const component = all["server_name"] ?? all["probe"] ?? all["receiver"] ?? null;
   return {
     routing_key: routingKey,
-    event_action: actionOf(notification, incident),
-    dedup_key: incident.id,
+    event_action: action,
+    dedup_key: dedupKey,
     client: "sandwatch",
     payload: {
       summary: shownSummary(notification, nowMs, longestSummary - 1),
       // PagerDuty rejects an event without a source.
       source: readable([...place, ...ids].join("/"), longestValue) || "sandwatch",
-      severity: notification.severity,
-      timestamp: isoTime(startedAtMs),
-      ...shortTexts(optional, longestValue),
-      custom_details: shortTexts(details, longestValue),
+      severity,
+      timestamp: startedAt,
+      ...shortTexts({ component, group: place.join("/"), class: rule }, longestValue),
+      custom_details: {
+        rule,
+        ...all,
+        started_at: startedAt,
+        ...shortTexts(
+          { delayed_seconds: delayedSeconds(notification, nowMs)?.toString() ?? null },
+          longestValue,
+        ),
+        count: String(incidents.length + truncated),
+        incidents: namedIncidents(incidents, truncated),
+      },
     },
     ...(link !== null && { links: [{ href: link, text: "Runbook" }] }),
   };
 }
 
-/**
- * A reminder is another trigger: it is added to the open alert, or opens one again that was resolved by hand although the
- * incident continues.
- */
-function actionOf({ type }: Notification, { state }: NotifiedIncident) {
-  if (state === "resolved" || type === "incident.resolved") return "resolve";
-  return type === "incident.acknowledged" ? "acknowledge" : "trigger";
+function namedIncidents(
+  incidents: readonly NotifiedIncident[],
+  truncated: number,
+): readonly string[] {
+  const named = incidents.slice(0, mostNamed);
+  const more = incidents.length + truncated - named.length;
+  const lines = named.map((incident) => {
+    const line = `${incident.id}: ${incidentLine(incident)}; since ${isoTime(incident.startedAtMs)}`;
+    return readable(line, longestValue);
+  });
+  return more === 0 ? lines : [...lines, `and ${more} more`];
 }

@@ -5,7 +5,7 @@ import { fillBody, type Json } from "../../alerts/template.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
-import { alertLabels, delayedSeconds, incidentLine, isoTime } from "./message-text.ts";
+import { alertLabels, delayedSeconds, incidentLine, inCommon, isoTime } from "./message-text.ts";
 import { shortTexts, stateFields, subjectFields, type Texts } from "./message-text.ts";
 
 export type WebhookSettings = Pick<
@@ -139,12 +139,6 @@ function webhookAlert(incident: NotifiedIncident, notification: Notification, no
     generatorURL: "",
     fingerprint: createHash("sha256").update(JSON.stringify(labels)).digest("hex").slice(0, 16),
   };
-}
-
-function inCommon([first = {}, ...others]: readonly Texts[]): Texts {
-  return Object.fromEntries(
-    Object.entries(first).filter(([name, value]) => others.every((other) => other[name] === value)),
-  );
 }
 
 /** A `groupKey` as Alertmanager writes it for a route without matchers. */

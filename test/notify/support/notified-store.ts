@@ -2,6 +2,7 @@ import { type Incident, notifiedIncident } from "../../../src/alerts/incident.ts
 import { noTemplates, type OutboxItem } from "../../../src/alerts/notification.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { sqlite, type Engine } from "../../store/support/engines.ts";
+import { outboxStoreOn } from "../../store/support/outbox-store.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { research, startMs } from "../../support/fleet.ts";
 
@@ -9,7 +10,8 @@ type MessageText = Partial<OutboxItem>;
 
 /** A store with incidents that receivers were notified of. */
 export async function openNotifiedStore(more: MessageText = {}, engine: Engine = sqlite) {
-  const { kysely } = await engine.open();
+  const opened = await engine.open();
+  const { kysely } = opened;
   const store = createStore(kysely, () => Promise.resolve());
   const { id: targetId } = await addTarget(store, research);
   const itemsOf = (incident: Incident, text: MessageText): OutboxItem[] =>
@@ -30,6 +32,8 @@ export async function openNotifiedStore(more: MessageText = {}, engine: Engine =
   };
   return {
     store,
+    /** The same store, as delivery is tested on it. */
+    outbox: outboxStoreOn(opened),
     /** Writes incidents as a poll does, each with an item for each of its receivers. */
     commit: (...written: readonly Incident[]) => commitAs(more, ...written),
     /** The same with items in other text. */

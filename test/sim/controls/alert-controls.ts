@@ -115,12 +115,17 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     },
   },
   "resolves at PagerDuty under another dedup_key": {
-    from: 4,
-    caughtAs: /a resolve overtook its fire/,
+    from: 7,
+    caughtAs: /not of one alert at PagerDuty/,
     sent: (body) =>
       body.includes('"event_action":"resolve"')
         ? body.replace(/"dedup_key":"[^"]*/, "$&-over")
         : body,
+  },
+  "resolves an alert at PagerDuty while others of it fire": {
+    from: 16,
+    caughtAs: /is not open at PagerDuty/,
+    ...ofPart("notified", () => ({ firingOf: async () => [] })),
   },
   "sends no alert to an Alertmanager again": {
     from: 27,

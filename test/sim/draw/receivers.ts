@@ -3,7 +3,6 @@ import { some, type ScenarioRule } from "./rules.ts";
 
 export interface ScenarioReceiver {
   readonly name: string;
-  readonly type: "webhook" | "pagerduty";
   readonly groupWaitMs: number;
   readonly groupIntervalMs: number;
   readonly groupBy: readonly string[];
@@ -41,34 +40,23 @@ export const longestWaitMs = 30 * minute;
 
 export function drawReceivers(dice: Dice, intervalMs: number): readonly ScenarioReceiver[] {
   const names = ["oncall", "team", "board"].slice(0, dice.between(1, 3));
-  const types = dice.fork("service-types");
-  const mixed = types.pick([0, 0, 0, 0.5]);
-  return names.map((name) =>
-    asItsType({
-      name,
-      type: types.chance(mixed) ? "pagerduty" : "webhook",
-      groupWaitMs: dice.pick([0, 5 * second, 30 * second, longestGroupWaitMs]),
-      groupIntervalMs: dice
-        .fork(`interval ${name}`)
-        .pick([0, minute, Math.min(5 * intervalMs, longestWaitMs)]),
-      groupLimit: dice.fork(`merge ${name}`).pick([5, 20, 1, 2]),
-      giveUpAfterMs: dice.fork(`patience ${name}`).pick([day, day, day, 20 * minute]),
-      groupBy: dice.pick([
-        ["rule", "region", "key"],
-        ["rule"],
-        ["rule", "region", "sandbox_id"],
-        ["server_name"],
-      ]),
-      sendResolved: dice.chance(0.8),
-      sendAcknowledged: dice.fork(name).chance(0.5),
-    }),
-  );
-}
-
-/** PagerDuty gets an event for each incident. */
-function asItsType(receiver: ScenarioReceiver): ScenarioReceiver {
-  if (receiver.type === "webhook") return receiver;
-  return { ...receiver, groupBy: ["incident"], groupIntervalMs: 0, groupLimit: Infinity };
+  return names.map((name) => ({
+    name,
+    groupWaitMs: dice.pick([0, 5 * second, 30 * second, longestGroupWaitMs]),
+    groupIntervalMs: dice
+      .fork(`interval ${name}`)
+      .pick([0, minute, Math.min(5 * intervalMs, longestWaitMs)]),
+    groupLimit: dice.fork(`merge ${name}`).pick([5, 20, 1, 2]),
+    giveUpAfterMs: dice.fork(`patience ${name}`).pick([day, day, day, 20 * minute]),
+    groupBy: dice.pick([
+      ["rule", "region", "key"],
+      ["rule"],
+      ["rule", "region", "sandbox_id"],
+      ["server_name"],
+    ]),
+    sendResolved: dice.chance(0.8),
+    sendAcknowledged: dice.fork(name).chance(0.5),
+  }));
 }
 
 /** Every minute of a world with an Alertmanager takes a request. */
@@ -81,6 +69,10 @@ export function drawAlertmanager(
 ): ExtraReceiver | null {
   if (intervalMs > longestPostedMs || !dice.chance(0.3)) return null;
   return { name: "alarms", rules: some(dice, namesOf(rules)) };
+}
+
+export function drawPagerduty(dice: Dice, rules: readonly ScenarioRule[]): ExtraReceiver | null {
+  return dice.chance(0.3) ? { name: "pager", rules: some(dice, namesOf(rules)) } : null;
 }
 
 export function drawSlack(dice: Dice, rules: readonly ScenarioRule[]): ExtraReceiver | null {

@@ -33,10 +33,9 @@ function expect<O extends Observation>(
   const lateUtcMs =
     observations.find(({ fromMs }) => fromMs > lastNotifiableMs(evidence))?.utcMs ?? Infinity;
 
-  // A receiver that was not always configured misses some; PagerDuty does not show how many there were.
+  // A receiver that was not always configured misses some.
   const reminded = scenario.receivers.filter(
-    ({ name, type }) =>
-      type === "webhook" && (hasStages(scenario) || rule.receivers.includes(name)),
+    ({ name }) => hasStages(scenario) || rule.receivers.includes(name),
   );
 
   const isAtObservation = (at: number, utcMs: number): boolean => {

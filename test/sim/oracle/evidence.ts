@@ -100,6 +100,8 @@ export function subjectOf(incident: MessageIncident) {
   const target = `${region}/${key}`;
   return {
     target,
+    region,
+    key,
     /** By sandbox and server id. */
     server: box === null ? null : `${box} ${incident.server_id}`,
     pool: incident.subject === "pool" ? `${region} ${key} ${incident.server_name}` : null,

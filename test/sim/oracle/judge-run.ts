@@ -6,6 +6,7 @@ import { checkGroups } from "./check-groups.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkServer } from "./check-incidents.ts";
 import { checkHeartbeats, checkLives, checkStoreFiles } from "./check-lives.ts";
+import { checkPagerduty } from "./check-pagerduty.ts";
 import { checkPools } from "./check-pools.ts";
 import { checkProbes } from "./check-probes.ts";
 import { checkRequests } from "./check-requests.ts";
@@ -53,6 +54,7 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     ...checkDeliveries(evidence),
     ...checkGroups(evidence),
     ...checkAlertmanager(evidence),
+    ...checkPagerduty(evidence),
     ...Array.from(histories).flatMap(([name, history]) => checkHistory(evidence, name, history)),
     ...ofTargets,
     ...rules.flatMap((rule) => {

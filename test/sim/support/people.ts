@@ -101,10 +101,10 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
     acknowledgements.splice(acknowledgements.indexOf(acknowledgement), 1);
   };
 
-  const { alertmanager, slack, receivers } = scenario;
+  const { alertmanager, pagerduty, slack, receivers } = scenario;
   // Until the last moment in which what is replayed can still be accepted before the end.
   const replay = async (): Promise<void> => {
-    for (const { name: receiver } of [...receivers, alertmanager, slack].filter(
+    for (const { name: receiver } of [...receivers, alertmanager, pagerduty, slack].filter(
       (each) => each !== null,
     )) {
       await ask(`replays the dead letters of ${receiver}`, null, (api) =>

@@ -1,32 +1,25 @@
 import { Webhook } from "standardwebhooks";
-import { largestEvent, pagerdutyEventSchema } from "../../notify/support/pagerduty-event.ts";
+import { readPagerdutyEvent } from "../../notify/support/pagerduty-event.ts";
 import { slackMessageSchema } from "../../notify/support/slack-message.ts";
 import { postableAlertsSchema } from "../../support/postable-alerts.ts";
 import { webhookBodySchema } from "../../support/webhook-body.ts";
 import type { ScenarioReceiver } from "../draw/receivers.ts";
-import type { Attempt, Post } from "../history.ts";
+import type { Attempt, Page, Post } from "../history.ts";
 import { generatorUrl, routingKey, signingSecret } from "../settings.ts";
 import type { RecordRequest } from "./scripted-receiver.ts";
 import type { VirtualRequest } from "./virtual-network.ts";
 import type { WorldTime } from "./world-time.ts";
 
-/** @throws {Error} when the receiver would refuse it */
-type ReadMessage = (
-  request: VirtualRequest,
-  atMs: number,
-) => Pick<Attempt, "webhookId" | "message">;
-
 /** Records what comes to a receiver that gets messages. */
 export function recordMessages(
-  { name, type }: ScenarioReceiver,
+  { name }: ScenarioReceiver,
   time: WorldTime,
   attempts: Attempt[],
 ): RecordRequest {
-  const read = { webhook: readWebhook, pagerduty: readPagerdutyEvent }[type];
   return (request, taken) => {
     const { nowMs: atMs } = time;
     const { sender: life, body } = request;
-    const message = read(request, atMs);
+    const message = readWebhook(request);
     const attempt: Attempt = { receiver: name, life, atMs, ...message, body, taken, ...unanswered };
     attempts.push(attempt);
     const { type: what, data } = attempt.message;
@@ -43,62 +36,28 @@ const unanswered = { answered: null, refused: null };
 
 const webhook = new Webhook(signingSecret);
 
-const readWebhook: ReadMessage = ({ headers, body }) => {
+/** @throws {Error} when the receiver would refuse it */
+function readWebhook({ headers, body }: VirtualRequest): Pick<Attempt, "webhookId" | "message"> {
   const webhookId = headers["webhook-id"] ?? "";
   const sentAt = new Date(Number(headers["webhook-timestamp"]) * 1_000);
   const signature = webhook.sign(webhookId, sentAt, body);
   if (headers["webhook-signature"] !== signature) throw new Error("the signature is wrong");
   return { webhookId, message: webhookBodySchema.parse(JSON.parse(body)) };
-};
+}
 
-/**
- * An event of PagerDuty's Events API v2 as the message that it stands for. One incident has one event of
- * each kind, which may come several times; only reminders, which are triggers too, cannot be distinguished.
- */
-const readPagerdutyEvent: ReadMessage = ({ headers, body }, atMs) => {
-  if (headers["content-type"] !== "application/json") throw new Error("the event is not JSON");
-  if (Buffer.byteLength(body) > largestEvent) throw new Error("the event is too large");
-  const event = pagerdutyEventSchema.parse(JSON.parse(body));
-  if (event.routing_key !== routingKey) throw new Error("the routing key is wrong");
-  const { event_action: action, dedup_key: id } = event;
-  const { summary, severity, timestamp, custom_details: details } = event.payload;
-  const isReminder = action === "trigger" && / still /.test(summary);
-  const type = isReminder ? "incident.reminder" : typeOf[action];
-  const nullable = Object.fromEntries(detailNames.map((name) => [name, details[name] ?? null]));
-  const { rule, subject, started_at, receiver, probe } = details;
-  const incident = {
-    id,
-    subject,
-    started_at,
-    ...nullable,
-    state: action === "resolve" ? "resolved" : "firing",
-    ...(receiver !== undefined && { receiver }),
-    ...(probe !== undefined && { probe }),
+/** Records what comes to PagerDuty. */
+export function recordPages(time: WorldTime, pages: Page[]): RecordRequest {
+  return ({ sender: life, headers, body }, taken) => {
+    if (headers["content-type"] !== "application/json") throw new Error("the event is not JSON");
+    const event = readPagerdutyEvent(body);
+    if (event.routing_key !== routingKey) throw new Error("the routing key is wrong");
+    const page: Page = { life, atMs: time.nowMs, event, taken, ...unanswered };
+    pages.push(page);
+    const { rule, region, key, count, incidents } = event.payload.custom_details;
+    const about = `${rule} of ${region}/${key}: ${count} (${incidents.join(", ")})`;
+    return { received: page, text: `${event.event_action} ${about}`, isNews: true };
   };
-  const group = { incident: id };
-  const data = { rule, severity, group, summary, incidents: [incident], truncated: 0 };
-  const message = webhookBodySchema.parse({ type, timestamp, data });
-  return { webhookId: `${id} ${type}${isReminder ? ` ${atMs}` : ""}`, message };
-};
-
-const typeOf = {
-  trigger: "incident.firing",
-  acknowledge: "incident.acknowledged",
-  resolve: "incident.resolved",
-} as const;
-
-/** Those that an event may lack. */
-const detailNames = [
-  "region",
-  "key",
-  "sandbox_id",
-  "server_id",
-  "server_name",
-  "status",
-  "previous_status",
-  "resolved_at",
-  "resolved_reason",
-];
+}
 
 /** Checks that Slack would accept what comes. */
 export function acceptSlackMessages(): RecordRequest {

@@ -62,7 +62,7 @@ const gapsOf = `select from_at_ms as fromMs, to_at_ms as toMs from gaps
  */
 export async function readStored(
   path: string,
-  { targets, stages, alertmanager, slack }: Scenario,
+  { targets, stages, alertmanager, pagerduty, slack }: Scenario,
   damages: readonly Damage[],
   waitingUtcMs: number,
 ): Promise<Pick<Recorded, "left" | "stored">> {
@@ -70,7 +70,7 @@ export async function readStored(
     const store = openStore(path);
     // What is due to a receiver that is not configured waits for it.
     const receivers = new Set(stages.at(-1)?.receivers);
-    for (const extra of [alertmanager, slack]) if (extra) receivers.add(extra.name);
+    for (const extra of [alertmanager, pagerduty, slack]) if (extra) receivers.add(extra.name);
     const left = await readLeft(store, receivers, damages, waitingUtcMs);
     const stored = new Map<string, StoredHistory>();
     for (const target of targets) stored.set(target.name, await readHistory(store, path, target));

@@ -221,6 +221,9 @@ describe.each(engines)("incidents that a receiver was notified of, on $name", (e
       const found = await store.notified.notifiedTo("am", startMs, about);
       return found.map(({ incident }) => incident.id).toSorted();
     };
+    const down = await store.notified.firingOf("am", "down");
+    expect(down.map(({ incident }) => incident.id)).toEqual(["down"]);
+    expect(await store.notified.firingOf("other", "down")).toEqual([]);
     expect(await alike("nothing")).toEqual(["down before", "full before"]);
     expect(await alike("before")).toEqual(["before", "down before", "full before", "now"]);
     expect(await alike("down before")).toEqual(["down", "down before", "full before"]);

@@ -1,0 +1,68 @@
+import { conditionOfIncident, notifiedIncident, type Incident } from "../../alerts/incident.ts";
+import { noTemplates, type OutboxItem } from "../../alerts/notification.ts";
+import type { Target } from "../../fleet/model.ts";
+
+export interface NotifiedAlert {
+  /** Null for an incident of a pool or a receiver. */
+  readonly target: Target | null;
+  readonly incident: Incident;
+  readonly acknowledgedBy: string | null;
+}
+
+/** The text of the last notification of an incident, besides the incident itself. */
+type AlertText = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
+
+/** What a receiver that is notified of states, not of changes, needs of the store. */
+export interface NotifiedAlerts {
+  /**
+   * The incidents that the receiver was notified of and that are firing, or were resolved at or after a moment (UTC
+   * milliseconds).
+   *
+   * @param about only these incidents and others of the same rules and subjects; the result may contain more
+   */
+  notifiedTo(
+    receiver: string,
+    resolvedSinceMs: number,
+    about: readonly string[] | "all",
+  ): Promise<readonly NotifiedAlert[]>;
+  /** The firing incidents of a rule that the receiver was notified of. */
+  firingOf(receiver: string, rule: string): Promise<readonly NotifiedAlert[]>;
+  /** By incident id. Without incidents whose notifications are not kept any more. */
+  textsOf(
+    receiver: string,
+    incidentIds: readonly string[],
+  ): Promise<ReadonlyMap<string, AlertText>>;
+}
+
+export interface CurrentAlert extends NotifiedAlert {
+  readonly text: AlertText | null;
+}
+
+/** With the texts of their last notifications. */
+export async function withTexts(
+  store: Pick<NotifiedAlerts, "textsOf">,
+  receiver: string,
+  alerts: readonly NotifiedAlert[],
+): Promise<readonly CurrentAlert[]> {
+  const texts = await store.textsOf(
+    receiver,
+    alerts.map(({ incident }) => incident.id),
+  );
+  return alerts.map((alert) => ({ ...alert, text: texts.get(alert.incident.id) ?? null }));
+}
+
+/** The item that would notify of it as it is now. */
+export function alertItem({ target, incident, acknowledgedBy, text }: CurrentAlert): OutboxItem {
+  const notified = notifiedIncident(target, incident, acknowledgedBy);
+  return {
+    condition: conditionOfIncident(incident),
+    ...noTemplates,
+    ...text,
+    receiver: "",
+    type: notified.state === "firing" ? "incident.firing" : "incident.resolved",
+    rule: incident.rule,
+    severity: incident.severity,
+    incident: notified,
+    causedAtMs: incident.startedAtMs,
+  };
+}
