@@ -58,6 +58,7 @@ async function routesOf(): Promise<readonly Route[]> {
       api: { call: unused, events: unused },
       requestReload: unused,
       allowedHosts: [],
+      externalUrl: null,
       access: createAccessControl(openAccess, systemClock),
       tls: null,
       log: { info: unused, error: unused },

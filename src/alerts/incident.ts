@@ -1,7 +1,8 @@
 import type { FailureReason, Presence, Target } from "../fleet/model.ts";
 import { isBlank, readable } from "../fleet/readable-text.ts";
 import type { IncidentPhase } from "./incident-phase.ts";
-import { noSubjectFacts, type NotifiedIncident, type SubjectFacts } from "./notification.ts";
+import { noSubjectFacts, noTemplates } from "./notification.ts";
+import type { NotifiedIncident, OutboxItem, SubjectFacts } from "./notification.ts";
 import { failureText, troubleOf, type Severity, type TargetTrouble } from "./rule.ts";
 
 export type Subject =
@@ -115,6 +116,29 @@ export function isNotifiedAsDown(incidents: Iterable<Incident>): boolean {
       (receivers.length > 0 || inhibitedBy !== null) &&
       troubleOf(ruleFingerprint) !== "partial",
   );
+}
+
+/** What texts about the incident as it is now are composed of. */
+export function currentItem(
+  target: Target | null,
+  incident: Incident,
+  acknowledgedBy: string | null,
+  text: Partial<
+    Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">
+  > | null = null,
+): OutboxItem {
+  const notified = notifiedIncident(target, incident, acknowledgedBy);
+  return {
+    condition: conditionOfIncident(incident),
+    ...noTemplates,
+    ...text,
+    receiver: "",
+    type: notified.state === "firing" ? "incident.firing" : "incident.resolved",
+    rule: incident.rule,
+    severity: incident.severity,
+    incident: notified,
+    causedAtMs: incident.startedAtMs,
+  };
 }
 
 /** An incident's condition in words, as in "2 servers in error". */

@@ -18,6 +18,7 @@ import {
 } from "./operations/notifications.ts";
 import { reportOccupancy } from "./operations/occupancy.ts";
 import { listProbes } from "./operations/probes.ts";
+import { showIncident } from "./operations/show-incident.ts";
 import { addSilence, expireSilence, listSilences } from "./operations/silences.ts";
 import { listServers, listTargets, pollTargets } from "./operations/targets.ts";
 
@@ -31,6 +32,7 @@ export const apiOperations: readonly Operation[] = [
   computeInsights,
   explainServer,
   listIncidents,
+  showIncident,
   acknowledgeIncident,
   acknowledgeIncidents,
   listSilences,

@@ -271,6 +271,7 @@ export async function createDaemon(
     api: { call: api, events: (query) => readEvents(api, query) },
     requestReload: reloads && (() => reloads.request()),
     allowedHosts: config.http.allowedHosts,
+    externalUrl: config.http.externalUrl,
     access: createAccessControl(config.http.auth, clock),
     tls: config.http.tls,
     log,

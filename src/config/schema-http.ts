@@ -3,7 +3,8 @@ import { openAccess, roles } from "../lib/access.ts";
 import type { AccessSettings } from "../lib/access.ts";
 import { parsePasswordHash } from "../lib/password.ts";
 import { Secret } from "../lib/secret.ts";
-import { isLoopback, listenPattern, parseListenAddress } from "./address.ts";
+import { baseUrlLike, isLoopback, listenPattern, parseBaseUrl } from "./address.ts";
+import { parseListenAddress } from "./address.ts";
 import { eachOnce, matching, name, network, oneOf, optional, refuse, settings } from "./fields.ts";
 import { text, textOf } from "./fields.ts";
 
@@ -95,6 +96,15 @@ export const httpSchema = settings({
     .describe(
       "The address of the status page, the metrics, the health checks and the API. Port 0 chooses a free port. An address that is not a loopback address needs `auth`.",
     ),
+  externalUrl: optional(
+    textOf(
+      "an https or http address without user, password, query and fragment, such as https://sandwatch.example.com",
+      baseUrlLike,
+      parseBaseUrl,
+    ),
+    "none: messages do not link to sandwatch",
+    "The address at which people reach sandwatch, with the path below which a proxy serves it. Messages link to it. Its host is allowed without `allowed_hosts`.",
+  ),
   allowedHosts: z
     .array(
       matching(
@@ -113,7 +123,7 @@ export const httpSchema = settings({
     defaultText: "everything is allowed on a loopback address",
   }),
   tls: optional(tlsSchema, "none", "Encryption. Changed files are read again."),
-}).transform(({ listen, allowedHosts, auth, tls }, context) => {
+}).transform(({ listen, externalUrl, allowedHosts, auth, tls }, context) => {
   if (auth === undefined && !isLoopback(listen.host)) {
     refuse(
       context,
@@ -121,5 +131,5 @@ export const httpSchema = settings({
       { path: ["listen"], found: "an address that others can reach, but no http.auth" },
     );
   }
-  return { ...listen, allowedHosts, auth: auth ?? openAccess, tls };
+  return { ...listen, externalUrl, allowedHosts, auth: auth ?? openAccess, tls };
 });

@@ -11,16 +11,22 @@ export const strictHeaders = {
   "cache-control": "no-store",
 };
 
+export interface KnownAddresses {
+  /** Host names in lower case that are accepted, beside addresses and `localhost`. */
+  readonly allowedHosts: readonly string[];
+  /** The address at which people reach this server, if that is known. */
+  readonly externalUrl: string | null;
+}
+
 /**
  * Prevents pages of other sites from using this server through a user's browser. The Host must be a known
  * name, which prevents DNS rebinding, and the Origin and what the browser says of it must be this address.
  *
- * @param allowedHosts names in lower case, beside addresses and `localhost`
  * @returns null when the request is allowed
  */
 export function checkSender(
   request: Pick<FastifyRequest, "method" | "headers" | "raw">,
-  allowedHosts: readonly string[],
+  { allowedHosts, externalUrl }: KnownAddresses,
 ): Problem | null {
   // Of several, a proxy in front may look at another one than we do (RFC 9112, section 3.2).
   if (request.raw.headersDistinct["host"]?.length !== 1) {
@@ -30,12 +36,16 @@ export function checkSender(
   // Without its port, and without the brackets of an IPv6 address.
   const [, address, named = ""] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::\d+)?$/.exec(host) ?? [];
   const name = address ?? named.toLowerCase();
-  if (isIP(name) === 0 && name !== "localhost" && !allowedHosts.includes(name)) {
+  const external = externalUrl === null ? null : new URL(externalUrl);
+  const known = ["localhost", external?.hostname, ...allowedHosts];
+  if (isIP(name) === 0 && !known.includes(name)) {
     const detail =
       "Requests for this host name are refused. Use an IP address or localhost, or add the name to http.allowed_hosts in the configuration.";
     return { status: 403, detail };
   }
-  const isForeign = origin !== undefined && !isSameOrigin(origin, host);
+  // A proxy in front may request under another Host than the browser's.
+  const origins = [undefined, external?.origin];
+  const isForeign = !origins.includes(origin) && !isSameOrigin(origin ?? "", host);
   if (!isForeign && isOwnSite(request)) return null;
   return { status: 403, detail: "Requests from pages of other origins are refused." };
 }

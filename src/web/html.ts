@@ -1,7 +1,7 @@
 import { printableLine } from "../lib/printable.ts";
 
 /** Markup that may be sent as it is. */
-interface Html {
+export interface Html {
   readonly markup: string;
 }
 
@@ -36,9 +36,33 @@ function escapeHtml(text: string): string {
   );
 }
 
+/** @param root where the status page is, relative to this one */
+export function page(title: string, root: string, head: Html, body: readonly Html[]): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <link rel="stylesheet" href="${root}status-page.css" />
+        ${head}
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html> `.markup;
+}
+
+export function timeText(utcMs: number): string {
+  return new Date(utcMs)
+    .toISOString()
+    .replace("T", " ")
+    .replace(/\.\d+Z$/, " UTC");
+}
+
 export interface Column<Row> {
   readonly head: string;
-  readonly cell: (row: Row) => string | number;
+  readonly cell: (row: Row) => string | number | Html;
   /** Classes of the cell. */
   readonly tone?: (row: Row) => string;
   readonly isNumber?: boolean;
@@ -53,7 +77,7 @@ export function table<Row>(
   const cell = (
     tag: string,
     { isNumber }: Column<Row>,
-    value: string | number,
+    value: string | number | Html,
     tone = "",
   ): Html => {
     const classes = `${isNumber ? "number" : ""} ${tone}`.trim();

@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { addApi, type ApiDeps } from "./api/api.ts";
+import { addIncidentPages } from "./api/incident-routes.ts";
 import {
   clientStatus,
   rawProblem,
@@ -18,7 +19,7 @@ import {
 } from "./api/problem.ts";
 import type { AccessControl, Identity } from "./access.ts";
 import { connectionsAllowed, limitConnections } from "./connection-limit.ts";
-import { checkSender, strictHeaders } from "./browser-protection.ts";
+import { checkSender, strictHeaders, type KnownAddresses } from "./browser-protection.ts";
 import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
@@ -55,7 +56,7 @@ export type ReloadAnswer =
   /** The reason contains nothing secret. */
   | { readonly kind: "refused"; readonly reason: string };
 
-export interface WebDeps {
+export interface WebDeps extends KnownAddresses {
   readonly metrics: ScrapeSource;
   readonly readiness: () => Promise<Readiness>;
   /** Why sandwatch should be restarted; null: it need not be. */
@@ -68,8 +69,6 @@ export interface WebDeps {
   /** Null: without encryption. */
   readonly tls: TlsSettings | null;
   readonly log: Pick<Logger, "info" | "error">;
-  /** Host names in lower case that are accepted, beside addresses and `localhost`. */
-  readonly allowedHosts: readonly string[];
   /** An error that a route did not expect. */
   readonly onError: (error: Error) => void;
   /** A scraper that read too slowly was disconnected. */
@@ -179,7 +178,7 @@ export function createWebServer(deps: WebDeps): WebServer {
       });
     }
     if (permission === "health") return checkAccess(request, reply, permission);
-    const problem = checkSender(request, deps.allowedHosts);
+    const problem = checkSender(request, deps);
     if (problem) return sendRefusal(request, reply, problem);
     return permission && checkAccess(request, reply, permission);
   });
@@ -224,6 +223,8 @@ export function createWebServer(deps: WebDeps): WebServer {
   server.get("/status-page.css", { config: { permission: "read" } }, (_, reply) =>
     reply.type("text/css").send(statusPageStyle),
   );
+
+  addIncidentPages(server, deps.api);
 
   addScrapeRoute(server, deps);
 

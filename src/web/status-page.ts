@@ -5,7 +5,7 @@ import { severities } from "../alerts/rule.ts";
 import { matchText, type SilenceMatch } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 import { statuses, type Target } from "../fleet/model.ts";
-import { html, table, type Column } from "./html.ts";
+import { html, page, table, timeText, type Column } from "./html.ts";
 
 /** What the status page shows. Times are UTC milliseconds. */
 export interface StatusView {
@@ -47,38 +47,27 @@ export function renderStatusPage(view: StatusView): string {
       waiting.find((each) => each.receiver === receiver) ?? { receiver, pending: 0, dead: 0 },
   );
   const none = html`<p class="quiet">None.</p>`;
-  const page = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta http-equiv="refresh" content="10" />
-        <title>${title(targets, incidents)}</title>
-        <link rel="stylesheet" href="status-page.css" />
-      </head>
-      <body>
-        <h1>sandwatch</h1>
-        <h2>Targets</h2>
-        ${table(targets, targetColumns)}
-        ${probes.length > 0 ? [html`<h2>Probes</h2>`, table(probes, probeColumns, mostRows)] : ""}
-        <h2>Open incidents</h2>
-        ${incidents.length === 0 ? none : table(incidents, incidentColumns, mostRows)}
-        <h2>Active silences</h2>
-        ${silences.length === 0 ? none : table(silences, silenceColumns, mostRows)}
-        <h2>Receivers</h2>
-        ${
-          queues.length === 0
-            ? html`<p class="bad">None: nobody is notified.</p>`
-            : table(queues, receiverColumns)
-        }
-        <p class="foot">
-          sandwatch ${version}, ${timeText(nowMs)}, reloads every 10 seconds ·
-          <a href="metrics">metrics</a> · <a href="-/ready">ready</a> ·
-          <a href="-/healthy">healthy</a>
-        </p>
-      </body>
-    </html> `;
-  return page.markup;
+  const head = html`<meta http-equiv="refresh" content="10" />`;
+  const body = html`<h1>sandwatch</h1>
+    <h2>Targets</h2>
+    ${table(targets, targetColumns)}
+    ${probes.length > 0 ? [html`<h2>Probes</h2>`, table(probes, probeColumns, mostRows)] : ""}
+    <h2>Open incidents</h2>
+    ${incidents.length === 0 ? none : table(incidents, incidentColumns, mostRows)}
+    <h2>Active silences</h2>
+    ${silences.length === 0 ? none : table(silences, silenceColumns, mostRows)}
+    <h2>Receivers</h2>
+    ${
+      queues.length === 0
+        ? html`<p class="bad">None: nobody is notified.</p>`
+        : table(queues, receiverColumns)
+    }
+    <p class="foot">
+      sandwatch ${version}, ${timeText(nowMs)}, reloads every 10 seconds ·
+      <a href="metrics">metrics</a> · <a href="-/ready">ready</a> ·
+      <a href="-/healthy">healthy</a>
+    </p>`;
+  return page(title(targets, incidents), "", head, [body]);
 }
 
 export const statusPageStyle = `
@@ -91,7 +80,15 @@ th { font-weight: 600; opacity: .7; } .number { text-align: right; }
 .bad { color: #c5221f; font-weight: 600; } .good { color: #188038; }
 .id { font: .75rem ui-monospace, monospace; white-space: nowrap; }
 .quiet, .foot { opacity: .7; } .foot { margin-top: 3rem; font-size: .85rem; }
-@media (prefers-color-scheme: dark) { .bad { color: #ff8a80; } .good { color: #81c995; } }
+h1, p, dd { overflow-wrap: anywhere; }
+@media (max-width: 40rem) { table { display: block; overflow-x: auto; } }
+a { color: #1a56c4; } .actions a { margin-right: 1.5rem; font-weight: 600; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; }
+dt { opacity: .7; } dd { margin: 0; }
+label { display: block; margin: 0 0 .8rem; max-width: 30rem; }
+input, select { display: block; box-sizing: border-box; width: 100%; }
+input, select, button { font: inherit; padding: .4rem .6rem; }
+@media (prefers-color-scheme: dark) { a { color: #8ab4f8; } .bad { color: #ff8a80; } .good { color: #81c995; } }
 `;
 
 /** A browser tab shows the counts. */
@@ -113,7 +110,7 @@ const targetColumns: readonly Column<WatchedView>[] = [
     cell: targetText,
     tone: ({ polled, up }) => (polled ? (up ? "good" : "bad") : "quiet"),
   },
-  { head: "last success", cell: ({ state }) => timeText(state.progress.lastSuccessAtMs) },
+  { head: "last success", cell: ({ state }) => timeOrNever(state.progress.lastSuccessAtMs) },
   ...statuses.map((status): Column<WatchedView> => ({
     head: status,
     isNumber: true,
@@ -148,8 +145,8 @@ const probeColumns: readonly Column<ProbeView>[] = [
     tone: ({ progress }) =>
       ({ ok: "good", failing: "bad", not_run: "quiet" })[probeState(progress)],
   },
-  { head: "last run", cell: ({ progress }) => timeText(progress.last?.atMs ?? null) },
-  { head: "last success", cell: ({ progress }) => timeText(progress.lastSuccessAtMs) },
+  { head: "last run", cell: ({ progress }) => timeOrNever(progress.last?.atMs ?? null) },
+  { head: "last success", cell: ({ progress }) => timeOrNever(progress.lastSuccessAtMs) },
 ];
 
 function isFailing({ progress }: ProbeView): boolean {
@@ -215,7 +212,11 @@ const incidentColumns: readonly Column<OpenIncident>[] = [
   { head: "key", cell: ({ key }) => key ?? "–" },
   { head: "subject", cell: ({ subject }) => subjectText(subject) },
   { head: "since", cell: ({ startedAtMs }) => timeText(startedAtMs) },
-  { head: "id", cell: ({ id }) => id, tone: () => "id" },
+  {
+    head: "id",
+    cell: ({ id }) => html`<a href="incidents/${id}">${id}</a>`,
+    tone: () => "id",
+  },
 ];
 
 function subjectText(subject: Subject): string {
@@ -253,10 +254,6 @@ const receiverColumns: readonly Column<StatusView["waiting"][number]>[] = [
   },
 ];
 
-function timeText(utcMs: number | null): string {
-  if (utcMs === null) return "never";
-  return new Date(utcMs)
-    .toISOString()
-    .replace("T", " ")
-    .replace(/\.\d+Z$/, " UTC");
+function timeOrNever(utcMs: number | null): string {
+  return utcMs === null ? "never" : timeText(utcMs);
 }

@@ -97,6 +97,7 @@ describe("the OpenAPI document", () => {
         checkConformance: ["/api/v1/conformance", { user: "user-1" }],
         explainServer: [`/api/v1/explain?server=${world.serverIds[0]}`],
         listIncidents: ["/api/v1/incidents?state=firing,resolved"],
+        showIncident: [`/api/v1/incidents/${incident}`],
         acknowledgeIncident: [`/api/v1/incidents/${incident}/acknowledge`, { author: "ann" }],
         acknowledgeIncidents: ["/api/v1/incidents/acknowledge", { all: true, author: "ann" }],
         listSilences: ["/api/v1/silences?ended=true"],

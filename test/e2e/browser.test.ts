@@ -4,11 +4,14 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import { expect, it, onTestFinished } from "vitest";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { listSilences } from "../../src/api/operations/silences.ts";
 import { openAccess, type AccessSettings } from "../../src/lib/access.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { watchWorld } from "../support/watched-world.ts";
 import { serveWeb } from "../web/support/serve-web.ts";
 
-// A page of another origin attacks a server in a real browser, which has the user's password.
+// What pages do in a real browser: those of other origins, which attack, and the server's own.
 
 /** Chromium, as far as the tests use it. Every `.test` name is this machine. */
 async function startBrowser() {
@@ -68,15 +71,19 @@ async function createPage(port: string) {
     });
     return Object(result).result?.value;
   };
+  /** Gives the text of the page that something leads to. */
+  const load = async (begun: Promise<unknown>): Promise<string> => {
+    const isLoaded = new Promise<void>((resolve) => loaded.add(resolve));
+    await begun;
+    await isLoaded;
+    loaded.clear();
+    return String(await run("document.body.innerText"));
+  };
   return {
     run,
-    async open(url: string): Promise<string> {
-      const isLoaded = new Promise<void>((resolve) => loaded.add(resolve));
-      await send("Page.navigate", { url });
-      await isLoaded;
-      loaded.clear();
-      return String(await run("document.body.innerText"));
-    },
+    open: (url: string): Promise<string> => load(send("Page.navigate", { url })),
+    /** Runs a script that leads to another page. */
+    follow: (script: string): Promise<string> => load(run(script)),
   };
 }
 
@@ -215,4 +222,34 @@ it("a page whose name is made to lead here does nothing and learns nothing", asy
   })()`;
   expect(await page.run(script)).toEqual([403, 403, expect.not.stringContaining("private")]);
   expect(done).toEqual([]);
+});
+
+it("the pages of incidents acknowledge and silence when their button is pressed", async () => {
+  const world = await watchWorld();
+  world.show(0, "error");
+  await world.poll();
+  const address = await world.address();
+  const { api } = world.daemon();
+  const page = await startBrowser();
+  expect(await page.open(`${address}/incidents?rule=server-error`)).toContain("firing");
+  await page.follow("document.querySelector('.id a').click()");
+  const text = await page.follow("document.querySelector('.actions a').click()");
+  expect(text).toContain("Your name");
+  expect((await api(listIncidents, {})).incidents[0]?.acknowledged_by).toBeNull();
+  const press = (fields: object): string => `
+    Object.entries(${JSON.stringify(fields)}).forEach(([name, value]) =>
+      (document.querySelector("[name=" + name + "]").value = value));
+    document.querySelector("button").click();`;
+  expect(await page.follow(press({ author: "ann" }))).toContain("firing, acknowledged by ann");
+  await page.follow("document.querySelectorAll('.actions a')[1].click()");
+  const silence = { author: "ann", reason: "moving", duration: "4h" };
+  expect(await page.follow(press(silence))).toContain("silence by ann: moving - began");
+  const { silences } = await api(listSilences, {});
+  expect(silences).toMatchObject([{ reason: "moving", ends_at: "2026-11-20T13:30:05.000Z" }]);
+  // What the API refuses is shown.
+  await page.open(`${address}/incidents/silence?region=us`);
+  await page.run(press({ author: "ann", reason: " " }));
+  await expect
+    .poll(() => page.run("document.querySelector('[role=status]').innerText"))
+    .toContain("reason");
 });

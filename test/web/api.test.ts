@@ -21,6 +21,7 @@ async function serve(
       events: () => Promise.reject(new Error("not called")),
     },
     allowedHosts: ["watch.example.com"],
+    externalUrl: "https://ops.example.com/sandwatch",
   });
   /** With any `Host` and `Origin`, which `fetch` does not let be set. */
   const send = async (path: string, { method = "GET", headers = {}, body }: Sent = {}) => {
@@ -180,6 +181,12 @@ describe("a request of another site's page", () => {
       const origin = `http://${name.toLowerCase()}`;
       expect(await post("/silences", { host: name, origin })).toMatchObject({ status: 201 });
     }
+    const external = { host: "ops.example.com", origin: "https://ops.example.com" };
+    expect(await post("/silences", external)).toMatchObject({ status: 201 });
+    // As a proxy requests that names its upstream.
+    expect(await post("/silences", { ...external, host })).toMatchObject({ status: 201 });
+    const elsewhere = { host, origin: "https://ops.example.com:444" };
+    expect(await post("/silences", elsewhere)).toMatchObject({ status: 403 });
     const overTls = { host: "watch.example.com", origin: "https://watch.example.com" };
     expect(await post("/silences", overTls)).toMatchObject({ status: 201 });
   });

@@ -75,7 +75,7 @@ describe("the status page", () => {
     const { incidents } = await world.daemon().api(listIncidents, { state: "firing" });
     const page = await pageOf(world);
     expect(page).toContain('<td class="bad">firing, flapping</td>');
-    expect(page).toContain(`<td class="id">${incidents[0]?.id}</td>`);
+    expect(page).toContain(`<a href="incidents/${incidents[0]?.id}">${incidents[0]?.id}</a>`);
   });
 
   it("shows two hundred incidents and counts the others", () => {

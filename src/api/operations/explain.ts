@@ -17,21 +17,21 @@ import type { TimedWindow } from "../suppressions.ts";
 import { defineOperation } from "../operation.ts";
 import { timeText, toView } from "../view-fields.ts";
 
+export const eventView = z.object({
+  at: time,
+  event: z.string(),
+  text: z.string(),
+  incident_id: nullableText,
+  notification_id: nullableText,
+});
+
 const explanationView = z.object({
   server_id: z.string(),
   server_name: nullableText,
   listed: listed(
     z.object({ ...targetLabels, sandbox_id: z.string(), status: z.string(), since: time }),
   ).describe("Where it is listed now; empty: nowhere"),
-  events: listed(
-    z.object({
-      at: time,
-      event: z.string(),
-      text: z.string(),
-      incident_id: nullableText,
-      notification_id: nullableText,
-    }),
-  ).describe("The latest up to `before`, oldest first"),
+  events: listed(eventView).describe("The latest up to `before`, oldest first"),
   truncated: z.boolean().describe("Whether there are older events"),
   next: nextField,
 });
@@ -96,16 +96,21 @@ export const explainServer = defineOperation({
       listed: server.listed.map(({ target, sandbox, server: { status, since } }) => {
         return { ...target, sandbox_id: sandbox.id, status, since: timeText(since.atMs) };
       }),
-      events: all
-        .slice(begin, end)
-        .map(({ incidentId = null, notificationId = null, ...event }) =>
-          toView({ ...event, incidentId, notificationId }),
-        ),
+      events: all.slice(begin, end).map(viewEvent),
       truncated: next !== null,
       next,
     };
   },
 });
+
+export function viewEvent(event: TimelineEvent) {
+  const { incidentId, notificationId } = event;
+  return toView({
+    ...event,
+    incidentId: incidentId ?? null,
+    notificationId: notificationId ?? null,
+  });
+}
 
 /** What is known of one server, with the silences and windows that concern it. */
 interface ServerHistory {
@@ -220,7 +225,7 @@ function concernOf(
   return ({ match }) => facts.some((each) => isAbout(match, each));
 }
 
-async function silencesThat(
+export async function silencesThat(
   concerns: Concerns,
   { silences }: Pick<Store, "silences">,
 ): Promise<readonly StoredSilence[]> {

@@ -207,7 +207,7 @@ function viewAcknowledgement({ atMs: acknowledgedAtMs, ...rest }: Acknowledgemen
   return toView({ ...rest, acknowledgedAtMs });
 }
 
-function viewIncident({ incident, target, acknowledgement }: StoredIncident): IncidentView {
+export function viewIncident({ incident, target, acknowledgement }: StoredIncident): IncidentView {
   const { rule, severity, phase, firedAtMs, receivers, inhibitedBy } = incident;
   return toView({
     ...notifiedIncident(target, incident, acknowledgement?.author ?? null),

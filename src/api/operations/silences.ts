@@ -3,6 +3,7 @@ import { subjectFacts } from "../../alerts/incident.ts";
 import { isInForce, matchFields, type SilenceMatch } from "../../alerts/silence.ts";
 import { parseDuration } from "../../fleet/duration.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
+import type { StoredIncident } from "../../store/incidents.ts";
 import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
 import { authorField, beforeField, cursorText, flag, idBeginning, limitField } from "../fields.ts";
@@ -143,20 +144,21 @@ async function readMatch(
 ): Promise<SilenceMatch> {
   if (match !== undefined && id === undefined) return match;
   if (match === undefined && id !== undefined) {
-    const { incident, target } = await findIncident(context, id);
-    const { rule, subject } = incident;
-    const { region, key, probe, serverId, serverName } = subjectFacts(target, subject);
-    // A server can move to another sandbox, and its name can change.
-    const name = serverId === null ? serverName : null;
-    const facts = { region, key, probe, server_id: serverId, server_name: name };
-    const known = Object.entries(facts).filter(([, value]) => value !== null);
-    return Object.fromEntries([
-      ["rule", [rule]],
-      ...known.map(([field, value]) => [field, [value]]),
-    ]);
+    return matchOf(await findIncident(context, id));
   }
   const message = "The silence cannot be added. Allowed: match or incident: one of the two";
   throw new RefusedError("invalid", message, [{ path: "match", allowed: "match or incident" }]);
+}
+
+/** What a silence of an incident matches: its rule and subject. */
+export function matchOf({ incident, target }: StoredIncident): SilenceMatch {
+  const { rule, subject } = incident;
+  const { region, key, probe, serverId, serverName } = subjectFacts(target, subject);
+  // A server can move to another sandbox, and its name can change.
+  const name = serverId === null ? serverName : null;
+  const facts = { region, key, probe, server_id: serverId, server_name: name };
+  const known = Object.entries(facts).filter(([, value]) => value !== null);
+  return Object.fromEntries([["rule", [rule]], ...known.map(([field, value]) => [field, [value]])]);
 }
 
 const longestMs = 366 * 24 * 60 * 60 * 1_000;

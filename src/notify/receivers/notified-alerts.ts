@@ -1,5 +1,5 @@
-import { conditionOfIncident, notifiedIncident, type Incident } from "../../alerts/incident.ts";
-import { noTemplates, type OutboxItem } from "../../alerts/notification.ts";
+import { currentItem, type Incident } from "../../alerts/incident.ts";
+import type { OutboxItem } from "../../alerts/notification.ts";
 import type { Target } from "../../fleet/model.ts";
 
 export interface NotifiedAlert {
@@ -53,16 +53,5 @@ export async function withTexts(
 
 /** The item that would notify of it as it is now. */
 export function alertItem({ target, incident, acknowledgedBy, text }: CurrentAlert): OutboxItem {
-  const notified = notifiedIncident(target, incident, acknowledgedBy);
-  return {
-    condition: conditionOfIncident(incident),
-    ...noTemplates,
-    ...text,
-    receiver: "",
-    type: notified.state === "firing" ? "incident.firing" : "incident.resolved",
-    rule: incident.rule,
-    severity: incident.severity,
-    incident: notified,
-    causedAtMs: incident.startedAtMs,
-  };
+  return currentItem(target, incident, acknowledgedBy, text);
 }

@@ -40,6 +40,7 @@ export async function serveWeb(
     },
     requestReload: () => ({ kind: "refused", reason: "not here" }),
     allowedHosts: [],
+    externalUrl: null,
     access: createAccessControl(settings, clock),
     tls: null,
     log: {

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { currentItem } from "../../alerts/incident.ts";
+import { summarize } from "../../alerts/notification-summary.ts";
+import { silenceFacts, silences, type SilenceMatch } from "../../alerts/silence.ts";
+import { fillUrlTemplate } from "../../alerts/template.ts";
+import type { StoreContext } from "../context.ts";
+import { idBeginning, listed, nullableText, nullableTime } from "../fields.ts";
+import { defineOperation } from "../operation.ts";
+import { timeText } from "../view-fields.ts";
+import { eventView, silencesThat, timeline, viewEvent } from "./explain.ts";
+import { findIncident, incidentView, viewIncident } from "./incidents.ts";
+import { matchOf, silenceView } from "./silences.ts";
+
+const mostEvents = 1_000;
+
+export const showIncident = defineOperation({
+  name: "showIncident",
+  method: "GET",
+  permission: "read",
+  path: "/incidents/{id}",
+  summary: "An incident, and everything that happened to it",
+  request: z.strictObject({ id: idBeginning }),
+  response: incidentView.extend({
+    summary: z.string(),
+    runbook_url: nullableText,
+    silence: silenceView.shape.match.describe("What a silence of this incident matches"),
+    silenced_until: nullableTime.describe(
+      "When the silences and maintenance windows end that are in force for it; null: there are none",
+    ),
+    events: listed(eventView).describe(`The latest ${mostEvents}, oldest first`),
+  }),
+  refusals: [404, 409],
+  async handle(context: StoreContext, { id }) {
+    const { store, suppressions, rules, clock } = context;
+    const stored = await findIncident(context, id);
+    const { incident, target, acknowledgement } = stored;
+    const nowMs = clock.now().utcMs;
+    const rule = rules.find(({ name }) => name === incident.rule);
+    const item = currentItem(target, incident, acknowledgement?.author ?? null, rule);
+    const { runbookUrlTemplate } = item;
+    const facts = silenceFacts({ ...incident, name: incident.rule }, target, incident.subject);
+    const concerns = (each: { readonly match: SilenceMatch }) => silences(each.match, facts);
+    const endsAtMs = incident.resolvedAtMs ?? nowMs;
+    const found = (await silencesThat(concerns, store)).filter(
+      (each) => each.startsAtMs <= endsAtMs && each.endsAtMs > incident.startedAtMs,
+    );
+    const inForce = suppressions.inForce(nowMs).filter(concerns);
+    const items = await store.notifications.about([incident.id]);
+    const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
+    const history = {
+      changes: [],
+      incidents: [stored],
+      silences: found,
+      windows: suppressions.windows.filter(concerns),
+      items,
+      attempts: await store.notifications.attempts([...new Set(seqs)]),
+    };
+    return {
+      ...viewIncident(stored),
+      summary: summarize([item]),
+      runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
+      silence: matchOf(stored),
+      silenced_until:
+        inForce.length === 0 ? null : timeText(Math.max(...inForce.map((each) => each.endsAtMs))),
+      events: timeline(history, nowMs).slice(-mostEvents).map(viewEvent),
+    };
+  },
+});

@@ -1,0 +1,189 @@
+import type { IncidentView } from "../../api/operations/incidents.ts";
+import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
+import { counted } from "../../fleet/plural.ts";
+import { html, page, table, type Html } from "../html.ts";
+import { foot, incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
+import type { IncidentDetails, Selection } from "./incident-pages.ts";
+
+/** Whether the reader may act, and what has to be asked first. */
+export type Actor =
+  /** The name is asked for: the request has none. */
+  | { readonly kind: "unnamed" }
+  | { readonly kind: "named" }
+  | { readonly kind: "refused"; readonly reason: string };
+
+export function renderAcknowledge(incident: IncidentDetails, actor: Actor): string {
+  const { id, summary, state, acknowledged_by: author, acknowledged_at: at } = incident;
+  const reason =
+    author !== null
+      ? `It was acknowledged by ${author}, ${shownTime(at)}.`
+      : state === "firing"
+        ? null
+        : `It is ${state}: there is nothing to acknowledge.`;
+  return renderAction({
+    title: "Acknowledge",
+    root: "../../",
+    what: html`<p>
+        <strong>${summary}</strong><br />rule ${incident.rule}, since
+        ${shownTime(incident.started_at) ?? ""}, incident <a href="../${id}">${id}</a>
+      </p>
+      <p>This stops its reminders. You are still notified when it resolves.</p>`,
+    actor: reason === null ? actor : { kind: "refused", reason },
+    post: `incidents/${id}/acknowledge`,
+    fields: {},
+    inputs: noteInput,
+    next: `incidents/${id}`,
+    command: `sandwatch ack ${id} --author NAME`,
+  });
+}
+
+export function renderAcknowledgeAll(
+  selection: Selection,
+  incidents: readonly IncidentView[],
+  hasMore: boolean,
+  actor: Actor,
+): string {
+  const query = queryOf(selection);
+  const count = `${hasMore ? "more than " : ""}${counted(incidents.length, "firing incident")}`;
+  const reason = "No such incident is firing: there is nothing to acknowledge.";
+  return renderAction({
+    title: "Acknowledge",
+    root: "../",
+    what: html`<p>
+        <strong>${count}</strong> ${query === "" ? "" : `of ${textOf(selection)}`}, with those that
+        begin to fire until you confirm
+      </p>
+      <p>This stops their reminders. You are still notified when they resolve.</p>
+      ${incidents.length === 0 ? "" : table(incidents, incidentColumns("../"))}`,
+    actor: incidents.length === 0 ? { kind: "refused", reason } : actor,
+    post: "incidents/acknowledge",
+    fields: query === "" ? { all: true } : selection,
+    inputs: noteInput,
+    next: `incidents${query}`,
+    command: `sandwatch ack ${query === "" ? "--all" : optionsOf(selection)} --author NAME`,
+  });
+}
+
+export function renderSilence(incident: IncidentDetails, actor: Actor): string {
+  const { id, summary, silence, silenced_until: until } = incident;
+  return renderAction({
+    title: "Silence",
+    root: "../../",
+    what: html`<p><strong>${summary}</strong><br />incident <a href="../${id}">${id}</a></p>
+      ${until === null ? "" : html`<p>It is silenced until ${shownTime(until) ?? ""}.</p>`}
+      ${silenceText(silence)}`,
+    actor,
+    post: "silences",
+    fields: { incident: id },
+    inputs: silenceInputs,
+    next: `incidents/${id}`,
+    command: `sandwatch silence add ${id} --for 2h --reason TEXT --author NAME`,
+  });
+}
+
+export function renderSilenceAll(selection: Selection, actor: Actor): string {
+  const match = Object.fromEntries(
+    Object.entries(selection).map(([name, value]) => [name, [value]]),
+  );
+  return renderAction({
+    title: "Silence",
+    root: "../",
+    what: silenceText(match),
+    actor,
+    post: "silences",
+    fields: { match },
+    inputs: silenceInputs,
+    next: `incidents${queryOf(selection)}`,
+    command: `sandwatch silence add ${optionsOf(selection)} --for 2h --reason TEXT --author NAME`,
+  });
+}
+
+interface Action {
+  readonly title: string;
+  /** Where the status page is, relative to this one. */
+  readonly root: string;
+  readonly what: Html;
+  readonly actor: Actor;
+  /** The path of the operation, below the API's root. */
+  readonly post: string;
+  /** What is posted beside the inputs. */
+  readonly fields: object;
+  readonly inputs: Html;
+  /** The page that is shown afterwards, below the root. */
+  readonly next: string;
+  readonly command: string;
+}
+
+/** A page that says what will be done. Only the script posts it, once the button is pressed. */
+function renderAction(action: Action): string {
+  const { title, root, what, actor, post, fields, inputs, next, command } = action;
+  const author = html`<label>Your name <input name="author" required maxlength="100" /></label>`;
+  const script = html`<script src="${root}act.js" defer></script>`;
+  const form = html`<form
+      hidden
+      data-post="${root}api/v1/${post}"
+      data-fields="${JSON.stringify(fields)}"
+      data-next="${root}${next}"
+    >
+      ${actor.kind === "unnamed" ? author : ""} ${inputs}
+      <button>${title}</button>
+      <p role="status"></p>
+    </form>
+    <p class="quiet">On the command line: <code>${command}</code></p>`;
+  return page(`${title} · sandwatch`, root, script, [
+    html`<h1>${title}</h1>
+      ${what} ${actor.kind === "refused" ? html`<p class="bad">${actor.reason}</p>` : form}
+      ${foot(root)}`,
+  ]);
+}
+
+const noteInput = html`<label>Note <input name="note" maxlength="1000" /></label>`;
+
+const silenceInputs = html`<label
+    >For
+    <select name="duration">
+      <option value="1h">1 hour</option>
+      <option value="4h">4 hours</option>
+      <option value="1d">1 day</option>
+      <option value="7d">7 days</option>
+    </select></label
+  >
+  <label>Reason <input name="reason" required maxlength="1000" /></label>`;
+
+function silenceText(match: SilenceMatch): Html {
+  return html`<p>
+    This suppresses notifications of all incidents, present and future, with
+    <code>${matchText(match)}</code>. An incident that is still firing when the silence ends is
+    notified then.
+  </p>`;
+}
+
+/** Posts the form as JSON, which a form alone cannot, and then shows what became of it. */
+export const actScript = `
+for (const form of document.querySelectorAll("form[data-post]")) {
+  const [button, status] = [form.querySelector("button"), form.querySelector("[role=status]")];
+  form.hidden = false;
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    const inputs = [...new FormData(form)].filter(([, value]) => value.trim() !== "");
+    const body = JSON.stringify({ ...JSON.parse(form.dataset.fields), ...Object.fromEntries(inputs) });
+    const headers = { "content-type": "application/json" };
+    try {
+      const response = await fetch(form.dataset.post, { method: "POST", headers, body });
+      if (response.ok) return location.assign(form.dataset.next);
+      const { detail } = await response.json();
+      status.textContent = detail;
+    } catch {
+      status.textContent = "sandwatch did not answer. Try again.";
+    }
+    button.disabled = false;
+  });
+}
+`;
+
+function optionsOf(selection: Selection): string {
+  return Object.entries(selection)
+    .map(([name, value]) => `--${name} ${value}`)
+    .join(" ");
+}

@@ -1,0 +1,165 @@
+import type { z } from "zod";
+import type { showIncident } from "../../api/operations/show-incident.ts";
+import type { IncidentView } from "../../api/operations/incidents.ts";
+import { statusText } from "../../lib/http-status.ts";
+import { html, page, table, timeText, type Column, type Html } from "../html.ts";
+import type { Problem } from "./problem.ts";
+
+export type IncidentDetails = z.output<typeof showIncident.response>;
+
+/** What the incidents of a list have in common. Each is a configured name, or what could be one. */
+export interface Selection {
+  readonly rule?: string;
+  readonly region?: string;
+  readonly key?: string;
+}
+
+const noHead = html``;
+
+export function renderIncident(incident: IncidentDetails): string {
+  const { id, rule, severity, receivers, note, runbook_url: runbook, events } = incident;
+  const { acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
+  const { inhibited_by: inhibitor } = incident;
+  const facts: readonly (readonly [name: string, value: string | Html | null])[] = [
+    ["state", stateText(incident)],
+    ["severity", severity],
+    ["rule", rule],
+    ["region", incident.region],
+    ["key", incident.key],
+    ["sandbox", incident.sandbox_id],
+    ["server", incident.server_name],
+    ["server id", incident.server_id],
+    ["probe", incident.probe],
+    ["receiver", incident.receiver],
+    ["status", incident.status],
+    ["before", incident.previous_status],
+    ["since", shownTime(incident.started_at)],
+    ["resolved", shownTime(incident.resolved_at)],
+    ["notified", receivers.length === 0 ? "nobody" : receivers.join(", ")],
+    ["inhibited by", inhibitor && html`<a href="${inhibitor}">${inhibitor}</a>`],
+    ["acknowledged", author && `by ${author}, ${shownTime(acknowledgedAt)}`],
+    ["note", note],
+    ["silenced until", shownTime(incident.silenced_until)],
+    ["runbook", runbook === null ? null : html`<a href="${runbook}">${runbook}</a>`],
+  ];
+  const links = html`<p class="actions">
+    <a href="${id}/acknowledge">Acknowledge</a>
+    <a href="${id}/silence">Silence</a>
+  </p>`;
+  return page(`${incident.state} · ${rule} · sandwatch`, "../", noHead, [
+    html`<h1>${incident.summary}</h1>
+      ${incident.state === "resolved" ? "" : links}
+      <dl>
+        ${facts.flatMap(([name, value]) =>
+          value === null || value === ""
+            ? []
+            : html`<dt>${name}</dt>
+                <dd>${value}</dd> `,
+        )}
+      </dl>
+      <h2>What happened</h2>
+      ${table(events, eventColumns)} ${foot("../")}`,
+  ]);
+}
+
+const eventColumns: readonly Column<IncidentDetails["events"][number]>[] = [
+  { head: "time", cell: ({ at }) => shownTime(at) ?? "" },
+  { head: "event", cell: ({ text }) => text },
+];
+
+export function renderIncidents(
+  selection: Selection,
+  found: {
+    readonly open: readonly IncidentView[];
+    readonly hasMore: boolean;
+    readonly resolved: readonly IncidentView[];
+  },
+): string {
+  const { open, hasMore, resolved } = found;
+  const query = queryOf(selection);
+  const links = html`<p class="actions">
+    <a href="incidents/acknowledge${query}">Acknowledge all</a>
+    ${query === "" ? "" : html`<a href="incidents/silence${query}">Silence</a>`}
+  </p>`;
+  const firing = open.filter(({ state }) => state === "firing");
+  const list = (incidents: readonly IncidentView[]): Html =>
+    incidents.length === 0
+      ? html`<p class="quiet">None.</p>`
+      : table(incidents, incidentColumns(""));
+  return page(`${firing.length} firing · sandwatch`, "", noHead, [
+    html`<h1>Incidents${query === "" ? "" : `: ${textOf(selection)}`}</h1>
+      ${firing.length === 0 ? "" : links}
+      <h2>Open</h2>
+      ${list(open)} ${hasMore ? html`<p>and more</p>` : ""}
+      <h2>Resolved last</h2>
+      ${list(resolved)} ${foot("")}`,
+  ]);
+}
+
+export const incidentColumns = (root: string): readonly Column<IncidentView>[] => [
+  {
+    head: "state",
+    cell: stateText,
+    tone: ({ state, muted }) => (muted ? "quiet" : state === "firing" ? "bad" : ""),
+  },
+  { head: "rule", cell: ({ rule }) => rule },
+  { head: "place", cell: ({ region, key }) => [region, key].filter(Boolean).join("/") },
+  { head: "subject", cell: subjectText },
+  { head: "since", cell: ({ started_at: at }) => shownTime(at) ?? "" },
+  {
+    head: "id",
+    cell: ({ id }) => html`<a href="${root}incidents/${id}">${id}</a>`,
+    tone: () => "id",
+  },
+];
+
+export function renderRefusal({ status, detail }: Problem, root: string): string {
+  const note = html`<p>
+    Resolved incidents are kept as long as <code>history.changes</code> says.
+  </p>`;
+  return page("sandwatch", root, noHead, [
+    html`<h1>${statusText(status)}</h1>
+      <p>${detail}</p>
+      ${status === 404 ? note : ""} ${foot(root)}`,
+  ]);
+}
+
+export function foot(root: string): Html {
+  return html`<p class="foot">
+    <a href="${root === "" ? "./" : root}">sandwatch</a> · <a href="${root}incidents">incidents</a>
+  </p>`;
+}
+
+function stateText(incident: IncidentView): string {
+  const { state, muted, flapping, resolved_reason: reason, acknowledged_by: author } = incident;
+  return [
+    reason === null ? state : `${state} (${reason})`,
+    ...(incident.inhibited_by === null ? [] : [`inhibited by ${incident.inhibited_by}`]),
+    ...(muted ? ["silenced"] : []),
+    ...(flapping ? ["flapping"] : []),
+    ...(author === null ? [] : [`acknowledged by ${author}`]),
+  ].join(", ");
+}
+
+function subjectText(incident: IncidentView): string {
+  const { subject, server_id: id, server_name: name, probe, receiver } = incident;
+  if (subject === "server") return name ? `${name} (${id?.slice(0, 8)})` : (id ?? "");
+  return [subject, name, probe, receiver].filter(Boolean).join(" ");
+}
+
+export function shownTime(iso: string): string;
+export function shownTime(iso: string | null): string | null;
+export function shownTime(iso: string | null): string | null {
+  return iso === null ? null : timeText(Date.parse(iso));
+}
+
+export function queryOf(selection: Selection): string {
+  const query = new URLSearchParams({ ...selection }).toString();
+  return query === "" ? "" : `?${query}`;
+}
+
+export function textOf(selection: Selection): string {
+  return Object.entries(selection)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+}

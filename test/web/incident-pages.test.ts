@@ -1,0 +1,191 @@
+import { describe, expect, it } from "vitest";
+import {
+  acknowledgeIncident,
+  acknowledgeIncidents,
+  listIncidents,
+} from "../../src/api/operations/incidents.ts";
+import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
+import { showIncident } from "../../src/api/operations/show-incident.ts";
+import type { AccessSettings } from "../../src/lib/access.ts";
+import { Secret } from "../../src/lib/secret.ts";
+import { watchWorld } from "../support/watched-world.ts";
+import { serveWeb } from "./support/serve-web.ts";
+
+const rules = [
+  {
+    name: "server-error",
+    on: "server",
+    status: "error",
+    summary: "<b>{server_name}</b> of {region}",
+    runbook_url: "https://runbooks.example.com/{rule}?a=1&b=2",
+  },
+];
+
+async function watchError() {
+  const world = await watchWorld({ servers: 2, alerts: { rules } });
+  world.show(0, "error");
+  await world.poll();
+  const { api } = world.daemon();
+  const { incidents } = await api(listIncidents, {});
+  const address = await world.address();
+  const read = async (path: string) => {
+    const response = await fetch(address + path);
+    const text = (await response.text()).replaceAll(/\s+/g, " ").replaceAll("> <", "><");
+    return { status: response.status, headers: response.headers, text };
+  };
+  return { world, api, id: incidents[0]?.id ?? "", serverId: world.serverIds[0] ?? "", read };
+}
+
+/** What the page's script would post. */
+function postOf(text: string) {
+  const [, path = "", fields = ""] = /data-post="([^"]*)" data-fields="([^"]*)"/.exec(text) ?? [];
+  const written: unknown = JSON.parse(fields.replaceAll("&quot;", '"'));
+  return { path, fields: Object(written) };
+}
+
+describe("the page of an incident", () => {
+  it("shows what it is, what happened and the runbook, with names and links as text", async () => {
+    const { id, serverId, read } = await watchError();
+    const { status, headers, text } = await read(`/incidents/${id}`);
+    expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none'; frame-ancestors 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'none'",
+    );
+    expect(text).toMatch(/<h1>&lt;b&gt;[^<]+&lt;\/b&gt; of us<\/h1>/);
+    const link = "https://runbooks.example.com/server-error?a=1&amp;b=2";
+    for (const part of [
+      "<dt>state</dt><dd>firing</dd>",
+      `<dt>server id</dt><dd>${serverId}</dd>`,
+      "<dt>before</dt><dd>absent</dd>",
+      "<dt>since</dt><dd>2026-11-20 09:30:05 UTC</dd>",
+      "<dt>notified</dt><dd>oncall</dd>",
+      `<a href="${link}">${link}</a>`,
+      "<td>server-error: firing (critical), notifies oncall</td>",
+      "<td>oncall accepted: firing</td>",
+      `<a href="${id}/acknowledge">`,
+    ]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  it("shows who acknowledged it, until when it is silenced, and that it is resolved", async () => {
+    const { world, api, id, read } = await watchError();
+    await api(acknowledgeIncident, { id, author: "ann", note: "<i>mine</i>" });
+    await api(addSilence, { incident: id, author: "bob", reason: "moving", duration: "1h" });
+    const { text } = await read(`/incidents/${id}`);
+    expect(text).toContain("<dt>state</dt><dd>firing, acknowledged by ann</dd>");
+    expect(text).toContain("<dt>note</dt><dd>&lt;i&gt;mine&lt;/i&gt;</dd>");
+    expect(text).toContain("<dt>silenced until</dt><dd>2026-11-20 10:30:05 UTC</dd>");
+    expect(text).toContain("silence by bob: moving");
+    expect((await read(`/incidents/${id}/acknowledge`)).text).toContain(
+      '<p class="bad">It was acknowledged by ann, 2026-11-20 09:30:05 UTC.</p>',
+    );
+    world.show(0, "idle");
+    await world.poll();
+    const resolved = (await read(`/incidents/${id}`)).text;
+    expect(resolved).toContain("<dt>state</dt><dd>resolved (recovered), acknowledged by ann</dd>");
+    expect(resolved).not.toContain("/acknowledge");
+  });
+
+  it("shows the incident because of which nobody is notified of it", async () => {
+    const world = await watchWorld();
+    world.show(0, "error");
+    world.fail({ kind: "status", status: 401 });
+    await world.poll(4);
+    const { incidents } = await world.daemon().api(listIncidents, {});
+    const inhibited = incidents.find((each) => each.inhibited_by !== null);
+    const response = await fetch(`${await world.address()}/incidents/${inhibited?.id}`);
+    const by = inhibited?.inhibited_by;
+    expect(await response.text()).toContain(`<a href="${by}">${by}</a>`);
+  });
+
+  it.each([
+    ["nothing22", 404, "There is no incident nothing22."],
+    ["%3Cscript%3E/acknowledge", 404, "There is no incident &lt;script&gt;."],
+    ["silence", 400, "Incidents are selected by"],
+    ["acknowledge?rule=$(reboot)", 400, "Incidents are selected by"],
+    ["silence?rule=--all", 400, "Incidents are selected by"],
+    ["acknowledge?all=true", 400, "Incidents are selected by"],
+  ])("at /incidents/%s says with %i that there is none", async (path, status, detail) => {
+    const { read } = await watchError();
+    const page = await read(`/incidents/${path}`);
+    expect([page.status, page.text]).toEqual([status, expect.stringContaining(detail)]);
+  });
+});
+
+describe("a page that confirms", () => {
+  it("changes nothing by itself, and names the request that acknowledges an incident", async () => {
+    const { world, api, id, read } = await watchError();
+    const { text } = await read(`/incidents/${id}/acknowledge`);
+    expect((await api(showIncident, { id })).acknowledged_by).toBeNull();
+    expect(text).toContain(`<code>sandwatch ack ${id} --author NAME</code>`);
+    expect(text).toContain("<form hidden");
+    expect(text).toContain('<input name="author" required');
+    const { path, fields } = postOf(text);
+    const url = new URL(path, `${await world.address()}/incidents/${id}/acknowledge`);
+    expect(url.pathname).toBe(`/api/v1/incidents/${id}/acknowledge`);
+    await api(acknowledgeIncident, { id, author: "ann", ...fields });
+    expect((await api(showIncident, { id })).acknowledged_by).toBe("ann");
+  });
+
+  it("says what a silence of an incident matches", async () => {
+    const { api, id, serverId, read } = await watchError();
+    const { text } = await read(`/incidents/${id}/silence`);
+    const match = `rule=server-error region=us key=research server_id=${serverId}`;
+    expect(text).toContain(`<code>${match}</code>`);
+    expect(postOf(text)).toEqual({ path: "../../api/v1/silences", fields: { incident: id } });
+    expect((await api(listSilences, {})).silences).toEqual([]);
+  });
+
+  it("does so for all incidents of a rule in a region and key", async () => {
+    const { world, api, read } = await watchError();
+    world.show(1, "error");
+    await world.poll();
+    const query = "?rule=server-error&region=us&key=research";
+    const list = (await read(`/incidents${query}`)).text;
+    expect(list).toContain("<title>2 firing · sandwatch</title>");
+    expect(list).toContain(
+      `<a href="incidents/acknowledge${query.replaceAll("&", "&amp;")}">Acknowledge all</a>`,
+    );
+    const silence = postOf((await read(`/incidents/silence${query}`)).text);
+    const match = { rule: ["server-error"], region: ["us"], key: ["research"] };
+    expect(silence).toEqual({ path: "../api/v1/silences", fields: { match } });
+    const { text } = await read(`/incidents/acknowledge${query}`);
+    expect(text).toContain("<strong>2 firing incidents</strong>");
+    expect(text).toContain("sandwatch ack --rule server-error --region us --key research");
+    const { path, fields } = postOf(text);
+    expect(path).toBe("../api/v1/incidents/acknowledge");
+    expect(fields).toEqual({ rule: "server-error", region: "us", key: "research" });
+    const { matched } = await api(acknowledgeIncidents, { author: "ann", ...fields });
+    expect(matched).toBe(2);
+    const none = (await read("/incidents/acknowledge?region=eu")).text;
+    expect(none).toContain("there is nothing to acknowledge");
+    expect(none).not.toContain("<form");
+    expect(postOf((await read("/incidents/acknowledge")).text).fields).toEqual({ all: true });
+  });
+
+  it("asks only those for their name who have none, and refuses roles that may not act", async () => {
+    const users: AccessSettings = {
+      anonymous: "viewer",
+      tokens: (["viewer", "operator"] as const).map((role) => {
+        return { name: `some-${role}`, role, token: new Secret(`token-of-${role}`) };
+      }),
+      users: [],
+      proxy: null,
+    };
+    const { get } = await serveWeb({ settings: users });
+    const read = async (role: string) => {
+      const headers = { ...(role && { authorization: `Bearer token-of-${role}` }) };
+      return (await get("/incidents/silence?rule=server-error", { headers })).text;
+    };
+    const viewer = await read("viewer");
+    expect(viewer).toContain("some-viewer has the role viewer, which does not allow this.");
+    expect(viewer).not.toContain("<form");
+    // The browser asks for a password when what it posts is refused.
+    for (const role of ["operator", ""]) {
+      const text = await read(role);
+      expect(text).toContain("<form");
+      expect(text).not.toContain('name="author"');
+    }
+  });
+});
