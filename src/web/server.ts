@@ -197,7 +197,8 @@ export function createWebServer(deps: WebDeps): WebServer {
     return undefined;
   };
 
-  server.addHook("onResponse", async (request, reply) => {
+  // Not onResponse: it does not come if the client disconnects before, and what it asked for is done all the same.
+  server.addHook("onSend", async (request, reply) => {
     const { identity, ip, method, url, routeOptions, body } = request;
     const { permission, operation = null } = routeOptions.config;
     if (!identity || !permission || !audited.has(permission)) return;
@@ -206,9 +207,11 @@ export function createWebServer(deps: WebDeps): WebServer {
     // Without the query, and of a request that failed without ids: they may hold what somebody put there by mistake.
     const [path = ""] = (status < 400 ? url : (routeOptions.url ?? "")).split("?");
     const secrets = Object(body).show_secrets === true;
+    // A socket of every interface writes IPv4 as IPv6.
+    const address = ip.replace(/^::ffff:(?=[\d.]+$)/, "");
     log.info(
-      { event: "audit", user, role, address: ip, method, path, operation, status, secrets },
-      `${user ?? "anonymous"} (${role}) at ${ip}: ${method} ${path}${secrets ? " with secrets" : ""}: ${status}`,
+      { event: "audit", user, role, address, method, path, operation, status, secrets },
+      `${user ?? "anonymous"} (${role}) at ${address}: ${method} ${path}${secrets ? " with secrets" : ""}: ${status}`,
     );
   });
 

@@ -1,6 +1,7 @@
 import { scryptSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { AccessSettings, Role } from "../../src/lib/access.ts";
+import { everyInterface } from "../../src/lib/listen-address.ts";
 import { parseNetwork } from "../../src/lib/networks.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { serveWeb } from "./support/serve-web.ts";
@@ -31,8 +32,11 @@ const basic = (name: string, password: string) => ({
 const acknowledge = "/api/v1/incidents/some-incident/acknowledge";
 const lookUp = "/api/v1/lookups/user";
 
-async function serve(more: Parameters<typeof serveWeb>[0] = {}) {
-  const server = await serveWeb({ settings, ...more });
+async function serve(
+  more: Parameters<typeof serveWeb>[0] = {},
+  at?: Parameters<typeof serveWeb>[1],
+) {
+  const server = await serveWeb({ settings, ...more }, at);
   const post = (path: string, headers: object, body: object = { author: "somebody else" }) =>
     server.get(path, {
       method: "POST",
@@ -102,6 +106,18 @@ it("wrong credentials are refused for a minute after the tenth, also when they c
   expect((await get("/metrics", right)).status).toBe(200);
 });
 
+it("a user who has logged in does not wait for the passwords of others", async () => {
+  const { get } = await serve();
+  const headers = basic("alice", "wonderland");
+  await get("/", { headers });
+  const ended: string[] = [];
+  const send = (who: string, credentials: object): Promise<void> =>
+    get("/", { headers: { ...credentials } }).then(() => void ended.push(who));
+  // An unknown user costs as much time as a password of the recommended cost.
+  await Promise.all([send("mallory", basic("mallory", "guess")), send("alice", headers)]);
+  expect(ended).toEqual(["alice", "mallory"]);
+});
+
 it("a proxy at a trusted address names users, who have the role of that user or the default role", async () => {
   const proxyAt = (network: string) => {
     const trusted = [parseNetwork(network)].filter((each) => each !== undefined);
@@ -144,8 +160,36 @@ describe("what is done", () => {
     ]);
   });
 
+  it("is logged also if the sender disconnects before the response", async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<object>();
+    const isLogged = Promise.withResolvers<unknown>();
+    const call = (): Promise<object> => {
+      asked.resolve();
+      return answer.promise;
+    };
+    const events = (): Promise<never> => Promise.reject(new Error("no events"));
+    const log = { info: isLogged.resolve, error: isLogged.resolve };
+    const { address, web } = await serve({ api: { call, events }, log });
+    const leaving = new AbortController();
+    const sent = fetch(address + lookUp, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...bearer("ann-token") },
+      body: JSON.stringify({ id: "u1", show_secrets: true }),
+      signal: leaving.signal,
+    }).catch(() => "left");
+    await asked.promise;
+    leaving.abort();
+    expect(await sent).toBe("left");
+    // Ends all connections.
+    await web.close();
+    answer.resolve({});
+    const audit = { event: "audit", user: "ann", path: lookUp, status: 200, secrets: true };
+    expect(await isLogged.promise).toMatchObject(audit);
+  });
+
   it("is reported with who did it, and what only reads is not", async () => {
-    const { get, post, logged } = await serve();
+    const { get, post, logged } = await serve({}, { host: everyInterface, port: 0 });
     await get("/api/v1/targets", { headers: bearer("pager-token") });
     await post(acknowledge, bearer("prometheus-token"));
     expect(logged).toEqual([]);
