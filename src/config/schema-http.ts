@@ -54,6 +54,7 @@ const authSettings = settings({
   tokens: z
     .array(tokenSchema, "a list of tokens")
     .superRefine(eachOnce("a name that no other token has", (token) => token.name))
+    .superRefine(eachOnce("a token that no other name has", ({ token }) => token))
     .prefault([])
     .describe("Tokens for programs."),
   users: z
@@ -62,12 +63,20 @@ const authSettings = settings({
     .prefault([])
     .describe("Users with passwords, for browsers."),
   proxy: optional(proxySchema, "none", "A proxy in front that authenticates users."),
-}).transform(({ anonymous, tokens, users, proxy }): AccessSettings => ({
-  anonymous: anonymous === "none" ? null : anonymous,
-  tokens: tokens.map(({ token, ...named }) => ({ ...named, token: new Secret(token) })),
-  users,
-  proxy,
-}));
+}).transform(({ anonymous, tokens, users, proxy }, context): AccessSettings => {
+  for (const [index, user] of users.entries()) {
+    if (!tokens.some(({ name: ofToken }) => ofToken === user.name)) continue;
+    // What is sent with it would be taken for the token.
+    const path = ["users", index, "name"];
+    refuse(context, "a name that no token has", { path, note: ", which a token has" });
+  }
+  return {
+    anonymous: anonymous === "none" ? null : anonymous,
+    tokens: tokens.map(({ token, ...named }) => ({ ...named, token: new Secret(token) })),
+    users,
+    proxy,
+  };
+});
 
 const authSchema = z
   .preprocess((value) => (value === "none" ? { anonymous: "admin" } : value), authSettings)

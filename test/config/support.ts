@@ -59,7 +59,7 @@ export const everyKind = {
   http: {
     auth: {
       tokens: [{ name: "a", role: "metrics", token: "0123456789abcdef" }],
-      users: [{ name: "a", role: "viewer", password_hash: passwordHash }],
+      users: [{ name: "b", role: "viewer", password_hash: passwordHash }],
       proxy: { header: "X-User", trusted: ["10.0.0.0/8"] },
     },
     tls: { certificate_file: "tls.crt", key_file: "tls.key" },
