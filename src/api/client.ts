@@ -129,6 +129,19 @@ async function send(
     if (cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED") {
       throw new ApiUnavailableError(`Nothing listens at ${address}.`, true);
     }
-    throw new ApiUnavailableError(`${address} did not respond. Is sandwatch running there?`);
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+    throw new ApiUnavailableError(`${address} ${whyNoResponse(code)}`);
   }
+}
+
+/** @param code of the error of the connection */
+function whyNoResponse(code: string): string {
+  if (/SELF_SIGNED|UNABLE_TO_|CERT_UNTRUSTED/.test(code)) {
+    return `has a certificate that this machine does not trust (${code}). Name the file with its authority in the environment variable NODE_EXTRA_CA_CERTS, or give --config.`;
+  }
+  if (/ALTNAME|CERT_/.test(code)) {
+    return `has a certificate of another name, or one that has expired (${code}).`;
+  }
+  if (/SSL|EPROTO/.test(code)) return `cannot be reached over TLS (${code}).`;
+  return "did not respond. Is sandwatch running there?";
 }

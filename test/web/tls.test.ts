@@ -53,7 +53,18 @@ describe("a server with TLS", () => {
     const token = new Secret("of no use here");
     const trusting = createApiClient(address, { certificateFile, token });
     expect(await trusting(listDrift, {})).toEqual({ drift: [] });
-    await expect(createApiClient(address)(listDrift, {})).rejects.toThrow(ApiUnavailableError);
+  });
+
+  it("is called in vain without its certificate or its encryption, and it is said why", async () => {
+    const { address } = await serveWeb({ tls: files() });
+    const call = (at: string) => createApiClient(at)(listDrift, {});
+    await expect(call(address)).rejects.toThrow(ApiUnavailableError);
+    await expect(call(address)).rejects.toThrow(
+      /does not trust \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA/,
+    );
+    const plain = await serveWeb({});
+    const encrypted = plain.address.replace("http:", "https:");
+    await expect(call(encrypted)).rejects.toThrow(/over TLS \(ERR_SSL_/);
   });
 
   it("refuses versions below the lowest one", async () => {
