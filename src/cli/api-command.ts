@@ -15,7 +15,7 @@ export function apiCommand(command: Command, description: string): Command {
     .addOption(
       new Option(
         "--url <address>",
-        "the address of a running sandwatch, instead of a configuration",
+        "the address of a running sandwatch, instead of a configuration (default: $SANDWATCH_URL)",
       ).conflicts("config"),
     )
     .option(

@@ -35,19 +35,21 @@ type NamedDaemon =
   | { readonly api: CallApi | null; readonly config: Config };
 
 function namedDaemon(
-  { config: file, url, tokenFile }: ApiOptions,
+  { config: file, url: given, tokenFile }: ApiOptions,
   terminal: Terminal,
   signal?: AbortSignal,
 ): NamedDaemon {
+  const url = given ?? (file === undefined ? process.env["SANDWATCH_URL"] : undefined);
   const client = { signal, token: readToken(tokenFile) };
   if (url !== undefined) {
     const address = parseBaseUrl(url);
     if (address !== undefined) return { api: createApiClient(address, client), config: null };
     throw wrongUse(
-      "--url must be an address such as http://127.0.0.1:9740, without user, password and query.",
+      `${given === undefined ? "SANDWATCH_URL" : "--url"} must be an address such as http://127.0.0.1:9740, without user, password and query.`,
     );
   }
-  if (file === undefined) throw wrongUse("Give either --config FILE or --url ADDRESS.");
+  if (file === undefined)
+    throw wrongUse("Give either --config FILE or --url ADDRESS, or set SANDWATCH_URL.");
   const config = readConfig(file, terminal);
   return { api: config.http.port === 0 ? null : configuredApi(config, client), config };
 }

@@ -23,12 +23,12 @@ export function addIncidents(program: Command, terminal: Terminal, times?: Follo
         nothing: "There are no such incidents.",
         columns: {
           id: "id",
-          state: stateText,
+          state: incidentStateText,
           severity: "severity",
           rule: "rule",
           region: "region",
           key: "key",
-          subject: subjectText,
+          subject: incidentSubjectText,
           started: "started_at",
           resolved: "resolved_at",
         },
@@ -78,7 +78,7 @@ export function addAck(program: Command, terminal: Terminal): void {
     });
 }
 
-function stateText(incident: IncidentView): string {
+export function incidentStateText(incident: IncidentView): string {
   const { state, muted, flapping, resolved_reason: reason, acknowledged_by: author } = incident;
   const { inhibited_by: inhibitor } = incident;
   if (state === "resolved") return `resolved (${reason ?? "recovered"})`;
@@ -91,7 +91,7 @@ function stateText(incident: IncidentView): string {
   return notes.length === 0 ? state : `${state} (${notes.join(", ")})`;
 }
 
-function subjectText(incident: IncidentView): string {
+export function incidentSubjectText(incident: IncidentView): string {
   const { subject, server_id: id, server_name: name, receiver, probe } = incident;
   if (subject === "server") return [name, id].filter(Boolean).join(" ");
   return [subject, name, probe, receiver].filter(Boolean).join(" ");

@@ -23,9 +23,10 @@ export function listText<Item>(
   nothing: string,
   next: string | null,
   columns: Columns<Item>,
+  option = "--before",
 ): string {
   if (items.length === 0) return `${nothing}\n`;
-  const more = next === null ? "" : `There is more: add --before ${next}\n`;
+  const more = next === null ? "" : `There is more: add ${option} ${next}\n`;
   return renderTable(items, columns) + more;
 }
 

@@ -30,10 +30,11 @@ export function addPoll(program: Command, terminal: Terminal): void {
     program.command("poll"),
     "poll every target once and print the result; stores nothing and notifies nobody, unless --now is given",
   )
+    .option("--verbose", "also list the servers")
     .option("--now", "let the running daemon poll at once, and store and notify as usual")
     .option("--region <names>", "with --now: only these regions, separated by commas")
     .option("--key <names>", "with --now: only these keys, separated by commas")
-    .action(async ({ now, region, key, json, ...options }) => {
+    .action(async ({ now, region, key, json, verbose, ...options }) => {
       if (now) return pollNow({ ...options, json }, { region, key }, terminal);
       if (options.config === undefined || region !== undefined || key !== undefined) {
         throw wrongUse("Give --config FILE. --url, --region and --key need --now.");
@@ -41,7 +42,7 @@ export function addPoll(program: Command, terminal: Terminal): void {
       const { config } = options;
       const polls = await pollAll(readConfig(config, terminal));
       const targets = polls.map(({ view }) => view);
-      terminal.out(json ? jsonText({ targets }) : pollsText(targets));
+      terminal.out(json ? jsonText({ targets }) : pollsText(targets, verbose === true));
       const failures = polls.flatMap(({ view, failed }) =>
         failed ? [`${targetName(view)}: ${failed.detail}. ${adviceFor(failed)}`] : [],
       );
@@ -141,7 +142,8 @@ function viewOf(target: Target, { listing, partial }: Listed, failed: Failed | n
   };
 }
 
-function pollsText(targets: readonly PollView[]): string {
+/** The summary is last, where a person looks first. */
+function pollsText(targets: readonly PollView[], isVerbose: boolean): string {
   const counts = statuses.map((status) => [
     status,
     ({ servers, up }: PollView) =>
@@ -151,10 +153,10 @@ function pollsText(targets: readonly PollView[]): string {
     region: "region",
     key: "key",
     poll: ({ failure, complete }) => failure ?? (complete ? "ok" : "partial"),
-    servers: (target) => target.servers.length,
+    servers: ({ servers, up }) => (up ? servers.length : "-"),
     ...Object.fromEntries(counts),
   });
-  const servers = targets.flatMap(({ region, key, servers: listed }) =>
+  const servers = (isVerbose ? targets : []).flatMap(({ region, key, servers: listed }) =>
     listed.map((server) => ({ region, key, ...server })),
   );
   const table = renderTable(servers, {
@@ -167,6 +169,6 @@ function pollsText(targets: readonly PollView[]): string {
   });
   const partial = targets
     .filter((target) => target.partial !== null)
-    .map((target) => `\n${targetName(target)}: the listing is partial: ${target.partial}\n`);
-  return [summary, ...(servers.length > 0 ? ["\n", table] : []), ...partial].join("");
+    .map((target) => `${targetName(target)}: the listing is partial: ${target.partial}\n\n`);
+  return [...(servers.length > 0 ? [table, "\n"] : []), ...partial, summary].join("");
 }

@@ -16,6 +16,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   run: async () => (await import("./run.ts")).addRun,
   "check-config": async () => (await import("./check-config.ts")).addCheckConfig,
   poll: async () => (await import("./poll.ts")).addPoll,
+  status: async () => (await import("./status.ts")).addStatus,
+  servers: async () => (await import("./servers.ts")).addServers,
   "test-receiver": async () => (await import("./test-receiver.ts")).addTestReceiver,
   changes: async () => (await import("./changes.ts")).addChanges,
   incidents: async () => (await import("./incidents.ts")).addIncidents,

@@ -73,7 +73,11 @@ describe("poll", () => {
     const { code, out, err } = await poll(baseUrl);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toMatch(/^us +research +partial /m);
-    expect(out).toContain(`\n\nus/research: the listing is partial: ${why}`);
+    expect(out).toContain(`us/research: the listing is partial: ${why}`);
+    expect(out.trimEnd().split("\n").at(-1)).toMatch(/^us +research /);
+    expect(await poll(baseUrl, "--verbose")).toMatchObject({
+      out: expect.stringContaining(" s1 "),
+    });
     const { out: json } = await poll(baseUrl, "--json");
     expect(JSON.parse(json).targets).toMatchObject([
       { up: true, complete: false, partial: expect.stringContaining(why) },

@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import { listServers } from "../api/operations/targets.ts";
+import { systemClock } from "../lib/clock.ts";
+import { timeColumn } from "./age.ts";
+import { apiCommand, callsOperation } from "./api-command.ts";
+import { wholeNumber } from "./options.ts";
+import { listText } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
+
+const collected = (name: string, earlier: readonly string[] = []) => [...earlier, name];
+
+export function addServers(program: Command, terminal: Terminal, clock = systemClock): void {
+  apiCommand(program.command("servers"), "list servers in their present status")
+    .option("--status <statuses>", "only these: idle, occupied, error, unknown")
+    .option("--region <names>", "only these regions, separated by commas")
+    .option("--key <names>", "only these keys, separated by commas")
+    .option("--name <name>", "only servers of this name; can be repeated", collected)
+    .option("--server <server>", "the id of a server, a prefix of it, or a name")
+    .option("--sandbox <sandbox>", "the id of a sandbox, or a prefix of it")
+    .option("--tag <tags>", "only servers with one of these tags, separated by commas")
+    .option("--limit <n>", "the largest number of entries", wholeNumber(1))
+    .option("--cursor <cursor>", "continue after this cursor, which the previous page prints")
+    .option("--timestamps", "show times instead of how long ago they were")
+    .action(function list(this: Command) {
+      const { timestamps } = this.opts();
+      const since = timeColumn(timestamps, clock.now().utcMs);
+      return callsOperation(terminal, {
+        operation: listServers,
+        request: ({ timestamps: _, name, ...fields }) => ({ ...fields, server_name: name }),
+        text: ({ servers, next }) =>
+          listText(
+            servers,
+            "There are no such servers.",
+            next,
+            {
+              status: ({ status, stale }) => (stale ? `${status} (unobserved)` : status),
+              since: (server) => since(server.since),
+              region: "region",
+              key: "key",
+              name: "server_name",
+              server: "server_id",
+              sandbox: "sandbox_id",
+            },
+            "--cursor",
+          ),
+      }).call(this);
+    });
+}

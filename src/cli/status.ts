@@ -1,0 +1,136 @@
+import type { Command } from "commander";
+import { listIncidents, type IncidentView } from "../api/operations/incidents.ts";
+import { listTargets, type TargetView } from "../api/operations/targets.ts";
+import { severities } from "../alerts/rule.ts";
+import { statuses, targetName } from "../fleet/model.ts";
+import { counted } from "../fleet/plural.ts";
+import { systemClock } from "../lib/clock.ts";
+import { timeColumn } from "./age.ts";
+import { apiCommand } from "./api-command.ts";
+import { callOperation, type ApiOptions } from "./call-api.ts";
+import { incidentStateText, incidentSubjectText } from "./incidents.ts";
+import { show } from "./output.ts";
+import { renderTable, type Columns } from "./table.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Of targets and incidents in a table; the others are counted. */
+const mostShown = 20;
+
+export function addStatus(program: Command, terminal: Terminal, clock = systemClock): void {
+  apiCommand(
+    program.command("status"),
+    "show what is wrong, and how many servers are in which status",
+  )
+    .option("--timestamps", "show times instead of how long ago they were")
+    .action(async ({ timestamps, ...options }) => {
+      const view = await readStatus(options, terminal);
+      const timeText = timeColumn(timestamps, clock.now().utcMs);
+      show(view, options, terminal, (each) => statusText(each, timeText, terminal.columns));
+    });
+}
+
+interface StatusView {
+  readonly targets: readonly TargetView[];
+  /** That fire, worst first. */
+  readonly incidents: readonly IncidentView[];
+}
+
+async function readStatus(options: ApiOptions, terminal: Terminal): Promise<StatusView> {
+  const targets: TargetView[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await callOperation(options, terminal, listTargets, { limit: 1_000, cursor });
+    targets.push(...page.targets);
+    cursor = page.next;
+  }
+  const incidents: IncidentView[] = [];
+  for (let before: string | null | undefined; before !== null;) {
+    const request = { state: "firing", limit: 1_000, before };
+    const page = await callOperation(options, terminal, listIncidents, request);
+    incidents.push(...page.incidents);
+    before = page.next;
+  }
+  return { targets, incidents: incidents.toSorted((a, b) => urgencyOf(a) - urgencyOf(b)) };
+}
+
+function urgencyOf(incident: IncidentView): number {
+  const rank = severities.findIndex((each) => each === incident.severity);
+  return isQuiet(incident) ? severities.length + rank : rank;
+}
+
+/** Whether nobody is notified of it. */
+function isQuiet({ muted, inhibited_by: inhibitor }: IncidentView): boolean {
+  return muted || inhibitor !== null;
+}
+
+function statusText(
+  { targets, incidents }: StatusView,
+  timeText: (isoTime: string | null) => string,
+  width: number | undefined,
+): string {
+  const down = targets.filter(({ up }) => up === false);
+  const unpolled = targets.filter(({ up }) => up === null);
+  const quiet = incidents.filter(isQuiet).length;
+  const notes = [
+    incidents.length > quiet && `${counted(incidents.length - quiet, "incident")} firing`,
+    quiet > 0 && `${quiet} silenced or inhibited`,
+    down.length > 0 && `${down.length} of ${counted(targets.length, "target")} down`,
+    unpolled.length > 0 && `${counted(unpolled.length, "target")} not polled since the start`,
+  ].filter((note) => note !== false);
+  const sentence =
+    notes.length > 0
+      ? notes.join(", ")
+      : `No incident is firing; ${counted(targets.length, "target")} up`;
+  const sections = [
+    `${sentence}\n${serversText(targets)}\n`,
+    tableText<IncidentView>(
+      incidents,
+      {
+        firing: incidentStateText,
+        since: ({ started_at: at }) => timeText(at),
+        severity: "severity",
+        rule: "rule",
+        region: "region",
+        key: "key",
+        subject: incidentSubjectText,
+        id: "id",
+      },
+      width,
+    ),
+    tableText<TargetView>(
+      down,
+      {
+        down: targetName,
+        since: ({ blind_since: at }) => (at === null ? "never up" : timeText(at)),
+        "polls failed": "failures_in_a_row",
+        why: ({ last_failure_detail: detail, last_failure_reason: reason }) => detail ?? reason,
+      },
+      width,
+    ),
+  ];
+  return sections.filter((section) => section !== "").join("\n");
+}
+
+function tableText<Item>(
+  items: readonly Item[],
+  columns: Columns<Item>,
+  width: number | undefined,
+): string {
+  if (items.length === 0) return "";
+  const more = items.length - mostShown;
+  const table = renderTable(items.slice(0, mostShown), columns, width);
+  return more > 0 ? `${table}and ${more} more\n` : table;
+}
+
+/** "servers: 12 idle, 5 occupied, 1 error, 0 unknown, 36 unobserved". */
+function serversText(targets: readonly TargetView[]): string {
+  const counts = Object.fromEntries(statuses.map((status) => [status, 0]));
+  let unobserved = 0;
+  for (const { servers, stale } of targets) {
+    for (const status of statuses) {
+      if (stale) unobserved += servers[status];
+      else counts[status] = (counts[status] ?? 0) + servers[status];
+    }
+  }
+  const texts = statuses.map((status) => `${counts[status]} ${status}`);
+  return `servers: ${[...texts, `${unobserved} unobserved`].join(", ")}`;
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { addServers } from "../../src/cli/servers.ts";
+import { ageText } from "../../src/cli/age.ts";
+import { addStatus } from "../../src/cli/status.ts";
+import { Command } from "commander";
+import { runCommand } from "../support/run-command.ts";
+import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
+
+/** What a command prints, on the clock of the world. */
+async function printed(
+  { clock, address }: WatchedWorld,
+  add: typeof addStatus,
+  ...args: readonly string[]
+): Promise<string> {
+  let out = "";
+  const terminal = { out: (text: string) => (out += text), err() {}, isInteractive: false };
+  const program = new Command();
+  add(program, terminal, clock);
+  await program.parseAsync([...args, "--url", await address()], { from: "user" });
+  return out;
+}
+
+/** A region that fails, and a server in error in the other one. */
+async function watchTrouble(): Promise<WatchedWorld> {
+  const world = await watchWorld({ regions: ["eu", "us"], keys: ["a", "b"] });
+  await world.poll();
+  world.show(0, "error");
+  world.fail({ kind: "status", status: 400, region: "us" });
+  await world.poll(24);
+  return world;
+}
+
+describe("status", () => {
+  it("says that nothing is wrong, and how many servers are in which status", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    expect(await printed(world, addStatus, "status")).toBe(
+      "No incident is firing; 1 target up\nservers: 3 idle, 0 occupied, 0 error, 0 unknown, 0 unobserved\n",
+    );
+  });
+
+  it("lists what is wrong, worst first, and which targets are down since when and why", async () => {
+    const world = await watchTrouble();
+    const lines = (await printed(world, addStatus, "status")).split("\n");
+    expect(lines.slice(0, 3)).toEqual([
+      "2 incidents firing, 2 silenced or inhibited, 2 of 4 targets down",
+      expect.stringMatching(/^servers: \d+ idle, \d+ occupied, 1 error, 0 unknown, 6 unobserved$/),
+      "",
+    ]);
+    const rules = lines
+      .slice(4, 8)
+      .map((line) => / (region-down|server-error|target-down) /.exec(line)?.[1]);
+    expect(rules).toEqual(["region-down", "server-error", "target-down", "target-down"]);
+    expect(lines[6]).toMatch(/^firing \(inhibited by \w{8}\) /);
+    expect(lines.slice(9)).toEqual([
+      expect.stringMatching(/^down +since +polls failed +why$/),
+      expect.stringMatching(/^us\/a +2 min +24 +HTTP 400$/),
+      expect.stringMatching(/^us\/b +2 min +24 +HTTP 400$/),
+      "",
+    ]);
+    const exact = await printed(world, addStatus, "status", "--timestamps");
+    expect(exact).toMatch(/^us\/a +\d{4}-\d\d-\d\dT/m);
+    const json = await printed(world, addStatus, "status", "--json");
+    expect(JSON.parse(json)).toMatchObject({ targets: { length: 4 }, incidents: { length: 4 } });
+  });
+});
+
+describe("servers", () => {
+  it("lists the servers that are selected, and says how to go on", async () => {
+    const world = await watchTrouble();
+    const erring = await printed(world, addServers, "servers", "--status", "error");
+    expect(erring).toMatch(/^error +115 s +eu +a .* [-\da-f]{36} /m);
+    expect(erring.split("\n")).toHaveLength(3);
+    const page = await printed(world, addServers, "servers", "--region", "us", "--limit", "1");
+    const [, cursor = ""] = /^There is more: add --cursor (\S+)$/m.exec(page) ?? [];
+    expect(page).toContain(" (unobserved) ");
+    const rest = await printed(world, addServers, "servers", "--region", "us", "--cursor", cursor);
+    expect(rest.trimEnd().split("\n")).toHaveLength(6);
+  });
+});
+
+it("commands find the daemon by SANDWATCH_URL, where neither a configuration nor an address is given", async () => {
+  const world = await watchWorld();
+  const url = await world.address();
+  const found = await runCommand(["incidents"], { SANDWATCH_URL: url });
+  expect(found).toEqual({ code: 0, out: "There are no such incidents.\n", err: "" });
+  const wrong = await runCommand(["incidents"], { SANDWATCH_URL: "x" });
+  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("SANDWATCH_URL must be") });
+});
+
+it.each([
+  [0, "0 s"],
+  [119, "119 s"],
+  [120, "2 min"],
+  [7_199, "119 min"],
+  [7_200, "2 h"],
+  [172_799, "47 h"],
+  [172_800, "2 d"],
+  [-5, "0 s"],
+])("a time %i seconds ago is %j", (seconds, text) => {
+  const nowMs = Date.UTC(2026, 10, 26);
+  expect(ageText(new Date(nowMs - seconds * 1_000).toISOString(), nowMs)).toBe(text);
+});
