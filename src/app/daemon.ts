@@ -277,7 +277,10 @@ export async function createDaemon(
     log,
     clock,
     onSlowScrape: () =>
-      log.warn({ event: "http.slow_scrape" }, "a scrape was read too slowly and was cut off"),
+      log.warn(
+        { event: "http.slow_scrape" },
+        "a scrape was cut off: it was read too slowly, or another client needed its place",
+      ),
     onFull: (connections) =>
       log.warn(
         { event: "http.full", connections },

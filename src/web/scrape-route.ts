@@ -27,7 +27,7 @@ interface ScrapeRouteDeps {
   readonly metrics: ScrapeSource;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
-  /** A scraper read too slowly, and was cut off. */
+  /** A scraper was cut off: it read too slowly, or another one needed its place. */
   readonly onSlowScrape: () => void;
 }
 
@@ -50,8 +50,9 @@ export function addScrapeRoute(
     method: ["GET", "HEAD"],
     url: "/metrics",
     config: { permission: "metrics" },
-    async handler({ method, url, headers }, reply) {
-      const reader = readers.admit();
+    async handler(request, reply) {
+      const { method, url, headers } = request;
+      const reader = readers.admit(request);
       if (!reader) {
         return reply
           .code(503)

@@ -71,7 +71,7 @@ export interface WebDeps extends KnownAddresses {
   readonly log: Pick<Logger, "info" | "error">;
   /** An error that a route did not expect. */
   readonly onError: (error: Error) => void;
-  /** A scraper that read too slowly was disconnected. */
+  /** A scraper was disconnected: it read too slowly, or another one needed its place. */
   readonly onSlowScrape: () => void;
   /** A connection was refused: all allowed ones have a request in progress. */
   readonly onFull: (limit: number) => void;

@@ -3,15 +3,17 @@ import { connect, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { openAccess } from "../../src/lib/access.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { longestScrapeMs, mostScrapes } from "../../src/web/scrape-route.ts";
 import type { ScrapeSource } from "../../src/web/scrape-route.ts";
 import { exposing, serveWeb } from "./support/serve-web.ts";
 
 const pieceBytes = 64 * 1_024;
 
-async function serve(metrics: ScrapeSource) {
+async function serve(metrics: ScrapeSource, settings = openAccess) {
   let slow = 0;
-  const server = await serveWeb({ metrics, onSlowScrape: () => (slow += 1) });
+  const server = await serveWeb({ metrics, settings, onSlowScrape: () => (slow += 1) });
   return { ...server, slowScrapes: () => slow };
 }
 
@@ -185,6 +187,30 @@ describe("scrapers past the eighth", () => {
     clock.advance(5_000);
     const next = await scraper(address);
     expect([String(next.read(15)), slowScrapes()]).toEqual(["HTTP/1.1 200 OK", 1]);
+  });
+
+  it("of another sender take half of the places, however fast their readers are", async () => {
+    const names = ["slow", "usual"];
+    const tokens = names.map(
+      (name) => ({ name, role: "metrics", token: new Secret(name) }) as const,
+    );
+    const { source } = endless();
+    const { address, slowScrapes } = await serve(source, {
+      ...openAccess,
+      anonymous: null,
+      tokens,
+    });
+    const scrape = async (name: string): Promise<string> => {
+      const socket = await scraper(address, `authorization: Bearer ${name}\r\n`);
+      return String(socket.read(12)).slice(-3);
+    };
+    const first: string[] = [];
+    for (let index = 0; index <= mostScrapes; index += 1) first.push(await scrape("slow"));
+    expect(first).toEqual([...Array(mostScrapes).fill("200"), "503"]);
+    const others: string[] = [];
+    for (let index = 0; index < 5; index += 1) others.push(await scrape("usual"));
+    expect(others).toEqual(["200", "200", "200", "200", "503"]);
+    expect(slowScrapes()).toBe(4);
   });
 
   it("are not refused because of earlier ones that failed or were for unknown families", async () => {

@@ -86,7 +86,7 @@ export function addEventsRoute(
       void reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       if (ended.signal.aborted) return reply.hijack();
-      const reader = readers.admit();
+      const reader = readers.admit(request);
       if (!reader) {
         const detail = `${mostStreams} streams are open already.`;
         return sendProblem(reply, { status: 503, detail, retryAfterMs: idleMs });
