@@ -22,8 +22,8 @@ export type View<Fields> = {
 };
 
 /**
- * Fields with their names in the API, times in ISO 8601 (of UTC milliseconds in `...AtMs`) and durations in seconds (of
- * milliseconds in `...Ms`). It takes all fields, so none may be there that the API does not have.
+ * Fields with their names in the API, times in ISO 8601 (of UTC milliseconds in `...AtMs`), durations in seconds (of
+ * milliseconds in `...Ms`) and shares rounded. It takes all fields, so none may be there that the API does not have.
  */
 export function toView<const Fields extends object>(fields: Fields): View<Fields>;
 export function toView(fields: object): Record<string, unknown> {
@@ -31,6 +31,7 @@ export function toView(fields: object): Record<string, unknown> {
     Object.entries(fields).map(([name, value]: [string, unknown]) => {
       const field = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       if (/(^|_)at_ms$/.test(field)) return [field.slice(0, -"_ms".length), toText(value)];
+      if (field.endsWith("_share") && typeof value === "number") return [field, toRatio(value)];
       if (!field.endsWith("_ms")) return [field, value];
       const seconds = typeof value === "number" ? toSeconds(value) : value;
       return [field.replace(/ms$/, "seconds"), seconds];
@@ -54,4 +55,11 @@ export function toSeconds(ms: number): number;
 export function toSeconds(ms: number | null): number | null;
 export function toSeconds(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms) / 1_000;
+}
+
+/** What was computed by a division, to six significant digits. */
+export function toRatio(ratio: number): number;
+export function toRatio(ratio: number | null): number | null;
+export function toRatio(ratio: number | null): number | null {
+  return ratio === null ? null : Number(ratio.toPrecision(6));
 }

@@ -5,10 +5,10 @@ import { isTimeField, type ReportField } from "./report-fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
 import { reportOccupancy } from "./occupancy-report.ts";
 import { planReport, timeText } from "./bucket-plan.ts";
-import type { Report, RowPosition } from "./report-rows.ts";
+import { unobservedShareOf, type Report, type RowPosition } from "./report-rows.ts";
 import { keptRange, reportServers } from "./server-report.ts";
 import type { ReportSources } from "./report-sources.ts";
-import { keptFromOf, selectTargets, type ReportedTarget } from "./reported-targets.ts";
+import { keptFromOf, selectTargets } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import type { Zone } from "./zone.ts";
 
@@ -30,20 +30,44 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const occupancy = await sources.occupancy.open(filter);
   const { extents } = occupancy;
   const watched = await sources.targets();
-  const select = (range: TimeRange) => {
-    const targets = selectTargets(watched, extents, { range, filter, nowMs });
-    return { targets, numbers: new Map(targets.map((each, at) => [targetName(each.target), at])) };
+  const keptFrom = keptFromOf(extents);
+  const begunMs = Math.min(...extents.map(({ firstMs }) => firstMs));
+
+  /** What a report of a range is made of, but for incidents. */
+  const reportOf = (range: TimeRange, by: readonly ReportField[]) => {
+    const kept = { zone, keptFrom, begunMs };
+    const plan = planReport({ ...kept, range, fields: by.filter(isTimeField) });
+    const targets = selectTargets(watched, extents, { range: plan.range, filter, nowMs });
+    const byName = by.includes("server_name");
+    return {
+      plan,
+      wholeRange: planReport({ ...kept, range: plan.range, fields: [] }).bucketRanges,
+      fields: by,
+      targets,
+      numbers: new Map(targets.map((each, at) => [targetName(each.target), at])),
+      incidents: [],
+      read: (bucketRange: Parameters<typeof occupancy.buckets>[0]) =>
+        occupancy.buckets(bucketRange, byName),
+    };
   };
-  const notesOn = (targets: readonly ReportedTarget[], more: readonly string[]) => [
-    ...(query.range.toMs > nowMs
-      ? ["The range ends in the future: the report covers it until now."]
-      : []),
-    ...more,
-    ...(targets.length === 0 ? ["No target matches."] : []),
-  ];
+  const notesOn = async (range: TimeRange, more: readonly string[]): Promise<readonly string[]> => {
+    const notes = [...more];
+    if (query.range.toMs > nowMs) {
+      notes.unshift("The range ends in the future: the report covers it until now.");
+    }
+    const report = reportOf(range, []);
+    if (report.targets.length === 0) notes.push("No target matches.");
+    // Those of the first page are the notes of all of them.
+    if (after !== null) return notes;
+    for await (const { row } of reportOccupancy(report, null)) {
+      notes.push(...coverageNotes(1 - (unobservedShareOf(row) ?? 0)));
+    }
+    return notes;
+  };
 
   if (fields.includes("sandbox") || fields.includes("server")) {
-    const { targets, numbers } = select(asked);
+    const targets = selectTargets(watched, extents, { range: asked, filter, nowMs });
+    const numbers = new Map(targets.map((each, at) => [targetName(each.target), at]));
     // What a poll observed at this very moment has happened, too.
     const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };
     const incidents = await readIncidentTimes(sources, range, numbers);
@@ -53,7 +77,7 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     return {
       range: asked,
       fields,
-      notes: notesOn(targets, isCut ? [cut] : []),
+      notes: await notesOn({ ...asked, fromMs: kept.fromMs }, isCut ? [cut] : []),
       rows: reportServers(
         { range: kept, fields, targets, filter, extents, sources, incidents },
         after,
@@ -61,29 +85,28 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     };
   }
 
-  const keptFrom = keptFromOf(extents);
-  const begunMs = Math.min(...extents.map(({ firstMs }) => firstMs));
-  const kept = { zone, keptFrom, begunMs };
-  const plan = planReport({ ...kept, range: asked, fields: fields.filter(isTimeField) });
-  const { range } = plan;
-  const { targets, numbers } = select(range);
-  const byName = fields.includes("server_name");
-  const report = {
-    plan,
-    wholeRange: planReport({ ...kept, range, fields: [] }).bucketRanges,
-    fields,
-    targets,
-    numbers,
-    incidents: await readIncidentTimes(sources, range, numbers),
-    read: (bucketRange: Parameters<typeof occupancy.buckets>[0]) =>
-      occupancy.buckets(bucketRange, byName),
-  };
+  const report = reportOf(asked, fields);
+  const { plan, numbers } = report;
+  const incidents = await readIncidentTimes(sources, plan.range, numbers);
   return {
-    range: { ...range, toMs: Math.min(range.toMs, nowMs) },
+    range: { ...plan.range, toMs: Math.min(plan.range.toMs, nowMs) },
     fields,
-    notes: notesOn(targets, plan.notes),
-    rows: reportOccupancy(report, after),
+    notes: await notesOn(plan.range, plan.notes),
+    rows: reportOccupancy({ ...report, incidents }, after),
   };
+}
+
+/** Below this coverage, shares may be far from what they would be. */
+const leastCoverage = 0.8;
+
+function coverageNotes(coverage: number): readonly string[] {
+  if (coverage >= leastCoverage) return [];
+  if (coverage <= 0) return ["Nothing was observed in this range."];
+  // Rounded down, so that it never says that 80 % is less than that.
+  const percent = Math.floor(coverage * 1_000) / 10;
+  return [
+    `Coverage is ${percent === 0 ? "below 0.1" : percent}%, less than 80%: shares describe only the time that was observed.`,
+  ];
 }
 
 /** @throws {RefusedError} when nothing of a range has passed */

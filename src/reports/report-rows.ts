@@ -1,7 +1,7 @@
 import { serverMsOf } from "../fleet/buckets.ts";
 import type { DwellHistogram } from "../fleet/dwell.ts";
 import type { Target } from "../fleet/model.ts";
-import type { CountByStatus } from "../fleet/tallies.ts";
+import { byStatus, countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { ReportField } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
 
@@ -73,22 +73,17 @@ export interface Report {
   readonly rows: AsyncIterable<PlacedRow>;
 }
 
-/** Parts of the servers' time, from 0 to 1; they add up to 1. Null: there were no servers. */
-export type Shares = Readonly<Record<keyof CountByStatus | "unobserved", number>>;
+/** Parts of the servers' observed time, from 0 to 1; they add up to 1. Null: no server was observed. */
+export function sharesOf({ ms }: Pick<ReportRow, "ms">): CountByStatus | null {
+  const observedMs = countByStatus(ms);
+  return observedMs === 0 ? null : byStatus((status) => ms[status] / observedMs);
+}
 
-export function sharesOf(row: ReportRow): Shares | null {
-  const { ms, unobservedMs, isObserved } = row;
-  const whole = serverMsOf(row);
-  if (whole > 0) {
-    return {
-      idle: ms.idle / whole,
-      occupied: ms.occupied / whole,
-      error: ms.error / whole,
-      unknown: ms.unknown / whole,
-      unobserved: unobservedMs / whole,
-    };
-  }
-  return isObserved ? null : { idle: 0, occupied: 0, error: 0, unknown: 0, unobserved: 1 };
+/** The unobserved part of the servers' time, from 0 to 1. Null: it was observed that there were no servers. */
+export function unobservedShareOf(row: ReportRow): number | null {
+  const wholeMs = serverMsOf(row);
+  if (wholeMs === 0) return row.isObserved ? null : 1;
+  return row.unobservedMs / wholeMs;
 }
 
 /** The order of rows. */

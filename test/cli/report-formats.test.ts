@@ -8,10 +8,11 @@ import type { Screen } from "../../src/cli/report/table.ts";
 import { textWidth } from "../../src/cli/table.ts";
 import { noDwells } from "../../src/fleet/dwell.ts";
 import { viewRow } from "../../src/api/operations/occupancy.ts";
+import type { ReportRow } from "../../src/reports/report-rows.ts";
 import { collect } from "../support/collect.ts";
 import type { RowView } from "../../src/api/operations/occupancy.ts";
 
-function row(group: Partial<RowView>): RowView {
+function row(group: Partial<RowView>, more: Partial<ReportRow> = {}): RowView {
   const figures = viewRow({
     group: {},
     ms: { idle: 1_800_000, occupied: 5_400_000, error: 3_600, unknown: 0 },
@@ -22,6 +23,7 @@ function row(group: Partial<RowView>): RowView {
     dwells: noDwells,
     incidents: 1,
     recoveries: { count: 1, ms: 65_000 },
+    ...more,
   });
   return { ...figures, ...group };
 }
@@ -32,7 +34,7 @@ function reportOf(
   tz = "UTC",
 ): StreamedReport {
   async function* rows(): AsyncIterable<RowView> {
-    yield* groups.map(row);
+    yield* groups.map((group) => row(group));
   }
   const [from, to] = ["2026-11-01T00:00:00.000Z", "2026-11-08T00:00:00.000Z"];
   return { from, to, tz, by, notes: [], rows: rows() };
@@ -59,11 +61,27 @@ it.each([
   expect(text).toContain(`\r\n${field},,0.2`);
 });
 
+it("shares are of observed time, rounded to six digits, and seconds exact", () => {
+  const ms = { idle: 2_000_001, occupied: 1_000_000, error: 0, unknown: 0 };
+  const figures = { ms, unobservedMs: 6_000_002, isObserved: true };
+  expect(row({}, figures)).toMatchObject({
+    occupied_share: 0.333333,
+    idle_share: 0.666667,
+    unobserved_share: 0.666667,
+    coverage: 0.333333,
+    idle_seconds: 2_000.001,
+    unobserved_seconds: 6_000.002,
+  });
+  const none = { ms: { ...ms, idle: 0, occupied: 0 }, unobservedMs: 1, isObserved: false };
+  const shares = { occupied_share: null, error_share: null, unobserved_share: 1, coverage: 0 };
+  expect(row({}, none)).toMatchObject(shares);
+});
+
 it.each([0, 1, 3])("a report as JSON is complete with %i rows", async (count) => {
   const key = "a\u202eb\u2028";
   const groups = Array.from({ length: count }, () => ({ key }));
   const text = await join(jsonOf(reportOf(["key"], groups)));
-  expect(JSON.parse(text)).toMatchObject({ by: ["key"], rows: groups.map(row) });
+  expect(JSON.parse(text)).toMatchObject({ by: ["key"], rows: groups.map((group) => row(group)) });
   expect(text).not.toMatch(/[\p{Cf}\u2028]/u);
 });
 
@@ -76,12 +94,12 @@ describe("a report as a table", () => {
     const wide = await table(reportOf(["region", "key"], rows, "Europe/Berlin"));
     expect(wide.split("\n").slice(0, 3)).toEqual([
       "2026-11-01T01:00+01:00 to 2026-11-08T01:00+01:00, Europe/Berlin",
-      "region  key       occupied             error    idle  unobs.    avg    peak  incid.   stays   median      p95  in error  unknown     mean  recover",
-      "us      research  ████████     75.0%   <0.1%   25.0%    0.0%   1.50      ≤2       1       0        -        -      3.6s     0.0%        -     1m5s",
+      "region  key       occupied            unobserved   error    idle    avg    peak  incid.   stays   median      p95  in error  unknown     mean  recover",
+      "us      research  ████████     75.0%        0.0%   <0.1%   25.0%   1.50      ≤2       1       0        -        -      3.6s     0.0%        -     1m5s",
     ]);
     const narrow = await table(reportOf(["region", "key"], rows), { columns: 80 });
     expect(narrow.split("\n")[1]).toBe(
-      "region  key       occupied             error    idle  unobs.    avg    peak",
+      "region  key       occupied            unobserved   error    idle    avg    peak",
     );
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { serverMsOf } from "../../src/fleet/buckets.ts";
 import { meanDwellMs } from "../../src/fleet/dwell.ts";
-import { type ReportRow, sharesOf } from "../../src/reports/report-rows.ts";
+import { type ReportRow, sharesOf, unobservedShareOf } from "../../src/reports/report-rows.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import { idle, occupied, research, watch } from "./support/polls-alike.ts";
 import { reportOf } from "./support/report.ts";
@@ -15,6 +15,11 @@ function recorded(range: { from: string; to: string }, servers?: Parameters<type
   const target = history.add(research);
   watch(target, range, servers);
   return { history, target };
+}
+
+/** The unobserved share, and the idle share of what was observed. */
+function unobservedAndIdle(row: ReportRow): readonly unknown[] {
+  return [unobservedShareOf(row), sharesOf(row)?.idle ?? null];
 }
 
 function hoursOf(row: ReportRow): number {
@@ -136,15 +141,16 @@ describe("a report", () => {
     const range = { from: "2026-10-31T22:00Z", to: "2026-11-02T00:00Z" };
     const { rows } = await reportOf(history, { ...range, by: "day" });
     expect(rows.map(({ group }) => group.day)).toEqual(["2026-10-31", "2026-11-01"]);
-    expect(rows.map(sharesOf)).toMatchObject([
-      { unobserved: 1, idle: 0 },
-      { unobserved: expect.closeTo(23 / 24), idle: expect.closeTo(0.5 / 24) },
+    expect(rows.map(unobservedAndIdle)).toEqual([
+      [1, null],
+      [expect.closeTo(23 / 24), 0.5],
     ]);
     const hours = await reportOf(history, { ...range, by: "hour" });
     expect(hours.rows.map(hoursOf)).toEqual(Array.from({ length: 26 }, () => 2));
     const before = { from: "2026-10-01T00:00Z", to: "2026-10-08T00:00Z", by: "region" };
     const earlier = await reportOf(history, { ...before, now: range.to });
-    expect(earlier.rows.map(sharesOf)).toMatchObject([{ idle: 0, unobserved: 1 }]);
+    expect(earlier.rows.map(unobservedAndIdle)).toEqual([[1, null]]);
+    expect(earlier.report.notes).toContain("Nothing was observed in this range.");
     expect(earlier.rows).toMatchObject([{ occupiedAverage: null, occupiedPeak: null }]);
   });
 
@@ -152,9 +158,9 @@ describe("a report", () => {
     const { history } = recorded({ from: "2026-11-01T00:00Z", to: "2026-11-01T02:00Z" });
     const asked = { from: "2026-11-01T00:00Z", by: "region" };
     const soon = await reportOf(history, { ...asked, to: "2026-11-01T02:04Z" });
-    expect(soon.rows.map(sharesOf)).toMatchObject([{ idle: 0.5, unobserved: 0 }]);
+    expect(soon.rows.map(unobservedAndIdle)).toEqual([[0, 0.5]]);
     const late = await reportOf(history, { ...asked, to: "2026-11-01T04:00Z" });
-    expect(late.rows.map(sharesOf)).toMatchObject([{ idle: 0.25, unobserved: 0.5 }]);
+    expect(late.rows.map(unobservedAndIdle)).toEqual([[0.5, 0.5]]);
   });
 
   it("has a target that is no longer configured from its first poll to its last", async () => {
@@ -162,12 +168,9 @@ describe("a report", () => {
     target.isConfigured = false;
     const during = async (from: string, to: string) => {
       const { rows, report } = await reportOf(history, { from, to, by: "region" });
-      return [rows.map(sharesOf), report.notes];
+      return [rows.map(unobservedAndIdle), report.notes];
     };
-    expect(await during("2026-11-01T00:00Z", "2026-11-03T00:00Z")).toMatchObject([
-      [{ idle: 0.5, unobserved: 0 }],
-      [],
-    ]);
+    expect(await during("2026-11-01T00:00Z", "2026-11-03T00:00Z")).toEqual([[[0, 0.5]], []]);
     const none = [[], ["No target matches."]];
     expect(await during("2026-11-02T00:00Z", "2026-11-03T00:00Z")).toEqual(none);
     expect(await during("2026-10-30T00:00Z", "2026-11-01T00:00Z")).toEqual(none);
@@ -177,8 +180,25 @@ describe("a report", () => {
     const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T12:00Z" };
     const { history } = recorded(range, []);
     const { rows } = await reportOf(history, { ...range, by: "region" });
-    expect(rows.map(sharesOf)).toEqual([null]);
+    expect(rows.map(unobservedAndIdle)).toEqual([[null, null]]);
     expect(rows).toMatchObject([{ occupiedAverage: 0, occupiedPeak: { count: 0 } }]);
+  });
+
+  it.each([
+    [20, []],
+    [10, [expect.stringContaining("Coverage is 40%, less than 80%")]],
+  ])("warns of little coverage, but not with %i hours of 25", async (hours, notes) => {
+    const history = recordHistory();
+    const [us, eu] = [history.add(research), history.add(inEu)];
+    const end = `2026-11-01T${hours}:00Z`;
+    for (const target of [us, eu]) watch(target, { from: "2026-11-01T00:00Z", to: end });
+    const range = { from: "2026-11-01T00:00Z", to: "2026-11-02T01:00Z" };
+    for (const by of ["region", "hour", "server"]) {
+      const { report } = await reportOf(history, { ...range, by });
+      expect(report.notes).toEqual(notes);
+    }
+    const { rows } = await reportOf(history, { ...range, by: "day" });
+    expect(rows.map((row) => sharesOf(row)?.occupied)).toEqual([0.5, undefined]);
   });
 
   it("refuses a range that has not begun, and ends one that is not over", async () => {
@@ -261,7 +281,7 @@ describe("what was removed from the history", () => {
 
   it("counts as unobserved where nothing else was kept, and the report says from when on it is", async () => {
     const { rows, report } = await pruned("hour");
-    const lost = rows.filter((row) => sharesOf(row)?.unobserved === 1);
+    const lost = rows.filter((row) => unobservedShareOf(row) === 1);
     expect([rows.length, lost.length, new Set(rows.map(hoursOf))]).toEqual([192, 72, new Set([1])]);
     expect(report.notes).toEqual([
       "Hours are kept since 2026-11-04T00:00Z: earlier time counts as unobserved.",

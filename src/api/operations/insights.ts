@@ -6,7 +6,7 @@ import { checkBegun } from "../../reports/open-report.ts";
 import type { HistoryContext } from "../context.ts";
 import { listed, readRange, serverLabels, targetLabels } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
-import { timeText, toView } from "../view-fields.ts";
+import { timeText, toRatio, toView } from "../view-fields.ts";
 import { reportRequest } from "./occupancy.ts";
 
 const thresholdAllowed = "a share above 0 and up to 1, such as 0.9";
@@ -109,7 +109,7 @@ export const computeInsights = defineOperation({
           : {
               threshold,
               passes_at: timeText(midnightMs + forecast.inWeeks * weekMs),
-              rise_per_week: forecast.risePerWeek,
+              rise_per_week: toRatio(forecast.risePerWeek),
               reason: null,
             },
     };

@@ -3,13 +3,14 @@ import { serverMsOf } from "../../fleet/buckets.ts";
 import { countDwells, dwellQuantileMs, meanDwellMs } from "../../fleet/dwell.ts";
 import { readFields, reportFields, type ReportField } from "../../reports/report-fields.ts";
 import { openReport, type ReportQuery } from "../../reports/open-report.ts";
-import { sharesOf, type Report, type ReportRow } from "../../reports/report-rows.ts";
+import { sharesOf, unobservedShareOf } from "../../reports/report-rows.ts";
+import type { Report, ReportRow } from "../../reports/report-rows.ts";
 import type { Zone } from "../../reports/zone.ts";
 import type { HistoryContext } from "../context.ts";
 import { limitOf, listed, nextField, cursorOf, cursorText, rangeFields } from "../fields.ts";
 import { readRange, targetFields, texts } from "../fields.ts";
 import { defineOperation, readRequest } from "../operation.ts";
-import { timeText, toSeconds } from "../view-fields.ts";
+import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 
 export const reportRequest = z.strictObject({
   ...rangeFields,
@@ -30,12 +31,14 @@ const number = z.number();
 const nullable = number.nullable();
 
 const measures = z.object({
-  /** Shares of server time, from 0 to 1. Null: there were no servers. */
+  /** Shares of the servers' observed time, from 0 to 1. Null: none was observed. */
   occupied_share: nullable,
   idle_share: nullable,
   error_share: nullable,
   unknown_share: nullable,
+  /** The unobserved share of all their time, and the observed one. Null: there were no servers. */
   unobserved_share: nullable,
+  coverage: nullable,
   /** Server time: two servers for a second make two. */
   server_seconds: number,
   occupied_seconds: number,
@@ -159,20 +162,22 @@ export function reportHead(
 export function viewRow(row: ReportRow): RowView {
   const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, dwells, recoveries } = row;
   const shares = sharesOf(row);
+  const unobservedShare = unobservedShareOf(row);
   return {
     ...group,
-    occupied_share: shares?.occupied ?? null,
-    idle_share: shares?.idle ?? null,
-    error_share: shares?.error ?? null,
-    unknown_share: shares?.unknown ?? null,
-    unobserved_share: shares?.unobserved ?? null,
+    occupied_share: toRatio(shares?.occupied ?? null),
+    idle_share: toRatio(shares?.idle ?? null),
+    error_share: toRatio(shares?.error ?? null),
+    unknown_share: toRatio(shares?.unknown ?? null),
+    unobserved_share: toRatio(unobservedShare),
+    coverage: toRatio(unobservedShare === null ? null : 1 - unobservedShare),
     server_seconds: toSeconds(serverMsOf(row)),
     occupied_seconds: toSeconds(ms.occupied),
     idle_seconds: toSeconds(ms.idle),
     error_seconds: toSeconds(ms.error),
     unknown_seconds: toSeconds(ms.unknown),
     unobserved_seconds: toSeconds(unobservedMs),
-    occupied_average: occupiedAverage,
+    occupied_average: toRatio(occupiedAverage),
     occupied_peak: occupiedPeak?.count ?? null,
     occupied_peak_exact: occupiedPeak?.isExact ?? null,
     stays: countDwells(dwells),

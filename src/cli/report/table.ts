@@ -45,9 +45,9 @@ type Figure = readonly [string, number, (row: RowView, isUnicode: boolean) => st
 const figures: readonly Figure[] = [
   ["occupied  ", 10, (row, isUnicode) => bar(row.occupied_share, 10, isUnicode)],
   ["", 6, (row) => shareText(row.occupied_share)],
+  ["unobserved", 10, (row) => shareText(row.unobserved_share)],
   ["error", 6, (row) => shareText(row.error_share)],
   ["idle", 6, (row) => shareText(row.idle_share)],
-  ["unobs.", 6, (row) => shareText(row.unobserved_share)],
   ["avg", 5, (row) => averageText(row.occupied_average)],
   ["peak", 6, peakText],
   ["incid.", 6, (row) => countText(row.incidents)],
