@@ -1,4 +1,5 @@
 import { isBlank, longestName, readable } from "../fleet/readable-text.ts";
+import { messageUrl } from "./links.ts";
 import { summaryAt } from "./notification.ts";
 import type { Notification, NotifiedIncident, OutboxItem } from "./notification.ts";
 
@@ -34,15 +35,19 @@ for (const name of incidentValues.keys()) {
 export const placeholders: readonly string[] = ["count", ...itemValues.keys()];
 
 const notificationValues = new Map(
-  Object.entries<(notification: Notification, nowMs: number) => string>({
-    type: ({ type }) => type,
-    id: ({ id }) => id,
-    summary: summaryAt,
-    runbook_url: ({ runbookUrl }) => runbookUrl ?? "",
-    count: ({ incidents, truncated }) => String(incidents.length + truncated),
-    rule: ({ rule }) => rule,
-    severity: ({ severity }) => severity,
-  }),
+  Object.entries<(notification: Notification, nowMs: number, externalUrl: string | null) => string>(
+    {
+      type: ({ type }) => type,
+      id: ({ id }) => id,
+      summary: summaryAt,
+      url: (notification, _, externalUrl) =>
+        externalUrl === null ? "" : messageUrl(externalUrl, notification),
+      runbook_url: ({ runbookUrl }) => runbookUrl ?? "",
+      count: ({ incidents, truncated }) => String(incidents.length + truncated),
+      rule: ({ rule }) => rule,
+      severity: ({ severity }) => severity,
+    },
+  ),
 );
 
 /** What the texts of a receiver's own `body` can contain in braces. */
@@ -112,21 +117,25 @@ export function isBodyText(text: string): boolean {
  * Fills the placeholders in all texts of a body, but not in the names of its fields. JSON is made of it afterwards, so
  * nothing in a value can change the body's form.
  */
-export function fillBody(template: Json, notification: Notification, nowMs: number): Json {
+export function fillBody(
+  template: Json,
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null = null,
+): Json {
   if (typeof template === "string") {
     return fill(template, (name) => {
       const ofIncident = incidentValues.get(name);
       return (
-        notificationValues.get(name)?.(notification, nowMs) ??
+        notificationValues.get(name)?.(notification, nowMs, externalUrl) ??
         (ofIncident && someOf(notification.incidents.map((each) => ofIncident(each) ?? "")))
       );
     });
   }
   if (typeof template !== "object" || template === null) return template;
-  if (isList(template)) return template.map((item) => fillBody(item, notification, nowMs));
-  return Object.fromEntries(
-    Object.entries(template).map(([name, value]) => [name, fillBody(value, notification, nowMs)]),
-  );
+  const filled = (value: Json): Json => fillBody(value, notification, nowMs, externalUrl);
+  if (isList(template)) return template.map(filled);
+  return Object.fromEntries(Object.entries(template).map(([name, value]) => [name, filled(value)]));
 }
 
 function isList(value: Json): value is readonly Json[] {

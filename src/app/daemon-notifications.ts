@@ -16,6 +16,7 @@ import type { Chore } from "./upkeep.ts";
 
 interface NotificationsDeps {
   readonly alerts: Config["alerts"];
+  readonly externalUrl: string | null;
   readonly store: Store;
   /** Closes the receivers after the deliveries to them. */
   readonly opening: AsyncDisposableStack;
@@ -42,8 +43,8 @@ export function openNotifications(deps: NotificationsDeps) {
   const outbound = createOutbound({ clock, userAgent, networks, createDispatcher });
   opening.defer(() => outbound.close());
   const receivers = alerts.receivers.map((settings) => {
-    const { healthProblem, onReposted } = deps;
-    const sending = { outbound, clock, log, observe };
+    const { healthProblem, onReposted, externalUrl } = deps;
+    const sending = { outbound, clock, log, observe, externalUrl };
     const common = { ...sending, notifiedAlerts: store.notified, healthProblem, onReposted };
     const receiver = createReceiver(settings, common);
     opening.defer(() => receiver.close?.());

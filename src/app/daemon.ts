@@ -158,6 +158,7 @@ export async function createDaemon(
 
   const { notifier, review, ...delivery } = openNotifications({
     alerts: config.alerts,
+    externalUrl: config.http.externalUrl,
     store,
     opening,
     clock,

@@ -22,7 +22,8 @@ export function addTestReceiver(program: Command, terminal: Terminal): void {
 }
 
 async function testReceiver(name: string, file: string, terminal: Terminal): Promise<void> {
-  const { receivers, outbound: networks } = readConfig(file, terminal).alerts;
+  const { alerts, http } = readConfig(file, terminal);
+  const { receivers, outbound: networks } = alerts;
   const settings = receivers.find((each) => each.name === name);
   if (!settings) {
     const known = receivers.map((each) => each.name).join(", ") || "none";
@@ -32,6 +33,7 @@ async function testReceiver(name: string, file: string, terminal: Terminal): Pro
   const receiver = createReceiver(settings, {
     outbound,
     clock: systemClock,
+    externalUrl: http.externalUrl,
     notifiedAlerts: {
       notifiedTo: () => Promise.resolve([]),
       firingOf: () => Promise.resolve([]),

@@ -107,9 +107,9 @@ export const httpSchema = settings({
     ),
   externalUrl: optional(
     textOf(
-      "an https or http address without user, password, query and fragment, such as https://sandwatch.example.com",
+      "an https or http address of at most 500 characters without user, password, query and fragment, such as https://sandwatch.example.com",
       baseUrlLike,
-      parseBaseUrl,
+      (url) => (url.length > 500 ? undefined : parseBaseUrl(url)),
     ),
     "none: messages do not link to sandwatch",
     "The address at which people reach sandwatch, with the path below which a proxy serves it. Messages link to it. Its host is allowed without `allowed_hosts`.",

@@ -214,7 +214,7 @@ const alertmanagerSchema = settings(
         webAddressLike,
         (text) => parseWebAddress(text)?.href,
       ),
-      "none",
+      "the page of the incident, if `http.external_url` is set",
       "The address that alerts link to, such as a dashboard.",
     ),
   },

@@ -28,6 +28,8 @@ export type Outbound = ReturnType<typeof createOutbound>;
 export interface SenderDeps {
   readonly outbound: Outbound;
   readonly clock: Clock;
+  /** The address of sandwatch, without a slash at its end. Default: messages do not link to it. */
+  readonly externalUrl?: string | null;
 }
 
 export interface OutboundDeps {

@@ -195,7 +195,7 @@ describe("a body's template", () => {
     const whole = bodyPlaceholders.map((each) => `{${each}}`).join("|");
     expect(isBodyText(whole)).toBe(true);
     expect(fillBody(whole, notificationOf(), startMs)).toBe(
-      "incident.firing|msg_1|1 server in error in us (research): github||1|server-error|critical|" +
+      "incident.firing|msg_1|1 server in error in us (research): github|||1|server-error|critical|" +
         "us|research|sandbox-1|server-1|github||error|occupied",
     );
     expect(fillBody("{summary}", notificationOf(), startMs + 3_600_000)).toMatch(/^Late by 1h: /);

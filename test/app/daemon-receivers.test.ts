@@ -56,6 +56,25 @@ it("receivers of every type are notified of an error, reminded, and notified of 
   expect(messages.map((message) => message.status)).toEqual(["firing", "firing", "resolved"]);
 });
 
+it("messages of every type link to pages that there are", async () => {
+  const { hook, chat, pager, tool, settings } = await startReceivers();
+  const external_url = "https://ops.example.com/sandwatch";
+  const alerts = { rules: [server], receivers: settings };
+  const world = await watchWorld({ alerts, http: { external_url } });
+  for (const index of world.serverIds.keys()) world.show(index, "error");
+  await world.poll(2);
+  const address = await world.address();
+  for (const { requests } of [hook, chat, pager, tool]) {
+    const found = requests.flatMap(({ body }) => body.match(/https:\/\/ops[^"|>]*/g) ?? []);
+    const pages = new Set(found.map((link) => link.replaceAll("&amp;", "&")));
+    expect(pages.size).toBeGreaterThan(0);
+    for (const link of pages) {
+      const { status: code } = await fetch(link.replace(external_url, address));
+      expect([link, code]).toEqual([link, 200]);
+    }
+  }
+});
+
 describe("a receiver that is not configured when an incident ends", () => {
   /** A world with receivers of every type beside `oncall`, which may be absent. */
   async function start(rules: readonly object[] = [server]) {

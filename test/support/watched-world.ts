@@ -61,6 +61,8 @@ export interface WorldOptions {
   /** Settings of the receiver beside its address and secret. */
   readonly receiver?: object;
   readonly metrics?: object;
+  /** Settings of the HTTP server beside its address. */
+  readonly http?: object;
   /** With these the key has no limit that matters: time stands still while they run. */
   readonly probes?: readonly object[];
   /** Puts something between the daemon and its store. */
@@ -111,7 +113,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     },
     ...(options.probes && { probes: options.probes }),
     store: { path: freshStoreFile() },
-    http: { listen: "127.0.0.1:0" },
+    http: { listen: "127.0.0.1:0", ...options.http },
     metrics: options.metrics ?? {},
     alerts: {
       receivers: [

@@ -57,14 +57,19 @@ export const repostEveryMs = 60_000;
 /** Alertmanager resolves an alert that it has not received again for this long. */
 const firingForMs = 5 * repostEveryMs;
 
-export function renderAlert(alert: CurrentAlert, nowMs: number): PostableAlert {
+/** @param url of the incident's page, if it is known */
+export function renderAlert(
+  alert: CurrentAlert,
+  nowMs: number,
+  url: string | null = null,
+): PostableAlert {
   const { startedAtMs, resolvedAtMs } = alert.incident;
   // After the wall clock was set back, an alert must not end before it starts, which Alertmanager
   // rejects, nor be resolved in the future, until when it would be firing.
   const endMs = resolvedAtMs === null ? nowMs + firingForMs : Math.min(resolvedAtMs, nowMs);
   return {
     labels: labelsOf(alert),
-    annotations: annotationsOf(alert),
+    annotations: annotationsOf(alert, url),
     startsAt: isoTime(Math.min(startedAtMs, nowMs, endMs)),
     endsAt: isoTime(endMs),
   };
@@ -85,13 +90,14 @@ function labelsOf({ target, incident }: NotifiedAlert): Texts {
   return sendable(alertLabels(rule, severity, notifiedIncident(target, incident, null)));
 }
 
-function annotationsOf(alert: CurrentAlert): Texts {
+function annotationsOf(alert: CurrentAlert, url: string | null): Texts {
   const item = alertItem(alert);
   const { runbookUrlTemplate, incident } = item;
   return sendable({
     summary: summarize([item]),
     runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
     incident_id: incident.id,
+    incident_url: url,
     ...stateFields(incident),
   });
 }

@@ -1,3 +1,4 @@
+import { incidentUrl, messageUrl } from "../../alerts/links.ts";
 import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { batches } from "../../lib/iterables.ts";
@@ -38,19 +39,24 @@ export function createAlertmanagerReceiver(
   deps: AlertmanagerDeps,
 ): Receiver {
   const { name, urls, generatorUrl } = settings;
-  const { clock, log } = deps;
+  const { clock, log, externalUrl = null } = deps;
   const closing = new AbortController();
   const instances = urls.map((url, index) => createInstance(settings, url, index + 1, deps));
   const reposting = new Map<Instance, Promise<void>>();
   let storeFailing = false;
 
-  const withLink = (alert: PostableAlert): PostableAlert =>
-    generatorUrl === null ? alert : { ...alert, generatorURL: generatorUrl };
+  const withLink = (alert: PostableAlert, url: string | null): PostableAlert => {
+    const generatorURL = generatorUrl ?? url;
+    return generatorURL === null ? alert : { ...alert, generatorURL };
+  };
 
   /** Rendered only when posted, so that a slow instance gets no old times. */
   function* render(alerts: readonly CurrentAlert[]): Generator<readonly PostableAlert[]> {
     for (const batch of batches(alerts, alertsPerRequest)) {
-      yield batch.map((alert) => withLink(renderAlert(alert, clock.now().utcMs)));
+      yield batch.map((alert) => {
+        const url = externalUrl === null ? null : incidentUrl(externalUrl, alert.incident.id);
+        return withLink(renderAlert(alert, clock.now().utcMs, url), url);
+      });
     }
   }
 
@@ -97,7 +103,8 @@ export function createAlertmanagerReceiver(
     async send(notification, signal) {
       const either = AbortSignal.any([signal, closing.signal]);
       if (notification.type === "test") {
-        const test = [[withLink(renderTestAlert(notification, clock.now().utcMs))]];
+        const url = externalUrl === null ? null : messageUrl(externalUrl, notification);
+        const test = [[withLink(renderTestAlert(notification, clock.now().utcMs), url)]];
         return allAccepted(instances.map((instance) => instance(test, either)));
       }
       const alerts = await read(incidentsOf(notification));

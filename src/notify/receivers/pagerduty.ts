@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { causeScope } from "../../alerts/grouping.ts";
+import { messageLinks, messageUrl } from "../../alerts/links.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
@@ -22,7 +23,7 @@ type Action = "trigger" | "acknowledge" | "resolve";
  */
 export function createPagerdutyReceiver(
   settings: Pick<ConfigOf<"pagerduty">, "name" | "url" | "routingKey">,
-  { outbound, clock, notifiedAlerts: store }: PagerdutyDeps,
+  { outbound, clock, externalUrl = null, notifiedAlerts: store }: PagerdutyDeps,
 ): Receiver {
   const { name, routingKey } = settings;
   const url = parseReceiverUrl(settings);
@@ -36,7 +37,14 @@ export function createPagerdutyReceiver(
     signal: AbortSignal,
   ): Promise<SendResult> => {
     const nowMs = clock.now().utcMs;
-    const event = pagerdutyEvent(routingKey.reveal(), action, key, notification, nowMs);
+    const event = pagerdutyEvent(
+      routingKey.reveal(),
+      action,
+      key,
+      notification,
+      nowMs,
+      externalUrl,
+    );
     return outbound.send({ url, body: JSON.stringify(event), headers }, signal);
   };
 
@@ -136,9 +144,14 @@ export function pagerdutyEvent(
   dedupKey: string,
   notification: Notification,
   nowMs: number,
+  externalUrl: string | null = null,
 ) {
   const { rule, severity, incidents, truncated } = notification;
-  const link = runbookLink(notification);
+  const runbook = runbookLink(notification);
+  const links = [
+    ...(externalUrl === null ? [] : messageLinks(externalUrl, notification)),
+    ...(runbook === null ? [] : [{ text: "Runbook", url: runbook }]),
+  ];
   const all = inCommon(
     incidents.map((each) =>
       shortTexts(
@@ -160,6 +173,7 @@ export function pagerdutyEvent(
     event_action: action,
     dedup_key: dedupKey,
     client: "sandwatch",
+    ...(externalUrl !== null && { client_url: messageUrl(externalUrl, notification) }),
     payload: {
       summary: shownSummary(notification, nowMs, longestSummary - 1),
       // PagerDuty rejects an event without a source.
@@ -179,7 +193,7 @@ export function pagerdutyEvent(
         incidents: namedIncidents(incidents, truncated),
       },
     },
-    ...(link !== null && { links: [{ href: link, text: "Runbook" }] }),
+    ...(links.length > 0 && { links: links.map(({ text, url }) => ({ href: url, text })) }),
   };
 }
 

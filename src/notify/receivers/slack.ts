@@ -1,3 +1,4 @@
+import { messageLinks } from "../../alerts/links.ts";
 import { endedUnobserved } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
@@ -11,7 +12,7 @@ const restMs = 1_000;
 
 export function createSlackReceiver(
   settings: Pick<ConfigOf<"slack">, "name" | "url">,
-  { outbound, clock }: SenderDeps,
+  { outbound, clock, externalUrl = null }: SenderDeps,
 ): Receiver {
   const url = parseReceiverUrl(settings);
   const headers = { "content-type": "application/json; charset=utf-8" };
@@ -19,7 +20,7 @@ export function createSlackReceiver(
     name: settings.name,
     restMs,
     send(notification, signal) {
-      const body = JSON.stringify(slackMessage(notification, clock.now().utcMs));
+      const body = JSON.stringify(slackMessage(notification, clock.now().utcMs, externalUrl));
       return outbound.send({ url, body, headers }, signal, readSlackAnswer);
     },
   };
@@ -65,7 +66,11 @@ const longestField = 200;
  * A message in Block Kit. Whatever the names are, it keeps Slack's limits, and nothing in them becomes a link, a mention
  * or a command.
  */
-export function slackMessage(notification: Notification, nowMs: number) {
+export function slackMessage(
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null = null,
+) {
   const { severity, rule, causedAtMs } = notification;
   const { icon, title } = heading(notification);
   const summary = escapeMrkdwn(shownSummary(notification, nowMs, longestSummary));
@@ -74,8 +79,12 @@ export function slackMessage(notification: Notification, nowMs: number) {
   const fields = Object.entries(shortTexts({ severity, ...group }, longestField)).map(
     ([name, value]) => `*${name.replaceAll("_", " ")}*\n${escapeMrkdwn(value)}`,
   );
+  const linkTo = ({ text, url }: { readonly text: string; readonly url: string }): string =>
+    `<${escapeMrkdwn(url).replaceAll("|", "%7C")}|${text}>`;
+  // Not buttons: Slack shows a warning beside a button whose app does not answer clicks.
+  const links = externalUrl === null ? [] : messageLinks(externalUrl, notification).map(linkTo);
   const link = runbookLink(notification);
-  const runbook = link === null ? [] : [`<${escapeMrkdwn(link).replaceAll("|", "%7C")}|Runbook>`];
+  const runbook = link === null ? [] : [linkTo({ text: "Runbook", url: link })];
   const context = [...runbook, `observed ${dateText(causedAtMs)}`, "sandwatch"];
   return {
     // Shown where there are no blocks, such as in a phone's notification.
@@ -85,6 +94,7 @@ export function slackMessage(notification: Notification, nowMs: number) {
       section(summary),
       { type: "section", fields: fields.map(mrkdwn) },
       ...incidentLists(notification).map(section),
+      ...(links.length === 0 ? [] : [section(`*${links.join("  ·  ")}*`)]),
       { type: "context", elements: context.map(mrkdwn) },
     ],
   };

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
+import { incidentUrl, messageUrl } from "../../alerts/links.ts";
 import { summaryAt, type Notification, type NotifiedIncident } from "../../alerts/notification.ts";
 import { fillBody, type Json } from "../../alerts/template.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
@@ -16,7 +17,7 @@ export type WebhookSettings = Pick<
 /** Posts notifications as Standard Webhooks, in any of the formats that a body can have. */
 export function createWebhookReceiver(
   settings: WebhookSettings,
-  { outbound, clock }: SenderDeps,
+  { outbound, clock, externalUrl = null }: SenderDeps,
 ): Receiver {
   const { name, format, bodyTemplate } = settings;
   const url = parseReceiverUrl(settings);
@@ -31,8 +32,8 @@ export function createWebhookReceiver(
       const { id } = notification;
       const nowMs = clock.now().utcMs;
       const content = template
-        ? fillBody(template, notification, nowMs)
-        : bodyOf(notification, nowMs);
+        ? fillBody(template, notification, nowMs, externalUrl)
+        : bodyOf(notification, nowMs, externalUrl);
       const body = JSON.stringify(content);
       const headers = {
         "content-type": "application/json",
@@ -55,7 +56,11 @@ function createSigner({ name, secret }: WebhookSettings): Webhook | null {
 }
 
 /** The body in the format of Standard Webhooks: `type`, `timestamp`, `data`. */
-export function webhookBody(notification: Notification, nowMs: number) {
+export function webhookBody(
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null = null,
+) {
   const { type, createdAtMs, rule, severity, group, incidents } = notification;
   const { truncated, runbookUrl } = notification;
   return {
@@ -66,7 +71,11 @@ export function webhookBody(notification: Notification, nowMs: number) {
       severity,
       group,
       summary: summaryAt(notification, nowMs),
-      incidents: incidents.map(incidentFields),
+      ...(externalUrl !== null && { external_url: messageUrl(externalUrl, notification) }),
+      incidents: incidents.map((incident) => ({
+        ...incidentFields(incident),
+        ...(externalUrl !== null && { url: incidentUrl(externalUrl, incident.id) }),
+      })),
       truncated,
       ...(runbookUrl !== null && { runbook_url: runbookUrl }),
       delayed_seconds: delayedSeconds(notification, nowMs),
@@ -98,13 +107,20 @@ const noTime = "0001-01-01T00:00:00Z";
 
 const longestValue = 1_000;
 
-/** The body that Alertmanager sends to webhooks, version 4. sandwatch has no page to link to, so its URLs are empty. */
-export function alertmanagerBody(notification: Notification, nowMs: number) {
+/** The body that Alertmanager sends to webhooks, version 4. URLs that are not known are empty. */
+export function alertmanagerBody(
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null = null,
+) {
   const { receiver, rule, severity, group, incidents, truncated } = notification;
   const { incident, ...groupValues } = group;
   const groupLabels = shortTexts({ alertname: rule, ...groupValues }, longestValue);
   const key = { ...groupLabels, severity, ...(incident !== undefined && { incident }) };
-  const alerts = incidents.map((each) => webhookAlert(each, notification, nowMs));
+  const alerts = incidents.map((each) => ({
+    ...webhookAlert(each, notification, nowMs),
+    generatorURL: externalUrl === null ? "" : incidentUrl(externalUrl, each.id),
+  }));
   return {
     version: "4",
     groupKey: groupKey(key),
@@ -114,7 +130,7 @@ export function alertmanagerBody(notification: Notification, nowMs: number) {
     groupLabels,
     commonLabels: inCommon(alerts.map(({ labels }) => labels)),
     commonAnnotations: inCommon(alerts.map(({ annotations }) => annotations)),
-    externalURL: "",
+    externalURL: externalUrl ?? "",
     alerts,
   };
 }
@@ -136,7 +152,6 @@ function webhookAlert(incident: NotifiedIncident, notification: Notification, no
     annotations: shortTexts(annotations, longestValue),
     startsAt: isoTime(incident.startedAtMs),
     endsAt: incident.resolvedAtMs === null ? noTime : isoTime(incident.resolvedAtMs),
-    generatorURL: "",
     fingerprint: createHash("sha256").update(JSON.stringify(labels)).digest("hex").slice(0, 16),
   };
 }

@@ -25,6 +25,7 @@ export function about(...ids: readonly string[]): Notification {
 }
 
 interface Options extends Partial<AlertmanagerSettings> {
+  readonly externalUrl?: string;
   /** The receiver's view of the store. */
   readonly notifiedAlerts?: (stored: NotifiedAlerts) => NotifiedAlerts;
 }
@@ -32,7 +33,7 @@ interface Options extends Partial<AlertmanagerSettings> {
 /** A receiver with an instance for each answer. */
 export async function openAlertmanager(
   answers: readonly Answer[] = [accept],
-  { notifiedAlerts = (stored) => stored, ...settings }: Options = {},
+  { notifiedAlerts = (stored) => stored, externalUrl, ...settings }: Options = {},
 ) {
   const notified = await openNotifiedStore();
   const servers = await Promise.all(answers.map(startReceiverServer));
@@ -61,6 +62,7 @@ export async function openAlertmanager(
     },
     {
       clock: watched,
+      ...(externalUrl !== undefined && { externalUrl }),
       outbound: openOutbound(watched),
       notifiedAlerts: notifiedAlerts(notified.store.notified),
       onReposted: () => {},

@@ -7,6 +7,7 @@ export const pagerdutyEventSchema = z.strictObject({
   event_action: z.enum(["trigger", "acknowledge", "resolve"]),
   dedup_key: z.string().min(1).max(255),
   client: z.string(),
+  client_url: z.url().optional(),
   payload: z.strictObject({
     summary: z.string().trim().min(1).max(1_024),
     source: z.string().min(1),

@@ -1,0 +1,63 @@
+import type { Notification, NotifiedIncident } from "./notification.ts";
+
+type Linked = Pick<Notification, "type" | "rule" | "group" | "incidents" | "truncated">;
+
+/** @param externalUrl the address of sandwatch, without a slash at its end */
+export function incidentUrl(externalUrl: string, id: string): string {
+  return `${externalUrl}/incidents/${id}`;
+}
+
+/** The page that shows what a message is about: an incident, or those of its rule, region and key. */
+export function messageUrl(externalUrl: string, notification: Linked): string {
+  return notification.type === "test" ? `${externalUrl}/` : pageUrl(externalUrl, notification);
+}
+
+interface Link {
+  readonly text: string;
+  readonly url: string;
+}
+
+/** That page, and those on which the reader can act. A test has nothing to act on. */
+export function messageLinks(externalUrl: string, notification: Linked): readonly Link[] {
+  const { type, incidents } = notification;
+  if (type === "test") return [{ text: "sandwatch", url: messageUrl(externalUrl, notification) }];
+  const link = (text: string, action = "") => {
+    return { text, url: pageUrl(externalUrl, notification, action) };
+  };
+  const isOver = incidents.every(({ state }) => state === "resolved");
+  const isAcknowledged = type === "incident.acknowledged";
+  return [
+    link(isSingle(notification) ? "Incident" : "Incidents"),
+    ...(isOver || isAcknowledged ? [] : [link("Acknowledge", "/acknowledge")]),
+    ...(isOver ? [] : [link("Silence", "/silence")]),
+  ];
+}
+
+function isSingle({ incidents, truncated }: Linked): boolean {
+  return incidents.length === 1 && truncated === 0;
+}
+
+function pageUrl(externalUrl: string, notification: Linked, action = ""): string {
+  const [first] = notification.incidents;
+  if (first && isSingle(notification)) return incidentUrl(externalUrl, first.id) + action;
+  const selection = { rule: notification.rule, ...placeOf(notification) };
+  const query = Object.entries(selection).map(
+    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
+  );
+  return `${externalUrl}/incidents${action}?${query.join("&")}`;
+}
+
+/** Region and key, where they are known to be those of all incidents. */
+function placeOf({ group, incidents, truncated }: Linked): Readonly<Record<string, string>> {
+  const common = (valueOf: (incident: NotifiedIncident) => string | null): string | null => {
+    const [value = null, ...others] = new Set(incidents.map(valueOf));
+    return others.length === 0 ? value : null;
+  };
+  const place =
+    truncated > 0
+      ? { region: group["region"], key: group["key"] }
+      : { region: common(({ region }) => region), key: common(({ key }) => key) };
+  return Object.fromEntries(
+    Object.entries(place).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+  );
+}
