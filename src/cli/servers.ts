@@ -10,6 +10,7 @@ import type { Terminal } from "./terminal.ts";
 const collected = (name: string, earlier: readonly string[] = []) => [...earlier, name];
 
 export function addServers(program: Command, terminal: Terminal, clock = systemClock): void {
+  let since = timeColumn(false, 0);
   apiCommand(program.command("servers"), "list servers in their present status")
     .option("--status <statuses>", "only these: idle, occupied, error, unknown")
     .option("--region <names>", "only these regions, separated by commas")
@@ -21,12 +22,13 @@ export function addServers(program: Command, terminal: Terminal, clock = systemC
     .option("--limit <n>", "the largest number of entries", wholeNumber(1))
     .option("--cursor <cursor>", "continue after this cursor, which the previous page prints")
     .option("--timestamps", "show times instead of how long ago they were")
-    .action(function list(this: Command) {
-      const { timestamps } = this.opts();
-      const since = timeColumn(timestamps, clock.now().utcMs);
-      return callsOperation(terminal, {
+    .action(
+      callsOperation(terminal, {
         operation: listServers,
-        request: ({ timestamps: _, name, ...fields }) => ({ ...fields, server_name: name }),
+        request({ timestamps, name, ...fields }) {
+          since = timeColumn(timestamps, clock.now().utcMs);
+          return { ...fields, server_name: name };
+        },
         text: ({ servers, next }) =>
           listText(
             servers,
@@ -43,6 +45,6 @@ export function addServers(program: Command, terminal: Terminal, clock = systemC
             },
             "--cursor",
           ),
-      }).call(this);
-    });
+      }),
+    );
 }

@@ -75,13 +75,19 @@ describe("poll", () => {
     expect(out).toMatch(/^us +research +partial /m);
     expect(out).toContain(`us/research: the listing is partial: ${why}`);
     expect(out.trimEnd().split("\n").at(-1)).toMatch(/^us +research /);
-    expect(await poll(baseUrl, "--verbose")).toMatchObject({
-      out: expect.stringContaining(" s1 "),
-    });
     const { out: json } = await poll(baseUrl, "--json");
     expect(JSON.parse(json).targets).toMatchObject([
       { up: true, complete: false, partial: expect.stringContaining(why) },
     ]);
+  });
+
+  it("lists the servers with --verbose only, before the summary", async () => {
+    const listing = { local_sandboxes: [{ ...sandbox, servers: [{ id: "v1" }] }], total_count: 1 };
+    const { baseUrl } = await startPeer(answer(200, listing));
+    expect((await poll(baseUrl)).out).not.toContain("v1");
+    const { out } = await poll(baseUrl, "--verbose");
+    expect(out.split("\n")[1]).toMatch(/^us +research +s1 +v1 +unknown$/);
+    expect(out.trimEnd().split("\n").at(-1)).toMatch(/^us +research +ok +1 /);
   });
 
   it("has the status and the detail of a failed poll in JSON", async () => {

@@ -8,15 +8,15 @@ import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 
 /** What a command prints, on the clock of the world. */
 async function printed(
-  { clock, address }: WatchedWorld,
+  world: WatchedWorld,
   add: typeof addStatus,
   ...args: readonly string[]
 ): Promise<string> {
   let out = "";
   const terminal = { out: (text: string) => (out += text), err() {}, isInteractive: false };
   const program = new Command();
-  add(program, terminal, clock);
-  await program.parseAsync([...args, "--url", await address()], { from: "user" });
+  add(program, terminal, world.clock);
+  await program.parseAsync([...args, "--url", await world.address()], { from: "user" });
   return out;
 }
 
