@@ -57,7 +57,9 @@ describe("the rules for Prometheus", () => {
     }
     expect(entries).toEqual(alerting.map(({ alert }) => alert));
     for (const { alert, annotations } of alerting) {
-      expect(annotations.runbook_url).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(
+        `{{ $externalLabels.sandwatch_runbooks }}docs/operations.md#${alert.toLowerCase()}`,
+      );
     }
   });
 });
