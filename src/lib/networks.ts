@@ -88,6 +88,19 @@ export function isInNetworks(text: string, networks: readonly Network[]): boolea
   return address !== undefined && networks.some((network) => contains(network, address));
 }
 
+/**
+ * What one sender has: an IPv4 address, or the /64 out of which a host chooses its IPv6 addresses.
+ *
+ * @param text as sockets write it, or whatever is known of one that is closed
+ */
+export function hostNetwork(text: string): string {
+  if (isIP(text) === 0) return text;
+  const address = ipaddr.process(text.replace(/%.*/, ""));
+  return address instanceof ipaddr.IPv6
+    ? ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()
+    : address.toString();
+}
+
 /** The IPv4 address that a gateway may make of an IPv6 address. */
 function embeddedIn(address: Network): Network | undefined {
   const found = embeddings.find(({ network }) => contains(network, address));

@@ -1,9 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
 import { allows, type AccessSettings, type Permission, type Role } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
-import { isInNetworks } from "../lib/networks.ts";
-import { isPassword, parsePasswordHash } from "../lib/password.ts";
+import { hostNetwork, isInNetworks } from "../lib/networks.ts";
+import { isPassword } from "../lib/password.ts";
 
 /** Who sent a request. */
 export interface Identity {
@@ -23,7 +22,8 @@ export type AccessDecision =
     };
 
 export interface AccessRequest {
-  readonly headers: IncomingHttpHeaders;
+  /** All values of each header, as a proxy in front may look at another one than we do. */
+  readonly headers: NodeJS.Dict<readonly string[]>;
   /** The address of the connection. */
   readonly address: string;
 }
@@ -35,11 +35,8 @@ export interface AccessControl {
 
 const mostFailures = 10;
 const failuresWithinMs = 60_000;
-/** Addresses whose failures are kept. When there are more, the oldest is forgotten. */
-const mostAddresses = 10_000;
-
-/** Compared where there is no such user, so that the time of a response does not show which users exist. */
-const nobody = parsePasswordHash(`$scrypt$ln=16,r=8,p=2$${"A".repeat(22)}$${"A".repeat(43)}`);
+/** Networks whose failures are kept. When there are more, the oldest is forgotten. */
+const mostNetworks = 10_000;
 
 type Identified = Identity | "wrong" | "limited";
 
@@ -75,7 +72,8 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
     const verified = verifying.then(async (): Promise<Identified> => {
       if (found && remembered.has(user, password)) return found;
       if (failures.waitMs(address) > 0) return "limited";
-      const expected = found?.passwordHash ?? nobody;
+      // Another user's where there is none, so that the time of a response does not show which users exist.
+      const expected = (found ?? users[0])?.passwordHash;
       const isRight = expected !== undefined && (await isPassword(password, expected));
       if (!found || !isRight) return failures.add(address);
       remembered.add(user, password);
@@ -87,15 +85,16 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
 
   const identifyByProxy = ({ headers, address }: AccessRequest): Identity | null => {
     if (!proxy || !isInNetworks(address, proxy.trusted)) return null;
-    const name = headers[proxy.header];
-    if (typeof name !== "string" || name === "") return null;
+    const [name, ...others] = headers[proxy.header] ?? [];
+    if (name === undefined || name === "" || others.length > 0) return null;
     return { name, role: users.find((user) => user.name === name)?.role ?? proxy.role };
   };
 
   const identifyByCredentials = async (request: AccessRequest): Promise<Identified> => {
     if (failures.waitMs(request.address) > 0) return "limited";
-    const credentials = readCredentials(request.headers.authorization);
-    if (!credentials) return failures.add(request.address);
+    const [authorization, ...others] = request.headers["authorization"] ?? [];
+    const credentials = readCredentials(authorization);
+    if (!credentials || others.length > 0) return failures.add(request.address);
     const { user, secret } = credentials;
     // Some clients can send a token as a password only.
     const isUser = user !== null && !tokens.some(({ name }) => name === user);
@@ -105,9 +104,8 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
 
   return {
     async decide(request, permission) {
-      const { authorization } = request.headers;
       const byProxy = identifyByProxy(request);
-      const isAnonymous = authorization === undefined && !byProxy;
+      const isAnonymous = request.headers["authorization"] === undefined && !byProxy;
       if (isAnonymous || !(hasCredentials || proxy)) {
         if (anonymous !== null && allows(anonymous, permission)) {
           return { kind: "permitted", identity: { name: null, role: anonymous } };
@@ -149,20 +147,21 @@ function isSame(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
 }
 
-/** Requests with wrong credentials by address, within the last minute. */
+/** Requests with wrong credentials by the network of one sender, within the last minute. */
 function createFailures(clock: Clock) {
-  const byAddress = new Map<string, readonly number[]>();
+  const byNetwork = new Map<string, readonly number[]>();
   const recent = (address: string): readonly number[] => {
     const sinceMs = clock.now().monotonicMs - failuresWithinMs;
-    return (byAddress.get(address) ?? []).filter((atMs) => atMs > sinceMs);
+    return (byNetwork.get(hostNetwork(address)) ?? []).filter((atMs) => atMs > sinceMs);
   };
   return {
     add(address: string): "wrong" {
       const times = [...recent(address), clock.now().monotonicMs];
-      byAddress.delete(address);
-      byAddress.set(address, times);
-      const [oldest] = byAddress.keys();
-      if (byAddress.size > mostAddresses && oldest !== undefined) byAddress.delete(oldest);
+      const network = hostNetwork(address);
+      byNetwork.delete(network);
+      byNetwork.set(network, times);
+      const [oldest] = byNetwork.keys();
+      if (byNetwork.size > mostNetworks && oldest !== undefined) byNetwork.delete(oldest);
       return "wrong";
     },
     /** How long until credentials of the address are looked at again; 0: they are now. */

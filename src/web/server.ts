@@ -10,6 +10,7 @@ import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { addApi, type ApiDeps } from "./api/api.ts";
 import { addIncidentPages } from "./api/incident-routes.ts";
 import {
+  bodyLimit,
   clientStatus,
   rawProblem,
   sayRetryAfter,
@@ -133,6 +134,7 @@ export function createWebServer(deps: WebDeps): WebServer {
         ? createServer(options, handler)
         : createSecureServer({ ...options, ...readTls(tls), handshakeTimeout: 10_000 }, handler),
     schemaController: { compilersFactory: noCompilers },
+    bodyLimit,
     // A URL that cannot be decoded belongs to no route.
     frameworkErrors: (error, _, reply) => {
       const status = clientStatus(error) ?? 400;
@@ -187,7 +189,8 @@ export function createWebServer(deps: WebDeps): WebServer {
     reply: FastifyReply,
     permission: Permission,
   ): Promise<unknown> => {
-    const { headers, ip: address } = request;
+    const { raw, ip: address } = request;
+    const headers = raw.headersDistinct;
     const decision = await deps.access.decide({ headers, address }, permission);
     if (decision.kind === "denied") {
       if (decision.status === 401) void reply.header("www-authenticate", challenge);

@@ -4,6 +4,9 @@ import type { AccessSettings, Role } from "../../src/lib/access.ts";
 import { everyInterface } from "../../src/lib/listen-address.ts";
 import { parseNetwork } from "../../src/lib/networks.ts";
 import { Secret } from "../../src/lib/secret.ts";
+import { createAccessControl } from "../../src/web/access.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { sendRaw } from "./support/send-raw.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
 function user(name: string, role: Role, password: string) {
@@ -132,6 +135,33 @@ it("a proxy at a trusted address names users, who have the role of that user or 
   expect(logged.at(-1)).toMatchObject({ event: "audit", user: "alice", role: "admin" });
   const elsewhere = await serve(proxyAt("192.0.2.0/24"));
   expect((await elsewhere.get("/", { headers: named("alice") })).status).toBe(401);
+});
+
+it("addresses that one host can choose from have their failures counted together", async () => {
+  const { decide } = createAccessControl(settings, createFakeClock());
+  const statusAt = async (address: string) => {
+    const headers = { authorization: ["Bearer no"] };
+    const decision = await decide({ headers, address }, "read");
+    return decision.kind === "denied" && decision.status;
+  };
+  for (let host = 1; host <= 10; host += 1) {
+    expect(await statusAt(`2001:db8:0:1::${host}`)).toBe(401);
+    expect(await statusAt(`::ffff:192.0.2.${host}`)).toBe(401);
+  }
+  expect(await statusAt("2001:db8:0:1:ffff::1%eth0")).toBe(429);
+  expect(await statusAt("2001:db8:0:2::1")).toBe(401);
+  expect(await statusAt("::ffff:192.0.2.11")).toBe(401);
+});
+
+it.each([
+  ["credentials", "authorization: Bearer ann-token\r\nauthorization: Bearer pager-token\r\n"],
+  ["users that a proxy names", "x-user: alice\r\nx-user: bob\r\n"],
+])("one of several %s is not chosen", async (_, headers) => {
+  const trusted = [parseNetwork("127.0.0.1")].filter((each) => each !== undefined);
+  const proxy = { header: "x-user", trusted, role: "admin" } as const;
+  const { address } = await serve({ settings: { ...settings, proxy } });
+  const request = `GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${headers}\r\n`;
+  expect((await sendRaw(address, request)).status).toBe(401);
 });
 
 describe("what is done", () => {

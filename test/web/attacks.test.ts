@@ -77,10 +77,13 @@ describe("a request that is too large", () => {
     expect(read(response)).toEqual(refusal(431));
   });
 
-  it("by its body is refused before it has arrived", async () => {
+  it.each([
+    ["/api/v1/silences", 100_000_000],
+    ["/api/v1/nothing", 300_000],
+  ])("by its body to %s is refused before it has arrived", async (path, length) => {
     const { address, done } = await serve();
-    const headers = `${host}content-type: application/json\r\ncontent-length: 100000000\r\n`;
-    const request = `POST /api/v1/silences HTTP/1.1\r\n${headers}${end}{`;
+    const headers = `${host}content-type: application/json\r\ncontent-length: ${length}\r\n`;
+    const request = `POST ${path} HTTP/1.1\r\n${headers}${end}{`;
     expect(read(await sendRaw(address, request))).toEqual(refusal(413));
     expect(done).toEqual([]);
   });

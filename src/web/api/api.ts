@@ -8,7 +8,7 @@ import { asError } from "../../lib/as-error.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { addEventsRoute, type EventsDeps } from "./events-route.ts";
 import { checkJson } from "../browser-protection.ts";
-import { asProblem, bodyLimit, sendProblem, wrongMethod } from "./problem.ts";
+import { asProblem, sendProblem, wrongMethod } from "./problem.ts";
 
 export interface ApiDeps extends EventsDeps {
   /** Checks the request and answers it. Throws a `RefusedError` for a request that it refuses. */
@@ -32,7 +32,6 @@ export function addApi(server: FastifyInstance, deps: ApiDeps): void {
       api.route({
         method,
         url: withoutPrefix(operationsRoot + path.replaceAll(/\{(\w+)\}/g, ":$1")),
-        bodyLimit,
         config: { permission, operation: operation.name },
         async preParsing(request, reply) {
           const problem = method === "POST" ? checkJson(request) : null;
