@@ -91,10 +91,9 @@ export function isInNetworks(text: string, networks: readonly Network[]): boolea
 /**
  * What one sender has: an IPv4 address, or the /64 out of which a host chooses its IPv6 addresses.
  *
- * @param text as sockets write it, or whatever is known of one that is closed
+ * @param text as sockets write it
  */
 export function hostNetwork(text: string): string {
-  if (isIP(text) === 0) return text;
   const address = ipaddr.process(text.replace(/%.*/, ""));
   return address instanceof ipaddr.IPv6
     ? ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()

@@ -189,8 +189,12 @@ export function createWebServer(deps: WebDeps): WebServer {
     reply: FastifyReply,
     permission: Permission,
   ): Promise<unknown> => {
-    const { raw, ip: address } = request;
-    const headers = raw.headersDistinct;
+    const headers = request.raw.headersDistinct;
+    const address = request.socket.remoteAddress;
+    // Already reset: nothing is done that could not be attributed. Node.js keeps an address once it was read.
+    if (address === undefined) {
+      return sendRefusal(request, reply, { status: 400, detail: "The connection is closed." });
+    }
     const decision = await deps.access.decide({ headers, address }, permission);
     if (decision.kind === "denied") {
       if (decision.status === 401) void reply.header("www-authenticate", challenge);

@@ -1,4 +1,6 @@
 import { scryptSync } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { AccessSettings, Role } from "../../src/lib/access.ts";
 import { everyInterface } from "../../src/lib/listen-address.ts";
@@ -110,15 +112,19 @@ it("wrong credentials are refused for a minute after the tenth, also when they c
 });
 
 it("a user who has logged in does not wait for the passwords of others", async () => {
-  const { get } = await serve();
-  const headers = basic("alice", "wonderland");
-  await get("/", { headers });
+  const access = createAccessControl(settings, createFakeClock());
   const ended: string[] = [];
-  const send = (who: string, credentials: object): Promise<void> =>
-    get("/", { headers: { ...credentials } }).then(() => void ended.push(who));
-  // An unknown user costs as much time as a password of the recommended cost.
-  await Promise.all([send("mallory", basic("mallory", "guess")), send("alice", headers)]);
-  expect(ended).toEqual(["alice", "mallory"]);
+  const send = async (what: string, { authorization }: { readonly authorization: string }) => {
+    const headers = { authorization: [authorization] };
+    await access.decide({ headers, address: "192.0.2.1" }, "read");
+    ended.push(what);
+  };
+  await send("first", basic("alice", "wonderland"));
+  await Promise.all([
+    send("guess", basic("mallory", "guess")),
+    send("again", basic("alice", "wonderland")),
+  ]);
+  expect(ended).toEqual(["first", "again", "guess"]);
 });
 
 it("a proxy at a trusted address names users, who have the role of that user or the default role", async () => {
@@ -138,10 +144,10 @@ it("a proxy at a trusted address names users, who have the role of that user or 
 });
 
 it("addresses that one host can choose from have their failures counted together", async () => {
-  const { decide } = createAccessControl(settings, createFakeClock());
+  const access = createAccessControl(settings, createFakeClock());
   const statusAt = async (address: string) => {
     const headers = { authorization: ["Bearer no"] };
-    const decision = await decide({ headers, address }, "read");
+    const decision = await access.decide({ headers, address }, "read");
     return decision.kind === "denied" && decision.status;
   };
   for (let host = 1; host <= 10; host += 1) {
@@ -216,6 +222,28 @@ describe("what is done", () => {
     answer.resolve({});
     const audit = { event: "audit", user: "ann", path: lookUp, status: 200, secrets: true };
     expect(await isLogged.promise).toMatchObject(audit);
+  });
+
+  it("is logged with its address, or not done, if the sender resets the connection at once", async () => {
+    let calls = 0;
+    const call = (): Promise<object> => {
+      calls += 1;
+      return Promise.resolve({});
+    };
+    const events = (): Promise<never> => Promise.reject(new Error("no events"));
+    const { address, logged, errors } = await serve({ api: { call, events } });
+    const { authorization } = bearer("pager-token");
+    const headers = `host: localhost\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n`;
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      const socket = connect(Number(new URL(address).port), "127.0.0.1");
+      socket.on("error", () => {});
+      await once(socket, "connect");
+      socket.write(`POST ${acknowledge} HTTP/1.1\r\n${headers}content-length: 2\r\n\r\n{}`);
+      socket.resetAndDestroy();
+    }
+    await sendRaw(address, "GET /-/healthy HTTP/1.0\r\n\r\n");
+    expect([errors, logged.length]).toEqual([[], calls]);
+    for (const each of logged) expect(each).toMatchObject({ address: "127.0.0.1" });
   });
 
   it("is reported with who did it, and what only reads is not", async () => {
