@@ -27,6 +27,8 @@ export interface ApiClientOptions {
   readonly token?: Secret | undefined;
   /** A file with the certificate of the daemon, which is trusted as it is. */
   readonly certificateFile?: string | undefined;
+  /** The certificate of this client and its key, in PEM. */
+  readonly clientCertificate?: Secret | undefined;
 }
 
 /**
@@ -68,13 +70,21 @@ interface Sent {
   readonly signal: AbortSignal;
 }
 
-/** Calls a server that must have the certificate of the file, whatever name it is called by. */
-async function sendTrusting(file: string, url: URL, sent: Sent): Promise<Response> {
+/** A server that must have a certificate of a file is called by any name. */
+async function sendWithCertificates(
+  { certificateFile, clientCertificate }: ApiClientOptions,
+  url: URL,
+  sent: Sent,
+): Promise<Response> {
   const { Agent, request } = await import("undici");
+  const own = clientCertificate?.reveal();
   const connect = {
-    ca: readFileSync(file),
-    allowPartialTrustChain: true,
-    checkServerIdentity: () => undefined,
+    ...(certificateFile !== undefined && {
+      ca: readFileSync(certificateFile),
+      allowPartialTrustChain: true,
+      checkServerIdentity: () => undefined,
+    }),
+    ...(own !== undefined && { cert: own, key: own }),
   };
   const dispatcher = new Agent({ connect });
   try {
@@ -96,8 +106,9 @@ async function send(
   address: string,
   { method, path, timeoutMs = usualTimeoutMs }: Operation,
   request: Readonly<Record<string, unknown>>,
-  { signal, token, certificateFile }: ApiClientOptions,
+  options: ApiClientOptions,
 ): Promise<Response> {
+  const { signal, token, certificateFile, clientCertificate } = options;
   const inPath = pathFields(path);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(request[name])),
@@ -122,7 +133,9 @@ async function send(
       },
       ...(method === "POST" && { body: JSON.stringify(Object.fromEntries(sent)) }),
     };
-    if (certificateFile !== undefined) return await sendTrusting(certificateFile, url, init);
+    if (certificateFile !== undefined || clientCertificate) {
+      return await sendWithCertificates(options, url, init);
+    }
     return await fetch(url, { ...init, redirect: "error" });
   } catch (error) {
     const cause = error instanceof Error ? (error.cause ?? error) : undefined;

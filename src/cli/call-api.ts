@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import type { z } from "zod";
 import { ApiUnavailableError, createApiClient } from "../api/client.ts";
 import type { ApiClientOptions } from "../api/client.ts";
@@ -40,7 +41,8 @@ function namedDaemon(
   signal?: AbortSignal,
 ): NamedDaemon {
   const url = given ?? (file === undefined ? process.env["SANDWATCH_URL"] : undefined);
-  const client = { signal, token: readToken(tokenFile) };
+  const clientCertificate = readClientCertificate();
+  const client = { signal, token: readToken(tokenFile), clientCertificate };
   if (url !== undefined) {
     const address = parseBaseUrl(url);
     if (address !== undefined) return { api: createApiClient(address, client), config: null };
@@ -56,17 +58,31 @@ function namedDaemon(
 
 /** Undefined: the daemon may need none. */
 function readToken(file: string | undefined): Secret | undefined {
-  const token = file === undefined ? process.env["SANDWATCH_TOKEN"] : readTokenFile(file);
+  const token =
+    file === undefined ? process.env["SANDWATCH_TOKEN"] : readText(file, "token file").trim();
   if (token === undefined || token === "") return undefined;
   if (/^[\x21-\x7e]+$/.test(token)) return new Secret(token);
   throw wrongUse("The token must be visible ASCII characters without blanks.");
 }
 
-function readTokenFile(file: string): string {
+/** Undefined: the daemon may want none. */
+function readClientCertificate(): Secret | undefined {
+  const file = process.env["SANDWATCH_CLIENT_CERTIFICATE"];
+  if (file === undefined || file === "") return undefined;
+  const pem = readText(file, "client certificate");
   try {
-    return readFileSync(file, "utf8").trim();
+    createSecureContext({ cert: pem, key: pem });
+  } catch {
+    throw wrongUse(`The client certificate ${file} must have a certificate and its key, in PEM.`);
+  }
+  return new Secret(pem);
+}
+
+function readText(file: string, what: string): string {
+  try {
+    return readFileSync(file, "utf8");
   } catch (error) {
-    throw wrongUse(`The token file ${file} cannot be read: ${asError(error).message}`);
+    throw wrongUse(`The ${what} ${file} cannot be read: ${asError(error).message}`);
   }
 }
 

@@ -47,3 +47,12 @@ it.each([
   const ended = await runCommand(args, { SANDWATCH_API_KEY: "" });
   expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
 });
+
+it.each([
+  ["/nowhere/cli.pem", "cannot be read"],
+  [import.meta.filename, "must have a certificate and its key"],
+])("the client certificate %s is refused with exit code 2", async (file, message) => {
+  const environment = { SANDWATCH_CLIENT_CERTIFICATE: file };
+  const ended = await runCommand(["incidents", "--url", "https://127.0.0.1:1"], environment);
+  expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
+});

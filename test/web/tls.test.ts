@@ -74,9 +74,16 @@ describe("a server with TLS", () => {
   });
 
   it("refuses clients without a certificate where authorities of clients are configured", async () => {
-    const { address } = await serveWeb({ tls: files(true) });
+    const { address } = await serveWeb({ tls: files(true), api });
     expect(await handshake(address, {})).toBe(false);
     expect(await handshake(address, { cert, key })).toBe(true);
+
+    const { certificateFile } = files();
+    const clientCertificate = new Secret(cert + key);
+    const call = createApiClient(address, { certificateFile, clientCertificate });
+    expect(await call(listDrift, {})).toEqual({ drift: [] });
+    const without = createApiClient(address, { certificateFile });
+    await expect(without(listDrift, {})).rejects.toThrow(ApiUnavailableError);
   });
 
   it("keeps a connection with a request in progress when there are too many", async () => {
