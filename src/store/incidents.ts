@@ -1,4 +1,4 @@
-import type { InferResult, Insertable, Selectable } from "kysely";
+import { sql, type InferResult, type Insertable } from "kysely";
 import type { Acknowledgement } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { IncidentPhase } from "../alerts/incident-phase.ts";
@@ -11,10 +11,21 @@ import { batches, paced } from "../lib/iterables.ts";
 import { writeFlaps } from "./flap-records.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 import { prepareUpsert, takeSequence } from "./sql-helpers.ts";
-import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
+import { createRowReading, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
-type IncidentRow = Omit<Selectable<Tables["incidents"]>, "revision">;
+/** Open and resolved ones, as {@link readIncidents} reads them. */
+export function selectIncidents(reader: Db) {
+  return reader.selectFrom("incidents").selectAll("incidents").select(receiversOf);
+}
+
+/** In one text, which costs less than a query of its own and shows the same moment. No name has a comma. */
+const receiversOf = sql<string | null>`(
+  select string_agg(receiver, ',') from incident_receivers
+  where incident_id = incidents.id
+)`.as("receivers");
+
+type IncidentRow = Omit<InferResult<ReturnType<typeof selectIncidents>>[number], "revision">;
 
 /** @param targetId whose incident it is; null for one of a pool, a probe or a receiver */
 export function incidentToRow(
@@ -30,7 +41,6 @@ export function incidentToRow(
     rule: incident.rule,
     rule_fingerprint: incident.ruleFingerprint,
     severity: incident.severity,
-    receivers: JSON.stringify(incident.receivers),
     subject: subject.kind,
     target_id: targetId,
     sandbox_id: facts.sandboxId,
@@ -62,7 +72,7 @@ export function incidentFromRow(row: IncidentRow): Incident {
     rule: row.rule,
     ruleFingerprint: row.rule_fingerprint,
     severity: oneOf(severities, row.severity),
-    receivers: listIn(JSON.parse(row.receivers), textIn),
+    receivers: row.receivers?.split(",").toSorted() ?? [],
     inhibitedBy: row.inhibited_by,
     subject: subjectFromRow(row),
     phase: phaseFromRow(row),
@@ -135,11 +145,9 @@ export interface StoredIncident {
 
 /** The rows of {@link readStored}. */
 export function selectStored(reader: Db) {
-  return reader
-    .selectFrom("incidents")
+  return selectIncidents(reader)
     .leftJoin("targets", "targets.id", "incidents.target_id")
     .leftJoin("acknowledgements", "acknowledgements.incident_id", "incidents.id")
-    .selectAll("incidents")
     .select(["targets.region as target_region", "targets.key as target_key"])
     .select(["acknowledgements.author", "acknowledgements.note", "acknowledgements.at_ms"]);
 }
@@ -186,6 +194,8 @@ const upsertIncidents = prepareUpsert(
   ["rule", "started_at_ms"],
 );
 
+const upsertReceivers = prepareUpsert("incident_receivers", ["incident_id", "receiver"]);
+
 /** A stored incident has the id that was drawn for a new one. Nothing was written: judged again, it gets another one. */
 export class IdTakenError extends Error {
   override readonly name = "IdTakenError";
@@ -207,6 +217,12 @@ export async function writeIncidents(
     const revision = await takeSequence(trx, 1);
     const rows = written.values().map((each) => ({ ...incidentToRow(targetId, each), revision }));
     if ((await upsertIncidents(trx, rows)) < written.length) throw new IdTakenError();
+    const receivers = written
+      .values()
+      .flatMap(({ id, receivers: names }) =>
+        names.map((name) => ({ incident_id: id, receiver: name })),
+      );
+    await upsertReceivers(trx, receivers);
   }
   for await (const some of paced(batches(dropped, idsPerStatement))) {
     const ids = some.map(({ id }) => id);
@@ -225,9 +241,7 @@ export function createIncidentsWithoutTarget(
   return {
     /** The open ones, as they were last committed. */
     async open(): Promise<readonly Incident[]> {
-      const rows = await reader
-        .selectFrom("incidents")
-        .selectAll()
+      const rows = await selectIncidents(reader)
         .where("target_id", "is", null)
         .where("phase", "<>", "resolved")
         .execute();
@@ -262,10 +276,14 @@ export async function readReceiver(
   receiver: string,
   reading: RowReading,
 ): Promise<ReceiverState> {
-  const ofReceiver = trx.selectFrom("incidents").where("receiver", "=", receiver);
-  const open = await ofReceiver.selectAll().where("phase", "<>", "resolved").execute();
-  const last = await ofReceiver
+  const open = await selectIncidents(trx)
+    .where("receiver", "=", receiver)
+    .where("phase", "<>", "resolved")
+    .execute();
+  const last = await trx
+    .selectFrom("incidents")
     .select("started_at_ms")
+    .where("receiver", "=", receiver)
     .where("phase", "=", "resolved")
     .orderBy("started_at_ms", "desc")
     .limit(1)

@@ -27,12 +27,14 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
     const found: NotifiedIncident[] = [];
     for await (const some of paced(batches(ids, incidentsAtOnce))) {
       const rows = await selectStored(reader)
+        .innerJoin("incident_receivers", "incident_receivers.incident_id", "incidents.id")
+        .where("incident_receivers.receiver", "=", receiver)
         .where("incidents.id", "in", some)
         .where("incidents.phase", "<>", "pending")
         .execute();
       for (const row of rows) {
         const stored = readStored(reading, row);
-        if (!stored?.incident.receivers.includes(receiver)) continue;
+        if (!stored) continue;
         const { target, incident, acknowledgement } = stored;
         found.push({ target, incident, acknowledgedBy: acknowledgement?.author ?? null });
       }

@@ -4,7 +4,7 @@ import type { RegionTarget, StoredRegion } from "../alerts/judge-region.ts";
 import { failureReasons } from "../fleet/model.ts";
 import { createRowReading, oneOf } from "./damaged-rows.ts";
 import { regionFlapFromRow, writeRegionFlaps } from "./flap-records.ts";
-import { incidentRows, readIncidents, writeIncidents } from "./incidents.ts";
+import { incidentRows, readIncidents, selectIncidents, writeIncidents } from "./incidents.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -37,9 +37,7 @@ export function createStoredRegions(
           .where("region", "=", region)
           .orderBy("id")
           .execute();
-        const incidents = await trx
-          .selectFrom("incidents")
-          .selectAll()
+        const incidents = await selectIncidents(trx)
           .where("subject", "=", "region")
           .where("region", "=", region)
           .where("target_id", "is", null)

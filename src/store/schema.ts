@@ -187,8 +187,6 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       -- The rule's condition when the incident opened: a changed rule does not own it any more.
       rule_fingerprint ${text} not null,
       severity ${text} not null,
-      -- JSON: an array of names, of the receivers notified that it fires.
-      receivers ${text} not null,
       -- 'server', 'target', 'region', 'pool', 'probe' or 'receiver'.
       subject ${text} not null,
       target_id ${bigint} references targets (id),
@@ -225,6 +223,13 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     `create index incidents_resolved on incidents (resolved_at_ms) where phase = 'resolved'`,
     `create index incidents_of_server on incidents (server_id) where server_id is not null`,
     `create index incidents_of_receiver on incidents (receiver, started_at_ms) where receiver is not null`,
+
+    // The receivers that were notified that an incident fires. They are only added to.
+    `create table incident_receivers (
+      incident_id ${text} not null references incidents (id) on delete cascade,
+      receiver ${text} not null,
+      primary key (incident_id, receiver)
+    )${clustered}`,
 
     `create table acknowledgements (
       incident_id ${text} primary key,

@@ -104,7 +104,8 @@ export function prepareRows<Row extends object>(
 export const rowsPerInsert = 50;
 
 /**
- * Writes rows of a table, some at a time between turns of the event loop. A row that has the key of a stored one replaces it.
+ * Writes rows of a table, some at a time between turns of the event loop. A row that has the key of a stored one replaces
+ * it, if there is more than the key.
  *
  * @param kept columns of a stored row that stay as they are
  * @param equal columns of which a stored row must have the same values; otherwise it stays as it is
@@ -127,11 +128,12 @@ export function prepareUpsert<Name extends keyof Tables>(
       (column) => sql`${sql.ref(`${table}.${column}`)} = ${sql.ref(`excluded.${column}`)}`,
     );
     const condition = isSame.length === 0 ? sql`` : sql`where ${sql.join(isSame, sql` and `)}`;
+    const update = sql`update set ${sql.join(replaced)} ${condition}`;
     const statement = sql`
       insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
       values ${sql.join(values)}
       on conflict (${sql.join(key.map((column) => sql.ref(column)))})
-      do update set ${sql.join(replaced)} ${condition}
+      do ${replaced.length === 0 ? sql`nothing` : update}
     `;
     return { compile: () => statement.compile(db) };
   });

@@ -43,7 +43,7 @@ export interface Tables {
   open_buckets: { target_id: number; resolution: Resolution; bucket: string };
   occupancy: BucketKey & AccountColumns & Numbers<"name_id">;
   gaps: Numbers<"target_id" | "from_at_ms" | "to_at_ms">;
-  incidents: Texts<"id" | "rule" | "rule_fingerprint" | "receivers"> &
+  incidents: Texts<"id" | "rule" | "rule_fingerprint"> &
     Numbers<"revision" | "held_since_ms" | "held_since_polls" | "flapping" | "started_at_ms"> &
     OrNull<Texts<"sandbox_id" | "server_id" | "server_name">> &
     OrNull<Texts<"region" | "key" | "probe" | "receiver" | "inhibited_by">> &
@@ -56,6 +56,7 @@ export interface Tables {
       phase: "pending" | "firing" | "resolved";
       resolved_reason: ResolvedReason | null;
     };
+  incident_receivers: Texts<"incident_id" | "receiver">;
   flap_records: Numbers<"target_id"> &
     Texts<"rule" | "rule_fingerprint" | "sandbox_id" | "server_id" | "entered"> &
     OrNull<Texts<"server_name">> & { subject: "server" | "target" };

@@ -7,7 +7,7 @@ import { noOpenBuckets, type OpenBuckets } from "../fleet/accounting.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { flapFromRow, flapId } from "./flap-records.ts";
-import { readIncidents } from "./incidents.ts";
+import { readIncidents, selectIncidents } from "./incidents.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
@@ -35,11 +35,7 @@ export function createStoredTargets(
 ) {
   const readAll = async (trx: Db) => ({
     targets: await trx.selectFrom("targets").selectAll().orderBy("id").execute(),
-    incidents: await trx
-      .selectFrom("incidents")
-      .selectAll()
-      .where("phase", "<>", "resolved")
-      .execute(),
+    incidents: await selectIncidents(trx).where("phase", "<>", "resolved").execute(),
     flaps: await trx.selectFrom("flap_records").selectAll().execute(),
     buckets: await readOpenBuckets(trx, reading),
   });

@@ -28,7 +28,6 @@ const probes = [{ name: "login", operation: "user", id: "user-1", every: "5s" }]
 
 /** How rows of a table are spoilt, all of them, and as which row that is known. */
 const spoilt: readonly (readonly [table: string, change: string, row: RegExp])[] = [
-  ["incidents", "receivers = '[\"onc' where rule = 'erring'", /^\S+$/],
   ["incidents", "phase = 'burning' where rule = 'erring'", /^\S+$/],
   ["silences", "match = '{\"rule'", /^\S+$/],
   ["silences", "match = '{\"rule\":[1,{}]}'", /^\S+$/],
@@ -104,6 +103,24 @@ it("servers that cannot be read are forgotten, and their incidents go on under t
   expect(servers.map((each) => each.server_id).toSorted()).toEqual(world.serverIds.toSorted());
 });
 
+it("an incident whose receivers are missing goes on, and is notified again to those of its rule", async () => {
+  const world = await watchWorld();
+  world.show(0, "error");
+  await world.poll(2);
+  await spoil(world, "delete from incident_receivers");
+  await world.poll();
+  world.show(0, "idle");
+  await world.poll();
+  expect(notifications(world)).toEqual([
+    "server-error firing",
+    "server-error firing",
+    "server-error resolved",
+  ]);
+  const ids = world.alerts.flatMap(({ data }) => data.incidents.map(({ id }) => id));
+  expect(new Set(ids).size).toBe(1);
+  expect(unreadable(world)).toEqual([]);
+});
+
 it("queries show what can be read, and say what is missing", async () => {
   const world = await watchWorld();
   await world.poll();
@@ -117,7 +134,7 @@ it("queries show what can be read, and say what is missing", async () => {
     using database = new DatabaseSync(path);
     database.exec(`
       update changes set to_status = 'odd' where seq = (select min(seq) from changes);
-      update incidents set receivers = '[' where rule = 'server-error';
+      update incidents set phase = 'burning' where rule = 'server-error';
       update targets set open_bucket = '{';
       update open_buckets set bucket = '[' where resolution = '1h';
       update notifications set body = '{' where seq = 1;

@@ -74,5 +74,9 @@ it("each documented query answers what it says, of a real store", async () => {
   expect(incidents).toEqual([
     ["2026-11-20 10:30:00", "server-error", "critical", "resolved", "us", "a", 30],
   ]);
-  expect([...examples.keys()]).toHaveLength(4);
+  const notified = "Incidents of the last seven days that the receiver `oncall` was notified of";
+  expect(rowsOf(path, notified).map(Object.values)).toEqual([
+    ["2026-11-20 10:30:00", "server-error", "critical", "resolved", "us", "a"],
+  ]);
+  expect([...examples.keys()]).toHaveLength(5);
 });

@@ -40,8 +40,8 @@ const kinds: readonly [Kind, ...Kind[]] = [
     table: "incidents",
     kind: "incident",
     rows: `select id, rule, ${target}, ${box} as servers from incidents
-      where subject = 'server' and phase not in ('resolved', 'burning') and json_valid(receivers)`,
-    set: [`receivers = '["onc'`, `phase = 'burning'`],
+      where subject = 'server' and phase not in ('resolved', 'burning')`,
+    set: [`phase = 'burning'`],
   },
   {
     table: "servers",

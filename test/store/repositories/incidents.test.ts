@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
 import type { Incident, Subject } from "../../../src/alerts/incident.ts";
 import { noSuppressions, type SilenceMatch } from "../../../src/alerts/silence.ts";
-import { IdTakenError, incidentFromRow } from "../../../src/store/incidents.ts";
+import { IdTakenError, incidentFromRow, selectIncidents } from "../../../src/store/incidents.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { firing, openNotifiedStore, resolved } from "../../notify/support/notified-store.ts";
 import { addTarget } from "../../support/add-target.ts";
@@ -49,11 +49,15 @@ describe.each(engines)("incidents on $name", (engine) => {
       fc.asyncProperty(subjects, phases, phases, async (subject, first, second) => {
         const id = `incident-${(count += 1)}`;
         const owner = subject.kind === "server" || subject.kind === "target" ? targetId : null;
-        for (const phase of [first, second]) {
+        for (const [phase, receivers] of [
+          [first, []],
+          [second, ["am", "chat.1"]],
+          [second, ["am", "chat.1", "oncall_2"]],
+        ] as const) {
           const resolvedAtMs = phase.name === "resolved" ? 3 : null;
-          const incident: Incident = { ...firing(id), subject, phase, resolvedAtMs };
+          const incident: Incident = { ...firing(id), subject, phase, receivers, resolvedAtMs };
           await store.commitIncidents(owner, { ...noOutcome, written: [incident] });
-          const query = kysely.selectFrom("incidents").selectAll().where("id", "=", id);
+          const query = selectIncidents(kysely).where("id", "=", id);
           const row = await query.executeTakeFirstOrThrow();
           expect(incidentFromRow(row)).toEqual(incident);
           expect(row.target_id).toBe(owner);
@@ -113,7 +117,10 @@ describe.each(engines)("incidents on $name", (engine) => {
     expect(await contentOf(store)).toEqual(contentOfTarget(watched));
     expect(await rows("incidents")).toMatchObject([
       { id: "incident-1", phase: "resolved", resolved_reason: "silenced" },
-      { id: "incident-2", phase: "firing", resolved_reason: null, receivers: "[]" },
+      { id: "incident-2", phase: "firing", resolved_reason: null },
+    ]);
+    expect(await rows("incident_receivers")).toEqual([
+      { incident_id: "incident-1", receiver: "oncall" },
     ]);
   });
 });

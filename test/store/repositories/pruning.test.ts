@@ -75,7 +75,7 @@ describe.each(engines)("pruning on $name", (engine) => {
     expect(await rows("servers")).toEqual([]);
   });
 
-  it("deletes incidents, with their acknowledgements, that were resolved before and have no items", async () => {
+  it("deletes incidents, with their receivers and acknowledgements, that were resolved before and have no items", async () => {
     const { store, targetId, rows, sql: execute } = await openPollStore(engine);
     const { poll } = watchFleet();
     for (const a of ["error", "idle", "error"] as const) {
@@ -85,11 +85,13 @@ describe.each(engines)("pruning on $name", (engine) => {
     const left = async (beforeMs: number) => {
       await pruneAll(() => store.prune.incidents(beforeMs));
       const ids = (await rows("incidents")).map((row) => row["id"]);
-      return [ids, (await rows("acknowledgements")).length];
+      const receivers = (await rows("incident_receivers")).map((row) => row["incident_id"]);
+      return [ids, receivers, (await rows("acknowledgements")).length];
     };
-    expect(await left(everMs)).toEqual([["incident-1", "incident-2"], 1]);
+    const both = ["incident-1", "incident-2"];
+    expect(await left(everMs)).toEqual([both, both, 1]);
     await execute(sql`delete from outbox_items`);
-    expect(await left(0)).toEqual([["incident-1", "incident-2"], 1]);
-    expect(await left(everMs)).toEqual([["incident-2"], 0]);
+    expect(await left(0)).toEqual([both, both, 1]);
+    expect(await left(everMs)).toEqual([["incident-2"], ["incident-2"], 0]);
   });
 });

@@ -34,6 +34,7 @@ const tables = [
   "occupancy",
   "gaps",
   "incidents",
+  "incident_receivers",
   "flap_records",
   "outbox_items",
 ];
