@@ -11,7 +11,8 @@ import type { FlapRecord } from "./flap-record.ts";
 import { incidentKey, type Incident } from "./incident.ts";
 import { failureText, matchesAny, matchesTarget } from "./rule.ts";
 import type { RegionRule, Rule } from "./rule.ts";
-import type { FailureKind, RegionDown, RegionsDown } from "./silence.ts";
+import type { FailureKind, Joining, RegionDown, RegionsDown } from "./silence.ts";
+import type { TargetState } from "./target-state.ts";
 
 function kindOf(reason: FailureReason): FailureKind {
   return reason === "auth" || reason === "rate_limited" ? reason : "outage";
@@ -54,6 +55,7 @@ export interface RegionOptions extends AlertOptions {
 /**
  * Decides whether a region fails as a whole. A rule begins to hold when at least two targets fail for the same kind
  * of reason, each within two intervals of another, and one of them has failed for long enough. It holds while two fail.
+ * Keys that are refused or limited are a failure of their region only if they are half of its targets.
  *
  * @param atMs UTC milliseconds; also the clock of the rule's other durations
  */
@@ -74,12 +76,13 @@ export function judgeRegion(
     const isOpen = incidents.has(incidentKey(rule.name, subject));
     const failing = isOpen ? failingAlike(about) : commonFailure(rule, about, state, atMs);
     const holds = failing.length >= leastTargets;
-    const condition = conditionOf(failing, about.length);
+    const condition = holds ? conditionOf(failing, about.length) : endedCondition(about);
     const event = { kind: holds ? "holds" : "clears", now } as const;
     const incident = engine.advance(rule, subject, event, { condition });
     if (incident?.phase.name !== "firing") continue;
-    const kinds = new Set(failing.map(({ failure }) => kindOf(failure.reason)));
-    down.push({ incidentId: incident.id, rule: rule.name, kinds });
+    const groups = byKind(failing).entries();
+    const kinds = groups.map(([kind, some]) => [kind, joiningOf(some, about.length, state)] as const);
+    down.push({ incidentId: incident.id, rule: rule.name, kinds: new Map(kinds) });
   }
   engine.forgetSettled(rules, atMs);
   return { incidents: engine.outcome, down };
@@ -92,18 +95,25 @@ export function rulesOnRegion(rules: readonly Rule[], region: string): readonly 
     .filter(({ match }) => matchesAny(match.region, region));
 }
 
-/** The incidents of a target's region of which its failure is a consequence. */
+/**
+ * The incidents of a target's region of which its failure is a consequence: it began to fail soon after the others, or
+ * while half of the region failed. That many more fail later is another cause, of which receivers must be notified.
+ */
 export function regionInhibitors(
   regionsDown: RegionsDown,
   rules: readonly Rule[],
-  { region }: Target,
-  reason: FailureReason | null,
+  { target, incidents }: Pick<TargetState, "target" | "incidents">,
+  { lastFailure, failingSinceMs }: Pick<TargetState["progress"], "lastFailure" | "failingSinceMs">,
 ): readonly Inhibitor[] {
-  const down = reason === null ? [] : (regionsDown.get(region) ?? []);
-  return down.flatMap(({ incidentId, rule: name, kinds }) => {
+  if (lastFailure === null || failingSinceMs === null) return [];
+  const isInhibitedBy = (id: string): boolean =>
+    incidents.values().some(({ inhibitedBy }) => inhibitedBy === id);
+  return (regionsDown.get(target.region) ?? []).flatMap(({ incidentId, rule: name, kinds }) => {
     const rule = rules.find((each) => each.name === name);
-    if (!rule || reason === null || !kinds.has(kindOf(reason))) return [];
-    return [{ incidentId, receivers: rule.receivers }];
+    const joining = kinds.get(kindOf(lastFailure));
+    if (!rule || !joining || !matchesTarget(rule.match, target)) return [];
+    const isPart = failingSinceMs <= joining.untilMs || failingSinceMs > joining.afterMs;
+    return isPart || isInhibitedBy(incidentId) ? [{ incidentId, receivers: rule.receivers }] : [];
   });
 }
 
@@ -116,10 +126,37 @@ function isFailing(target: RegionTarget): target is FailingTarget {
   return target.failure !== null;
 }
 
+/** Of each kind in the order in which they began to fail. */
+function byKind(about: readonly RegionTarget[]): ReadonlyMap<FailureKind, FailingTarget[]> {
+  const failing = about
+    .filter(isFailing)
+    .toSorted((one, other) => one.failure.sinceMs - other.failure.sinceMs);
+  return Map.groupBy(failing, ({ failure }) => kindOf(failure.reason));
+}
+
+function isHalf(targets: number, all: number): boolean {
+  return 2 * targets >= all;
+}
+
 /** Those that do not fail each in a way of its own. */
 function failingAlike(about: readonly RegionTarget[]): readonly FailingTarget[] {
-  const groups = Map.groupBy(about.filter(isFailing), ({ failure }) => kindOf(failure.reason));
-  return [...groups.values()].filter(({ length }) => length >= leastTargets).flat();
+  return [...byKind(about).values()].filter(({ length }) => length >= leastTargets).flat();
+}
+
+/** @param failing in the order in which they began to fail */
+function joiningOf(
+  failing: readonly FailingTarget[],
+  all: number,
+  { intervalMs }: RegionState,
+): Joining {
+  const soonMs = 2 * intervalMs;
+  let before = 0;
+  const ends = runsOf(failing, soonMs).map((run) => {
+    before += run.length;
+    return { untilMs: (run.at(-1)?.failure.sinceMs ?? 0) + soonMs, isOfHalf: isHalf(before, all) };
+  });
+  const untilMs = ends[0]?.untilMs ?? 0;
+  return { untilMs, afterMs: ends.find(({ isOfHalf }) => isOfHalf)?.untilMs ?? Infinity };
 }
 
 /** The most targets that fail alike, one soon after the other; empty: none of them has failed for long enough. */
@@ -129,11 +166,14 @@ function commonFailure(
   { intervalMs }: RegionState,
   atMs: number,
 ): readonly FailingTarget[] {
-  const failing = about
-    .filter(isFailing)
-    .toSorted((one, other) => one.failure.sinceMs - other.failure.sinceMs);
-  const groups = Map.groupBy(failing, ({ failure }) => kindOf(failure.reason));
-  const runs = [...groups.values()].flatMap((some) => runsOf(some, 2 * intervalMs));
+  const runs = byKind(about)
+    .entries()
+    .flatMap(([kind, some]) =>
+      runsOf(some, 2 * intervalMs).filter(
+        ({ length }) => kind === "outage" || isHalf(length, about.length),
+      ),
+    )
+    .toArray();
   const held = runs.filter((run) => run.some((each) => hasHeld(rule, each, atMs)));
   return held.toSorted((one, other) => other.length - one.length)[0] ?? [];
 }
@@ -164,5 +204,12 @@ function conditionOf(failing: readonly FailingTarget[], all: number): string {
   const why = [...new Set(reasons)].toSorted().join(", ");
   const count = failing.length === all ? `all ${all}` : `${failing.length} of ${all}`;
   const servers = failing.reduce((sum, each) => sum + each.servers, 0);
-  return `${count} keys failing (${why}); ${counted(servers, "server")} unmonitored`;
+  // None are known if it failed from the start.
+  const unmonitored = servers === 0 ? "" : `; ${counted(servers, "server")} unmonitored`;
+  return `${count} keys failing (${why})${unmonitored}`;
+}
+
+/** What does not hold any more, though one of its targets may fail. */
+function endedCondition(about: readonly RegionTarget[]): string {
+  return about.some(isFailing) ? "failing as a whole" : "failing";
 }

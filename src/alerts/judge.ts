@@ -1,7 +1,7 @@
 import { endedDwells, gapBefore, recordTime } from "../fleet/accounting.ts";
 import type { Accounting, Gap, Stretch } from "../fleet/accounting.ts";
 import { diffSnapshots, noDiff, type Diff } from "../fleet/diff.ts";
-import type { Instant, Target } from "../fleet/model.ts";
+import type { Instant } from "../fleet/model.ts";
 import { nextSnapshot } from "../fleet/next-snapshot.ts";
 import { runAtOnce, type Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
@@ -103,7 +103,7 @@ function* judgeListing(
   const passed = { ms: progress.observed.ms - state.progress.observed.ms, polls: 1 };
   const observed = { snapshot, diff, complete, now: progress.observed, passed };
   // Before its servers: while it fires that the target is down, receivers are not notified of them.
-  const inhibitors = judgeTarget(engine, state.target, progress, options, ({ trouble }) => ({
+  const inhibitors = judgeTarget(engine, state, progress, options, ({ trouble }) => ({
     kind: trouble === "partial" && !complete ? "holds" : "clears",
     now: progress.attempted,
   }));
@@ -123,13 +123,14 @@ function* judgeListing(
  */
 function judgeTarget(
   engine: IncidentEngine,
-  target: Target,
-  { lastFailure, lastStatus, attempted }: TargetProgress,
+  state: TargetState,
+  progress: TargetProgress,
   { rules, suppressions }: JudgeOptions,
   eventOf: (rule: TargetRule) => SubjectEvent,
 ): readonly Inhibitor[] {
-  const ofRegion = regionInhibitors(suppressions.regionsDown, rules, target, lastFailure);
-  const onTarget = rulesOn("target", rules, target);
+  const { lastFailure, lastStatus, attempted } = progress;
+  const ofRegion = regionInhibitors(suppressions.regionsDown, rules, state, progress);
+  const onTarget = rulesOn("target", rules, state.target);
   const holding: Inhibitor[] = [];
   const down: Inhibitor[] = [];
   const judge = (trouble: TargetTrouble, inhibitors: readonly Inhibitor[]): void => {
@@ -168,7 +169,7 @@ function judgeFailure(
   const engine = createIncidentEngine(state, at.utcMs, options);
   const { attempted: now, lastFailure } = progress;
   const passed = { ms: elapsed.ms, polls: now.polls - state.progress.attempted.polls };
-  judgeTarget(engine, state.target, progress, options, ({ trouble }) => {
+  judgeTarget(engine, state, progress, options, ({ trouble }) => {
     // Any other failure hides whether the key is still refused, and each whether a listing is partial.
     const isHidden = trouble === "partial" || (trouble === "auth" && lastFailure !== "auth");
     return isHidden ? { kind: "unobserved", passed } : { kind: "holds", now };

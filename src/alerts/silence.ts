@@ -61,12 +61,20 @@ export interface Suppressions {
 /** Whether the key is refused or limited, or the region fails: that shows as timeouts, errors and odd responses in turn. */
 export type FailureKind = "auth" | "rate_limited" | "outage";
 
+/** Which targets are part of what fails, by when their polls began to fail: UTC milliseconds. */
+export interface Joining {
+  /** Soon after those that failed first. */
+  readonly untilMs: number;
+  /** While half of the region failed. */
+  readonly afterMs: number;
+}
+
 /** A firing incident of a region. */
 export interface RegionDown {
   readonly incidentId: string;
   readonly rule: string;
   /** How the polls of its targets fail. A target that fails in another way is no part of it. */
-  readonly kinds: ReadonlySet<FailureKind>;
+  readonly kinds: ReadonlyMap<FailureKind, Joining>;
 }
 
 /** The firing incidents of regions, by region. */

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RegionsDown } from "../../src/alerts/silence.ts";
-import type { RegionRule } from "../../src/alerts/rule.ts";
+import type { Match, RegionRule } from "../../src/alerts/rule.ts";
 import { runs } from "./support/runs.ts";
 import { broken, createWatch, idle, inPolls, intervalMs, linesOf } from "./support/watch.ts";
 import { serverRule, stepsOf, targetRule, type Watch } from "./support/watch.ts";
@@ -10,9 +10,12 @@ describe("inhibition", () => {
   const down = targetRule({ for: inPolls(1) });
   const refused = targetRule({ name: "refused", trouble: "auth", for: inPolls(1) });
   const ofRegion = (kinds: readonly ("auth" | "outage")[]): RegionsDown =>
-    new Map([["us", [{ incidentId: "region", rule: "region-down", kinds: new Set(kinds) }]]]);
-  const region = (receivers: readonly string[]): RegionRule => ({
+    new Map([["us", [{ incidentId: "region", rule: "region-down", kinds: joinedBy(kinds) }]]]);
+  const joinedBy = (kinds: readonly ("auth" | "outage")[]) =>
+    new Map(kinds.map((kind) => [kind, { untilMs: Infinity, afterMs: Infinity }]));
+  const region = (receivers: readonly string[], match: Match = {}): RegionRule => ({
     ...down,
+    match,
     name: "region-down",
     on: "region",
     receivers,
@@ -55,6 +58,12 @@ describe("inhibition", () => {
     const watch = createWatch({ rules: [refused, region(["oncall"])] });
     watch.setRegionsDown(ofRegion(["outage"]));
     expect(stepsOf(watch.fail("auth").incidents)).toEqual(["fired refused"]);
+  });
+
+  it("that a target is down is notified when the rule on its region is about other keys", () => {
+    const watch = createWatch({ rules: [down, region(["oncall"], { key: ["batch"] })] });
+    watch.setRegionsDown(ofRegion(["outage"]));
+    expect(stepsOf(watch.fail().incidents)).toEqual(["fired target-down"]);
   });
 
   it("leaves those to be notified whom the rule of the other incident does not notify", () => {

@@ -58,7 +58,7 @@ function watchRegion(rule = regionRule()) {
       held.apply(verdict.incidents);
       const steps = verdict.incidents.steps.map(({ step }) => step);
       const conditions = verdict.incidents.outbox.map(({ condition }) => condition);
-      const kinds = verdict.down.flatMap((each) => [...each.kinds]);
+      const kinds = verdict.down.flatMap((each) => [...each.kinds.keys()]);
       return { steps, conditions, kinds, outbox: verdict.incidents.outbox };
     },
   };
@@ -119,6 +119,18 @@ describe("a region", () => {
       true,
     ],
     [
+      "half of the keys of which are refused",
+      [[2, 0, "auth"], [2, 0, "auth"], "up", "up"],
+      null,
+      true,
+    ],
+    [
+      "fewer of the keys of which are refused",
+      [[2, 0, "auth"], [2, 0, "auth"], "up", "up", "up"],
+      null,
+      false,
+    ],
+    [
       "that fails in several ways",
       [
         [2, 0, "timeout"],
@@ -146,6 +158,15 @@ describe("a region", () => {
     expect(all).toEqual(["all 2 keys failing (HTTP 503); 300 servers unmonitored"]);
     const some = watchRegion().judge([2, 0, "timeout"], [1], "up").conditions;
     expect(some).toEqual(["2 of 3 keys failing (HTTP 503, timeout); 300 servers unmonitored"]);
+  });
+
+  it.each<[string, Shown, string]>([
+    ["is up", "up", "failing"],
+    ["has one target that fails", [3], "failing as a whole"],
+  ])("that %s again says what has ended", (_, shown, condition) => {
+    const region = watchRegion();
+    region.judge([2], [2]);
+    expect(region.judge("up", shown).conditions).toEqual([condition]);
   });
 
   it("stays one incident while targets join and recover, and resolves when fewer than two fail", () => {

@@ -51,6 +51,31 @@ describe("a region that fails as a whole", () => {
     expect(await incidentsOf(world, "target-down")).toHaveLength(12);
   });
 
+  it("does not hide that many more of its targets fail long after the first ones", async () => {
+    const world = await watch();
+    await world.poll();
+    const failing = (...some: readonly string[]) =>
+      world.fail(...some.map((key) => ({ kind: "status", status: 400, key }) as const));
+    failing("key-0", "key-1");
+    await world.poll(20);
+    failing("key-0", "key-1", "key-2", "key-3", "key-4", "key-5", "key-6", "key-7");
+    await world.poll(6);
+    expect(notified(world)).toEqual([
+      "firing eu: 2 of 12 keys failing (HTTP 400); 6 servers unmonitored",
+      expect.stringMatching(/^firing 6 targets down/),
+    ]);
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(10);
+    expect(notified(world)).toHaveLength(2);
+  });
+
+  it("that is down from the start says nothing of servers", async () => {
+    const world = await watch();
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(2);
+    expect(notified(world)).toEqual(["firing eu: all 12 keys failing (HTTP 400)"]);
+  });
+
   it("stays one over a restart, and notifies of the targets that are down when it is over", async () => {
     const world = await watch();
     world.fail({ kind: "status", status: 400 });
