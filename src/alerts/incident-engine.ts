@@ -176,6 +176,11 @@ export function createIncidentEngine(
     };
   };
 
+  /** The last time that the condition held does not count: its incident did not fire. */
+  const uncount = (each: FlapRecord | undefined): void => {
+    if (each) changedFlaps.push({ ...each, enteredMs: each.enteredMs.slice(0, -1) });
+  };
+
   const forget = (each: FlapRecord): void => void changedFlaps.push({ ...each, enteredMs: [] });
 
   return {
@@ -206,6 +211,7 @@ export function createIncidentEngine(
         ? flapsAfterEnd(reading?.changed ?? flaps.get(key), rule, subject, event.now.ms)
         : reading?.changed;
       if (flapsNow) changedFlaps.push(flapsNow);
+      if (step === "dropped" && flapLimitOf(rule)?.firingOnly) uncount(flaps.get(key));
       if (!before && phase === null) return null;
       const text = textOf(rule, observed, phase, reading);
       const { receivers, ...inhibited } = recipients(rule, inhibitors, before);
@@ -311,7 +317,8 @@ function applyTransition(
 
 function timingOf(rule: Rule): IncidentTiming {
   const { keepFiringForMs, remindEveryMs } = rule;
-  return { hold: holdOf(rule), keepFiringForMs, remindEveryMs };
+  const holdsFlapping = flapLimitOf(rule)?.firingOnly === true;
+  return { hold: holdOf(rule), keepFiringForMs, remindEveryMs, holdsFlapping };
 }
 
 function holdOf(rule: Rule): Hold {

@@ -60,6 +60,8 @@ export interface IncidentTiming {
   readonly hold: Hold;
   readonly keepFiringForMs: number;
   readonly remindEveryMs: number | null;
+  /** Whether what flaps must have held for as long, too, before it fires. */
+  readonly holdsFlapping?: boolean;
 }
 
 /** What a transition means to the world outside. */
@@ -124,7 +126,7 @@ function advanceFiring(phase: Firing, event: IncidentEvent, timing: IncidentTimi
     case "holds":
       return keepFiring(phase, event, timing.remindEveryMs);
     case "clears":
-      return clear(phase, event, timing.keepFiringForMs);
+      return clear(phase, event, timing);
     case "unobserved": {
       // Where its clock decides nothing any more, what passes need not be written.
       const isTimed = phase.clearSinceMs !== null || timing.remindEveryMs !== null;
@@ -140,14 +142,14 @@ function resolve(reason: ResolvedReason): Transition {
   return { phase: { name: "resolved", reason }, step: "resolved" };
 }
 
-/** What flaps fires at once: it may never hold for long enough. */
+/** What flaps fires at once, unless it must hold, too: it may never hold for long enough. */
 function fireIfHeld(
   { heldSince }: Pending,
   { now, silenced, inhibited, flaps }: Holds,
-  { hold }: IncidentTiming,
+  { hold, holdsFlapping = false }: IncidentTiming,
 ): Transition | null {
   const flapping = flaps === "too_often";
-  if (!flapping && !hasHeld(heldSince, now, hold)) return null;
+  if ((!flapping || holdsFlapping) && !hasHeld(heldSince, now, hold)) return null;
   const notifiedAtMs = silenced || inhibited ? null : now.ms;
   return {
     phase: { name: "firing", heldSince, clearSinceMs: null, notifiedAtMs, flapping },
@@ -193,9 +195,15 @@ export function goesOnFiring(
   return remindEveryMs === null || now.ms - notifiedAtMs < remindEveryMs;
 }
 
-function clear(phase: Firing, { now, flaps }: Clears, keepFiringForMs: number): Transition {
+function clear(
+  phase: Firing,
+  { now, flaps }: Clears,
+  { keepFiringForMs, holdsFlapping = false }: IncidentTiming,
+): Transition {
   const clearSinceMs = phase.clearSinceMs ?? now.ms;
-  const isSettling = phase.flapping && flaps !== "no";
+  // Otherwise it would be notified as soon as it holds again, for whatever time.
+  const isOver = holdsFlapping && phase.notifiedAtMs === null;
+  const isSettling = phase.flapping && flaps !== "no" && !isOver;
   if (!isSettling && now.ms - clearSinceMs >= keepFiringForMs) return resolve("recovered");
   return { phase: phase.clearSinceMs === null ? { ...phase, clearSinceMs } : phase, step: null };
 }

@@ -81,7 +81,9 @@ export function judgeRegion(
     const incident = engine.advance(rule, subject, event, { condition });
     if (incident?.phase.name !== "firing") continue;
     const groups = byKind(failing).entries();
-    const kinds = groups.map(([kind, some]) => [kind, joiningOf(some, about.length, state)] as const);
+    const kinds = groups.map(
+      ([kind, some]) => [kind, joiningOf(some, about.length, state)] as const,
+    );
     down.push({ incidentId: incident.id, rule: rule.name, kinds: new Map(kinds) });
   }
   engine.forgetSettled(rules, atMs);

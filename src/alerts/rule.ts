@@ -37,6 +37,8 @@ interface RuleBase {
 export interface FlapLimit {
   readonly changes: number;
   readonly withinMs: number;
+  /** Whether only the times count at which the incident fired. */
+  readonly firingOnly?: boolean;
 }
 
 export interface ServerRule extends RuleBase {

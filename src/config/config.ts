@@ -79,10 +79,10 @@ const outboundSchema = settings({
 }).transform((outbound) => ({ deny: outbound.denyNetworks, allow: outbound.allowNetworks }));
 
 /** The rules that there are where the configuration has none. */
-const flap = { changes: 1, within: "1h" };
+const flap = { changes: 1, within: "1h", firing_only: true };
 const defaultRules = [
   { name: "server-error", on: "server", status: "error", flap },
-  { name: "key-refused", on: "target", auth: { polls: 2 }, severity: "critical", flap },
+  { name: "key-refused", on: "target", auth: { polls: 3 }, severity: "critical", flap },
   { name: "target-down", on: "target", failing: { polls: 3 }, flap },
   { name: "target-partial", on: "target", partial: { polls: 10 }, flap },
   { name: "region-down", on: "region", failing: { polls: 2 }, flap },

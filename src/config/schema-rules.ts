@@ -1,7 +1,16 @@
 import { z } from "zod";
 import { targetTroubles, type Hold } from "../alerts/rule.ts";
 import { statuses } from "../fleet/model.ts";
-import { count, duration, oneOf, oneOfSettings, optional, refuse, settings } from "./fields.ts";
+import {
+  count,
+  duration,
+  flag,
+  oneOf,
+  oneOfSettings,
+  optional,
+  refuse,
+  settings,
+} from "./fields.ts";
 import { probePatterns, ruleSettings, serverNamePatterns } from "./rule-fields.ts";
 import { serverPatterns, targetPatterns } from "./rule-fields.ts";
 import { poolRuleSchema } from "./schema-pool-rule.ts";
@@ -29,6 +38,11 @@ const flapSchema = settings({
   withinMs: duration("1s").describe(
     "The period in which that is counted. Flapping ends when the condition has not begun to hold for this long.",
   ),
+  firingOnly: flag()
+    .prefault(false)
+    .describe(
+      "Counts only the times at which the incident fired. Otherwise a subject flaps, too, that never meets the condition for as long as the rule requires.",
+    ),
 });
 
 const flap = optional(

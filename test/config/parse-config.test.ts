@@ -57,12 +57,12 @@ describe("the smallest configuration", () => {
     expect(error).toMatchObject({ for: always, keepFiringForMs: 0, remindEveryMs: null });
     const inPolls = (polls: number) => ({ for: { kind: "polls", polls }, receivers });
     expect(others).toMatchObject([
-      { on: "target", name: "key-refused", severity: "critical", trouble: "auth", ...inPolls(2) },
+      { on: "target", name: "key-refused", severity: "critical", trouble: "auth", ...inPolls(3) },
       { on: "target", name: "target-down", severity: "warning", trouble: "failing", ...inPolls(3) },
       { on: "target", name: "target-partial", trouble: "partial", ...inPolls(10) },
       { on: "region", name: "region-down", severity: "critical", ...inPolls(2) },
     ]);
-    const flap = { changes: 1, withinMs: 3_600_000 };
+    const flap = { changes: 1, withinMs: 3_600_000, firingOnly: true };
     expect([error, ...others].map((rule) => rule && "flap" in rule && rule.flap)).toEqual(
       Array.from({ length: 5 }, () => flap),
     );
@@ -92,7 +92,7 @@ describe("rules", () => {
       for: { kind: "duration", ms: 5_400_000 },
       keepFiringForMs: 300_000,
       remindEveryMs: 14_400_000,
-      flap: { changes: 4, withinMs: 600_000 },
+      flap: { changes: 4, withinMs: 600_000, firingOnly: false },
       match: {
         region: ["us"],
         key: ["research", "x*"],

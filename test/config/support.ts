@@ -49,6 +49,7 @@ export function receiverOf<Type extends ReceiverConfig["type"]>(
 
 const url = "https://a.example.com";
 const hold = { polls: 3 };
+const flap = { changes: 1, within: "1h" };
 const passwordHash = `$scrypt$ln=16,r=8,p=2$${"A".repeat(22)}$${"B".repeat(43)}`;
 
 /** The smallest configuration with each kind of rule and receiver. */
@@ -66,16 +67,16 @@ export const everyKind = {
   },
   alerts: {
     rules: [
-      { name: "a", on: "server", status: "error", for: hold, flap: { changes: 1, within: "1h" } },
-      { name: "b", on: "target", failing: hold },
-      { name: "c", on: "target", auth: hold },
-      { name: "p", on: "target", partial: hold },
-      { name: "d", on: "probe", failing: hold, flap: { changes: 1, within: "1h" } },
+      { name: "a", on: "server", status: "error", for: hold, flap },
+      { name: "b", on: "target", failing: hold, flap },
+      { name: "c", on: "target", auth: hold, flap },
+      { name: "p", on: "target", partial: hold, flap },
+      { name: "d", on: "probe", failing: hold, flap },
       ...["occupied_ratio", "error_ratio", "idle", "servers"].flatMap((measure) => [
         { name: `${measure}-above`, on: "pool", [measure]: { above: 0 } },
         { name: `${measure}-below`, on: "pool", [measure]: { below: 1 } },
       ]),
-      { name: "r", on: "region", failing: hold },
+      { name: "r", on: "region", failing: hold, flap },
     ],
     receivers: [
       { name: "a", type: "webhook", url },
