@@ -85,7 +85,7 @@ h1, p, dd { overflow-wrap: anywhere; }
 a { color: #1a56c4; } .actions a { margin-right: 1.5rem; font-weight: 600; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; }
 dt { opacity: .7; } dd { margin: 0; }
-label { display: block; margin: 0 0 .8rem; max-width: 30rem; }
+form { margin-top: 1.5rem; } label { display: block; margin: 0 0 .8rem; max-width: 30rem; }
 input, select { display: block; box-sizing: border-box; width: 100%; }
 input, select, button { font: inherit; padding: .4rem .6rem; }
 @media (prefers-color-scheme: dark) { a { color: #8ab4f8; } .bad { color: #ff8a80; } .good { color: #81c995; } }

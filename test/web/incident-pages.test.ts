@@ -147,7 +147,9 @@ describe("a page that confirms", () => {
     expect(list).toContain(
       `<a href="incidents/acknowledge${query.replaceAll("&", "&amp;")}">Acknowledge all</a>`,
     );
-    const silence = postOf((await read(`/incidents/silence${query}`)).text);
+    const silencePage = (await read(`/incidents/silence${query}`)).text;
+    expect(silencePage).toContain('data-next="../"');
+    const silence = postOf(silencePage);
     const match = { rule: ["server-error"], region: ["us"], key: ["research"] };
     expect(silence).toEqual({ path: "../api/v1/silences", fields: { match } });
     const { text } = await read(`/incidents/acknowledge${query}`);

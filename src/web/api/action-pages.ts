@@ -93,7 +93,8 @@ export function renderSilenceAll(selection: Selection, actor: Actor): string {
     post: "silences",
     fields: { match },
     inputs: silenceInputs,
-    next: `incidents${queryOf(selection)}`,
+    // The status page lists what is silenced.
+    next: "",
     command: `sandwatch silence add ${optionsOf(selection)} --for 2h --reason TEXT --author NAME`,
   });
 }

@@ -98,19 +98,19 @@ export function renderIncidents(
 
 export const incidentColumns = (root: string): readonly Column<IncidentView>[] => [
   {
-    head: "state",
-    cell: stateText,
-    tone: ({ state, muted }) => (muted ? "quiet" : state === "firing" ? "bad" : ""),
-  },
-  { head: "rule", cell: ({ rule }) => rule },
-  { head: "place", cell: ({ region, key }) => [region, key].filter(Boolean).join("/") },
-  { head: "subject", cell: subjectText },
-  { head: "since", cell: ({ started_at: at }) => shownTime(at) ?? "" },
-  {
     head: "id",
     cell: ({ id }) => html`<a href="${root}incidents/${id}">${id}</a>`,
     tone: () => "id",
   },
+  {
+    head: "state",
+    cell: stateText,
+    tone: ({ state, muted }) => (muted ? "quiet" : state === "firing" ? "bad" : ""),
+  },
+  { head: "subject", cell: subjectText },
+  { head: "place", cell: ({ region, key }) => [region, key].filter(Boolean).join("/") },
+  { head: "since", cell: ({ started_at: at }) => shownTime(at) ?? "" },
+  { head: "rule", cell: ({ rule }) => rule },
 ];
 
 export function renderRefusal({ status, detail }: Problem, root: string): string {
