@@ -24,8 +24,7 @@ export function limitConnections(server: Server, limit: number, onFull: () => vo
   let isFull = false;
   // Requests come over the encrypted socket, which is another object than the one of the connection.
   const event = server instanceof TlsServer ? "secureConnection" : "connection";
-  // Connections that have not completed their handshake are bounded by their number and time alone.
-  if (server instanceof TlsServer) server.maxConnections = 2 * limit;
+  if (server instanceof TlsServer) limitHandshakes(server, limit);
   server.on(event, (socket: Socket) => {
     open += 1;
     socket.once("close", () => {
@@ -52,4 +51,22 @@ export function limitConnections(server: Server, limit: number, onFull: () => vo
       if (!socket.destroyed) idle.add(socket);
     });
   });
+}
+
+/** One handshake more than the limit closes the connection that began the longest ago without completing its own. */
+function limitHandshakes(server: TlsServer, limit: number): void {
+  const handshaking = new Map<string, Socket>();
+  // The encrypted socket is another object.
+  const nameOf = ({ remoteAddress, remotePort }: Socket): string =>
+    `${remoteAddress} ${remotePort}`;
+  server.on("connection", (socket: Socket) => {
+    const name = nameOf(socket);
+    handshaking.set(name, socket);
+    socket.once("close", () => handshaking.delete(name));
+    const [oldest] = handshaking;
+    if (handshaking.size <= limit || !oldest) return;
+    handshaking.delete(oldest[0]);
+    oldest[1].destroy();
+  });
+  server.on("secureConnection", (socket) => handshaking.delete(nameOf(socket)));
 }

@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { rmSync, utimesSync, writeFileSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ApiUnavailableError, createApiClient } from "../../src/api/client.ts";
 import { listDrift } from "../../src/api/operations/drift.ts";
 import { Secret } from "../../src/lib/secret.ts";
@@ -106,6 +108,17 @@ describe("a server with TLS", () => {
     expect(await onFull.promise).toBe(1);
     answer.resolve();
     expect(await first).toBe(true);
+  });
+
+  it("is open to others while many connections do not begin a handshake", async () => {
+    const { address } = await serveWeb({ tls: files(), connectionsAllowed: 2 });
+    const { port } = new URL(address);
+    const silent = Array.from({ length: 6 }, () => connectPlain(Number(port), "127.0.0.1"));
+    onTestFinished(() => silent.forEach((socket) => socket.destroy()));
+    const closed = silent.slice(0, 4).map((socket) => once(socket.resume(), "close"));
+    await Promise.all(closed);
+    expect(await handshake(address, {})).toBe(true);
+    expect(silent.map((socket) => socket.closed)).toEqual([...Array(5).fill(true), false]);
   });
 
   it("reads changed files again, and keeps its certificate while they cannot be used", async () => {
