@@ -1,6 +1,6 @@
 import type { Target } from "../fleet/model.ts";
 import { conditionOfIncident, notifiedIncident, type Incident } from "./incident.ts";
-import { noTemplates, wants, type OutboxItem, type WantedMessages } from "./notification.ts";
+import { plainText, wants, type OutboxItem, type WantedMessages } from "./notification.ts";
 import type { Rule } from "./rule.ts";
 
 /** The first acknowledgement of an incident. */
@@ -23,11 +23,12 @@ export function composeAcknowledged(rules: readonly Rule[], receivers: WantedMes
     target: Target | null,
   ): readonly OutboxItem[] => {
     const rule = rules.find(({ name }) => name === incident.rule);
-    const { summaryTemplate, runbookUrlTemplate } = rule ?? noTemplates;
+    const { summaryTemplate, runbookUrlTemplate } = rule ?? plainText;
     const item = {
       type: "incident.acknowledged",
       rule: incident.rule,
       severity: incident.severity,
+      ...plainText,
       condition: conditionOfIncident(incident),
       summaryTemplate,
       runbookUrlTemplate,

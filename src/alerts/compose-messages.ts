@@ -107,7 +107,7 @@ function* composeMessage(
   const contents = items.map((item) => [item.incident.id, item.type, item.seq]);
   const identity = JSON.stringify([receiver, type, ...contents]);
   if (isLong) yield;
-  const summary = summarize(latest);
+  const summary = summarize(latest, nowMs);
   const runbookUrl = runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, latest);
   if (isLong) yield;
   const group = groupValues(items, groupFieldsOf(first, groupBy));

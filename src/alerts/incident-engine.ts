@@ -6,8 +6,8 @@ import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phas
 import type { IncidentStep, IncidentTiming, SubjectEvent, Transition } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
-import { noTemplates, wants } from "./notification.ts";
-import type { IncidentMessage, OutboxItem, WantedMessages } from "./notification.ts";
+import { plainText, wants } from "./notification.ts";
+import type { IncidentMessage, ItemText, OutboxItem, WantedMessages } from "./notification.ts";
 import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silences, type Suppressions } from "./silence.ts";
 
@@ -43,6 +43,9 @@ export interface KnownIncidents {
 
 export interface Observed {
   readonly condition: string;
+  readonly detail?: string | null;
+  /** How many servers are not observed because of it. */
+  readonly unmonitored?: number | null;
   /** This and the other optional fields are set for servers. */
   readonly status?: Presence;
   /** Null: the status did not change. */
@@ -71,9 +74,6 @@ const untimed: IncidentTiming = {
   remindEveryMs: null,
 };
 
-/** What a message says besides the incident itself. */
-type MessageText = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
-
 export type IncidentEngine = ReturnType<typeof createIncidentEngine>;
 
 /** Applies rules to what was observed of subjects at one moment (UTC milliseconds). */
@@ -95,7 +95,7 @@ export function createIncidentEngine(
     incident: Incident,
     type: IncidentMessage,
     receivers: readonly string[],
-    text: MessageText,
+    text: ItemText,
   ): void => {
     const { id, rule, severity } = incident;
     const notified = notifiedIncident(target, incident, acknowledgedBy.get(id) ?? null);
@@ -105,7 +105,7 @@ export function createIncidentEngine(
     }
   };
 
-  const record = (incident: Incident, step: IncidentStep | null, text: MessageText): void => {
+  const record = (incident: Incident, step: IncidentStep | null, text: ItemText): void => {
     if (step === "dropped") dropped.push(incident);
     else written.push(incident);
     if (step === null) return;
@@ -118,7 +118,7 @@ export function createIncidentEngine(
   const addReceivers = (
     incident: Incident,
     wanted: readonly string[],
-    text: MessageText,
+    text: ItemText,
   ): Incident => {
     const added = wanted.filter((name) => !incident.receivers.includes(name));
     if (added.length === 0) return incident;
@@ -127,7 +127,7 @@ export function createIncidentEngine(
   };
 
   /** A silence ended a notified incident. Opens another one, not notified yet, as the condition still holds. */
-  const reopenSilenced = (incident: Incident, text: MessageText): void => {
+  const reopenSilenced = (incident: Incident, text: ItemText): void => {
     if (incident.phase.name !== "firing") return;
     const phase = { ...incident.phase, clearSinceMs: null, notifiedAtMs: null };
     const id = newIncidentId();
@@ -255,7 +255,7 @@ export function createIncidentEngine(
         const transition = advanceIncident(incident.phase, { kind: "rule_removed" }, untimed);
         const after = applyTransition(incident, transition, atMs, incident.receivers);
         record(after, transition.step, {
-          ...noTemplates,
+          ...plainText,
           condition: conditionOfIncident(incident),
         });
       }
@@ -288,15 +288,18 @@ export function createIncidentEngine(
 
 function textOf(
   { summaryTemplate, runbookUrlTemplate }: Rule,
-  { condition }: Observed,
+  { condition, detail = null, unmonitored = null }: Observed,
   phase: IncidentPhase | null,
   reading: FlapReading | null,
-): MessageText {
+): ItemText {
   const isFlapping = reading !== null && phase?.name === "firing" && phase.flapping;
   return {
     summaryTemplate,
     runbookUrlTemplate,
-    condition: isFlapping ? `flapping (${condition} ${reading.frequency})` : condition,
+    ...(isFlapping
+      ? { condition: "flapping", detail: `${condition} ${reading.frequency}` }
+      : { condition, detail }),
+    unmonitored,
   };
 }
 

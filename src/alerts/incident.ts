@@ -1,9 +1,9 @@
-import type { FailureReason, Presence, Target } from "../fleet/model.ts";
+import type { Presence, Target } from "../fleet/model.ts";
 import { isBlank, readable } from "../fleet/readable-text.ts";
 import type { IncidentPhase } from "./incident-phase.ts";
-import { noSubjectFacts, noTemplates } from "./notification.ts";
-import type { NotifiedIncident, OutboxItem, SubjectFacts } from "./notification.ts";
-import { failureText, troubleOf, type Severity, type TargetTrouble } from "./rule.ts";
+import { noSubjectFacts, plainText } from "./notification.ts";
+import type { ItemText, NotifiedIncident, OutboxItem, SubjectFacts } from "./notification.ts";
+import { troubleOf, type Severity, type TargetTrouble } from "./rule.ts";
 
 export type Subject =
   | { readonly kind: "target" }
@@ -123,14 +123,12 @@ export function currentItem(
   target: Target | null,
   incident: Incident,
   acknowledgedBy: string | null,
-  text: Partial<
-    Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">
-  > | null = null,
+  text: Partial<ItemText> | null = null,
 ): OutboxItem {
   const notified = notifiedIncident(target, incident, acknowledgedBy);
   return {
     condition: conditionOfIncident(incident),
-    ...noTemplates,
+    ...plainText,
     ...text,
     receiver: "",
     type: notified.state === "firing" ? "incident.firing" : "incident.resolved",
@@ -145,7 +143,7 @@ export function currentItem(
 export function conditionOfIncident({ subject, status, ruleFingerprint }: Incident): string {
   switch (subject.kind) {
     case "target":
-      return conditionOfTarget(troubleOf(ruleFingerprint));
+      return conditionsOfTarget[troubleOf(ruleFingerprint)];
     case "server":
       return conditionOfStatus(status ?? "unknown");
     case "region":
@@ -163,19 +161,11 @@ export function conditionOfStatus(status: Presence): string {
   return status === "error" ? "in error" : status;
 }
 
-/**
- * @param reason why its last poll failed; null once it is up again
- * @param status of the response of that poll
- */
-export function conditionOfTarget(
-  trouble: TargetTrouble,
-  reason: FailureReason | null = null,
-  status: number | null = null,
-): string {
-  if (trouble === "auth") return "refused by the service";
-  if (trouble === "partial") return "partially listed";
-  return reason === null ? "down" : `down (${failureText(reason, status)})`;
-}
+export const conditionsOfTarget: Readonly<Record<TargetTrouble, string>> = {
+  failing: "down",
+  auth: "refused by the service",
+  partial: "partially listed",
+};
 
 /** Names from the service are at most this long together. */
 const longestText = 1_000;

@@ -67,8 +67,8 @@ export function judgeProbe(
 
   const engine = createIncidentEngine(state, at.utcMs, options);
   const rules = rulesOnProbe(options.rules, subject);
-  const condition = conditionOfProbe(reason, detail);
-  for (const rule of rules) engine.advance(rule, subject, event, { condition });
+  const observed = { condition: "failing", detail: reason === "unmet" ? detail : reason };
+  for (const rule of rules) engine.advance(rule, subject, event, observed);
   engine.forgetSettled(rules, now.ms);
   const turn = result && turnOf(state, result);
   return { at, run, result, progress, incidents: engine.outcome, turn };
@@ -110,13 +110,6 @@ function resultOf(
     case "backing_off":
       return null;
   }
-}
-
-function conditionOfProbe(reason: ProbeFailure | null, detail: string | null): string {
-  if (reason === null) return "failing";
-  // What is in brackets at the end is omitted where probes fail for different reasons.
-  const why = reason === "unmet" && detail !== null ? detail.replaceAll(/[()]/g, "") : reason;
-  return `failing (${why})`;
 }
 
 function turnOf(

@@ -52,13 +52,12 @@ export function judgeReceiver(
       runbookUrlTemplate: null,
     };
     const kind = event.kind === "took" ? "clears" : "holds";
-    const why = event.kind === "dead_lettered" ? ` (${event.reason})` : "";
-    const condition = `not accepting notifications${why}`;
+    const detail = event.kind === "dead_lettered" ? event.reason : null;
     engine.advance(
       rule,
       { kind: "receiver", receiver },
       { kind, now: { ms: atMs, polls: 0 } },
-      { condition },
+      { condition: "not accepting notifications", detail },
     );
   }
   return engine.outcome;

@@ -1,4 +1,3 @@
-import { counted } from "../fleet/plural.ts";
 import type { FailureReason, Target } from "../fleet/model.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
 import type {
@@ -6,6 +5,7 @@ import type {
   IncidentOutcome,
   Inhibitor,
   KnownIncidents,
+  Observed,
 } from "./incident-engine.ts";
 import type { FlapRecord } from "./flap-record.ts";
 import { incidentKey, type Incident } from "./incident.ts";
@@ -76,9 +76,11 @@ export function judgeRegion(
     const isOpen = incidents.has(incidentKey(rule.name, subject));
     const failing = isOpen ? failingAlike(about) : commonFailure(rule, about, state, atMs);
     const holds = failing.length >= leastTargets;
-    const condition = holds ? conditionOf(failing, about.length) : endedCondition(about);
+    const observed = holds
+      ? observationOf(failing, about.length)
+      : { condition: endedCondition(about) };
     const event = { kind: holds ? "holds" : "clears", now } as const;
-    const incident = engine.advance(rule, subject, event, { condition });
+    const incident = engine.advance(rule, subject, event, observed);
     if (incident?.phase.name !== "firing") continue;
     const groups = byKind(failing).entries();
     const kinds = groups.map(
@@ -200,15 +202,13 @@ function hasHeld(
   return hold.kind === "polls" ? failuresInARow >= hold.polls : atMs - failure.sinceMs >= hold.ms;
 }
 
-/** Such as "all 12 keys failing (HTTP 503); 1,800 servers unmonitored". */
-function conditionOf(failing: readonly FailingTarget[], all: number): string {
+/** Such as "all 12 keys failing" because of "HTTP 503". */
+function observationOf(failing: readonly FailingTarget[], all: number): Observed {
   const reasons = failing.map(({ failure }) => failureText(failure.reason, failure.status));
-  const why = [...new Set(reasons)].toSorted().join(", ");
+  const detail = [...new Set(reasons)].toSorted().join(", ");
   const count = failing.length === all ? `all ${all}` : `${failing.length} of ${all}`;
-  const servers = failing.reduce((sum, each) => sum + each.servers, 0);
-  // None are known if it failed from the start.
-  const unmonitored = servers === 0 ? "" : `; ${counted(servers, "server")} unmonitored`;
-  return `${count} keys failing (${why})${unmonitored}`;
+  const unmonitored = failing.reduce((sum, each) => sum + each.servers, 0);
+  return { condition: `${count} keys failing`, detail, unmonitored };
 }
 
 /** What does not hold any more, though one of its targets may fail. */

@@ -9,11 +9,13 @@ import { createIncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentEngine } from "./incident-engine.ts";
 import type { IncidentOutcome, Inhibitor } from "./incident-engine.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
-import { conditionOfTarget } from "./incident.ts";
+import { counted } from "../fleet/plural.ts";
+import { countByStatus } from "../fleet/tallies.ts";
+import { conditionsOfTarget } from "./incident.ts";
 import { regionInhibitors } from "./judge-region.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { PoolOutcome } from "./pool-watch.ts";
-import { matchesTarget, rulesOn } from "./rule.ts";
+import { failureText, matchesTarget, rulesOn } from "./rule.ts";
 import type { Rule, TargetRule, TargetTrouble } from "./rule.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
 import type { Elapsed, PollFailure, TargetProgress, TargetState } from "./target-state.ts";
@@ -128,16 +130,20 @@ function judgeTarget(
   { rules, suppressions }: JudgeOptions,
   eventOf: (rule: TargetRule) => SubjectEvent,
 ): readonly Inhibitor[] {
-  const { lastFailure, lastStatus, attempted } = progress;
+  const { lastFailure, lastStatus, failuresInARow, attempted } = progress;
   const ofRegion = regionInhibitors(suppressions.regionsDown, rules, state, progress);
   const onTarget = rulesOn("target", rules, state.target);
+  const failure = lastFailure && {
+    detail: `${failureText(lastFailure, lastStatus)}, ${counted(failuresInARow, "poll")} in a row`,
+    unmonitored: countByStatus(state.snapshot.tallies.servers),
+  };
   const holding: Inhibitor[] = [];
   const down: Inhibitor[] = [];
   const judge = (trouble: TargetTrouble, inhibitors: readonly Inhibitor[]): void => {
     for (const rule of onTarget.filter((each) => each.trouble === trouble)) {
-      const condition = conditionOfTarget(trouble, lastFailure, lastStatus);
       const subject = { kind: "target" } as const;
-      const incident = engine.advance(rule, subject, eventOf(rule), { condition }, inhibitors);
+      const observed = { condition: conditionsOfTarget[trouble], ...failure };
+      const incident = engine.advance(rule, subject, eventOf(rule), observed, inhibitors);
       if (trouble === "partial" || incident?.phase.name !== "firing") continue;
       const inhibitor = { incidentId: incident.id, receivers: rule.receivers };
       const { clearSinceMs, flapping } = incident.phase;

@@ -1,125 +1,193 @@
+import { formatDuration } from "../fleet/duration.ts";
 import { counted } from "../fleet/plural.ts";
-import { isBlank, longestName, readable } from "../fleet/readable-text.ts";
-import { endedUnobserved, type OutboxItem, type SubjectKind } from "./notification.ts";
-import { fillTemplate, placeholdersIn, valueOfIncident } from "./template.ts";
+import { isBlank, readable, shownName } from "../fleet/readable-text.ts";
+import { endedUnobserved, type NotifiedIncident, type OutboxItem } from "./notification.ts";
+import { fillTemplate, mostNamed, placeholdersIn, someOf, valueOfIncident } from "./template.ts";
 
 /** A filled template is cut here, so that no receiver refuses the message for it. */
 const longestSummary = 500;
 
+const minuteMs = 60_000;
+
 /**
- * One line for a person about items that share rule, severity and type, one for each incident: "2 servers in error in us
- * (research)", "us (research) down (timeout)". A rule's own template replaces it, unless that is blank.
+ * One line for a person about items that share rule, severity and type, one for each incident: "4 github servers in error in
+ * eu/research since 13:22 UTC (2 min)", "Resolved after 12 min: eu/research down". A rule's own template replaces the
+ * statement, unless that is blank.
+ *
+ * @param nowMs UTC milliseconds; null: the summary must stay the same as time passes
  */
-export function summarize(items: readonly OutboxItem[]): string {
+export function summarize(items: readonly OutboxItem[], nowMs: number | null): string {
   const [first] = items;
   if (!first) return "";
   const template = first.summaryTemplate;
   const filled = template === null ? "" : fillTemplate(template, items);
-  return template === null || isBlank(filled)
-    ? defaultSummary(first, items)
-    : readable(`${prefixOf(first, items, template)}${filled}`, longestSummary);
+  const isOwn = template !== null && !isBlank(filled);
+  const text = isOwn ? filled : statement(first, items, nowMs);
+  const isSaid = !isOwn || placeholdersIn(template).includes("condition");
+  return readable(`${prefixOf(first, items, isSaid)}${text}`, longestSummary);
 }
 
-function defaultSummary({ type, incident }: OutboxItem, items: readonly OutboxItem[]): string {
-  const statement = statements[incident.subject];
-  const condition = commonCondition(items);
+/** @param isSaid whether the text says that it flaps */
+function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: boolean): string {
+  const isFlapping = items.some(({ incident }) => incident.flapping);
+  const flapping = isFlapping && !isSaid ? "Flapping: " : "";
   switch (type) {
     case "incident.firing":
-      return statement(items, condition);
+      return flapping;
     case "incident.reminder":
-      return statement(items, `still ${condition}`);
-    case "incident.acknowledged":
-      return `${statement(items, condition)} - ${acknowledgement(items)}`;
-    case "incident.resolved":
-      return isUnobservedEnd(items)
-        ? `alert ended for ${statement(items, condition)}`
-        : statement(items, endOf(condition));
+      return isFlapping ? flapping : "Still: ";
+    case "incident.acknowledged": {
+      const authors = new Set(items.map(({ incident }) => incident.acknowledgedBy ?? "somebody"));
+      return `Acknowledged by ${shownName([...authors].join(", "))}: `;
+    }
+    case "incident.resolved": {
+      const isUnobserved = items.some(({ incident }) => endedUnobserved(incident));
+      return `${isUnobserved ? "Alert ended" : "Resolved"}${afterText(items)}: `;
+    }
   }
 }
 
-function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], template: string): string {
-  const isSaid = placeholdersIn(template).includes("condition");
-  const isFlapping = !isSaid && items.some(({ incident }) => incident.flapping);
-  switch (type) {
-    case "incident.firing":
-      return isFlapping ? "Flapping: " : "";
-    case "incident.reminder":
-      return isFlapping ? "Flapping: " : "Still: ";
-    case "incident.acknowledged":
-      return `${acknowledgement(items)}: `;
-    case "incident.resolved":
-      return isUnobservedEnd(items) ? "Alert ended: " : "Resolved: ";
+function afterText(items: readonly OutboxItem[]): string {
+  const lasted = items.map(({ incident: { startedAtMs, resolvedAtMs } }) =>
+    durationText((resolvedAtMs ?? startedAtMs) - startedAtMs, "s"),
+  );
+  const [one = null, ...others] = new Set(lasted);
+  if (others.length === 0) return one === null ? "" : ` after ${one}`;
+  const longestMs = Math.max(
+    ...items.map(({ incident }) => (incident.resolvedAtMs ?? 0) - incident.startedAtMs),
+  );
+  return ` after up to ${durationText(longestMs, "s")}`;
+}
+
+/** Such as "2 min", "2h5m"; null: it is shorter than the unit. */
+function durationText(ms: number, unit: "s" | "min"): string | null {
+  if (ms < 1_000 || (unit === "min" && ms < minuteMs)) return null;
+  if (ms < minuteMs) return `${Math.floor(ms / 1_000)} s`;
+  const minutes = Math.floor(ms / minuteMs);
+  return minutes < 60 ? `${minutes} min` : formatDuration(minutes * minuteMs);
+}
+
+function statement(first: OutboxItem, items: readonly OutboxItem[], nowMs: number | null): string {
+  const { what, more } = subjectsOf(first, items);
+  const isOver = first.type === "incident.resolved";
+  const startedAtMs = Math.min(...items.map(({ incident }) => incident.startedAtMs));
+  const since = isOver ? "" : ` since ${timeText(startedAtMs, nowMs)}`;
+  const notes = [
+    isOver || nowMs === null ? null : durationText(nowMs - startedAtMs, "min"),
+    isOver ? null : (same(items, ({ detail }) => detail) ?? null),
+  ].filter((note) => note !== null);
+  const unmonitored = items.reduce((sum, item) => sum + (item.unmonitored ?? 0), 0);
+  return [
+    `${what}${since}`,
+    notes.length === 0 ? "" : ` (${notes.join(", ")})`,
+    more === "" ? "" : `: ${more}`,
+    isOver || unmonitored === 0 ? "" : `; ${counted(unmonitored, "server")} unmonitored`,
+  ].join("");
+}
+
+/** Such as "2026-11-20 09:30". */
+const utcTime = new Intl.DateTimeFormat("sv-SE", {
+  timeZone: "UTC",
+  dateStyle: "short",
+  timeStyle: "short",
+});
+
+/** With the date unless that is today's. */
+function timeText(utcMs: number, nowMs: number | null): string {
+  const [date = "", time = ""] = utcTime.format(utcMs).split(" ");
+  const isToday = nowMs !== null && utcTime.format(nowMs).startsWith(date);
+  return `${isToday ? "" : `${date} `}${time} UTC`;
+}
+
+/** What the items are about and what holds for it, and in what they differ. */
+function subjectsOf(
+  { type, incident, condition }: OutboxItem,
+  items: readonly OutboxItem[],
+): { readonly what: string; readonly more: string } {
+  const where = placeOf(items);
+  const isOne = items.length === 1;
+  const list = (valueOf: (incident: NotifiedIncident) => string): string =>
+    isOne ? "" : someOf(items.map((item) => valueOf(item.incident)));
+  switch (incident.subject) {
+    case "server": {
+      const name = same(items, (item) => serverName(item.incident));
+      const isNamed = !isBlank(incident.serverName);
+      const servers =
+        name === undefined || !(isOne || isNamed)
+          ? counted(items.length, "server")
+          : isNamed
+            ? `${items.length} ${name} ${isOne ? "server" : "servers"}`
+            : `server ${name}`;
+      const more = name === undefined ? namesOf(items) : "";
+      return { what: `${servers} ${condition} in ${where}`, more };
+    }
+    case "target":
+      return isOne
+        ? { what: `${where} ${condition}`, more: "" }
+        : {
+            what: `${counted(items.length, "target")} ${condition} in ${where}`,
+            more: list(({ region, key }) => `${region}/${key}`),
+          };
+    case "region":
+      return isOne
+        ? { what: `${where}${type === "incident.resolved" ? "" : ":"} ${condition}`, more: "" }
+        : {
+            what: `${counted(items.length, "region")} failing`,
+            more: list(({ region }) => region ?? ""),
+          };
+    case "pool": {
+      const name = isBlank(incident.serverName) ? null : (incident.serverName ?? null);
+      const servers = name === null ? "servers" : `servers named ${shownName(name)}`;
+      const pools = isOne ? servers : counted(items.length, "pool");
+      return { what: `${pools}${where === "" ? "" : ` in ${where}`} ${condition}`, more: "" };
+    }
+    case "probe": {
+      const name = same(items, (item) => item.incident.probe);
+      const probes = name === undefined ? counted(items.length, "probe") : `probe ${name}`;
+      return { what: `${probes} ${condition} in ${where}`, more: "" };
+    }
+    case "receiver":
+      return isOne
+        ? { what: `receiver ${incident.receiver ?? ""} ${condition}`, more: "" }
+        : {
+            what: `${counted(items.length, "receiver")} ${condition}`,
+            more: list(({ receiver }) => receiver ?? ""),
+          };
   }
 }
 
-function acknowledgement(items: readonly OutboxItem[]): string {
-  const authors = new Set(items.map(({ incident }) => incident.acknowledgedBy ?? "somebody"));
-  return `acknowledged by ${readable([...authors].join(", "), longestName)}`;
+function serverName(incident: NotifiedIncident): string {
+  return shownName(valueOfIncident("server_name", incident));
 }
 
-function isUnobservedEnd(items: readonly OutboxItem[]): boolean {
-  return items.some(({ incident }) => endedUnobserved(incident));
+/** The most frequent names with their numbers: "120 github, 90 slack and 3 other names". */
+function namesOf(items: readonly OutboxItem[]): string {
+  const groups = Map.groupBy(items, ({ incident }) => serverName(incident));
+  const counts = Array.from(groups, ([name, { length }]) => ({ name, length })).toSorted(
+    (one, other) => other.length - one.length,
+  );
+  const named = counts
+    .slice(0, mostNamed)
+    .map(({ name, length }) => (length === 1 ? name : `${length} ${name}`));
+  const more = counts.length - named.length;
+  return more > 0 ? `${named.join(", ")} and ${counted(more, "other name")}` : named.join(", ");
 }
 
-type Statement = (items: readonly OutboxItem[], condition: string) => string;
-
-const statements: Readonly<Record<SubjectKind, Statement>> = {
-  server(items, condition) {
-    const line = `${counted(items.length, "server")} ${condition} in ${placeOf(items)}`;
-    const [only] = items;
-    if (items.length !== 1 || !only) return line;
-    const name = readable(valueOfIncident("server_name", only.incident), longestName);
-    return isBlank(name) ? line : `${line}: ${name}`;
-  },
-  target: (items, condition) =>
-    items.length === 1
-      ? `${placeOf(items)} ${condition}`
-      : `${counted(items.length, "target")} ${condition} in ${placeOf(items)}`,
-  region: (items, condition) => `${items[0]?.incident.region ?? ""}: ${condition}`,
-  pool(items, condition) {
-    const where = placeOf(items);
-    const name = items[0]?.incident.serverName ?? "";
-    const servers = isBlank(name) ? "servers" : `servers named ${readable(name, longestName)}`;
-    const pool = items.length === 1 ? servers : counted(items.length, "pool");
-    return `${pool}${where === "" ? "" : ` in ${where}`} ${condition}`;
-  },
-  probe(items, condition) {
-    const names = [...new Set(items.map(({ incident }) => incident.probe ?? ""))];
-    const probes = names.length === 1 ? `probe ${names.join("")}` : counted(names.length, "probe");
-    return `${probes} ${condition} in ${placeOf(items)}`;
-  },
-  receiver(items, condition) {
-    const names = new Set(items.map(({ incident }) => incident.receiver ?? ""));
-    return `receiver ${[...names].join(", ")} ${condition}`;
-  },
-};
-
-/** Conditions that cannot be said to be "no longer" so. */
-const ends: readonly (readonly [beginning: string, end: string])[] = [
-  ["down", "up again"],
-  ["not accepting notifications", "accepting notifications again"],
-  ["partially listed", "completely listed again"],
-];
-
-function endOf(condition: string): string {
-  const end = ends.find(([beginning]) => condition.startsWith(beginning));
-  return end?.[1] ?? `no longer ${condition}`;
+/** The value that all share; undefined: they differ. */
+function same<Value>(
+  items: readonly OutboxItem[],
+  valueOf: (item: OutboxItem) => Value,
+): Value | undefined {
+  const [value, ...others] = new Set(items.map(valueOf));
+  return others.length === 0 ? value : undefined;
 }
 
-/** The condition in words, without its detail in brackets where the items differ in that. */
-function commonCondition(items: readonly OutboxItem[]): string {
-  const [condition = "", ...others] = new Set(items.map((item) => item.condition));
-  return others.length === 0 ? condition : condition.replace(/ \([^)]*\)$/, "");
-}
-
-/**
- * Region and key, as far as all incidents share them: "us (research)", "us", "2 regions". Empty for what is in no region.
- */
+/** Region and key, as far as all incidents share them: "us/research", "us", "2 regions". Empty for what is in no region. */
 function placeOf(items: readonly OutboxItem[]): string {
-  const regions = [...new Set(items.map(({ incident }) => incident.region))];
-  const keys = [...new Set(items.map(({ incident }) => incident.key))];
-  const region = regions.length === 1 ? regions[0] : `${regions.length} regions`;
-  const key = keys.length === 1 ? keys[0] : null;
-  if (region && key) return `${region} (${key})`;
-  return region ?? key ?? "";
+  const regions = new Set(items.map(({ incident }) => incident.region));
+  const key = same(items, ({ incident }) => incident.key);
+  const [region = null] = regions;
+  const place = regions.size > 1 ? `${regions.size} regions` : region;
+  if (place && key) return regions.size > 1 ? `${place} (${key})` : `${place}/${key}`;
+  return place ?? key ?? "";
 }

@@ -78,8 +78,12 @@ export interface OutboxItem {
   readonly type: IncidentMessage;
   readonly rule: string;
   readonly severity: Severity;
-  /** Such as "in error" or "down (timeout)". */
+  /** Such as "in error" or "down". */
   readonly condition: string;
+  /** Such as "HTTP 503, 3 polls in a row"; null: there is nothing more to say of the condition. */
+  readonly detail: string | null;
+  /** How many servers cannot be observed because of it; null: it does not matter to servers. */
+  readonly unmonitored: number | null;
   /** The rule's templates, filled when the message is composed; null: the rule has none. */
   readonly summaryTemplate: string | null;
   readonly runbookUrlTemplate: string | null;
@@ -88,7 +92,19 @@ export interface OutboxItem {
   readonly causedAtMs: number;
 }
 
-export const noTemplates = { summaryTemplate: null, runbookUrlTemplate: null } as const;
+/** What a message says of an item besides the incident itself. */
+export type ItemText = Pick<
+  OutboxItem,
+  "condition" | "detail" | "unmonitored" | "summaryTemplate" | "runbookUrlTemplate"
+>;
+
+/** The text of an item of which nothing else is known. */
+export const plainText = {
+  detail: null,
+  unmonitored: null,
+  summaryTemplate: null,
+  runbookUrlTemplate: null,
+} as const;
 
 /** An outbox item as the store keeps it. `seq` grows with every item: the order of notification. */
 export interface StoredOutboxItem extends OutboxItem {
@@ -105,7 +121,7 @@ export interface Notification {
   readonly severity: Severity;
   /** The values of the receiver's `group_by` fields, without `rule`. */
   readonly group: Readonly<Record<string, string>>;
-  /** One line for a person: "2 servers in error in us (research)". */
+  /** One line for a person: "2 servers in error in us/research since 13:22 UTC". */
   readonly summary: string;
   readonly runbookUrl: string | null;
   readonly createdAtMs: number;

@@ -1,4 +1,4 @@
-import { isBlank, longestName, readable } from "../fleet/readable-text.ts";
+import { isBlank, shownName } from "../fleet/readable-text.ts";
 import { messageUrl } from "./links.ts";
 import { summaryAt } from "./notification.ts";
 import type { Notification, NotifiedIncident, OutboxItem } from "./notification.ts";
@@ -25,7 +25,7 @@ export function valueOfIncident(placeholder: string, incident: NotifiedIncident)
 const itemValues = new Map<string, (item: OutboxItem) => string>([
   ["rule", ({ rule }) => rule],
   ["severity", ({ severity }) => severity],
-  ["condition", ({ condition }) => condition],
+  ["condition", ({ condition, detail }) => (detail ? `${condition} (${detail})` : condition)],
 ]);
 for (const name of incidentValues.keys()) {
   itemValues.set(name, ({ incident }) => valueOfIncident(name, incident));
@@ -59,7 +59,7 @@ export const bodyPlaceholders: readonly string[] = [
 const placeholderPattern = /\{([^{}]*)\}/g;
 
 /** A text names this many different values, and counts the others. */
-const mostNamed = 3;
+export const mostNamed = 3;
 
 /** Receivers refuse a message for an address that is too long. */
 const longestInAddress = 100;
@@ -94,9 +94,9 @@ export function fillUrlTemplate(template: string, items: readonly OutboxItem[]):
   });
 }
 
-function someOf(values: readonly string[]): string {
+export function someOf(values: readonly string[]): string {
   const different = [...new Set(values)];
-  const named = different.slice(0, mostNamed).map((value) => readable(value, longestName));
+  const named = different.slice(0, mostNamed).map((value) => shownName(value));
   const more = different.length - named.length;
   return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
 }

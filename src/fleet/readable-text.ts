@@ -1,6 +1,17 @@
 /** The service chooses names, so they are shown as one line of at most this many characters. */
 export const longestName = 60;
 
+/** What notifies people in Slack, Discord, Mattermost and Teams. */
+const mentions = /@(?=(?:everyone|here|channel|all)\b)|<(?=[!@#]|at>)/gi;
+
+/**
+ * A name for a message to people: one short line. A mention in it is shown, with a full-width `＠` or a `‹` in it, and
+ * notifies nobody.
+ */
+export function shownName(text: string): string {
+  return readable(text, longestName).replace(mentions, (sign) => (sign === "@" ? "＠" : "‹"));
+}
+
 /** Whether a text is missing or holds only spaces and control characters. */
 export function isBlank(text: string | null): boolean {
   return text === null || readable(text, longestName).trim() === "";

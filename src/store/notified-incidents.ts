@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Incident } from "../alerts/incident.ts";
-import type { OutboxItem } from "../alerts/notification.ts";
+import { plainText, type ItemText, type OutboxItem } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { readStored, selectStored } from "./incidents.ts";
@@ -12,8 +12,6 @@ interface NotifiedIncident {
   readonly incident: Incident;
   readonly acknowledgedBy: string | null;
 }
-
-type Texts = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
 
 /** There may be a hundred thousand incidents, and polls come in between. */
 const incidentsAtOnce = 500;
@@ -69,8 +67,8 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
     async textsOf(
       receiver: string,
       incidentIds: readonly string[],
-    ): Promise<ReadonlyMap<string, Texts>> {
-      const all = new Map<string, Texts>();
+    ): Promise<ReadonlyMap<string, ItemText>> {
+      const all = new Map<string, ItemText>();
       for await (const some of paced(batches(incidentIds, incidentsAtOnce))) {
         const latest = reader
           .selectFrom("outbox_items")
@@ -141,11 +139,9 @@ async function selectAllAlike(
 }
 
 /** Items lack what is null. */
-function readTexts(body: string): Texts {
+function readTexts(body: string): ItemText {
   const item: Partial<OutboxItem> = JSON.parse(body);
-  return {
-    condition: textIn(item.condition),
-    summaryTemplate: item.summaryTemplate ?? null,
-    runbookUrlTemplate: item.runbookUrlTemplate ?? null,
-  };
+  const { detail, unmonitored, summaryTemplate, runbookUrlTemplate } = { ...plainText, ...item };
+  const condition = textIn(item.condition);
+  return { condition, detail, unmonitored, summaryTemplate, runbookUrlTemplate };
 }

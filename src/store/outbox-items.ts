@@ -4,7 +4,7 @@ import { subjectKey } from "../alerts/grouping.ts";
 import {
   incidentMessages,
   noIncidentDetails,
-  noTemplates,
+  plainText,
   subjectKinds,
 } from "../alerts/notification.ts";
 import type { OutboxItem } from "../alerts/notification.ts";
@@ -64,7 +64,7 @@ export function readItem(
 ): OutboxItem {
   const item: OutboxItem = JSON.parse(row.body);
   return {
-    ...noTemplates,
+    ...plainText,
     ...item,
     receiver: row.receiver,
     type: oneOf(incidentMessages, row.type),

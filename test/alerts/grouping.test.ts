@@ -103,7 +103,7 @@ describe("a message", () => {
         {
           incidents: [{ id: "i0" }, { id: "i1" }],
           truncated: 1,
-          summary: "3 servers in error in us (research)",
+          summary: "3 github servers in error in us/research since 09:30 UTC",
           causedAtMs: startMs + 1_000,
         },
       ],

@@ -57,7 +57,9 @@ function watchRegion(rule = regionRule()) {
       intervals += 1;
       held.apply(verdict.incidents);
       const steps = verdict.incidents.steps.map(({ step }) => step);
-      const conditions = verdict.incidents.outbox.map(({ condition }) => condition);
+      const conditions = verdict.incidents.outbox.map(({ condition, detail, unmonitored }) =>
+        [condition, detail, unmonitored].filter((each) => each !== null).join(", "),
+      );
       const kinds = verdict.down.flatMap((each) => [...each.kinds.keys()]);
       return { steps, conditions, kinds, outbox: verdict.incidents.outbox };
     },
@@ -155,9 +157,9 @@ describe("a region", () => {
 
   it("says how many keys fail and why, and how many servers are unmonitored", () => {
     const all = watchRegion().judge([2], [1]).conditions;
-    expect(all).toEqual(["all 2 keys failing (HTTP 503); 300 servers unmonitored"]);
+    expect(all).toEqual(["all 2 keys failing, HTTP 503, 300"]);
     const some = watchRegion().judge([2, 0, "timeout"], [1], "up").conditions;
-    expect(some).toEqual(["2 of 3 keys failing (HTTP 503, timeout); 300 servers unmonitored"]);
+    expect(some).toEqual(["2 of 3 keys failing, HTTP 503, timeout, 300"]);
   });
 
   it.each<[string, Shown, string]>([

@@ -20,6 +20,8 @@ describe("an item of the outbox", () => {
         rule: "server-error",
         severity: "critical",
         condition: "in error",
+        detail: null,
+        unmonitored: null,
         summaryTemplate: null,
         runbookUrlTemplate: null,
         causedAtMs: startMs + intervalMs,
@@ -77,7 +79,7 @@ describe("an item of the outbox", () => {
       "a server that flaps",
       flapping,
       { flapping: true },
-      { condition: "flapping (in error 3 times in 10m)" },
+      { condition: "flapping", detail: "in error 3 times in 10m" },
       serverRule({ flap }),
     ],
     ["one that was acknowledged", "e[fired]Ki[recovered]", { acknowledgedBy: "ada" }, resolved],
@@ -102,7 +104,7 @@ describe("an item of the outbox", () => {
       "a target that is down",
       "i![opened]!x[fired]",
       { ...ofTarget, startedAtMs: after(2) },
-      { condition: "down (auth)", severity: "warning" },
+      { condition: "down", detail: "auth, 3 polls in a row", severity: "warning" },
       targetRule(),
     ],
     ["a target that is up again", "![fired]i[recovered]", ofTarget, {}, targetRule(oncePerPoll)],
@@ -122,11 +124,11 @@ describe("an item of the outbox", () => {
     const rules = [targetRule({ trouble: "partial", for: inPolls(1) })];
     const watch = watchAfter("I[fired]i[recovered]I[fired]", { rules });
     watch.restart({ rules: [] });
-    expect(watch.outbox.map((item) => summarize([item]))).toEqual([
-      "us (research) partially listed",
-      "us (research) completely listed again",
-      "us (research) partially listed",
-      "alert ended for us (research) partially listed",
+    expect(watch.outbox.map((item) => summarize([item], null))).toEqual([
+      "us/research partially listed since 2026-11-20 09:30 UTC",
+      "Resolved after 30 s: us/research partially listed",
+      "us/research partially listed since 2026-11-20 09:31 UTC",
+      "Alert ended: us/research partially listed",
     ]);
   });
 });

@@ -24,8 +24,17 @@ const firing = (incident: Incident = {}, more: Item = {}) => outboxItem({ ...mor
 const resolved = (incident: Incident = {}, more: Item = {}) =>
   firing(incident, { type: "incident.resolved", ...more });
 const reminder = (more: Item = {}) => outboxItem({ type: "incident.reminder", ...more });
-const target = (condition: string, of: typeof firing = firing, incident: Incident = {}) =>
-  of({ ...none, subject: "target", ...incident }, { condition });
+const target = (
+  condition: string,
+  of: typeof firing = firing,
+  incident: Incident = {},
+  more: Item = {},
+) => of({ ...none, subject: "target", ...incident }, { condition, ...more });
+const region = (name: string, more: Item = {}) =>
+  firing(
+    { ...none, id: name, subject: "region", region: name, key: null },
+    { condition: "failing", ...more },
+  );
 const pool = (incident: Incident = {}, of: typeof firing = firing) => {
   const subject = { subject: "pool", sandboxId: null, serverId: null } as const;
   return of({ ...subject, status: null, ...incident }, { condition: "more than 90% occupied" });
@@ -40,7 +49,7 @@ const acknowledged = (acknowledgedBy: string, id = "incident-1", more: Item = {}
 const flapping = (times: number, incident: Incident = {}, more: Item = {}) =>
   firing(
     { flapping: true, ...incident },
-    { condition: `flapping (in error ${times} times in 10m)`, ...more },
+    { condition: "flapping", detail: `in error ${times} times in 10m`, ...more },
   );
 
 const second = { id: "incident-2", serverName: "git" };
@@ -50,64 +59,146 @@ const worded = { summaryTemplate: "{server_name} down in {region}" };
 
 describe("a summary", () => {
   it.each<[summary: string, ...items: OutboxItem[]]>([
-    ["1 server in error in us (research): github", firing()],
-    ["1 server still in error in us (research): github", reminder()],
-    ["1 server no longer in error in us (research): github", resolved()],
-    ["2 servers in error in us (research)", firing(), firing(second)],
-    ["2 servers no longer in error in us (research)", resolved(), resolved(second)],
-    ["2 servers in error in 2 regions (research)", firing(), firing(inEurope)],
-    ["2 servers in error in 2 regions", firing(), firing({ ...inEurope, key: "sales" })],
-    ["alert ended for 1 server in error in us (research): github", resolved(silenced)],
-    ["1 server flapping (in error 3 times in 10m) in us (research): github", flapping(3)],
-    ["2 servers flapping in us (research)", flapping(3), flapping(4, second)],
-    ["us (research) down (timeout)", target("down (timeout)")],
-    ["us (research) up again", target("down", resolved)],
-    ["us (research) no longer refused by the service", target("refused by the service", resolved)],
+    ["1 github server in error in us/research since 09:30 UTC (2 min)", firing()],
+    ["Still: 1 github server in error in us/research since 09:30 UTC (2 min)", reminder()],
+    ["Resolved after 1 min: 1 github server in error in us/research", resolved()],
     [
-      "2 targets down in 2 regions (research)",
-      target("down (timeout)"),
-      target("down (network)", firing, inEurope),
+      "2 github servers in error in us/research since 09:30 UTC (2 min)",
+      firing(),
+      firing({ id: "incident-2" }),
     ],
-    ["servers named github in us (research) more than 90% occupied", pool()],
-    ["servers named github in us (research) no longer more than 90% occupied", pool({}, resolved)],
-    ["servers in us (research) more than 90% occupied", pool({ serverName: null })],
-    ["servers named github in us more than 90% occupied", pool({ key: null })],
-    ["servers more than 90% occupied", pool({ region: null, key: null, serverName: null })],
-    ["2 pools in us (research) more than 90% occupied", pool(), pool(second)],
-    ["receiver chat accepting notifications again", receiver("chat", resolved)],
-    ["receiver pager, chat not accepting notifications", receiver("pager"), receiver("chat")],
-    ["1 server in error in us (research): github - acknowledged by ada ", acknowledged("ada\n")],
     [
-      "2 servers in error in us (research) - acknowledged by ada, bob",
+      "3 servers in error in us/research since 09:30 UTC (2 min): 2 github, git",
+      firing(),
+      firing(second),
+      firing({ id: "incident-3" }),
+    ],
+    [
+      "Resolved after up to 1h1m: 2 servers in error in us/research: github, git",
+      resolved(),
+      resolved({ ...second, startedAtMs: startMs - 3_600_000 }),
+    ],
+    [
+      "2 github servers in error in 2 regions (research) since 09:30 UTC (2 min)",
+      firing(),
+      firing(inEurope),
+    ],
+    [
+      "2 github servers in error in 2 regions since 09:30 UTC (2 min)",
+      firing(),
+      firing({ ...inEurope, key: "sales" }),
+    ],
+    [
+      "1 github server in error in us/research since 2026-11-18 09:30 UTC (2d2m)",
+      firing({ startedAtMs: startMs - 2 * 86_400_000 }),
+    ],
+    ["Alert ended after 1 min: 1 github server in error in us/research", resolved(silenced)],
+    [
+      "1 github server flapping in us/research since 09:30 UTC (2 min, in error 3 times in 10m)",
+      flapping(3),
+    ],
+    [
+      "2 servers flapping in us/research since 09:30 UTC (2 min): github, git",
+      flapping(3),
+      flapping(4, second),
+    ],
+    [
+      "us/research down since 09:30 UTC (2 min, HTTP 503, 3 polls in a row); 150 servers unmonitored",
+      target("down", firing, {}, { detail: "HTTP 503, 3 polls in a row", unmonitored: 150 }),
+    ],
+    ["Resolved after 1 min: us/research down", target("down", resolved)],
+    [
+      "2 targets down in 2 regions (research) since 09:30 UTC (2 min): us/research, eu/research; 3 servers unmonitored",
+      target("down", firing, {}, { detail: "timeout", unmonitored: 1 }),
+      target("down", firing, inEurope, { detail: "network", unmonitored: 2 }),
+    ],
+    [
+      "eu: all 12 keys failing since 09:30 UTC (2 min, HTTP 503); 1 server unmonitored",
+      region("eu", { condition: "all 12 keys failing", detail: "HTTP 503", unmonitored: 1 }),
+    ],
+    ["Resolved after 1 min: eu failing", region("eu", { type: "incident.resolved" })],
+    ["2 regions failing since 09:30 UTC (2 min): eu, us", region("eu"), region("us")],
+    ["servers named github in us/research more than 90% occupied since 09:30 UTC (2 min)", pool()],
+    [
+      "Resolved after 1 min: servers named github in us more than 90% occupied",
+      pool({ key: null }, resolved),
+    ],
+    [
+      "servers more than 90% occupied since 09:30 UTC (2 min)",
+      pool({ region: null, key: null, serverName: null }),
+    ],
+    ["2 pools in us/research more than 90% occupied since 09:30 UTC (2 min)", pool(), pool(second)],
+    ["Resolved after 1 min: receiver chat not accepting notifications", receiver("chat", resolved)],
+    [
+      "2 receivers not accepting notifications since 09:30 UTC (2 min): pager, chat",
+      receiver("pager"),
+      receiver("chat"),
+    ],
+    [
+      "Acknowledged by ada : 1 github server in error in us/research since 09:30 UTC (2 min)",
+      acknowledged("ada\n"),
+    ],
+    [
+      "Acknowledged by ada, bob: 2 github servers in error in us/research since 09:30 UTC (2 min)",
       acknowledged("ada"),
       acknowledged("bob", "incident-2"),
     ],
     ["github down in us", firing({}, worded)],
-    ["Resolved: github down in us", resolved({}, worded)],
-    ["Alert ended: github down in us", resolved(silenced, worded)],
-    ["acknowledged by ada: github down in us", acknowledged("ada", "incident-1", worded)],
+    ["Resolved after 1 min: github down in us", resolved({}, worded)],
+    ["Alert ended after 1 min: github down in us", resolved(silenced, worded)],
+    ["Acknowledged by ada: github down in us", acknowledged("ada", "incident-1", worded)],
     ["Flapping: github down in us", flapping(3, {}, { ...worded, type: "incident.reminder" })],
-    ["github in error", firing({}, { summaryTemplate: "{server_name} {condition}" })],
-    ["1 server in error in us (research): github", firing({}, { summaryTemplate: "{probe}" })],
+    [
+      "github down (timeout)",
+      firing(
+        {},
+        { condition: "down", detail: "timeout", summaryTemplate: "{server_name} {condition}" },
+      ),
+    ],
+    [
+      "1 github server in error in us/research since 09:30 UTC (2 min)",
+      firing({}, { summaryTemplate: "{probe}" }),
+    ],
   ])("says %j", (summary, ...items) => {
-    expect(summarize(items)).toBe(summary);
+    expect(summarize(items, startMs + 120_000)).toBe(summary);
+  });
+
+  it.each([
+    ["@everyone", "＠everyone"],
+    ["<!channel> <@U012AB3CD>", "‹!channel> ‹@U012AB3CD>"],
+    ["<@&1> <at>ann</at> @HERE", "‹@&1> ‹at>ann</at> ＠HERE"],
+    ["ann@example.com x@y <b>", "ann@example.com x@y <b>"],
+  ])("shows mentions in names, but they notify nobody: %s", (name, shown) => {
+    const items = [firing({ serverName: name })];
+    expect(summarize(items, null)).toContain(`1 ${shown} server in error`);
+    expect(fillTemplate("{server_name}", items)).toBe(shown);
+    const notification = notificationOf({ incidents: items.map(({ incident }) => incident) });
+    expect(fillBody("{server_name}", notification, startMs)).toBe(shown);
+  });
+
+  it("names the most frequent names of many servers, and counts the others", () => {
+    const names = ["git", ...Array<string>(90).fill("slack"), ...Array<string>(120).fill("github")];
+    const others = ["jira", "cal", "mail"];
+    expect(summarize(named(...names, ...others), null)).toBe(
+      "214 servers in error in us/research since 2026-11-20 09:30 UTC: 120 github, 90 slack, git and 3 other names",
+    );
   });
 
   it.each([null, "", " ", "\u0007\u200b"])(
     "names a server by its id where its name is %j",
     (name) => {
       const incident = { serverId: "4f2a91c0-1", serverName: name };
-      expect(summarize([firing(incident)])).toMatch(/: 4f2a91c0-1$/);
-      expect(summarize([firing(incident, worded)])).toBe("4f2a91c0-1 down in us");
+      expect(summarize([firing(incident)], null)).toMatch(/^server 4f2a91c0-1 in error in us/);
+      expect(summarize([firing(incident, worded)], null)).toBe("4f2a91c0-1 down in us");
     },
   );
 
   it.each<[OutboxItem, RegExp]>([
-    [firing({ serverName: `a\nb\u0007${"x".repeat(9_000)}` }), /: a b x+…$/],
+    [firing({ serverName: `a\nb\u0007${"x".repeat(9_000)}` }), /^1 a b x+… server in error in /],
     [firing({}, { summaryTemplate: `{server_name}\n${"x".repeat(2_000)}` }), /^github x+…$/],
-    [acknowledged(`${"x".repeat(59)}🏖🏖`), / by x{59}…$/],
+    [acknowledged(`${"x".repeat(59)}🏖🏖`), /^Acknowledged by x{59}…: /],
   ])("is one short line without half characters, whatever is in it: %#", (item, pattern) => {
-    const summary = summarize([item]);
+    const summary = summarize([item], null);
     expect(summary).toMatch(pattern);
     expect(summary.length).toBeLessThanOrEqual(501);
   });
@@ -195,7 +286,7 @@ describe("a body's template", () => {
     const whole = bodyPlaceholders.map((each) => `{${each}}`).join("|");
     expect(isBodyText(whole)).toBe(true);
     expect(fillBody(whole, notificationOf(), startMs)).toBe(
-      "incident.firing|msg_1|1 server in error in us (research): github|||1|server-error|critical|" +
+      "incident.firing|msg_1|1 github server in error in us/research since 09:30 UTC|||1|server-error|critical|" +
         "us|research|sandbox-1|server-1|github||error|occupied",
     );
     expect(fillBody("{summary}", notificationOf(), startMs + 3_600_000)).toMatch(/^Late by 1h: /);

@@ -35,8 +35,8 @@ describe("a pool", () => {
     const pools = watchPools([poolRule()]);
     for (const statuses of ["io", "ooi", "ooo", "oii"]) pools.see(statuses);
     expect(pools.summaries()).toEqual([
-      "servers named github in us (research) over 50% occupied (66.7%)",
-      "servers named github in us (research) no longer over 50% occupied (33.3%)",
+      "servers named github in us/research over 50% occupied (66.7%)",
+      "Resolved: servers named github in us/research over 50% occupied (33.3%)",
     ]);
     expect(new Set(pools.items.map(({ incident }) => incident.id)).size).toBe(1);
   });
@@ -51,7 +51,7 @@ describe("a pool", () => {
   ])("is measured by %j", (rule, statuses, condition) => {
     const pools = watchPools([poolRule(rule)]);
     pools.see(statuses);
-    expect(pools.summaries()).toEqual([`servers named github in us (research) ${condition}`]);
+    expect(pools.summaries()).toEqual([`servers named github in us/research ${condition}`]);
   });
 
   it("is one for each name, or of all names where the rule is not by it", () => {
@@ -61,7 +61,7 @@ describe("a pool", () => {
     const byKey = watchPools([poolRule({ by: ["region", "key"] })]);
     byKey.see({ github: "oo", slack: "ii" });
     byKey.see({ github: "oo", slack: "oi" });
-    expect(byKey.summaries()).toEqual(["servers in us (research) over 50% occupied (75%)"]);
+    expect(byKey.summaries()).toEqual(["servers in us/research over 50% occupied (75%)"]);
     const match = { serverName: ["git*"] };
     const matching = watchPools([poolRule({ by: ["region"], match })]);
     matching.see({ github: "oo", slack: "iiii" });

@@ -26,7 +26,9 @@ it("a receiver that refuses its notifications is reported to the other, counted 
   await world.poll(2);
   world.show(0, "idle");
   await world.poll();
-  expect(summaries()).toEqual(["receiver oncall not accepting notifications (rejected)"]);
+  expect(summaries()).toEqual([
+    "receiver oncall not accepting notifications since 09:30 UTC (rejected)",
+  ]);
   expect(backup.alerts[0]).toMatchObject({
     type: "incident.firing",
     data: {
@@ -49,7 +51,7 @@ it("a receiver that refuses its notifications is reported to the other, counted 
   expect(await api(replayNotifications, { receiver: "oncall" })).toMatchObject({ count: 2 });
   await world.poll(2);
   expect(oncall.alerts.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
-  expect(summaries()[1]).toBe("receiver oncall accepting notifications again");
+  expect(summaries()[1]).toBe("Resolved after 15 s: receiver oncall not accepting notifications");
   expect(await shown()).toEqual([0, 0]);
   expect(backup.refused).toEqual([]);
 });

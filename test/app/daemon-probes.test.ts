@@ -33,11 +33,11 @@ describe("a probe that fails", () => {
     const subject = { subject: "probe", probe: "login", region: "us", key: "research" };
     expect(world.alerts.map(({ data }) => data)).toMatchObject([
       {
-        summary: "probe login failing (http_error) in us (research)",
+        summary: "probe login failing in us/research since 09:30 UTC (http_error)",
         incidents: [{ ...subject, server_id: null }],
       },
       {
-        summary: "probe login no longer failing in us (research)",
+        summary: "Resolved after 25 s: probe login failing in us/research",
         incidents: [{ ...subject, id, resolved_reason: "recovered" }],
       },
     ]);

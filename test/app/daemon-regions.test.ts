@@ -21,7 +21,7 @@ describe("a region that fails as a whole", () => {
     world.fail({ kind: "status", status: 400 });
     await world.poll(6);
     expect(notified(world)).toEqual([
-      "firing eu: all 12 keys failing (HTTP 400); 36 servers unmonitored",
+      "firing eu: all 12 keys failing since 09:30 UTC (HTTP 400); 36 servers unmonitored",
     ]);
     const [region] = await incidentsOf(world, "region-down");
     expect(region).toMatchObject({ subject: "region", region: "eu", key: null });
@@ -31,7 +31,9 @@ describe("a region that fails as a whole", () => {
     );
     world.fail();
     await world.poll(2);
-    expect(notified(world).slice(1)).toEqual([expect.stringMatching(/^resolved eu: /)]);
+    expect(notified(world).slice(1)).toEqual([
+      expect.stringMatching(/^resolved Resolved after \d+ s: eu failing( as a whole)?$/),
+    ]);
     expect(await incidentsOf(world, "target-down")).toEqual([]);
   });
 
@@ -46,7 +48,7 @@ describe("a region that fails as a whole", () => {
     }
     await world.poll(3);
     expect(notified(world)).toEqual([
-      "firing eu: 2 of 12 keys failing (HTTP 400); 6 servers unmonitored",
+      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400); 6 servers unmonitored",
     ]);
     expect(await incidentsOf(world, "target-down")).toHaveLength(12);
   });
@@ -61,7 +63,7 @@ describe("a region that fails as a whole", () => {
     failing("key-0", "key-1", "key-2", "key-3", "key-4", "key-5", "key-6", "key-7");
     await world.poll(6);
     expect(notified(world)).toEqual([
-      "firing eu: 2 of 12 keys failing (HTTP 400); 6 servers unmonitored",
+      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400); 6 servers unmonitored",
       expect.stringMatching(/^firing 6 targets down/),
     ]);
     world.fail({ kind: "status", status: 400 });
@@ -73,7 +75,7 @@ describe("a region that fails as a whole", () => {
     const world = await watch();
     world.fail({ kind: "status", status: 400 });
     await world.poll(2);
-    expect(notified(world)).toEqual(["firing eu: all 12 keys failing (HTTP 400)"]);
+    expect(notified(world)).toEqual(["firing eu: all 12 keys failing since 09:30 UTC (HTTP 400)"]);
   });
 
   it("stays one over a restart, and notifies of the targets that are down when it is over", async () => {
@@ -86,8 +88,8 @@ describe("a region that fails as a whole", () => {
     world.fail({ kind: "status", status: 400, key: "key-3" });
     await world.poll(3);
     expect(notified(world).slice(1)).toEqual([
-      expect.stringMatching(/^resolved eu: /),
-      expect.stringMatching(/^firing eu \(key-3\) down/),
+      expect.stringMatching(/^resolved Resolved after \d+ s: eu failing( as a whole)?$/),
+      expect.stringMatching(/^firing eu\/key-3 down since 09:30 UTC/),
     ]);
   });
 
@@ -100,7 +102,9 @@ describe("a region that fails as a whole", () => {
     await world.poll(4);
     expect(notified(world)).toHaveLength(1);
     await world.poll(2);
-    expect(notified(world).slice(1)).toEqual([expect.stringMatching(/^resolved eu: /)]);
+    expect(notified(world).slice(1)).toEqual([
+      expect.stringMatching(/^resolved Resolved after \d+ s: eu failing( as a whole)?$/),
+    ]);
   });
 
   it("resolves after the store took nothing, without any further failure", async () => {
@@ -124,14 +128,18 @@ describe("a region that fails as a whole", () => {
     await world.poll(2);
     isWell = true;
     await world.poll();
-    expect(notified(world).slice(1)).toEqual([expect.stringMatching(/^resolved eu: /)]);
+    expect(notified(world).slice(1)).toEqual([
+      expect.stringMatching(/^resolved Resolved after \d+ s: eu failing( as a whole)?$/),
+    ]);
   });
 
   it("of one key is a target that is down", async () => {
     const world = await watch({ keys: ["research"] });
     world.fail({ kind: "status", status: 400 });
     await world.poll(4);
-    expect(notified(world)).toEqual(["firing eu (research) down (HTTP 400)"]);
+    expect(notified(world)).toEqual([
+      "firing eu/research down since 09:30 UTC (HTTP 400, 3 polls in a row)",
+    ]);
   });
 });
 
@@ -141,7 +149,7 @@ it("a region that refuses all keys is one notification", async () => {
   world.fail({ kind: "status", status: 401 });
   await world.poll(12);
   expect(notified(world)).toEqual([
-    "firing eu: all 12 keys failing (HTTP 401); 36 servers unmonitored",
+    "firing eu: all 12 keys failing since 09:30 UTC (HTTP 401); 36 servers unmonitored",
   ]);
   expect(await incidentsOf(world, "key-refused")).toHaveLength(12);
 });
@@ -167,7 +175,7 @@ it("a region that is down again within an hour is flapping, and its targets are 
   }
   expect(notified(world)).toEqual([
     expect.stringMatching(/^firing eu: all 12 keys/),
-    "resolved eu: no longer failing",
+    "resolved Resolved after 25 s: eu failing",
     expect.stringMatching(/^firing eu: flapping/),
   ]);
 });

@@ -91,5 +91,5 @@ it("an acknowledgement is notified, once, to receivers that ask for it", async (
   expect(await acknowledge(world, "bob")).toMatchObject({ ...first, already: true });
   await world.poll();
   expect(notifications(world)).toEqual([firing, "server-error acknowledged"]);
-  expect(world.alerts[1]?.data.summary).toContain("acknowledged by ann");
+  expect(world.alerts[1]?.data.summary).toContain("Acknowledged by ann");
 });

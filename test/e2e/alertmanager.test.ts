@@ -70,7 +70,7 @@ it("a real Alertmanager shows what fires, pages for it, and lets it end", async 
     server_id: broken,
     server_name: expect.any(String),
   });
-  expect(alert?.annotations["summary"]).toContain("in error in us (research)");
+  expect(alert?.annotations["summary"]).toContain("in error in us/research");
   expect(alert?.status.state).toBe("active");
   const aheadMs = Date.parse(alert?.endsAt ?? "") - Date.now();
   expect(aheadMs).toBeGreaterThan(4 * 60_000);

@@ -63,7 +63,10 @@ describe("an alert", () => {
     expect(ended?.labels).toEqual(started?.labels);
     expect(ended).toMatchObject({
       endsAt: "2026-11-20T09:30:30.000Z",
-      annotations: { resolved_reason: "recovered", summary: expect.stringContaining("no longer") },
+      annotations: {
+        resolved_reason: "recovered",
+        summary: expect.stringContaining("Resolved after 30 s: "),
+      },
     });
   });
 
@@ -198,9 +201,9 @@ describe("a receiver that was started", () => {
     const incident = firing("a", { rule: "target-down", subject: { kind: "target" } });
     receiver.start?.();
     for (const [round, why] of ["timeout", "network"].entries()) {
-      await commitAs({ condition: `down (${why})` }, incident);
+      await commitAs({ condition: "down", detail: why }, incident);
       await ended(round + 1, round * minuteMs);
-      const summary = `us (research) down (${why})`;
+      const summary = `us/research down since 2026-11-20 09:30 UTC (${why})`;
       expect(posted(server)[round]?.[0]?.annotations).toMatchObject({ summary });
     }
   });

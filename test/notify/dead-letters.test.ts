@@ -88,8 +88,8 @@ describe("a receiver that does not accept its notifications", () => {
     await insert(fire("d"), fire("e"));
     await pass(0);
     expect(aboutReceivers(other)).toEqual([
-      "receiver oncall not accepting notifications (rejected)",
-      "receiver oncall accepting notifications again",
+      "receiver oncall not accepting notifications since 09:30 UTC (rejected)",
+      "Resolved: receiver oncall not accepting notifications",
     ]);
     expect(aboutReceivers(oncall)).toEqual([]);
     await notifier.stop({ graceMs: 5_000 });
@@ -119,7 +119,7 @@ describe("a receiver that does not accept its notifications", () => {
       await after.insert(fire("b"));
       await after.pass(0);
       expect(aboutReceivers(other)).toEqual([
-        "receiver oncall not accepting notifications (rejected)",
+        "receiver oncall not accepting notifications since 09:30 UTC (rejected)",
       ]);
       expect(new Set(oncall.ids()).size).toBe(2);
       expect(await store.notifications.attempts([1])).toHaveLength(1);

@@ -23,7 +23,10 @@ describe("delivery", () => {
     expect(observed).toEqual(["delivered oncall 360s"]);
     expect(logged).toEqual(["notification.delivered oncall"]);
     expect(server.requests.map(({ body }) => JSON.parse(body).data)).toMatchObject([
-      { summary: "Late by 6m: 2 servers in error in us (research)", delayed_seconds: 360 },
+      {
+        summary: "Late by 6m: 2 github servers in error in us/research since 09:30 UTC (6 min)",
+        delayed_seconds: 360,
+      },
     ]);
   });
 
@@ -122,9 +125,9 @@ describe("delivery", () => {
     expect(await compose(startMs + 2)).toBeNull();
     const composed = await notifications.list({ limit: 9 });
     expect(composed.map(({ summary }) => summary)).toEqual([
-      "1 server in error in us (research): github",
-      "10000 servers in error in us (research)",
-      "1 server in error in us (research): github",
+      "1 github server in error in us/research since 09:30 UTC",
+      "10000 github servers in error in us/research since 09:30 UTC",
+      "1 github server in error in us/research since 09:30 UTC",
     ]);
   });
 });

@@ -52,7 +52,7 @@ describe("an event for PagerDuty", () => {
           started_at: "2026-11-20T09:30:00.000Z",
           count: "1",
           incidents: [
-            "incident-1: github (server-1) in sandbox sandbox-1 in us (research): error, was occupied; since 2026-11-20T09:30:00.000Z",
+            "incident-1: github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since 2026-11-20T09:30:00.000Z",
           ],
         },
       },

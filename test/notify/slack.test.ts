@@ -91,13 +91,13 @@ describe("a Slack message", () => {
       runbookUrl: "https://runbooks.example/errors?server=git hub&x=a|b",
       incidents: [incidentOf(), incidentOf({ id: "incident-2", serverName: null })],
     });
-    expect(message.text).toBe("🔴 1 server in error in us (research): github");
+    expect(message.text).toBe("🔴 1 github server in error in us/research since 09:30 UTC");
     expect(shownBy(message)).toEqual([
       "🔴 Firing (critical): server-error",
-      "1 server in error in us (research): github",
+      "1 github server in error in us/research since 09:30 UTC",
       "*severity*: critical | *region*: us | *key*: research",
-      `• github (server-1) in sandbox sandbox-1 in us (research): error, was occupied; since ${at(startMs)}\n` +
-        `• server-2 in sandbox sandbox-1 in us (research): error, was occupied; since ${at(startMs)}`,
+      `• github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since ${at(startMs)}\n` +
+        `• server-2 in sandbox sandbox-1 in us/research: error, was occupied; since ${at(startMs)}`,
       `<https://runbooks.example/errors?server=git%20hub&amp;x=a%7Cb|Runbook> | observed ${at(startMs - 60_000)} | sandwatch`,
     ]);
   });
@@ -123,7 +123,7 @@ describe("a Slack message", () => {
   it("states that it is late, and the values it was grouped by, except the id of an incident", () => {
     const group = { server_name: "git", incident: "incident-1" };
     const message = messageOf({ group }, startMs + 125 * 60_000);
-    const summary = "Late by 2h5m: 1 server in error in us (research): github";
+    const summary = "Late by 2h5m: 1 github server in error in us/research since 09:30 UTC";
     expect(message.text).toBe(`🔴 ${summary}`);
     expect(shownBy(message).slice(1, 3)).toEqual([
       summary,
@@ -135,13 +135,13 @@ describe("a Slack message", () => {
     const incidents = [...everySubject, incidentOf({ acknowledgedBy: "<ada>" })];
     const list = shownBy(messageOf({ incidents }))[3] ?? "";
     expect(list.replaceAll(/<!date[^>]*>/g, "T")).toMatchInlineSnapshot(`
-      "• github (server-1) in sandbox sandbox-1 in us (research): error, was occupied; since T
-      • server-1 in sandbox sandbox-1 in us (research): error, was absent; since T
-      • github (server-1) in sandbox sandbox-1 in us (research): idle, was error, recovered; from T to T
-      • us (research); since T
+      "• github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since T
+      • server-1 in sandbox sandbox-1 in us/research: error, was absent; since T
+      • github (server-1) in sandbox sandbox-1 in us/research: idle, was error, recovered; from T to T
+      • us/research; since T
       • servers named github; since T
       • receiver pager; since T
-      • github (server-1) in sandbox sandbox-1 in us (research): error, was occupied, acknowledged by &lt;ada&gt;; since T"
+      • github (server-1) in sandbox sandbox-1 in us/research: error, was occupied, acknowledged by &lt;ada&gt;; since T"
     `);
   });
 

@@ -97,7 +97,7 @@ describe("the default body", () => {
         rule: "server-error",
         severity: "critical",
         group: { region: "us", key: "research" },
-        summary: "1 server in error in us (research): github",
+        summary: "1 github server in error in us/research since 09:30 UTC",
         incidents: [
           {
             id: "incident-1",
@@ -139,7 +139,7 @@ describe("the default body", () => {
     expect(at(startMs + 300_000)).not.toHaveProperty("data.delayed_seconds");
     expect(webhookBodySchema.parse(at(startMs + 300_001)).data).toMatchObject({
       delayed_seconds: 300,
-      summary: "Late by 5m: 1 server in error in us (research): github",
+      summary: "Late by 5m: 1 github server in error in us/research since 09:30 UTC",
     });
   });
 });
@@ -155,7 +155,7 @@ describe("the user's own body", () => {
     };
     expect(JSON.parse((await sent(ownBody(template))).body)).toEqual({
       ...template,
-      content: "[critical] 1 server in error in us (research): github",
+      content: "[critical] 1 github server in error in us/research since 09:30 UTC",
       items: ["server-error", { "{rule}": "github in sandbox-1" }],
     });
   });
@@ -189,8 +189,8 @@ describe("a body in the format of Alertmanager", () => {
       server_name: "github",
     };
     const annotations = {
-      summary: "Late by 10m: 1 server in error in us (research): github",
-      description: "github (server-1) in sandbox sandbox-1 in us (research): error, was occupied",
+      summary: "Late by 10m: 1 github server in error in us/research since 09:30 UTC",
+      description: "github (server-1) in sandbox sandbox-1 in us/research: error, was occupied",
       runbook_url: runbookUrl,
       incident_id: "incident-1",
       status: "error",

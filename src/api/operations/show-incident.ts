@@ -57,7 +57,7 @@ export const showIncident = defineOperation({
     };
     return {
       ...viewIncident(stored),
-      summary: summarize([item]),
+      summary: summarize([item], nowMs),
       runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
       silence: matchOf(stored),
       silenced_until:

@@ -94,7 +94,7 @@ function annotationsOf(alert: CurrentAlert, url: string | null): Texts {
   const item = alertItem(alert);
   const { runbookUrlTemplate, incident } = item;
   return sendable({
-    summary: summarize([item]),
+    summary: summarize([item], null),
     runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
     incident_id: incident.id,
     incident_url: url,

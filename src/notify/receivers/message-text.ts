@@ -1,6 +1,6 @@
 import { latenessMs, summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import { isBlank, longestName, readable } from "../../fleet/readable-text.ts";
+import { isBlank, readable, shownName } from "../../fleet/readable-text.ts";
 
 export type Texts = Readonly<Record<string, string>>;
 
@@ -88,15 +88,15 @@ const resolvedText = {
 } as const;
 
 /**
- * What an incident is about and what was observed, without its times: "github (4f2a91c0) in sandbox 77ab in us
- * (research): error, was occupied".
+ * What an incident is about and what was observed, without its times: "github (4f2a91c0) in sandbox 77ab in us/research:
+ * error, was occupied".
  */
 export function incidentLine(incident: NotifiedIncident): string {
   const { status, previousStatus, flapping, acknowledgedBy, resolvedReason } = incident;
   const notes = [
     previousStatus !== null && status !== null && `was ${previousStatus}`,
     flapping && "flapping",
-    acknowledgedBy !== null && `acknowledged by ${readable(acknowledgedBy, longestName)}`,
+    acknowledgedBy !== null && `acknowledged by ${shownName(acknowledgedBy)}`,
     resolvedReason !== null && resolvedText[resolvedReason],
   ];
   const observed = status === null ? "" : `: ${status}`;
@@ -107,18 +107,18 @@ export function incidentLine(incident: NotifiedIncident): string {
 
 function subjectText(incident: NotifiedIncident): string {
   const { subject, region, key, serverName } = incident;
-  const where = region !== null && key !== null ? `${region} (${key})` : (region ?? key ?? "");
+  const where = region !== null && key !== null ? `${region}/${key}` : (region ?? key ?? "");
   const inRegion = where === "" ? "" : ` in ${where}`;
   switch (subject) {
     case "server": {
-      const sandbox = `sandbox ${readable(incident.sandboxId ?? "", longestName)}`;
+      const sandbox = `sandbox ${shownName(incident.sandboxId ?? "")}`;
       return `${serverText(incident)} in ${sandbox}${inRegion}`;
     }
     case "target":
     case "region":
       return where;
     case "pool": {
-      const named = serverName === null ? "" : ` named ${readable(serverName, longestName)}`;
+      const named = serverName === null ? "" : ` named ${shownName(serverName)}`;
       return `servers${named}${inRegion}`;
     }
     case "probe":
@@ -132,5 +132,5 @@ function serverText({ serverName, serverId }: NotifiedIncident): string {
   const shortId = readable(serverId?.slice(0, 8) ?? "", 8);
   return serverName === null || isBlank(serverName)
     ? shortId
-    : `${readable(serverName, longestName)} (${shortId})`;
+    : `${shownName(serverName)} (${shortId})`;
 }

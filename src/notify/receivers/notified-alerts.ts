@@ -1,5 +1,5 @@
 import { currentItem, type Incident } from "../../alerts/incident.ts";
-import type { OutboxItem } from "../../alerts/notification.ts";
+import type { ItemText, OutboxItem } from "../../alerts/notification.ts";
 import type { Target } from "../../fleet/model.ts";
 
 export interface NotifiedAlert {
@@ -8,9 +8,6 @@ export interface NotifiedAlert {
   readonly incident: Incident;
   readonly acknowledgedBy: string | null;
 }
-
-/** The text of the last notification of an incident, besides the incident itself. */
-type AlertText = Pick<OutboxItem, "condition" | "summaryTemplate" | "runbookUrlTemplate">;
 
 /** What a receiver that is notified of states, not of changes, needs of the store. */
 export interface NotifiedAlerts {
@@ -28,14 +25,11 @@ export interface NotifiedAlerts {
   /** The firing incidents of a rule that the receiver was notified of. */
   firingOf(receiver: string, rule: string): Promise<readonly NotifiedAlert[]>;
   /** By incident id. Without incidents whose notifications are not kept any more. */
-  textsOf(
-    receiver: string,
-    incidentIds: readonly string[],
-  ): Promise<ReadonlyMap<string, AlertText>>;
+  textsOf(receiver: string, incidentIds: readonly string[]): Promise<ReadonlyMap<string, ItemText>>;
 }
 
 export interface CurrentAlert extends NotifiedAlert {
-  readonly text: AlertText | null;
+  readonly text: ItemText | null;
 }
 
 /** With the texts of their last notifications. */

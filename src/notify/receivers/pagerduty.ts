@@ -72,7 +72,7 @@ export function createPagerdutyReceiver(
       firing.map(({ alert }) => alert),
     );
     const now = current.map((alert) => ({ ...alertItem(alert), type: typeOf(type) }));
-    const summary = summarize(now);
+    const summary = summarize(now, clock.now().utcMs);
     const incidents = now.map(({ incident }) => incident);
     return post(action, key, { ...notification, summary, incidents, truncated: 0 }, signal);
   };

@@ -99,7 +99,9 @@ export function watchPools(rules: readonly PoolRule[], targets: readonly Target[
     /** All notifications so far: "firing github". */
     notified: () =>
       items.map(({ type, incident }) => `${type.slice(9)} ${incident.serverName ?? "all"}`),
-    summaries: () => items.map((item) => summarize([item])),
+    /** Without the times. */
+    summaries: () =>
+      items.map((item) => summarize([item], null).replace(/ since .* UTC$| after \d+ s/, "")),
     restart(changed: readonly PoolRule[] = rules, configured: readonly Target[] = targets) {
       startedAtMs = atMs;
       const known = { openIncidents: [...open.values()], clocks: [...clocks.values()] };

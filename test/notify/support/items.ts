@@ -1,4 +1,8 @@
-import type { NotifiedIncident, OutboxItem } from "../../../src/alerts/notification.ts";
+import {
+  plainText,
+  type NotifiedIncident,
+  type OutboxItem,
+} from "../../../src/alerts/notification.ts";
 import { startMs } from "../../support/fleet.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 
@@ -43,8 +47,7 @@ export function outboxItem({ incident, ...more }: ItemFields = {}): OutboxItem {
     rule: "server-error",
     severity: "critical",
     condition: "in error",
-    summaryTemplate: null,
-    runbookUrlTemplate: null,
+    ...plainText,
     causedAtMs: startMs,
     ...more,
     incident: incidentOf({ ...resolved, ...incident }),

@@ -10,7 +10,7 @@ export function notificationOf(more: Partial<Notification> = {}): Notification {
     rule: "server-error",
     severity: "critical",
     group: { region: "us", key: "research" },
-    summary: "1 server in error in us (research): github",
+    summary: "1 github server in error in us/research since 09:30 UTC",
     runbookUrl: null,
     createdAtMs: startMs,
     causedAtMs: startMs,

@@ -1,5 +1,5 @@
 import { type Incident, notifiedIncident } from "../../../src/alerts/incident.ts";
-import { noTemplates, type OutboxItem } from "../../../src/alerts/notification.ts";
+import { plainText, type OutboxItem } from "../../../src/alerts/notification.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { sqlite, type Engine } from "../../store/support/engines.ts";
 import { outboxStoreOn } from "../../store/support/outbox-store.ts";
@@ -21,7 +21,7 @@ export async function openNotifiedStore(more: MessageText = {}, engine: Engine =
       rule: incident.rule,
       severity: incident.severity,
       condition: "in error",
-      ...noTemplates,
+      ...plainText,
       causedAtMs: startMs,
       ...text,
       incident: notifiedIncident(research, incident, null),

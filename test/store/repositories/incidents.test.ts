@@ -1,3 +1,4 @@
+import { plainText } from "../../../src/alerts/notification.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
@@ -243,7 +244,7 @@ describe.each(engines)("incidents that a receiver was notified of, on $name", (e
     await commit(firing("a"), firing("b", { receivers: ["other"] }));
     await commit(resolved("a", startMs));
     expect([...(await store.notified.textsOf("am", ["a", "b", "c"]))]).toEqual([
-      ["a", { ...words, summaryTemplate: null }],
+      ["a", { ...plainText, ...words }],
     ]);
   });
 
