@@ -54,6 +54,16 @@ export interface Incident {
   readonly resolvedAtMs: number | null;
 }
 
+/** A stored incident has the id that was drawn for a new one. Nothing was written: judged again, it gets another one. */
+export class IdTakenError extends Error {
+  override readonly name = "IdTakenError";
+  constructor() {
+    super(
+      "The id that was drawn for a new incident is taken. Another one is drawn at the next attempt.",
+    );
+  }
+}
+
 /** Identifies an incident among the open ones of its target: a rule and a subject have one at most. */
 export function incidentKey(rule: string, subject: Subject): string {
   switch (subject.kind) {

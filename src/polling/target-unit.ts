@@ -14,6 +14,7 @@ import type { Logger } from "../lib/logger.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
+import { commitJudged } from "./commit-judged.ts";
 import { logListing, logPoll, noListing } from "./poll-log.ts";
 import { longestBackOffMs } from "./runner.ts";
 import type { RegionWatch } from "./region-watch.ts";
@@ -25,6 +26,8 @@ type Listed = Extract<CallResult<TakenListing>, { readonly kind: "ok" }>;
 /** What one poll means, and what it says beyond that. */
 interface Decision {
   readonly verdict: Verdict;
+  /** From the same state, outcome and time. */
+  readonly judgeAgain: () => Promise<Verdict>;
   /** What it was judged by. */
   readonly options: JudgeOptions;
   readonly detail: PollDetail | null;
@@ -92,14 +95,15 @@ export function createTargetUnits(
         const at = clock.now();
         const regionsDown = regions.down();
         const options = { ...judge, suppressions: { ...suppressions.at(at.utcMs), regionsDown } };
-        const verdict = await runInSlices(judgeInSlices(watched.state, polled, at, options));
-        return { verdict, options, detail };
+        const judgeAgain = (): Promise<Verdict> =>
+          runInSlices(judgeInSlices(watched.state, polled, at, options));
+        return { verdict: await judgeAgain(), judgeAgain, options, detail };
       },
 
-      async commit({ verdict, options, detail }) {
+      async commit({ detail, ...decision }) {
         const { lostPolls } = watched;
         const startedMs = clock.now().monotonicMs;
-        const committed = await judgePoolsAndCommit(watched, verdict, options);
+        const committed = await judgePoolsAndCommit(watched, decision);
         const tookMs = clock.now().monotonicMs - startedMs;
         watched.accept(committed, detail);
         if (hasMessages(committed)) notifier.wake(committed.at.utcMs);
@@ -160,36 +164,41 @@ function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "st
 
   return async (
     { id, target }: WatchedTarget,
-    verdict: Verdict,
-    options: JudgeOptions,
+    { verdict, judgeAgain, options }: Omit<Decision, "detail">,
   ): Promise<Verdict> => {
     const scopes = pools.scopesOf(target);
     if (scopes.length === 0) {
-      await store.commitPoll(id, verdict);
-      return verdict;
+      return commitJudged(verdict, judgeAgain, (each) => store.commitPoll(id, each));
     }
     const { at, snapshot, progress } = verdict;
     const observation = { target, at, snapshot, whole: isFullyObserved(progress) };
-    const commit = async (judged: PoolVerdict): Promise<Verdict> => {
-      const both = { ...verdict, pools: judged.outcome };
+    const commit = async (judgePools: () => PoolVerdict): Promise<Verdict> => {
+      const withPools = (own: Verdict) => {
+        const ofPools = judgePools();
+        return { ofPools, both: { ...own, pools: ofPools.outcome } };
+      };
       try {
-        await store.commitPoll(id, both);
+        const { ofPools, both } = await commitJudged(
+          withPools(verdict),
+          async () => withPools(await judgeAgain()),
+          (judged) => store.commitPoll(id, judged.both),
+        );
+        pools.accept(ofPools);
+        return both;
       } catch (error) {
         pools.lose(target);
         throw error;
       }
-      pools.accept(judged);
-      return both;
     };
     const before = scopes.flatMap((scope) => lastTurns.get(scope) ?? []);
     const takeTurn = async (): Promise<{ readonly committing: Promise<Verdict> }> => {
       await Promise.all(before.map(({ over }) => over));
       const judged = pools.judge(observation, options);
       const { written, dropped } = judged.outcome.incidents;
-      if (written.length + dropped.length === 0) return { committing: commit(judged) };
+      if (written.length + dropped.length === 0) return { committing: commit(() => judged) };
       store.commitGathered();
       await Promise.all(before.map(({ settled }) => settled));
-      const committing = commit(pools.judge(observation, options));
+      const committing = commit(() => pools.judge(observation, options));
       await endOf([committing]);
       return { committing };
     };

@@ -2,7 +2,7 @@ import { sql, type InferResult, type Insertable } from "kysely";
 import type { Acknowledgement } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { IncidentPhase } from "../alerts/incident-phase.ts";
-import { subjectFacts, type Incident, type Subject } from "../alerts/incident.ts";
+import { IdTakenError, subjectFacts, type Incident, type Subject } from "../alerts/incident.ts";
 import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import { resolvedReasons, subjectKinds } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
@@ -195,16 +195,6 @@ const upsertIncidents = prepareUpsert(
 );
 
 const upsertReceivers = prepareUpsert("incident_receivers", ["incident_id", "receiver"]);
-
-/** A stored incident has the id that was drawn for a new one. Nothing was written: judged again, it gets another one. */
-export class IdTakenError extends Error {
-  override readonly name = "IdTakenError";
-  constructor() {
-    super(
-      "The id that was drawn for a new incident is taken. Another one is drawn at the next attempt.",
-    );
-  }
-}
 
 // The outbox rows must be written in the same transaction as the incidents that cause them:
 // a crash between the two would either lose the alert or send it twice.

@@ -36,12 +36,12 @@ it("an incident whose id is taken gets another one, and the older incident stays
     world.show(0, status);
     await world.poll();
   }
-  await world.poll();
   const { incidents } = await world.daemon().api(listIncidents, {});
   expect(incidents).toMatchObject([
     { id: "second", state: "firing" },
     { id: "first", state: "resolved" },
   ]);
+  expect(world.log.filter(({ event }) => event === "poll.failed")).toEqual([]);
 });
 
 describe("incidents that are acknowledged together", () => {

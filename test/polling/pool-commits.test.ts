@@ -1,5 +1,6 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { IdTakenError } from "../../src/alerts/incident.ts";
 import type { Verdict } from "../../src/alerts/judge.ts";
 import { createPoolWatch } from "../../src/alerts/pool-watch.ts";
 import type { PoolRule } from "../../src/alerts/rule.ts";
@@ -33,7 +34,11 @@ describe("polls of two targets of a pool", () => {
   function openPools() {
     const judge = judgeBy([rule]);
     const pools = createPoolWatch({ rules: [rule], targets, openIncidents: [], clocks: [] });
-    const commits: { readonly verdict: Verdict; readonly end: () => void; fail: () => void }[] = [];
+    const commits: {
+      readonly verdict: Verdict;
+      readonly end: () => void;
+      fail: (error?: Error) => void;
+    }[] = [];
     const fleets = targets.map((target, index) => watchFleet(target, { judge, id: index + 1 }));
     const units = createTargetUnits(
       fleets.map(({ watched }) => watched),
@@ -50,7 +55,7 @@ describe("polls of two targets of a pool", () => {
           commitGathered() {},
           commitPoll: (_, verdict) =>
             new Promise((resolve, reject) => {
-              const fail = (): void => reject(new Error("disk full"));
+              const fail = (error = new Error("disk full")): void => reject(error);
               commits.push({ verdict, end: resolve, fail });
             }),
         },
@@ -62,7 +67,9 @@ describe("polls of two targets of a pool", () => {
     );
     const poll = async (index: number, status: "idle" | "occupied"): Promise<void> => {
       const verdict = fleets[index]?.poll(listing({ a: status }));
-      if (verdict) await units[index]?.commit({ verdict, options: judge, detail: null });
+      if (!verdict) return;
+      const judgeAgain = () => Promise.resolve(verdict);
+      await units[index]?.commit({ verdict, judgeAgain, options: judge, detail: null });
     };
     const messages = () =>
       commits.flatMap(({ verdict }) => verdict.pools?.incidents.outbox.map(({ type }) => type));
@@ -111,6 +118,20 @@ describe("polls of two targets of a pool", () => {
     await kept;
     expect(messages()).toEqual(["incident.firing", "incident.firing"]);
     expect(pools.incidents.size).toBe(1);
+  });
+
+  it("give an incident of it another id at once if the first one is taken", async () => {
+    const { pools, commits, pollBoth, poll } = openPools();
+    await pollBoth("idle", "occupied");
+    const kept = poll(0, "occupied");
+    await settle();
+    commits.at(-1)?.fail(new IdTakenError());
+    await settle();
+    commits.at(-1)?.end();
+    await kept;
+    const drawn = commits.slice(-2).map(({ verdict }) => verdict.pools?.incidents.written[0]?.id);
+    expect(new Set(drawn).size).toBe(2);
+    expect([...pools.incidents.values()]).toMatchObject([{ id: drawn[1] }]);
   });
 
   it("open no incident by what one of them showed and did not commit", async () => {
