@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { z } from "zod";
 import { ApiUnavailableError, createApiClient } from "../api/client.ts";
@@ -9,9 +9,9 @@ import type { CallApi, Operation } from "../api/operation.ts";
 import { listTargets } from "../api/operations/targets.ts";
 import { parseBaseUrl } from "../config/address.ts";
 import type { Config } from "../config/config.ts";
+import { readText } from "../config/yaml-file.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
-import { asError } from "../lib/as-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { localAddress } from "../lib/listen-address.ts";
 import { RefusedError } from "../lib/refused-error.ts";
@@ -59,7 +59,7 @@ function namedDaemon(
 /** Undefined: the daemon may need none. */
 function readToken(file: string | undefined): Secret | undefined {
   const token =
-    file === undefined ? process.env["SANDWATCH_TOKEN"] : readText(file, "token file").trim();
+    file === undefined ? process.env["SANDWATCH_TOKEN"] : readFile(file, "token file").trim();
   if (token === undefined || token === "") return undefined;
   if (/^[\x21-\x7e]+$/.test(token)) return new Secret(token);
   throw wrongUse("The token must be visible ASCII characters without blanks.");
@@ -69,7 +69,7 @@ function readToken(file: string | undefined): Secret | undefined {
 function readClientCertificate(): Secret | undefined {
   const file = process.env["SANDWATCH_CLIENT_CERTIFICATE"];
   if (file === undefined || file === "") return undefined;
-  const pem = readText(file, "client certificate");
+  const pem = readFile(file, "file of the client certificate");
   try {
     createSecureContext({ cert: pem, key: pem });
   } catch {
@@ -78,12 +78,13 @@ function readClientCertificate(): Secret | undefined {
   return new Secret(pem);
 }
 
-function readText(file: string, what: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw wrongUse(`The ${what} ${file} cannot be read: ${asError(error).message}`);
-  }
+const longestFile = 2 ** 20;
+
+/** A fault does not name the file: what was given as its name may be the token itself. */
+function readFile(file: string, what: string): string {
+  const read = readText(file, longestFile);
+  if (read.kind === "failed") throw wrongUse(`The ${what} cannot be used: ${read.why}.`);
+  return read.text;
 }
 
 /**

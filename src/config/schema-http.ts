@@ -34,10 +34,14 @@ const userSchema = settings({
   ).describe("The hash of the password, as printed by `sandwatch hash-password`."),
 });
 
+const headerName = /^[A-Za-z0-9-]{1,100}$/;
+
 const proxySchema = settings({
-  header: matching("the name of a header", /^[A-Za-z0-9-]{1,100}$/)
-    .transform((header) => header.toLowerCase())
-    .describe("The header in which the proxy names the user, such as `X-Forwarded-User`."),
+  header: textOf("the name of a header without credentials", headerName, (header) =>
+    headerName.test(header) && !/^(?:(?:proxy-)?authorization|cookie)$/i.test(header)
+      ? header.toLowerCase()
+      : undefined,
+  ).describe("The header in which the proxy names the user, such as `X-Forwarded-User`."),
   trusted: z
     .array(network(), "a list of networks")
     .min(1, "at least one network")

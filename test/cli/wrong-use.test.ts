@@ -49,10 +49,23 @@ it.each([
 });
 
 it.each([
-  ["/nowhere/cli.pem", "cannot be read"],
+  ["/nowhere/cli.pem", "client certificate cannot be used: it does not exist"],
   [import.meta.filename, "must have a certificate and its key"],
 ])("the client certificate %s is refused with exit code 2", async (file, message) => {
   const environment = { SANDWATCH_CLIENT_CERTIFICATE: file };
   const ended = await runCommand(["incidents", "--url", "https://127.0.0.1:1"], environment);
   expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
+});
+
+it("a token in the place of the name of its file is not repeated", async () => {
+  const token = "a-token-and-no-file";
+  const ended = await runCommand([
+    "incidents",
+    "--url",
+    "http://127.0.0.1:1",
+    "--token-file",
+    token,
+  ]);
+  expect(ended).toMatchObject({ code: 2, out: "", err: expect.stringContaining("does not exist") });
+  expect(ended.err).not.toContain(token);
 });

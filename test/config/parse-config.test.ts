@@ -298,3 +298,13 @@ describe("single settings", () => {
     expect(faultLines(loaded)).toEqual([]);
   });
 });
+
+it.each(["Authorization", "proxy-authorization", "COOKIE"])(
+  "credentials, as in %s, are no name that a proxy gives",
+  (header) => {
+    const proxy = { header, trusted: ["10.0.0.1"] };
+    expect(faultLines(parseConfig({ ...smallest, http: { auth: { proxy } } }))).toEqual([
+      expect.stringContaining("allowed: the name of a header without credentials"),
+    ]);
+  },
+);
