@@ -1,5 +1,6 @@
 import { addAccount, emptyAccount, serverMsOf } from "../fleet/buckets.ts";
 import type { Bucket, NameAccount } from "../fleet/buckets.ts";
+import { countByStatus } from "../fleet/tallies.ts";
 import { targetName } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import type { BucketRange, TargetBucket } from "../store/occupancy-history.ts";
@@ -28,7 +29,13 @@ export interface OccupancyReport {
   /** In order of time. */
   readonly incidents: readonly IncidentTime[];
   readonly read: (bucketRange: BucketRange) => AsyncIterable<readonly TargetBucket[]>;
+  /** The most servers occupied at one moment in the whole range, by groups. Null: what they are computed from is not kept. */
+  readonly occupiedPeaks: (
+    groupOf: (target: string, serverName: string | null) => Group,
+  ) => Promise<GroupPeaks | null>;
 }
+
+type GroupPeaks = ReadonlyMap<Group, number>;
 
 /** The sums for the rows of one cell, or of all cells with the same label. */
 interface CellSums {
@@ -41,9 +48,11 @@ interface CellSums {
 
 interface RowSums extends IncidentCounts {
   servers: NameAccount;
-  /** Milliseconds of occupied servers, by number of target. */
+  /** Milliseconds of occupied servers and of all, by number of target. */
   readonly occupiedMs: Map<number, number>;
+  readonly listedMs: Map<number, number>;
   readonly peak: PeakSum;
+  readonly serversPeak: PeakSum;
 }
 
 /** Empty cells that are passed before the event loop turns. */
@@ -73,7 +82,7 @@ export async function* reportOccupancy(
       averages ??= await averageServers(report, groups);
       addMissing(sums, groups, averages);
     }
-    return rowsOfCell(sums, groups);
+    return rowsOfCell(sums, groups, await exactPeaks(report, sums, groups));
   };
   if (fields.filter(isTimeField).join() !== "weekday") {
     for await (const sums of addUp(report, groups, after?.cellMs ?? plan.range.fromMs, emptyCell)) {
@@ -155,18 +164,28 @@ function sumsOfGroup({ rows }: CellSums, group: Group): RowSums {
   let sums = rows.get(group);
   if (!sums) {
     const nothing = { servers: emptyAccount, incidents: 0, recoveries: { count: 0, ms: 0 } };
-    rows.set(group, (sums = { ...nothing, occupiedMs: new Map(), peak: new PeakSum() }));
+    const times = { occupiedMs: new Map(), listedMs: new Map() };
+    const peaks = { peak: new PeakSum(), serversPeak: new PeakSum() };
+    rows.set(group, (sums = { ...nothing, ...times, ...peaks }));
   }
   return sums;
 }
 
 function addBucket(cell: CellSums, groups: Groups, target: number, bucket: Bucket): void {
-  add(cell.observedMs, target, bucket.recordedMs - bucket.unobservedMs);
+  const bucketMs = bucket.recordedMs - bucket.unobservedMs;
+  add(cell.observedMs, target, bucketMs);
   for (const [name, account] of bucket.names) {
     const sums = sumsOfGroup(cell, groups.leafOf(target, name).group);
     sums.servers = addAccount(sums.servers, account);
+    const listedMs = countByStatus(account.ms);
     sums.occupiedMs.set(target, (sums.occupiedMs.get(target) ?? 0) + account.ms.occupied);
-    if (account.extent) sums.peak.add(bucket.startMs, account.extent.most.occupied);
+    sums.listedMs.set(target, (sums.listedMs.get(target) ?? 0) + listedMs);
+    if (!account.extent) continue;
+    const { most } = account.extent;
+    sums.peak.add(bucket.startMs, most.occupied);
+    // How many there were at a time is not stored, but how many on average, and the most of each status.
+    const average = bucketMs > 0 ? Math.ceil(listedMs / bucketMs) : 0;
+    sums.serversPeak.add(bucket.startMs, Math.max(average, ...Object.values(most)));
   }
 }
 
@@ -207,30 +226,56 @@ async function averageServers(
   return averages;
 }
 
+/** Where buckets give upper bounds only, of the whole range. */
+async function exactPeaks(
+  { fields, numbers, occupiedPeaks }: OccupancyReport,
+  { rows }: CellSums,
+  groups: Groups,
+): Promise<GroupPeaks | null> {
+  const isBound = rows.values().some(({ peak }) => peak.get()?.isExact === false);
+  if (!isBound || fields.some(isTimeField)) return null;
+  return occupiedPeaks(
+    (target, serverName) => groups.leafOfServer(numbers.get(target) ?? 0, serverName).group,
+  );
+}
+
 /** A report by name has rows only for observed names; any other also has rows for groups without servers. */
-function rowsOfCell(cell: CellSums, groups: Groups): readonly ReportRow[] {
+function rowsOfCell(
+  cell: CellSums,
+  groups: Groups,
+  peaks: GroupPeaks | null,
+): readonly ReportRow[] {
   return groups
     .inOrder()
     .filter((group) => !groups.byName || cell.rows.has(group))
-    .map((group) => toRow(cell, group, sumsOfGroup(cell, group)));
+    .map((group) => toRow(cell, group, sumsOfGroup(cell, group), peaks));
 }
 
-function toRow({ cell, observedMs }: CellSums, group: Group, sums: RowSums): ReportRow {
-  const { servers, occupiedMs, peak, incidents, recoveries } = sums;
+function toRow(
+  { cell, observedMs }: CellSums,
+  group: Group,
+  sums: RowSums,
+  peaks: GroupPeaks | null,
+): ReportRow {
+  const { servers, occupiedMs, listedMs, peak, serversPeak, incidents, recoveries } = sums;
   const isObserved = [...group.targets].some((target) => (observedMs[target] ?? 0) > 0);
   // Each target is weighted by its own observed time.
-  let occupied = 0;
-  for (const [target, ms] of occupiedMs) {
-    const ofMs = observedMs[target] ?? 0;
-    if (ofMs > 0) occupied += ms / ofMs;
-  }
+  const average = (serverMs: ReadonlyMap<number, number>): number =>
+    serverMs.entries().reduce((sum, [target, ms]) => {
+      const ofMs = observedMs[target] ?? 0;
+      return ofMs > 0 ? sum + ms / ofMs : sum;
+    }, 0);
+  const bound = peak.get();
+  const exact = bound && peaks && { count: peaks.get(group) ?? 0, isExact: true };
   return {
     group: { ...cell.labels, ...group.values },
     ms: servers.ms,
     unobservedMs: servers.unobservedMs,
     isObserved,
-    occupiedAverage: isObserved ? occupied : null,
-    occupiedPeak: peak.get(),
+    occupiedAverage: isObserved ? average(occupiedMs) : null,
+    occupiedPeak: exact ?? bound,
+    serversAverage: isObserved ? average(listedMs) : null,
+    serversPeak: serversPeak.get()?.count ?? null,
     dwells: servers.dwells,
     incidents,
     recoveries,

@@ -4,6 +4,7 @@ import type { TargetFilter } from "../store/occupancy-history.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
 import { reportOccupancy } from "./occupancy-report.ts";
+import { readOccupiedPeaks } from "./occupied-peaks.ts";
 import { planReport, timeText } from "./bucket-plan.ts";
 import { unobservedShareOf, type Report, type RowPosition } from "./report-rows.ts";
 import { keptRange, reportServers } from "./server-report.ts";
@@ -46,6 +47,7 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
       targets,
       numbers: new Map(targets.map((each, at) => [targetName(each.target), at])),
       incidents: [],
+      occupiedPeaks: async () => null,
       read: (bucketRange: Parameters<typeof occupancy.buckets>[0]) =>
         occupancy.buckets(bucketRange, byName),
     };
@@ -92,7 +94,20 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     range: { ...plan.range, toMs: Math.min(plan.range.toMs, nowMs) },
     fields,
     notes: await notesOn(plan.range, plan.notes),
-    rows: reportOccupancy({ ...report, incidents }, after),
+    rows: reportOccupancy(
+      {
+        ...report,
+        incidents,
+        occupiedPeaks: (groupOf) => {
+          const { targets } = report;
+          return readOccupiedPeaks(
+            { range: plan.range, targets, extents, filter, sources },
+            groupOf,
+          );
+        },
+      },
+      after,
+    ),
   };
 }
 

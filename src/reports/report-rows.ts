@@ -20,6 +20,9 @@ export interface ReportRow {
   /** While it was observed; null: it was not. */
   readonly occupiedAverage: number | null;
   readonly occupiedPeak: Peak | null;
+  /** Of all servers, while it was observed; null: it was not. */
+  readonly serversAverage: number | null;
+  readonly serversPeak: number | null;
   /** In `occupied`: those that ended, of known length. */
   readonly dwells: DwellHistogram;
   /** Incidents that began to fire. */
@@ -84,6 +87,12 @@ export function unobservedShareOf(row: ReportRow): number | null {
   const wholeMs = serverMsOf(row);
   if (wholeMs === 0) return row.isObserved ? null : 1;
   return row.unobservedMs / wholeMs;
+}
+
+/** The servers that were not occupied when the most were. */
+export function headroomOf({ occupiedPeak, serversPeak }: ReportRow): number | null {
+  if (!occupiedPeak || serversPeak === null) return null;
+  return Math.max(0, serversPeak - occupiedPeak.count);
 }
 
 /** The order of rows. */

@@ -88,6 +88,8 @@ export function beginningOf(extents: readonly BucketExtent[]): number {
 
 /** What is known of the time of a target. */
 export interface TargetTime extends TimeRange {
+  /** What was unobserved, in order. */
+  readonly gaps: readonly TimeRange[];
   /** How much of any stretch was unobserved. */
   readonly gapMs: (fromMs: number, toMs: number) => number;
 }
@@ -111,7 +113,7 @@ export async function readTargetTimes(
     const watched = { target, fromMs: watchedFromMs, toMs: watchedToMs };
     for await (const gap of sources.occupancy.gaps(watched)) gaps.push(gap);
     gaps.push({ fromMs: watchedToMs, toMs });
-    times.set(targetName(target), { fromMs, toMs, gapMs: gapTimes(gaps) });
+    times.set(targetName(target), { fromMs, toMs, gaps, gapMs: gapTimes(gaps) });
   }
   return times;
 }

@@ -2,7 +2,7 @@ import { serverMsOf } from "../fleet/buckets.ts";
 import { addDwells, dwellsOf, noDwells, type DwellHistogram } from "../fleet/dwell.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Status } from "../fleet/status.ts";
-import { noneByStatus } from "../fleet/tallies.ts";
+import { countByStatus, noneByStatus } from "../fleet/tallies.ts";
 import type { SandboxRange } from "../store/changes.ts";
 import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
 import type { ReportField } from "./report-fields.ts";
@@ -49,10 +49,11 @@ export interface Unit extends IncidentCounts {
   readonly ms: Record<Status, number>;
   unobservedMs: number;
   dwells: DwellHistogram;
-  /** How many are occupied, since when, and the most that were while it was observed. */
+  /** How many there are and are occupied, since when, and the most that were while it was observed. */
+  servers: number;
   occupied: number;
   sinceMs: number;
-  most: number | null;
+  most: { readonly servers: number; readonly occupied: number } | null;
   /** How often it entered error. */
   errors: number;
 }
@@ -162,7 +163,7 @@ export async function followServers(query: FollowQuery): Promise<ReadonlyMap<str
     let unit = units.get(unitKey);
     if (!unit) units.set(unitKey, (unit = emptyUnit(state, time, atMs)));
     unitOfServer.set(key, unit);
-    countOccupied(unit, isOccupied(state) ? 1 : 0, atMs);
+    countServer(unit, state, 1, atMs);
     followed.set(key, { state, sinceMs: atMs, unit });
   };
   const end = (key: string, atMs: number): Unit | undefined => {
@@ -170,7 +171,7 @@ export async function followServers(query: FollowQuery): Promise<ReadonlyMap<str
     if (!known) return undefined;
     const { state, sinceMs, unit } = known;
     addTime(unit, state, sinceMs, atMs);
-    countOccupied(unit, isOccupied(state) ? -1 : 0, atMs);
+    countServer(unit, state, -1, atMs);
     followed.delete(key);
     return unit;
   };
@@ -195,7 +196,7 @@ export async function followServers(query: FollowQuery): Promise<ReadonlyMap<str
 }
 
 /** Computes the state at a moment from the present state and the changes since. */
-async function statesAt(
+export async function statesAt(
   atMs: number,
   targets: readonly PresentTarget[],
   read: (range: TimeRange) => AsyncIterable<ServerChange>,
@@ -240,15 +241,11 @@ async function statesAt(
   return states;
 }
 
-function serverKey(
+export function serverKey(
   target: Target,
   server: { readonly sandboxId: string | null; readonly serverId: string | null },
 ): string {
   return JSON.stringify([targetName(target), server.sandboxId, server.serverId]);
-}
-
-function isOccupied({ status, isMissing }: ServerState): boolean {
-  return status === "occupied" && !isMissing;
 }
 
 function emptyUnit(first: ServerState, time: TargetTime, sinceMs: number): Unit {
@@ -258,6 +255,7 @@ function emptyUnit(first: ServerState, time: TargetTime, sinceMs: number): Unit 
     ms: { ...noneByStatus },
     unobservedMs: 0,
     dwells: noDwells,
+    servers: 0,
     occupied: 0,
     sinceMs,
     most: null,
@@ -275,16 +273,28 @@ function addTime(unit: Unit, state: ServerState, fromMs: number, toMs: number): 
 }
 
 /**
- * Counts one more or one less occupied from a moment on. What there was in between, where several
- * changed at once, lasted for no time and does not count.
+ * Counts one more or one less from a moment on. What there was in between, where several changed at once, lasted for no
+ * time and does not count.
  */
-function countOccupied(unit: Unit, by: number, atMs: number): void {
+function countServer(
+  unit: Unit,
+  { status, isMissing }: ServerState,
+  by: 1 | -1,
+  atMs: number,
+): void {
   if (atMs > unit.sinceMs) {
     const isObserved = unit.time.gapMs(unit.sinceMs, atMs) < atMs - unit.sinceMs;
-    if (isObserved) unit.most = Math.max(unit.most ?? 0, unit.occupied);
+    if (isObserved) {
+      unit.most = {
+        servers: Math.max(unit.most?.servers ?? 0, unit.servers),
+        occupied: Math.max(unit.most?.occupied ?? 0, unit.occupied),
+      };
+    }
     unit.sinceMs = atMs;
   }
-  unit.occupied += by;
+  if (isMissing) return;
+  unit.servers += by;
+  if (status === "occupied") unit.occupied += by;
 }
 
 function toRow(unit: Unit, fields: readonly ReportField[]): ReportRow {
@@ -297,7 +307,9 @@ function toRow(unit: Unit, fields: readonly ReportField[]): ReportRow {
     unobservedMs,
     isObserved,
     occupiedAverage: isObserved ? ms.occupied / observedMs : null,
-    occupiedPeak: most === null ? null : { count: most, isExact: true },
+    occupiedPeak: most === null ? null : { count: most.occupied, isExact: true },
+    serversAverage: isObserved ? countByStatus(ms) / observedMs : null,
+    serversPeak: most === null ? null : most.servers,
     dwells,
     incidents,
     recoveries,

@@ -130,7 +130,7 @@ describe("a report", () => {
     watch(us, last, [occupied, { ...occupied, id: "c" }]);
     watch(eu, last, [atRest]);
     const peak = async (range: { from: string; to: string }) =>
-      (await reportOf(history, { ...range, by: "key" })).rows[0]?.occupiedPeak;
+      (await reportOf(history, { ...range, by: "weekday,key" })).rows[0]?.occupiedPeak;
     expect(await peak(first)).toEqual({ count: 2, isExact: false });
     expect(await peak({ ...last, from: "2026-11-01T04:00Z" })).toEqual({ count: 2, isExact: true });
     expect(await peak({ ...first, to: last.to })).toEqual({ count: 2, isExact: true });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bucketsIn } from "../support/collect.ts";
-import { sharesOf } from "../../src/reports/report-rows.ts";
+import { type ReportRow, sharesOf } from "../../src/reports/report-rows.ts";
 import type { ReportSources } from "../../src/reports/report-sources.ts";
 import type { TimeRange } from "../../src/reports/time-range.ts";
 import { moves, play } from "./support/random-history.ts";
@@ -52,6 +52,31 @@ describe("whatever happened", () => {
           }
         },
       ),
+      runs,
+    );
+  });
+
+  it("the exact peak of several targets is between the highest of one and the sum of buckets", async () => {
+    await fc.assert(
+      fc.asyncProperty(moves, fc.constantFrom("", "server_name"), async (moved, by) => {
+        const { history, endMs } = play(moved, startMs);
+        const range = { from: iso(startMs), to: iso(endMs + 1) };
+        const peaksOf = async (fields: string) => {
+          const { rows } = await reportOf(history, { ...range, by: fields });
+          return Map.groupBy(rows, ({ group }) => group.server_name ?? "");
+        };
+        const highest = (rows: readonly ReportRow[] = []): number =>
+          Math.max(0, ...rows.map(({ occupiedPeak }) => occupiedPeak?.count ?? 0));
+        const single = await peaksOf(`region,key,${by}`);
+        const bounds = await peaksOf(`weekday,${by}`);
+        for (const [name, [row]] of await peaksOf(by)) {
+          const { count, isExact } = row?.occupiedPeak ?? { count: 0, isExact: true };
+          expect(isExact).toBe(true);
+          expect(count).toBeGreaterThanOrEqual(highest(single.get(name)));
+          expect(count).toBeLessThanOrEqual(highest(bounds.get(name)));
+          expect(row?.serversPeak ?? 0).toBeGreaterThanOrEqual(count);
+        }
+      }),
       runs,
     );
   });

@@ -3,7 +3,7 @@ import { serverMsOf } from "../../fleet/buckets.ts";
 import { countDwells, dwellQuantileMs, meanDwellMs } from "../../fleet/dwell.ts";
 import { readFields, reportFields, type ReportField } from "../../reports/report-fields.ts";
 import { openReport, type ReportQuery } from "../../reports/open-report.ts";
-import { sharesOf, unobservedShareOf } from "../../reports/report-rows.ts";
+import { headroomOf, sharesOf, unobservedShareOf } from "../../reports/report-rows.ts";
 import type { Report, ReportRow } from "../../reports/report-rows.ts";
 import type { Zone } from "../../reports/zone.ts";
 import type { HistoryContext } from "../context.ts";
@@ -51,6 +51,11 @@ const measures = z.object({
   occupied_peak: nullable,
   /** False: the peak is an upper bound. */
   occupied_peak_exact: z.boolean().nullable(),
+  /** Of all servers during observed time. The peak is the largest of the averages of five minutes, an hour or a day. */
+  servers_average: nullable,
+  servers_peak: nullable,
+  /** The peak of servers less the peak of occupied servers. At least that many, where that peak is an upper bound. */
+  headroom: nullable,
   /** Dwell times in `occupied`. */
   stays: number,
   stay_mean_seconds: nullable,
@@ -180,6 +185,9 @@ export function viewRow(row: ReportRow): RowView {
     occupied_average: toRatio(occupiedAverage),
     occupied_peak: occupiedPeak?.count ?? null,
     occupied_peak_exact: occupiedPeak?.isExact ?? null,
+    servers_average: toRatio(row.serversAverage),
+    servers_peak: row.serversPeak,
+    headroom: headroomOf(row),
     stays: countDwells(dwells),
     stay_mean_seconds: toSeconds(meanDwellMs(dwells)),
     stay_median_seconds: toSeconds(dwellQuantileMs(dwells, 0.5)),

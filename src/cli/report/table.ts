@@ -50,6 +50,8 @@ const figures: readonly Figure[] = [
   ["idle", 6, (row) => shareText(row.idle_share)],
   ["avg", 5, (row) => averageText(row.occupied_average)],
   ["peak", 6, peakText],
+  ["servers", 7, (row) => averageText(row.servers_average)],
+  ["headroom", 8, headroomText],
   ["incid.", 6, (row) => countText(row.incidents)],
   ["stays", 6, (row) => countText(row.stays)],
   ["median", 7, (row) => durationText(row.stay_median_seconds)],
@@ -63,6 +65,11 @@ const figures: readonly Figure[] = [
 function peakText({ occupied_peak, occupied_peak_exact }: RowView, isUnicode: boolean): string {
   const most = isUnicode ? "≤" : "<=";
   return `${occupied_peak_exact === false ? most : ""}${countText(occupied_peak)}`;
+}
+
+function headroomText({ headroom, occupied_peak_exact }: RowView, isUnicode: boolean): string {
+  const least = isUnicode ? "≥" : ">=";
+  return `${occupied_peak_exact === false ? least : ""}${countText(headroom)}`;
 }
 
 /** The labels, and as many figures as fit beside those of the first rows. */
