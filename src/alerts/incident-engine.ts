@@ -87,6 +87,7 @@ export function createIncidentEngine(
   const changedFlaps: FlapRecord[] = [];
   const steps: IncidentOutcome["steps"][number][] = [];
   const outbox: OutboxItem[] = [];
+  const retired = new Set<Incident>();
   const outcome: IncidentOutcome = { written, dropped, flaps: changedFlaps, steps, outbox };
 
   const { silenced, acknowledgedBy } = suppressions;
@@ -198,7 +199,8 @@ export function createIncidentEngine(
       inhibitors: readonly Inhibitor[] = [],
     ): Incident | null {
       const key = incidentKey(rule.name, subject);
-      const before = incidents.get(key);
+      const open = incidents.get(key);
+      const before = open && !retired.has(open) ? open : undefined;
       const reading = readFlaps(flaps.get(key), rule, subject, event, before);
       const transition = advanceIncident(
         before?.phase ?? null,
@@ -252,6 +254,7 @@ export function createIncidentEngine(
       const owned = new Set(rules.map(ruleFingerprint));
       for (const incident of incidents.values()) {
         if (owned.has(incident.ruleFingerprint) && (isOwned?.(incident) ?? true)) continue;
+        retired.add(incident);
         const transition = advanceIncident(incident.phase, { kind: "rule_removed" }, untimed);
         const after = applyTransition(incident, transition, atMs, incident.receivers);
         record(after, transition.step, {

@@ -9,7 +9,7 @@ import type {
 } from "./incident-engine.ts";
 import type { FlapRecord } from "./flap-record.ts";
 import { incidentKey, type Incident } from "./incident.ts";
-import { failureText, matchesAny, matchesTarget } from "./rule.ts";
+import { failureText, matchesAny, matchesTarget, ruleFingerprint } from "./rule.ts";
 import type { RegionRule, Rule } from "./rule.ts";
 import type { FailureKind, Joining, RegionDown, RegionsDown } from "./silence.ts";
 import type { TargetState } from "./target-state.ts";
@@ -68,12 +68,16 @@ export function judgeRegion(
   const engine = createIncidentEngine(state, atMs, options);
   const now = { ms: atMs, polls: 0 };
   const down: RegionDown[] = [];
-  const rules = rulesOnRegion(options.rules, region);
+  // A region or a key that is not configured any more is not observed.
+  const rules = rulesOnRegion(options.rules, region).filter((rule) =>
+    targets.some(({ target }) => matchesTarget(rule.match, target)),
+  );
   engine.retireUnowned(rules);
   for (const rule of rules) {
     const about = targets.filter(({ target }) => matchesTarget(rule.match, target));
     const subject = { kind: "region", region } as const;
-    const isOpen = incidents.has(incidentKey(rule.name, subject));
+    const open = incidents.get(incidentKey(rule.name, subject));
+    const isOpen = open?.ruleFingerprint === ruleFingerprint(rule);
     const failing = isOpen ? failingAlike(about) : commonFailure(rule, about, state, atMs);
     const holds = failing.length >= leastTargets;
     const observed = holds

@@ -88,8 +88,10 @@ export async function restoreSuppressions(
       known = known.map((each) => (each.id === id ? { ...each, endsAtMs: atMs } : each));
       known = openAt(atMs);
     },
-    acknowledge: ({ incidentId, author }: Acknowledgement): void =>
-      void (authors = new Map([...authors, [incidentId, author]])),
+    acknowledge(...given: readonly Acknowledgement[]): void {
+      const added = given.map(({ incidentId, author }) => [incidentId, author] as const);
+      authors = new Map([...authors, ...added]);
+    },
     /** Forgets the acknowledgements of resolved incidents. */
     async prune(): Promise<void> {
       // An acknowledgement that is made meanwhile may not be among those that are read.

@@ -211,7 +211,7 @@ export async function createDaemon(
   const targetUnits = createTargetUnits(targets, { ...units, schedule, pools, regions });
   const polling = createRunner(targetUnits, { ...running, loop: "polls", budget });
   opening.defer(() => polling.stop());
-  const probing = createRunner(createProbeUnits(probes, { ...units, targets }), {
+  const probing = createRunner(createProbeUnits(probes, { ...units, targets, regions }), {
     ...running,
     loop: "probes",
     budget: createRetryBudget(retryShare),

@@ -1,6 +1,7 @@
 import { judgeProbe } from "../alerts/judge-probe.ts";
 import type { ProbeJudgeOptions, ProbeVerdict } from "../alerts/judge-probe.ts";
 import { isNotifiedAsDown } from "../alerts/incident.ts";
+import { regionInhibitors } from "../alerts/judge-region.ts";
 import { fieldAt } from "../alerts/probe-expectation.ts";
 import { subjectName } from "../alerts/probe.ts";
 import type { Probe, ProbeOutcome } from "../alerts/probe.ts";
@@ -9,7 +10,7 @@ import type { WatchedView } from "../alerts/target-view.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
-import type { Operation } from "../fleet/model.ts";
+import type { Operation, Target } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -18,6 +19,7 @@ import type { Secret } from "../lib/secret.ts";
 import type { Call, ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
 import { logIncidents } from "./incident-log.ts";
+import type { RegionWatch } from "./region-watch.ts";
 import type { Unit } from "./runner.ts";
 import type { WatchedProbe } from "./watched-probe.ts";
 
@@ -37,6 +39,7 @@ export interface ProbeUnitsDeps {
   readonly recordDrift: (drift: Drift) => void;
   readonly judge: Omit<ProbeJudgeOptions, "suppressions">;
   readonly suppressions: { at(atMs: number): Suppressions };
+  readonly regions: Pick<RegionWatch, "down">;
   readonly store: {
     readonly probes: { commitRun(id: number, verdict: ProbeVerdict): Promise<void> };
   };
@@ -54,6 +57,12 @@ export function createProbeUnits(
 ): readonly Unit<Answered, ProbeVerdict>[] {
   const { service, recordDrift, judge, suppressions, store, notifier, metrics, log, clock } = deps;
   const targets = new Map(deps.targets.map((each) => [targetName(each.target), each]));
+  /** The region may be notified as down before it fires that the target is. */
+  const isOfRegionDown = (target: Target): boolean => {
+    const state = targets.get(targetName(target))?.state;
+    if (!state) return false;
+    return regionInhibitors(deps.regions.down(), judge.rules, state, state.progress).length > 0;
+  };
 
   return probes.flatMap((watched): Unit<Answered, ProbeVerdict>[] => {
     const { probe, subject } = watched;
@@ -80,7 +89,7 @@ export function createProbeUnits(
         const durationMs = calledMs === null ? null : endedMs - calledMs;
         const run = { outcome: outcome.kind === "ok" ? outcome.outcome : outcome, durationMs };
         const ofTarget = targets.get(targetName(target))?.state.incidents.values() ?? [];
-        const isDown = isNotifiedAsDown(ofTarget);
+        const isDown = isNotifiedAsDown(ofTarget) || isOfRegionDown(target);
         const at = clock.now();
         const options = { ...judge, suppressions: suppressions.at(at.utcMs) };
         return Promise.resolve(judgeProbe(watched.state, run, at, options, isDown));

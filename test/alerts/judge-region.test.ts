@@ -179,6 +179,13 @@ describe("a region", () => {
     expect(region.judge([5], "up", "up").steps).toEqual(["resolved"]);
   });
 
+  it("ends with its rule when none of its targets is configured any more", () => {
+    const region = watchRegion();
+    region.judge([2], [2]);
+    const reasons = region.judge().outbox.map(({ incident }) => incident.resolvedReason);
+    expect(reasons).toEqual(["rule_removed"]);
+  });
+
   it("explains the failures that several targets have in common, not that of one refused key", () => {
     const region = watchRegion();
     region.judge([2], [1], "up");

@@ -29,6 +29,15 @@ it("an incident is acknowledged by the beginning of its id only if that is uniqu
   await expect(acknowledge("nothing")).rejects.toMatchObject(refusal("not_found"));
 });
 
+it("an incident is acknowledged by its id in capitals, as somebody may type it", async () => {
+  const { api } = (await erring(1)).daemon();
+  const [incident] = (await api(listIncidents, {})).incidents;
+  const id = ` ${incident?.id.toUpperCase() ?? ""} `;
+  expect(await api(acknowledgeIncident, { id, author: "ann" })).toMatchObject({
+    incident_id: incident?.id,
+  });
+});
+
 it("an incident whose id is taken gets another one, and the older incident stays as it was", async () => {
   const ids = ["first", "first", "second"];
   const world = await watchWorld({ overrides: { newIncidentId: () => ids.shift() ?? "" } });

@@ -78,6 +78,20 @@ describe("a region that fails as a whole", () => {
     expect(notified(world)).toEqual(["firing eu: all 12 keys failing since 09:30 UTC (HTTP 400)"]);
   });
 
+  it("ends once when its rule is changed", async () => {
+    const rules = (more: object) => ({
+      rules: [{ name: "region-down", on: "region", failing: { polls: 2 }, ...more }],
+    });
+    const world = await watch({ alerts: rules({ keep_firing_for: "1h" }) });
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(2);
+    world.fail();
+    await world.poll(2);
+    await world.restart({ alerts: rules({}) });
+    await world.poll(2);
+    expect(notified(world).slice(1)).toEqual([expect.stringMatching(/^resolved Alert ended/)]);
+  });
+
   it("stays one over a restart, and notifies of the targets that are down when it is over", async () => {
     const world = await watch();
     world.fail({ kind: "status", status: 400 });

@@ -53,6 +53,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
       drift.push(...deviations.map(({ field }) => `${operation} ${field}`)),
     judge: judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
     suppressions: { at: () => noSuppressions },
+    regions: { down: () => new Map() },
     store: { probes: { commitRun } },
     notifier: {
       wake: () => heard.push(`outbox ${watched.progress === verdicts.at(-1)?.progress}`),

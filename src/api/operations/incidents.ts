@@ -3,6 +3,7 @@ import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { isMuted, notifiedIncident } from "../../alerts/incident.ts";
 import { subjectKinds } from "../../alerts/notification.ts";
 import { severities, targetTroubles } from "../../alerts/rule.ts";
+import { writePaced, type LogLine } from "../../lib/logger.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { AcknowledgeOutcome } from "../../store/acknowledgements.ts";
 import { isIncidentCursor, type IncidentSelection } from "../../store/incident-history.ts";
@@ -191,15 +192,15 @@ async function acknowledge(
   const given = { author, note, atMs: clock.now().utcMs };
   const outcome = await store.acknowledgements.acknowledge(selection, given, composeAcknowledged);
   if (outcome.acknowledged.length === 0) return outcome;
-  for (const each of outcome.acknowledged) suppressions.acknowledge(each);
+  suppressions.acknowledge(...outcome.acknowledged);
   onOutbox();
   await suppressions.prune();
-  for (const { incidentId } of outcome.acknowledged) {
-    log.info(
-      { event: "incident.acknowledged", incident_id: incidentId, author, note },
-      `${author} acknowledged incident ${incidentId}`,
-    );
-  }
+  const lines = outcome.acknowledged.values().map(({ incidentId }): LogLine => ({
+    level: "info",
+    fields: { event: "incident.acknowledged", incident_id: incidentId, author, note },
+    msg: `${author} acknowledged incident ${incidentId}`,
+  }));
+  await writePaced(log, lines);
   return outcome;
 }
 

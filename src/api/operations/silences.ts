@@ -203,7 +203,7 @@ export const expireSilence = defineOperation({
     const silence = await store.silences.find(id);
     if (!silence) {
       const isWindow = suppressions.windows.some((each) =>
-        [each.name, windowId(each)].includes(id),
+        [each.name, windowId(each)].some((known) => known.toLowerCase() === id),
       );
       throw isWindow
         ? new RefusedError(
