@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import type { Notification } from "../../src/alerts/notification.ts";
@@ -73,6 +74,21 @@ describe("a webhook", () => {
     const other = new Webhook(Buffer.from("another").toString("base64"));
     expect(() => other.verify(body, signed)).toThrow("No matching signature");
     expect(() => new Webhook(signingSecret).verify(`${body} `, signed)).toThrow("No matching");
+  });
+
+  it("is verified by the documented code, which refuses a replay and a changed body", async () => {
+    const document = readFileSync("docs/receivers.md", "utf8");
+    const [, code = ""] = /```js\n([^`]*(?:`[^`]+`[^`]*)*?)```/.exec(document) ?? [];
+    const module: { isGenuine: (...args: readonly unknown[]) => boolean } = await import(
+      `data:text/javascript,${encodeURIComponent(code)}`
+    );
+    const { body, headers } = await sent({ secret: new Secret(signingSecret) });
+    const isGenuine = (afterSeconds: number, text = body, secret = signingSecret): boolean =>
+      module.isGenuine(secret, headers, text, startMs / 1_000 + afterSeconds);
+    expect([0, 300, -300].map((seconds) => isGenuine(seconds))).toEqual([true, true, true]);
+    expect([301, -301].map((seconds) => isGenuine(seconds))).toEqual([false, false]);
+    expect(isGenuine(0, `${body} `)).toBe(false);
+    expect(isGenuine(0, body, `whsec_${Buffer.alloc(32, 8).toString("base64")}`)).toBe(false);
   });
 
   it("refuses a URL or a signing secret without showing it", () => {
