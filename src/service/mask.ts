@@ -82,7 +82,7 @@ function maskWhole(value: JsonValue): string {
 }
 
 /** Bounded: otherwise a long word would take quadratic time. */
-const addresses = /[a-z][a-z\d+.-]{0,20}:\/\/[^\s"'<>]*/gi;
+const addresses = /[a-z][a-z\d+.-]{0,20}:\/\/[^\s"<>]*/gi;
 
 /** Scheme and host. */
 function maskAddress(address: string): string {

@@ -16,6 +16,7 @@ describe("text of the service", () => {
       "see (https://ann:pw@host:81/p?x=1#y) and WSS://h",
       "see (https://host:81/[masked] and wss://h",
     ],
+    ["https://h/o'pw?key='pw'", "https://h/[masked]"],
     ["https://?abc", "[masked: text of 12 characters]"],
     ["https://host/", "https://host"],
   ])("is shown without the key, and of addresses with scheme and host only: %s", (text, shown) => {
