@@ -61,6 +61,6 @@ function get(server: Server, path: string, onEnd: (answer: HttpAnswer) => void):
   client.on("data", (chunk: Buffer) => chunks.push(chunk));
   client.once("end", end);
   client.once("error", end);
-  server.emit("connection", other);
+  server.emit("connection", Object.assign(other, { remoteAddress: address.address }));
   client.write(`GET ${path} HTTP/1.0\r\nhost: ${address.address}:${address.port}\r\n\r\n`);
 }
