@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { noIncidentDetails } from "../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../alerts/notification.ts";
+import { counted } from "../fleet/plural.ts";
 import { systemClock } from "../lib/clock.ts";
 import { userAgent } from "../lib/version.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import { silentLog } from "../notify/receiver.ts";
-import type { Receiver } from "../notify/receiver.ts";
 import { createReceiver } from "../notify/receivers/create-receiver.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { configOption, readConfig } from "./options.ts";
@@ -15,7 +15,7 @@ import type { Terminal } from "./terminal.ts";
 export function addTestReceiver(program: Command, terminal: Terminal): void {
   program
     .command("test-receiver")
-    .description("send a test message to a configured receiver")
+    .description("send test messages to a configured receiver")
     .argument("<name>", "the receiver's name in the configuration")
     .addOption(configOption())
     .action((name: string, { config }) => testReceiver(name, config, terminal));
@@ -44,7 +44,7 @@ async function testReceiver(name: string, file: string, terminal: Terminal): Pro
     observe: { attemptFailed() {} },
   });
   try {
-    for (const message of testMessages(receiver)) {
+    for (const message of testMessages(name)) {
       const result = await receiver.send(message, new AbortController().signal);
       if (result.kind === "failed") {
         throw new CommandError(
@@ -52,40 +52,50 @@ async function testReceiver(name: string, file: string, terminal: Terminal): Pro
         );
       }
     }
-    terminal.out(`${name} accepted the test message\n`);
+    terminal.out(
+      `${name} accepted the test messages. It should show, marked as tests: 1 server in error and its end, 8 servers in error and their end.\n`,
+    );
   } finally {
     await receiver.close?.();
     await outbound.close();
   }
 }
 
-/** A receiver that keeps alerts open until they are resolved gets an alert and at once its end. */
-function testMessages({ name, keepsAlerts }: Receiver): readonly Notification[] {
-  const id = randomUUID();
+/** One and eight servers that fail and recover, marked as tests. */
+function testMessages(name: string): readonly Notification[] {
+  const test = randomUUID();
   const nowMs = systemClock.now().utcMs;
-  const message = (step: string, incidents: readonly NotifiedIncident[]): Notification => ({
-    id: `msg_${id}${step}`,
-    receiver: name,
-    type: "test",
-    rule: "test",
-    severity: "info",
-    group: {},
-    summary: "A test message from sandwatch: this receiver works",
-    createdAtMs: nowMs,
-    causedAtMs: nowMs,
-    runbookUrl: null,
-    incidents,
-    truncated: 0,
-  });
-  if (keepsAlerts !== true) return [message("", [])];
-  const firing: NotifiedIncident = {
-    ...noIncidentDetails,
-    id: `sandwatch-test-${id}`,
-    state: "firing",
-    subject: "receiver",
-    startedAtMs: nowMs,
-    receiver: name,
-  };
-  const end = { state: "resolved", resolvedAtMs: nowMs, resolvedReason: "recovered" } as const;
-  return [message("_firing", [firing]), message("_resolved", [{ ...firing, ...end }])];
+  return [1, 8].flatMap((count) =>
+    (["firing", "resolved"] as const).map((state): Notification => {
+      const end = { state, resolvedAtMs: nowMs, resolvedReason: "recovered" } as const;
+      const incidents = Array.from({ length: count }, (_, n): NotifiedIncident => ({
+        ...noIncidentDetails,
+        id: `sandwatch-test-${test}-${count}-${n}`,
+        state: "firing",
+        subject: "server",
+        region: "test",
+        key: "test",
+        sandboxId: "test",
+        serverId: `test-${n}`,
+        serverName: "test",
+        status: state === "firing" ? "error" : "idle",
+        startedAtMs: nowMs,
+        ...(state === "resolved" && end),
+      }));
+      return {
+        id: `msg_${test}_${count}_${state}`,
+        receiver: name,
+        type: "test",
+        rule: "sandwatch-test",
+        severity: "info",
+        group: { region: "test", key: "test" },
+        summary: `Test from sandwatch (${state}): ${counted(count, "server")} in error, as an example`,
+        createdAtMs: nowMs,
+        causedAtMs: nowMs,
+        runbookUrl: null,
+        incidents,
+        truncated: 0,
+      };
+    }),
+  );
 }

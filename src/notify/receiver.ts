@@ -46,8 +46,6 @@ export interface Receiver {
   readonly name: string;
   /** The pause after each attempt, in milliseconds, one notification at a time. Default: several at once, no pause. */
   readonly restMs?: number;
-  /** Whether an alert stays open until it is resolved. A test then sends the resolve, too. Default: false. */
-  readonly keepsAlerts?: boolean;
   /** Makes one attempt. Never rejects, and ends soon after the signal aborts. */
   send(notification: Notification, signal: AbortSignal): Promise<SendResult>;
   /** Starts periodic work of the receiver, such as posting alerts again; `close` ends it. */

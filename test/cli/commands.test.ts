@@ -60,23 +60,41 @@ describe("test-receiver", () => {
     server.requests.map(({ body }) => JSON.parse(body));
   const pagerduty = { type: "pagerduty", routing_key: "T0PSECRET".padEnd(32, "0") };
 
-  it("sends an alert and its end to receivers that keep alerts open", async () => {
+  it("sends an alert and its end, twice", async () => {
     const pager = await startReceiverServer(status(202));
-    expect(await sendTo(pager, pagerduty)).toBe("oncall accepted the test message\n");
+    expect(await sendTo(pager, pagerduty)).toMatch(
+      /^oncall accepted the test messages\. It should show/,
+    );
     const events = bodies(pager).map((body) => pagerdutyEventSchema.parse(body));
-    expect(events.map((event) => event.event_action)).toEqual(["trigger", "resolve"]);
-    expect(new Set(events.map((event) => event.dedup_key)).size).toBe(1);
+    expect(events.map((event) => event.event_action)).toEqual([
+      "trigger",
+      "resolve",
+      "trigger",
+      "resolve",
+    ]);
+    expect(new Set(events.map((event) => event.dedup_key)).size).toBe(2);
     const alertmanager = await startReceiverServer();
     await sendTo(alertmanager, { type: "webhook", format: "alertmanager" });
     const messages = bodies(alertmanager).map((body) => alertmanagerMessageSchema.parse(body));
-    expect(messages.map((message) => message.status)).toEqual(["firing", "resolved"]);
+    expect(messages.map((message) => message.status)).toEqual([
+      "firing",
+      "resolved",
+      "firing",
+      "resolved",
+    ]);
   });
 
-  it("sends one message to others", async () => {
+  it("sends one and many incidents, marked as tests, firing and resolved", async () => {
     const server = await startReceiverServer();
-    await sendTo(server, { type: "webhook", body: { text: "{type} {summary}{server_name}" } });
+    await sendTo(server, { type: "webhook", body: { text: "{type} {summary} {count}" } });
+    const text = (state: string, servers: string, count: number) => ({
+      text: `test Test from sandwatch (${state}): ${servers} in error, as an example ${count}`,
+    });
     expect(bodies(server)).toEqual([
-      { text: "test A test message from sandwatch: this receiver works" },
+      text("firing", "1 server", 1),
+      text("resolved", "1 server", 1),
+      text("firing", "8 servers", 8),
+      text("resolved", "8 servers", 8),
     ]);
   });
 

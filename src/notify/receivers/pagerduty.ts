@@ -94,7 +94,6 @@ export function createPagerdutyReceiver(
 
   return {
     name,
-    keepsAlerts: true,
     send(notification, signal) {
       // One after the other: a resolve that overtakes a later trigger would close an alert that goes on.
       const sent = last

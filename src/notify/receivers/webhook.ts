@@ -27,7 +27,6 @@ export function createWebhookReceiver(
 
   return {
     name,
-    keepsAlerts: format === "alertmanager" && bodyTemplate === null,
     send(notification, signal) {
       const { id } = notification;
       const nowMs = clock.now().utcMs;
