@@ -15,7 +15,7 @@ import { parseConfig } from "../config/load-config.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import { createSimulator } from "../simulator/simulator.ts";
-import { changing } from "../simulator/server-status.ts";
+import { changing, growingLoad } from "../simulator/server-status.ts";
 import { createWorld } from "../simulator/world.ts";
 import { makeHistory } from "./demo-history.ts";
 import { asListenFault, readPort, seedOption, wholeNumber } from "./options.ts";
@@ -43,6 +43,9 @@ const sandwatch = import.meta.filename.endsWith(".ts")
 const pace = 4;
 /** In the past they are polled rarely, so they change slower. */
 const pastPace = 1 / 8;
+/** More servers are occupied from week to week, so that there is a forecast. */
+const loadNow = 1.7;
+const loadPerWeek = 0.13;
 
 /** Two that succeed in every simulated region, and one that fails. */
 const probes = [
@@ -77,7 +80,8 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const servers = Math.ceil(options.servers / targets);
   const { seed } = options;
   const tempo = changing(pastPace, systemClock.now().utcMs, pace);
-  const simulated = { seed, clock: systemClock, regions, keys, servers, pace: tempo };
+  const load = growingLoad(systemClock.now().utcMs, loadNow, loadPerWeek);
+  const simulated = { seed, clock: systemClock, regions, keys, servers, pace: tempo, load };
   const simulator = createSimulator(simulated);
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   opened.defer(() => simulator.close());
@@ -107,7 +111,7 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
     terminal.out(`making ${days} days of simulated history\n\n`);
     const stopping = new AbortController();
     void stopped.then(() => stopping.abort());
-    const world = createWorld(seed, tempo);
+    const world = createWorld(seed, tempo, load);
     await makeHistory({ config, seed, world, servers, days }, stopping.signal);
     if (stopping.signal.aborted) return;
   }
@@ -158,6 +162,7 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
     "alerts that a webhook receiver got, with verified signatures. In another terminal:",
     "",
     `  ${sandwatch} report --from 28d --by weekday --url ${address}`,
+    `  ${sandwatch} insights --by region,key --url ${address}`,
     `  ${sandwatch} incidents --state firing --url ${address}`,
     `  ${sandwatch} probes --url ${address}`,
     `  ${sandwatch} lookup user user-1 --region us --key research --url ${address}`,

@@ -17,6 +17,10 @@ export function addInsights(program: Command, terminal: Terminal): void {
     .option("--tz <zone>", "the time zone of hours, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
+    .option(
+      "--by <fields>",
+      "the pools of forecasts: region, key, server_name (default: server_name)",
+    )
     .option("--threshold <share>", "the occupied share that the forecast is about (default: 0.9)")
     .action(async ({ config, url, json, tokenFile, ...request }) => {
       const options = { config, url, json, tokenFile };
@@ -32,7 +36,14 @@ function insightsText(view: InsightsView, width?: number): string {
     items.length === 0 ? "none\n" : renderTable(items, columns, width);
   const sections = {
     "Busiest hour of the week": `${busiestText(view)}\n`,
-    Forecast: `${forecastText(view.forecast)}\n`,
+    "Forecast of all servers": `${forecastText(view.forecast)}\n`,
+    "Forecast by pool": table(view.forecasts.slice(0, mostPools), {
+      "last week": ({ level }) => shareText(level),
+      "per week": ({ rise_per_week: rise }) => riseText(rise),
+      [`${shareText(view.forecast.threshold)} occupied`]: dateText,
+      pool: ({ region, key, server_name: name }) =>
+        [region, key, name].filter((each) => each !== undefined).join("/"),
+    }),
     "Names without an idle server": table(view.ran_out, {
       for: (name) => durationText(name.exhausted_seconds),
       "in hours": (name) => countText(name.hours),
@@ -76,16 +87,30 @@ function busiestText({ busiest_hour: busiest }: InsightsView): string {
   return `${time}, ${shareText(share)} occupied (of ${counted(weeks, "week")})`;
 }
 
+/** Further ones have nothing to say that is urgent. */
+const mostPools = 10;
+
 const reasons = {
-  too_little: "none: fewer than four consecutive weeks were observed sufficiently",
-  passed_already: "none: the last week was already above it",
-  no_rise: "none: there is no significant rise",
-  too_far: "none: at this rate it is further ahead than the weeks that the forecast is based on",
+  too_little: "unknown: fewer than four weeks observed",
+  passed_already: "already",
+  no_rise: "no significant rise",
+  too_far: "not within 12 weeks",
 } as const;
 
-function forecastText(forecast: InsightsView["forecast"]): string {
-  const { threshold, passes_at: passesAt, rise_per_week: rise, reason } = forecast;
-  const about = `${shareText(threshold)} occupied`;
-  if (reason !== null) return `${about}: ${reasons[reason]}`;
-  return `${about}: around ${passesAt?.slice(0, 10)}, at ${shareText(rise)} more per week`;
+type ForecastView = InsightsView["forecast"];
+
+function dateText({ passes_at: passesAt, reason }: Omit<ForecastView, "threshold">): string {
+  return reason === null ? `around ${passesAt?.slice(0, 10)}` : reasons[reason];
+}
+
+function riseText(rise: number | null): string {
+  if (rise === null) return "-";
+  return `${rise < 0 ? "-" : "+"}${shareText(Math.abs(rise))}`;
+}
+
+function forecastText(forecast: ForecastView): string {
+  const { threshold, level, rise_per_week: rise } = forecast;
+  const trend =
+    rise === null ? "" : `; ${shareText(level)} in the last week, ${riseText(rise)} per week`;
+  return `${shareText(threshold)} occupied: ${dateText(forecast)}${trend}`;
 }

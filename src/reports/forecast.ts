@@ -1,4 +1,5 @@
-import { addAccount, emptyAccount } from "../fleet/buckets.ts";
+import { addAccount, emptyAccount, type NameAccount } from "../fleet/buckets.ts";
+import type { Target } from "../fleet/model.ts";
 import { countByStatus } from "../fleet/tallies.ts";
 import type { OccupancyReader } from "../store/occupancy-history.ts";
 
@@ -10,21 +11,28 @@ export interface Week {
   readonly observedShare: number;
 }
 
-export type Forecast =
-  | { readonly kind: "passes"; readonly inWeeks: number; readonly risePerWeek: number }
-  | { readonly kind: "none"; readonly reason: ForecastReason };
+export interface Forecast {
+  /** The occupied share of the last week. Null: that was not observed well enough. */
+  readonly level: number | null;
+  /** The slope of the line through the weeks. Null: they are too few. */
+  readonly risePerWeek: number | null;
+  /** When the line reaches the threshold, from the end of the last week. Null: see the reason. */
+  readonly inWeeks: number | null;
+  readonly reason: ForecastReason | null;
+}
 
 export type ForecastReason =
   /** Fewer weeks than are needed were observed well enough. */
   | "too_little"
-  /** The last week was above it. */
+  /** The last week was at or above it. */
   | "passed_already"
   /** The values do not rise, or not linearly. */
   | "no_rise"
-  /** The limit would be passed after the time that these weeks allow to predict. */
+  /** The threshold would not be reached within twelve weeks. */
   | "too_far";
 
 const fewestWeeks = 4;
+/** As far as it looks back, and ahead. */
 const mostWeeks = 12;
 /** A week of which less was observed says too little. */
 const leastObserved = 0.8;
@@ -35,9 +43,9 @@ export const dayMs = 24 * 60 * 60_000;
 export const weekMs = 7 * dayMs;
 
 /**
- * When the occupied share would pass a threshold if it went on rising along the line (of least squares) through the latest
+ * When the occupied share would reach a threshold if it went on along the line (of least squares) through the latest
  * consecutive weeks that were observed well. Weeks as a whole are compared, so that neither days nor hours of the week
- * matter. It looks as far ahead as back.
+ * matter.
  *
  * @param weeks the latest last
  * @param threshold from 0 to 1
@@ -48,43 +56,62 @@ export function forecast(weeks: readonly Week[], threshold: number): Forecast {
   );
   const shares = weeks.slice(lastUnknown + 1).map(({ occupiedShare }) => occupiedShare ?? 0);
   const count = shares.length;
-  if (count < fewestWeeks) return { kind: "none", reason: "too_little" };
-  if ((shares.at(-1) ?? 0) >= threshold) return { kind: "none", reason: "passed_already" };
+  const level = shares.at(-1) ?? null;
+  if (level === null || count < fewestWeeks) {
+    return { level, risePerWeek: null, inWeeks: null, reason: "too_little" };
+  }
   const middle = (count - 1) / 2;
   const mean = sum(shares) / count;
   const weekVariance = sum(shares.map((_, week) => (week - middle) ** 2));
   const shareVariance = sum(shares.map((share) => (share - mean) ** 2));
   const covariance = sum(shares.map((share, week) => (share - mean) * (week - middle)));
   const explained = covariance ** 2 / (weekVariance * shareVariance);
-  if (!(covariance > 0 && explained >= leastExplained)) return { kind: "none", reason: "no_rise" };
   const risePerWeek = covariance / weekVariance;
+  const none = (reason: ForecastReason): Forecast => ({
+    level,
+    risePerWeek,
+    inWeeks: null,
+    reason,
+  });
+  if (level >= threshold) return none("passed_already");
+  if (!(covariance > 0 && explained >= leastExplained)) return none("no_rise");
   // A week's share stands for its middle; what is asked for counts from the end of the last one.
   const inWeeks = Math.max(0, (threshold - mean) / risePerWeek + middle - (count - 0.5));
-  if (inWeeks > count) return { kind: "none", reason: "too_far" };
-  return { kind: "passes", inWeeks, risePerWeek };
+  return inWeeks > mostWeeks ? none("too_far") : { level, risePerWeek, inWeeks, reason: null };
 }
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, each) => total + each, 0);
 }
 
-/** The last whole weeks up to the beginning of today in UTC, the latest last. */
+/**
+ * The last whole weeks of each group of servers up to the beginning of today in UTC, the latest last.
+ *
+ * @param groupsOf the groups that the servers of a target and name are in
+ */
 export async function readWeeks(
   occupancy: Pick<OccupancyReader, "buckets">,
   nowMs: number,
-): Promise<readonly Week[]> {
+  groupsOf: (target: Target, serverName: string) => readonly string[],
+): Promise<ReadonlyMap<string, readonly Week[]>> {
   const toMs = Math.floor(nowMs / dayMs) * dayMs;
   const fromMs = toMs - mostWeeks * weekMs;
-  const weeks = Array.from({ length: mostWeeks }, () => emptyAccount);
+  const groups = new Map<string, NameAccount[]>();
   const days = Array.from({ length: mostWeeks }, () => new Set<number>());
-  for await (const some of occupancy.buckets({ resolution: "1d", fromMs, toMs }, false)) {
-    for (const { bucket } of some) {
+  for await (const some of occupancy.buckets({ resolution: "1d", fromMs, toMs })) {
+    for (const { target, bucket } of some) {
       const week = Math.floor((bucket.startMs - fromMs) / weekMs);
       days[week]?.add(bucket.startMs);
-      weeks[week] = bucket.names.values().reduce(addAccount, weeks[week] ?? emptyAccount);
+      for (const [name, account] of bucket.names) {
+        for (const group of groupsOf(target, name)) {
+          const weeks = groups.get(group) ?? Array.from({ length: mostWeeks }, () => emptyAccount);
+          weeks[week] = addAccount(weeks[week] ?? emptyAccount, account);
+          groups.set(group, weeks);
+        }
+      }
     }
   }
-  return weeks.map(({ ms, unobservedMs }, week) => {
+  const weekOf = ({ ms, unobservedMs }: NameAccount, week: number): Week => {
     const observedMs = countByStatus(ms);
     const wholeMs = observedMs + unobservedMs;
     return {
@@ -92,5 +119,6 @@ export async function readWeeks(
       // A day without a bucket is unknown.
       observedShare: wholeMs === 0 ? 0 : (observedMs / wholeMs) * ((days[week]?.size ?? 0) / 7),
     };
-  });
+  };
+  return new Map(Array.from(groups, ([group, weeks]) => [group, weeks.map(weekOf)]));
 }

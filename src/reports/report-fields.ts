@@ -13,6 +13,14 @@ export const reportFields = [
 ] as const;
 export type ReportField = (typeof reportFields)[number];
 
+/** What servers can be pooled by. */
+const poolFields = ["region", "key", "server_name"] as const;
+export type PoolField = (typeof poolFields)[number];
+
+export function isPoolField(field: ReportField): field is PoolField {
+  return poolFields.some((each) => each === field);
+}
+
 /** In the order of their length: of two the shorter one says when a row ends. */
 const timeFields = ["hour", "day", "weekday"] as const;
 export type TimeField = (typeof timeFields)[number];

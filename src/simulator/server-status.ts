@@ -98,6 +98,18 @@ export interface StatusSubject {
   /** In the world's own time. */
   readonly bornMs: number;
   readonly offsetHours: number;
+  readonly load: Load;
+}
+
+/** By how much the occupied share differs from the usual one at a moment. UTC milliseconds. */
+export type Load = (utcMs: number) => number;
+
+const weekMs = 7 * 24 * hourMs;
+const mostOccupied = 0.97;
+
+/** Grows evenly, by part of the usual load in a week, and is so high at a moment; half the usual one is the least. */
+export function growingLoad(atMs: number, load: number, perWeek: number): Load {
+  return (utcMs) => Math.max(0.5, load + ((utcMs - atMs) / weekMs) * perWeek);
 }
 
 const stepMs = 10_000;
@@ -157,9 +169,9 @@ export function statusAt(subject: StatusSubject, utcMs: number, tempo: Tempo) {
   };
 }
 
-function drawStatus({ seed, offsetHours }: StatusSubject, step: number, utcMs: number) {
+function drawStatus({ seed, offsetHours, load }: StatusSubject, step: number, utcMs: number) {
   const drawn = draw(mix(seed, purpose.status), step);
   if (drawn < errorShare) return "error";
-  const occupied = occupiedShare(utcMs, offsetHours);
+  const occupied = Math.min(mostOccupied, occupiedShare(utcMs, offsetHours) * load(utcMs));
   return drawn < errorShare + occupied * (1 - errorShare) ? "occupied" : "idle";
 }

@@ -10,7 +10,7 @@ import { createLookupData, type LookupData, type RegionContent } from "./lookup-
 import { beginExchange, createGate, passFaults, send } from "./exchange.ts";
 import { faultsSchema, strike, type Fault } from "./faults.ts";
 import { listingBody } from "./listing.ts";
-import type { Tempo } from "./server-status.ts";
+import type { Load, Tempo } from "./server-status.ts";
 import { createWorld, type Pin, type SimulatedServer, type WorldView } from "./world.ts";
 
 export interface SimulatorOptions {
@@ -28,6 +28,8 @@ export interface SimulatorOptions {
   readonly content?: Readonly<Record<string, RegionContent>> | undefined;
   /** How many times faster than usual statuses move and sandboxes are replaced. 0: never. */
   readonly pace?: number | Tempo;
+  /** Default: the usual one. */
+  readonly load?: Load;
 }
 
 export type Simulator = ReturnType<typeof createSimulator>;
@@ -36,7 +38,7 @@ export type Simulator = ReturnType<typeof createSimulator>;
 export function createSimulator(options: SimulatorOptions) {
   const { seed, clock, regions, keys, rateLimit = { requests: 2, perMs: 1_000 } } = options;
   const content = new Map(Object.entries(options.content ?? {}));
-  const world = createWorld(seed, options.pace ?? 1);
+  const world = createWorld(seed, options.pace ?? 1, options.load);
   const admit = createGate(clock, keys, rateLimit);
   const random = seededRandom(seed);
   const startedMs = clock.now().monotonicMs;

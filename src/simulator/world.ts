@@ -1,6 +1,6 @@
 import type { Target } from "../fleet/model.ts";
 import { childOf, draw, identityOf, mix, pick, uuidOf, type Identity } from "./hash.ts";
-import { offsetHoursOf, statusAt, steady, type Tempo } from "./server-status.ts";
+import { offsetHoursOf, statusAt, steady, type Load, type Tempo } from "./server-status.ts";
 
 export interface SimulatedServer {
   readonly sandboxId: string;
@@ -73,7 +73,7 @@ interface Look extends Pick<WorldView, "pins"> {
  *
  * @param pace how fast it moves, or how many times faster than usual; 0: it stands still
  */
-export function createWorld(seed: number, pace: number | Tempo): World {
+export function createWorld(seed: number, pace: number | Tempo, load: Load = () => 1): World {
   const isStill = pace === 0;
   const tempo = typeof pace === "number" ? steady(isStill ? 1 : pace) : pace;
   const known = new Map<string, Identity>();
@@ -100,7 +100,7 @@ export function createWorld(seed: number, pace: number | Tempo): World {
       if (pin?.status === "absent") return [];
       const [serverSeed] = serverIdentity;
       const [nameSeed] = identify("name", region, serverName);
-      const subject = { seed: serverSeed, sandboxSeed, nameSeed, bornMs, offsetHours };
+      const subject = { seed: serverSeed, sandboxSeed, nameSeed, bornMs, offsetHours, load };
       const isTagged = draw(serverSeed, purpose.tagged) < 0.15;
       return [
         {

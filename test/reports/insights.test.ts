@@ -153,12 +153,38 @@ it("the forecast says when the share passes the threshold, if the weeks were obs
     })),
   );
   const { forecast } = await ask({ threshold: "0.75" });
-  expect(forecast).toMatchObject({ reason: null, threshold: 0.75 });
+  expect(forecast).toMatchObject({ reason: null, threshold: 0.75, level: 0.5 });
   expect((Date.parse(forecast.passes_at ?? "") - endMs) / dayMs).toBeCloseTo(14, 0);
   target.poll(endMs + 2 * dayMs, { kind: "failed" });
   target.poll(endMs + 7 * dayMs, { kind: "failed" });
   const later = await ask({}, endMs + 7 * dayMs);
   expect(later.forecast).toMatchObject({ passes_at: null, reason: "too_little" });
+});
+
+it("each pool has a forecast, the first to reach the threshold first", async () => {
+  const growing = (name: string, count: number, week: number) =>
+    Array.from({ length: 20 }, (_each, index) => ({
+      id: `${name}${index}`,
+      name,
+      status: index < count * (week + 1) ? ("occupied" as const) : ("idle" as const),
+    }));
+  const { ask } = watch(5, (_, week) => [
+    ...growing("slow", 0.2, week),
+    ...growing("steady", 2, week),
+    ...growing("full", 4, week),
+    ...growing("fast", 3, week),
+  ]);
+  const { forecasts } = await ask({ threshold: "0.9" });
+  expect(forecasts.map(({ server_name: name, level, reason }) => [name, level, reason])).toEqual([
+    ["full", 1, "passed_already"],
+    ["fast", 0.75, null],
+    ["steady", 0.5, null],
+    ["slow", 0.05, "no_rise"],
+  ]);
+  expect(forecasts[1]?.rise_per_week).toBeCloseTo(0.15);
+  const byRegion = await ask({ threshold: "0.9", by: "region" });
+  expect(byRegion.forecasts).toMatchObject([{ region: "us", level: byRegion.forecast.level }]);
+  await expect(ask({ by: "hour" })).rejects.toThrow("of region, key, server_name");
 });
 
 it("a request that is not valid is refused with what is", async () => {

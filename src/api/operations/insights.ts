@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { weekdays } from "../../reports/calendar-cells.ts";
-import { dayMs, weekMs } from "../../reports/forecast.ts";
+import { dayMs, weekMs, type Forecast } from "../../reports/forecast.ts";
 import { readInsights } from "../../reports/insights.ts";
 import { checkBegun } from "../../reports/open-report.ts";
+import { isPoolField, readFields } from "../../reports/report-fields.ts";
 import type { HistoryContext } from "../context.ts";
 import { listed, readRange, serverLabels, targetLabels } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
@@ -11,7 +12,29 @@ import { reportRequest } from "./occupancy.ts";
 
 const thresholdAllowed = "a share above 0 and up to 1, such as 0.9";
 
+const poolsAllowed = "one or more, separated by commas, of region, key, server_name";
+
+const forecastFields = {
+  threshold: z.number(),
+  level: z.number().nullable().describe("The occupied share of the last whole week"),
+  /** When the occupied share will reach the threshold; null: see `reason`. */
+  passes_at: z.string().nullable(),
+  rise_per_week: z.number().nullable(),
+  reason: z.enum(["too_little", "passed_already", "no_rise", "too_far"]).nullable(),
+};
+
 const insightsRequest = reportRequest.omit({ by: true }).extend({
+  by: z
+    .string()
+    .default("server_name")
+    .transform((text, context) => {
+      const read = readFields(text);
+      const fields = "fields" in read ? read.fields : [];
+      if (fields.length > 0 && fields.every(isPoolField)) return fields;
+      context.addIssue({ code: "custom", message: poolsAllowed });
+      return z.NEVER;
+    })
+    .describe("The fields by which servers are pooled for forecasts"),
   from: z.string().default("28d"),
   threshold: z.coerce
     .number(thresholdAllowed)
@@ -56,13 +79,17 @@ const insightsView = z.object({
       usual_seconds: z.number().describe("95 of 100 dwell times of the name were shorter"),
     }),
   ),
-  forecast: z.object({
-    threshold: z.number(),
-    /** When the occupied share will exceed it; null: see `reason`. */
-    passes_at: z.string().nullable(),
-    rise_per_week: z.number().nullable(),
-    reason: z.enum(["too_little", "passed_already", "no_rise", "too_far"]).nullable(),
-  }),
+  /** Of all servers. */
+  forecast: z.object(forecastFields),
+  /** By pool, those that reach the threshold first at the beginning. */
+  forecasts: listed(
+    z.object({
+      region: z.string().optional(),
+      key: z.string().optional(),
+      server_name: z.string().optional(),
+      ...forecastFields,
+    }),
+  ),
 });
 export type InsightsView = z.output<typeof insightsView>;
 
@@ -77,18 +104,24 @@ export const computeInsights = defineOperation({
   response: insightsView,
   timeoutMs: 5 * 60_000,
   async handle({ reports: sources, clock }: HistoryContext, request) {
-    const { from, to, tz, region, key, threshold } = request;
+    const { from, to, tz, region, key, threshold, by: pools } = request;
     const nowMs = clock.now().utcMs;
     const asked = readRange({ from, to }, { nowMs, zone: tz });
     checkBegun(asked, nowMs);
     const range = { fromMs: asked.fromMs, toMs: Math.min(asked.toMs, nowMs) };
     const filter = { ...(region.length > 0 && { region }), ...(key.length > 0 && { key }) };
 
-    const found = await readInsights({ range, zone: tz, filter, nowMs, threshold }, sources);
-    const { busiestHour, forecast } = found;
-    const none = { passes_at: null, rise_per_week: null };
+    const found = await readInsights({ range, zone: tz, filter, nowMs, threshold, pools }, sources);
+    const { busiestHour } = found;
     // Weeks end at midnight in UTC, so a forecast counts from midnight.
     const midnightMs = Math.floor(nowMs / dayMs) * dayMs;
+    const viewForecast = ({ level, risePerWeek, inWeeks, reason }: Forecast) => ({
+      threshold,
+      level: toRatio(level),
+      passes_at: inWeeks === null ? null : timeText(midnightMs + inWeeks * weekMs),
+      rise_per_week: toRatio(risePerWeek),
+      reason,
+    });
     return {
       from: timeText(range.fromMs),
       to: timeText(range.toMs),
@@ -103,15 +136,11 @@ export const computeInsights = defineOperation({
       occupied_long: found.occupiedLong.map(({ isExact: exact, ...dwell }) =>
         toView({ ...dwell, exact }),
       ),
-      forecast:
-        forecast.kind === "none"
-          ? { threshold, ...none, reason: forecast.reason }
-          : {
-              threshold,
-              passes_at: timeText(midnightMs + forecast.inWeeks * weekMs),
-              rise_per_week: toRatio(forecast.risePerWeek),
-              reason: null,
-            },
+      forecast: viewForecast(found.forecast),
+      forecasts: found.forecasts.map(({ pool, forecast }) => ({
+        ...pool,
+        ...viewForecast(forecast),
+      })),
     };
   },
 });
