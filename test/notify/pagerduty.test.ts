@@ -13,8 +13,12 @@ import { hostileTexts, notificationOf } from "./support/notifications.ts";
 import { resolvedIncident, unsendableIn } from "./support/notifications.ts";
 import { firing, openNotifiedStore, resolved } from "./support/notified-store.ts";
 import { openOutbound } from "./support/outbound.ts";
-import { largestEvent, pagerdutyEventSchema } from "./support/pagerduty-event.ts";
-import { readPagerdutyEvent, startPagerduty } from "./support/pagerduty-event.ts";
+import { startPagerduty } from "./support/pagerduty.ts";
+import {
+  largestEvent,
+  pagerdutyEventSchema,
+  readPagerdutyEvent,
+} from "./support/pagerduty-event.ts";
 import { status, type ReceiverServer } from "./support/receiver-server.ts";
 
 const routingKey = "T0PSECRET".padEnd(32, "0");

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { startReceiverServer, status, type Answer } from "./receiver-server.ts";
 
 /** An alert event, by https://developer.pagerduty.com/docs/send-alert-event. */
 export const pagerdutyEventSchema = z.strictObject({
@@ -59,18 +58,4 @@ export function pagerdutyState() {
       else if (known) open.set(key, { state: "acknowledged", last: event });
     },
   };
-}
-
-/** PagerDuty, on a port of its own. */
-export async function startPagerduty() {
-  const state = pagerdutyState();
-  const events: PagerdutyEvent[] = [];
-  const accept: Answer = (response, request, index) => {
-    const event = readPagerdutyEvent(request.body);
-    events.push(event);
-    state.take(event);
-    status(202)(response, request, index);
-  };
-  const server = await startReceiverServer(accept);
-  return { server, events, state, accept };
 }
