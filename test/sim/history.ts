@@ -142,6 +142,25 @@ export interface StoredPoll extends Moment {
   readonly life: number;
 }
 
+/** An incident of a server, a target or a region as it was written to the store. */
+export interface StoredIncident extends Moment {
+  readonly id: string;
+  readonly rule: string;
+  readonly region: string;
+  /** Null: a region. */
+  readonly target: string | null;
+  /** By sandbox and server id. */
+  readonly server: string | null;
+  readonly startedUtcMs: number;
+  readonly phase: "pending" | "firing" | "over";
+  /** Whether its condition does not hold any more, though it fires. */
+  readonly isClearing: boolean;
+  readonly isFlapping: boolean;
+  readonly isNotified: boolean;
+  readonly receivers: readonly string[];
+  readonly inhibitedBy: string | null;
+}
+
 /** A run of a probe that was written to the store. */
 export interface StoredRun extends Moment {
   readonly probe: string;
@@ -295,6 +314,10 @@ export interface Recorded {
   /** The moments in which the store committed. */
   readonly commits: ReadonlySet<number>;
   readonly storedPolls: readonly StoredPoll[];
+  /** Those that sent nothing, as the key had been refused, and count as no polls. */
+  readonly storedBackOffs: readonly StoredPoll[];
+  /** By id, each as it was from a commit on. */
+  readonly storedIncidents: ReadonlyMap<string, readonly StoredIncident[]>;
   readonly storedRuns: readonly StoredRun[];
   readonly damages: readonly Damage[];
   /** What waits in the store at the end. */

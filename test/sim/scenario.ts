@@ -164,7 +164,9 @@ export const roamer = "roamer";
 
 function drawTargets(dice: Dice, moves: boolean): readonly ScenarioTarget[] {
   const regions = dice.pick([["us"], ["us"], ["us", "eu"]]);
-  const keys = dice.pick([["research"], ["research"], ["research", nearbyKey]]);
+  const drawn = dice.pick([["research"], ["research"], ["research", nearbyKey]]);
+  const isMore = dice.fork("more keys").chance(0.5) && regions.length + drawn.length < 4;
+  const keys = isMore ? [...drawn, "batch"] : drawn;
   return regions.flatMap((region) =>
     keys.map((key) => {
       const sandboxes = new Map<string, readonly string[]>();

@@ -96,6 +96,8 @@ function conditionSetting(rule: ScenarioRule): object {
     case "server":
       return { status: rule.status, for: holdSetting(rule.hold) };
     case "target":
+      return { [rule.trouble]: holdSetting(rule.hold) };
+    case "region":
     case "probe":
       return { failing: holdSetting(rule.hold) };
     case "pool":

@@ -161,6 +161,8 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       storeFaults: disk.faults,
       commits,
       storedPolls: writes.polls,
+      storedBackOffs: writes.backOffs,
+      storedIncidents: writes.incidents,
       storedRuns: writes.runs,
       damages: damages.all,
       left: [...left, ...writes.faults],

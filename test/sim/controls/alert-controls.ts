@@ -1,3 +1,6 @@
+import type { FlapRecord } from "../../../src/alerts/flap-record.ts";
+import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
+import type { Incident } from "../../../src/alerts/incident.ts";
 import { postableAlertsSchema } from "../../support/postable-alerts.ts";
 import type { ScenarioReceiver } from "../draw/receivers.ts";
 import {
@@ -12,6 +15,24 @@ import type { Mutation, NegativeControl } from "./mutation.ts";
 
 const ofReceivers = (change: (receiver: ScenarioReceiver) => ScenarioReceiver): Mutation => ({
   configured: (configured) => ({ ...configured, receivers: configured.receivers.map(change) }),
+});
+
+const ofIncidents = (change: (incidents: IncidentOutcome) => Partial<IncidentOutcome>): Mutation =>
+  ofVerdicts(({ incidents, ...verdict }) => ({
+    ...verdict,
+    incidents: { ...incidents, ...change(incidents) },
+  }));
+
+/** What ends does not count for flapping, in the memory of the process, too. */
+const forgetsFlapping = ofIncidents(({ flaps, steps }) => {
+  const keyOf = ({ rule, subject }: FlapRecord | Incident): string =>
+    JSON.stringify([rule, subject]);
+  const ended = new Set(
+    steps.flatMap(({ step, incident }) => (step === "resolved" ? [keyOf(incident)] : [])),
+  );
+  const left = flaps.map((each) => (ended.has(keyOf(each)) ? { ...each, enteredMs: [] } : each));
+  if (Array.isArray(flaps)) flaps.splice(0, flaps.length, ...left);
+  return { flaps };
 });
 
 /** Daemons that notify receivers of the wrong things, at the wrong time, or not at all. */
@@ -178,6 +199,68 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     from: 39,
     caughtAs: /pool .*: (incident|nobody)/,
     between: "delete from pool_clocks",
+  },
+  "never inhibits": {
+    from: 2,
+    caughtAs: /was notified to .*, though another incident explains it/,
+    ...ofIncidents(({ written, steps }) => {
+      const inhibited = new Set(
+        steps.flatMap(({ step, incident }) => (step === "inhibited" ? [incident.id] : [])),
+      );
+      const receivers = ["oncall", "team", "board"];
+      return {
+        written: written.map((each) => (inhibited.has(each.id) ? { ...each, receivers } : each)),
+      };
+    }),
+  },
+  "inhibits for ever": {
+    from: 6,
+    caughtAs:
+      /nobody was notified, though it held|was sent incident\.firing of .* 0 times instead of 1/,
+    ...ofStore((store) => {
+      const inhibited = new Set<string>();
+      return {
+        commitPoll(targetId, verdict) {
+          const { written, outbox } = verdict.incidents;
+          for (const each of written) if (each.inhibitedBy !== null) inhibited.add(each.id);
+          const left = outbox.filter(({ incident }) => !inhibited.has(incident.id));
+          const incidents = { ...verdict.incidents, outbox: left };
+          return store.commitPoll(targetId, { ...verdict, incidents });
+        },
+      };
+    }),
+  },
+  "inhibits without an inhibitor": {
+    from: 3,
+    caughtAs: /is inhibited by .*, which does not explain it/,
+    ...ofIncidents(({ written }) => ({
+      written: written.map((each) => {
+        const isDown = each.subject.kind === "target" && each.phase.name === "firing";
+        return isDown ? { ...each, inhibitedBy: "incident-0" } : each;
+      }),
+    })),
+  },
+  "fires a region for one target": {
+    from: 3,
+    caughtAs: /fired though its targets did not fail alike/,
+    ...ofPart("regions", (regions) => ({
+      async read(region) {
+        const stored = await regions.read(region);
+        return { ...stored, targets: [...stored.targets, ...stored.targets] };
+      },
+    })),
+  },
+  "never judges whether a region fails": {
+    from: 3,
+    caughtAs: /region-down .*: did not fire for what failed/,
+    ...ofPart("regions", (regions) => ({
+      read: async (region) => ({ ...(await regions.read(region)), targets: [] }),
+    })),
+  },
+  "counts no resolve for flapping": {
+    from: 3,
+    caughtAs: /target-down .*: (incident|nobody)/,
+    ...forgetsFlapping,
   },
   "notifies of no probe": {
     from: 93,

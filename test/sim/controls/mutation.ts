@@ -66,7 +66,9 @@ export const ofVerdicts = (change: (verdict: Verdict, targetId: number) => Verdi
   }));
 
 /** Replaces some functions of one part of the store. */
-export const ofPart = <Part extends "outbox" | "notifications" | "notified" | "probes" | "targets">(
+export const ofPart = <
+  Part extends "outbox" | "notifications" | "notified" | "probes" | "regions" | "targets",
+>(
   part: Part,
   change: (own: Store[Part], databases: Iterable<DatabaseSync>) => Partial<Store[Part]>,
 ): Mutation =>

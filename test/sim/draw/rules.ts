@@ -23,6 +23,14 @@ export interface ServerRule extends CommonRule {
 
 export interface TargetRule extends CommonRule {
   readonly on: "target";
+  readonly trouble: "failing" | "auth";
+  readonly flap: Flap | null;
+}
+
+/** A condition on the targets of a region taken together: that their polls fail. */
+export interface RegionRule extends CommonRule {
+  readonly on: "region";
+  readonly flap: Flap | null;
 }
 
 /** A condition on servers taken together. */
@@ -42,9 +50,12 @@ export interface ProbeRule extends CommonRule {
   readonly flap: Flap | null;
 }
 
-export type ScenarioRule = ServerRule | TargetRule | PoolRule | ProbeRule;
+export type ScenarioRule = ServerRule | TargetRule | RegionRule | PoolRule | ProbeRule;
 
 const poolMeasures = ["occupied_ratio", "error_ratio", "idle", "servers"] as const;
+
+/** The name of rules on keys that are refused. */
+export const refusedRule = "key-refused";
 
 const minute = 60_000;
 
@@ -68,23 +79,45 @@ export function drawRules(
       { polls: dice.between(1, 4) },
     ]);
   const flaps = dice.fork("flaps");
+  const ofTargets = dice.fork("targets");
+  const drawFlap = (own: Dice, share: number): Flap | null =>
+    own.chance(share)
+      ? { changes: own.pick([1, 1, 2, 3]), withinMs: own.between(10, 60) * intervalMs }
+      : null;
   const rules: ScenarioRule[] = [
     {
       ...drawCommon("server-error"),
       on: "server",
       status: "error",
       hold: drawHold(),
-      flap: flaps.chance(0.4)
-        ? null
-        : { changes: flaps.pick([1, 1, 2, 3]), withinMs: flaps.between(10, 60) * intervalMs },
+      flap: drawFlap(flaps, 0.6),
     },
     {
       ...drawCommon("target-down"),
-      keepFiringMs: 0,
+      keepFiringMs: ofTargets.pick([0, 0, 2 * intervalMs]),
       on: "target",
+      trouble: "failing",
       hold: dice.pick<Hold>([{ polls: 3 }, { polls: 1 }, { ms: 3 * intervalMs }]),
+      flap: drawFlap(ofTargets, 0.5),
     },
   ];
+  for (const name of [refusedRule, "region-down"] as const) {
+    const own = ofTargets.fork(name);
+    if (own.chance(0.3)) continue;
+    const common = {
+      name,
+      keepFiringMs: own.pick([0, 0, 2 * intervalMs]),
+      remindEveryMs: own.pick([null, null, 8 * intervalMs]),
+      receivers: own.chance(0.5) ? receivers : some(own, receivers),
+      hold: own.pick<Hold>([{ polls: 1 }, { polls: 2 }, { ms: intervalMs }]),
+      flap: drawFlap(own, 0.5),
+    };
+    rules.push(
+      name === "region-down"
+        ? { ...common, on: "region" }
+        : { ...common, on: "target", trouble: "auth" },
+    );
+  }
   if (dice.chance(0.4)) {
     const common = drawCommon("server-idle");
     rules.push({ ...common, on: "server", status: "idle", hold: drawHold(), flap: null });

@@ -2,6 +2,7 @@ import type { Period } from "../history.ts";
 import { lastNotifiableMs, timesOf, violation } from "./evidence.ts";
 import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
 import { receiverRule } from "./check-deliveries.ts";
+import { inhibitedUntilMs } from "./inhibition.ts";
 import { common, period, without } from "./periods.ts";
 import { notifiesEnd } from "./routes.ts";
 
@@ -38,7 +39,10 @@ export function checkAlertmanager(evidence: Evidence): readonly Violation[] {
       if (own.length === 0) return [];
       return [violation(`${alertmanager.name} was sent ${id}, which it was not to be sent`, id)];
     }
-    return stateFaults(evidence, incident, own, settled).map((fault) =>
+    const inhibitedMs = inhibitedUntilMs(evidence, id, alertmanager.name);
+    if (inhibitedMs === null) return [];
+    const notifiedMs = Math.max(incident.notifiedMs, inhibitedMs);
+    return stateFaults(evidence, { ...incident, notifiedMs }, own, settled).map((fault) =>
       violation(`the alert of ${id} ${fault}`, id),
     );
   });

@@ -3,6 +3,7 @@ import type { Attempt } from "../history.ts";
 import { longestOutageMs } from "../scenario.ts";
 import { hasFault, lostMessages, subjectOf, timesOf, violation } from "./evidence.ts";
 import type { Evidence, MessageIncident, NotifiedIncident, Violation } from "./evidence.ts";
+import { inhibitedUntilMs } from "./inhibition.ts";
 import { hasStages, isConfiguredAtEnd, routeOf, wasFiring } from "./routes.ts";
 
 /** Receivers are notified once and in order, with the same message under the same id, and only while they are configured. */
@@ -122,7 +123,8 @@ function checkNotified(
   const { id, resolved } = incident;
   const route = routeOf(evidence, name, incident);
   const count = (type: string): number => messagesOf(attempts, id, type).size;
-  const fires = Math.max(route.must ? 1 : 0, Math.min(count("incident.firing"), route.may ? 1 : 0));
+  const must = route.must && inhibitedUntilMs(evidence, id, name) !== null;
+  const fires = Math.max(must ? 1 : 0, Math.min(count("incident.firing"), route.may ? 1 : 0));
   const resolves = fires === 1 && resolved && sendResolved ? 1 : 0;
   const found: string[] = [];
   for (const [type, expected] of [

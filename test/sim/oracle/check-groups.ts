@@ -1,4 +1,5 @@
 import type { ScenarioReceiver } from "../draw/receivers.ts";
+import { refusedRule } from "../draw/rules.ts";
 import type { Attempt } from "../history.ts";
 import { subjectOf, violation } from "./evidence.ts";
 import type { Evidence, MessageIncident, Violation } from "./evidence.ts";
@@ -47,10 +48,12 @@ function readGroups({ message, webhookId }: Attempt, { groupBy }: ScenarioReceiv
   };
 }
 
-/** The key does not part targets of a region. */
+/** The key does not part targets of a region, nor the region those whose key is refused. */
 function groupOf(rule: string, incident: MessageIncident, groupBy: readonly string[]): string {
-  const { subject, region, sandbox_id, server_name } = incident;
-  const key = subject === "target" ? "" : incident.key;
+  const { subject, sandbox_id, server_name } = incident;
+  const isRefused = rule === refusedRule;
+  const region = isRefused ? "" : incident.region;
+  const key = subject === "target" && !isRefused ? "" : incident.key;
   const fields = new Map(Object.entries({ rule, region, key, sandbox_id, server_name }));
   return [rule, ...groupBy.map((field) => fields.get(field) ?? "")].join(" ");
 }
@@ -72,7 +75,9 @@ function mayBeMerged(
     return new Set(others.filter((each) => valueOf(each) === value).map(counted)).size;
   };
   const causeOf = ({ subject, region, key }: MessageIncident): string =>
-    JSON.stringify([subject, region, subject === "target" ? null : key]);
+    rule === refusedRule
+      ? JSON.stringify([subject, key])
+      : JSON.stringify([subject, region, subject === "target" ? null : key]);
   const subjectText = (incident: MessageIncident): string => JSON.stringify(subjectOf(incident));
   const isWithPool = together.some((each) =>
     each.incidents.some(({ subject }) => subject === "pool"),

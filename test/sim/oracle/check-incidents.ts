@@ -1,8 +1,9 @@
 import { messagesOf } from "./check-deliveries.ts";
-import { damagesOf, lastNotifiableMs, violation } from "./evidence.ts";
+import { damagesOf, lastNotifiableMs, violation, writtenUntilMs } from "./evidence.ts";
 import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
 import { advance, initialState, retire } from "./incident-model.ts";
 import type { EndReason, Finding, JudgedRule, State, Step } from "./incident-model.ts";
+import { inhibitionOf, wasInhibited } from "./inhibition.ts";
 import { isAt, type Observation, type TargetObservation } from "./observations.ts";
 import { acknowledgedAt, silencedAt } from "./people.ts";
 import { hasStages, notifiesEnd } from "./routes.ts";
@@ -46,7 +47,7 @@ function expect<O extends Observation>(
 
   const isReminded = ({ notified: count, reminders }: State, most = reminders): boolean => {
     const incident = notified[count - 1];
-    if (!incident) return true;
+    if (!incident || wasInhibited(evidence, incident.id)) return true;
     return reminded.every(({ name }) => {
       const own = evidence.attempts.filter(({ receiver }) => receiver === name);
       const times = messagesOf(own, incident.id, "incident.reminder").size;
@@ -172,6 +173,7 @@ export function checkServer(
       null
     );
   };
+  const inhibited = inhibitionOf(evidence, { rule: rule.name, target, server });
   let present: ServerRule | null = rule;
   let life = 0;
   return follow(
@@ -195,6 +197,7 @@ export function checkServer(
         rule: next ?? rule,
         goneAfter: scenario.goneAfter,
         silenced: silencedAt(evidence, { rule: rule.name, target, server }, observation),
+        inhibited: inhibited(writtenUntilMs(evidence, listing)),
       };
       return states.flatMap((state) => [...advance(state, full), ...(certain ? [] : [state])]);
     },

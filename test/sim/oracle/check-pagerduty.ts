@@ -1,8 +1,10 @@
 import { longestWaitMs, type ExtraReceiver } from "../draw/receivers.ts";
+import { refusedRule } from "../draw/rules.ts";
 import type { Page } from "../history.ts";
 import { damagesOf, lastNotifiableMs, lostMessages, timesOf } from "./evidence.ts";
 import { violation, type Evidence, type NotifiedIncident, type Violation } from "./evidence.ts";
 import { receiverRule } from "./check-deliveries.ts";
+import { inhibitedUntilMs } from "./inhibition.ts";
 import { notifiesEnd } from "./routes.ts";
 
 /** An event states what fired when it was sent: within this time its request has arrived. */
@@ -28,12 +30,14 @@ function alertOf({ event }: Page): string {
   return alertText(rule, subject, region, key);
 }
 
+/** A key that is refused is one alert, whatever the region. */
 function alertText(
   rule = "",
   subject = "",
   region: string | null = null,
   key: string | null = null,
 ): string {
+  if (rule === refusedRule) return `${rule} of ${key}`;
   return `${rule} of ${region}/${subject === "target" ? "*" : key}`;
 }
 
@@ -107,10 +111,16 @@ function checkEnd(
     (timesOf(evidence, resolved.utcMs).at(-1) ?? Infinity) > endMs - longestWaitMs;
   const textOf = (incident: NotifiedIncident): string => {
     const { rule, region, key, server, pool, probe } = incident;
-    const isTarget = rule !== receiverRule && [server, pool, probe].every((each) => each === null);
+    const isTarget =
+      rule !== receiverRule && key !== null && [server, pool, probe].every((each) => each === null);
     return alertText(rule, isTarget ? "target" : "", region, key);
   };
-  const missing = due.filter((incident) => fires(incident) && !open.has(textOf(incident)));
+  const missing = due.filter(
+    (incident) =>
+      inhibitedUntilMs(evidence, incident.id, name) !== null &&
+      fires(incident) &&
+      !open.has(textOf(incident)),
+  );
   const lingering = open.difference(new Set(due.filter(mayFire).map(textOf)));
   return [
     ...missing.map((incident) =>

@@ -1,4 +1,4 @@
-import type { ProbeRule, ServerRule } from "../draw/rules.ts";
+import type { ProbeRule, ServerRule, TargetRule } from "../draw/rules.ts";
 import type { Expected } from "./check-incidents.ts";
 import type { Observation } from "./observations.ts";
 import { noTime, plus, reach, type Span } from "./span.ts";
@@ -12,12 +12,15 @@ export type Finding = "holds" | "clears" | "unstated" | "lacking" | "missed";
 export type EndReason = "recovered" | "gone" | "silenced" | "rule_removed";
 
 /** What of a rule decides when receivers are notified. */
-export type JudgedRule = Omit<ServerRule | ProbeRule, "on" | "status" | "name">;
+export type JudgedRule = Omit<
+  ServerRule | ProbeRule | TargetRule,
+  "on" | "status" | "trouble" | "name"
+>;
 
 interface Incident {
   /** The observation that began it. */
   readonly start: number;
-  readonly phase: "pending" | "silenced" | "notified";
+  readonly phase: "pending" | "suppressed" | "notified";
   readonly held: Span;
   readonly polls: number;
   /** Since the condition was over; null: it holds. */
@@ -58,6 +61,8 @@ export interface Step {
   readonly goneAfter: number;
   /** Whether a silence was in force: both where both are possible. */
   readonly silenced: readonly boolean[];
+  /** Whether another incident keeps it from being notified, and whether one may keep it from being notified again. */
+  readonly inhibited?: { readonly isClaimed: boolean; readonly isPossible: boolean };
   readonly expected: Expected;
 }
 
@@ -117,7 +122,7 @@ function onHolds(before: State, step: Step): readonly State[] {
             ? fire(state, { ...current, flapping: often }, step)
             : [{ ...state, incident: { ...current, held: span } }],
         );
-      case "silenced":
+      case "suppressed":
         return fire(state, { ...current, flapping }, step);
       case "notified":
         return goOn(state, { ...current, flapping }, step);
@@ -129,10 +134,12 @@ function hold({ held, polls }: Incident, { hold: limit }: JudgedRule) {
   return "ms" in limit ? reach(held, limit.ms) : [{ reached: polls >= limit.polls, span: held }];
 }
 
-function fire(state: State, incident: Incident, { silenced, at, expected }: Step) {
+function fire(state: State, incident: Incident, { silenced, inhibited, at, expected }: Step) {
   const fired = { ...incident, held: noTime, polls: 0, quiet: noTime };
   return silenced.flatMap((isSilenced): readonly State[] => {
-    if (isSilenced) return [{ ...state, incident: { ...fired, phase: "silenced" } }];
+    if (isSilenced || inhibited?.isClaimed) {
+      return [{ ...state, incident: { ...fired, phase: "suppressed" } }];
+    }
     if (!expected.fires(state.notified, fired.start, at)) return [];
     const notified = state.notified + 1;
     return [{ ...state, notified, reminders: 0, incident: { ...fired, phase: "notified" } }];
@@ -141,7 +148,7 @@ function fire(state: State, incident: Incident, { silenced, at, expected }: Step
 
 /** A notified incident goes on: it is resolved by a silence, reminded of, or neither. */
 function goOn(state: State, incident: Incident, step: Step): readonly State[] {
-  const { silenced, rule, observation, expected } = step;
+  const { silenced, inhibited, rule, observation, expected } = step;
   const wasFlapping = state.incident?.flapping ?? false;
   const reminded = {
     ...state,
@@ -153,10 +160,13 @@ function goOn(state: State, incident: Incident, step: Step): readonly State[] {
       if (!expected.ends(state, "silenced", step.at)) return [];
       // It is resolved before it is decided whether it still flaps.
       const flapping = wasFlapping;
-      return [{ ...state, incident: { ...incident, phase: "silenced", quiet: noTime, flapping } }];
+      const suppressed = { ...incident, phase: "suppressed", quiet: noTime, flapping } as const;
+      return [countEnd({ ...state, incident: suppressed }, rule)];
     }
-    return expected.acknowledged(state.notified, observation).flatMap((isAcknowledged) => {
-      if (isAcknowledged) return [{ ...state, incident }];
+    const acknowledged = expected.acknowledged(state.notified, observation);
+    const isQuiet = inhibited?.isPossible ? [...acknowledged, true] : acknowledged;
+    return isQuiet.flatMap((goesOn) => {
+      if (goesOn) return [{ ...state, incident }];
       if (wasFlapping && !incident.flapping) return [countEnd(reminded, rule)];
       if (wasFlapping !== incident.flapping) return [reminded];
       if (incident.flapping) return [{ ...state, incident }];

@@ -9,12 +9,16 @@ import { checkHeartbeats, checkLives, checkStoreFiles } from "./check-lives.ts";
 import { checkPagerduty } from "./check-pagerduty.ts";
 import { checkPools } from "./check-pools.ts";
 import { checkProbes } from "./check-probes.ts";
+import { checkRegion } from "./check-regions.ts";
 import { checkRequests } from "./check-requests.ts";
 import { checkAccesses, checkScrapes } from "./check-scrapes.ts";
 import { checkTarget } from "./check-targets.ts";
 import { evidenceOf, violation, type Violation } from "./evidence.ts";
+import { checkInhibition } from "./inhibition.ts";
 import { checkStored, observationsOf } from "./observations.ts";
+import { regionStatesOf } from "./region-states.ts";
 import { targetHistoryOf } from "./target-history.ts";
+import { judgedPollsOf } from "./target-polls.ts";
 
 /**
  * Which promises a run broke. Judges by what the service answered and the receivers got: it decides by itself
@@ -24,8 +28,18 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
   const evidence = evidenceOf(scenario, recorded);
   const { targets, rules } = scenario;
   const histories = new Map(targets.map(({ name }) => [name, targetHistoryOf(evidence, name)]));
+  const polls = new Map(
+    Array.from(histories, ([name, history]) => [name, judgedPollsOf(evidence, name, history)]),
+  );
+  const regions = new Map(
+    Array.from(
+      Map.groupBy(targets, ({ region }) => region),
+      ([region, own]) => [region, regionStatesOf(own.map(({ name }) => polls.get(name) ?? []))],
+    ),
+  );
   const known = new Set([...rules.map(({ name }) => name), receiverRule]);
-  const ofTargets = targets.flatMap(({ name: target, sandboxes }) => {
+  const ofTargets = targets.flatMap(({ name: target, region, sandboxes }) => {
+    const own = polls.get(target) ?? [];
     const observations = observationsOf(evidence, target);
     const servers = Array.from(sandboxes).flatMap(([box, ids]) => ids.map((id) => `${box} ${id}`));
     const ofRules = rules.flatMap((rule) => {
@@ -33,15 +47,16 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
         (each) => each.rule === rule.name && each.target === target,
       );
       if (rule.on === "target") {
-        return checkTarget(evidence, { target, rule, observations }, notified);
+        return checkTarget(evidence, { target, rule, polls: own }, notified);
       }
       if (rule.on !== "server") return [];
       return servers.flatMap((server) => {
-        const own = notified.filter((each) => each.server === server);
-        return checkServer(evidence, target, server, { rule, observations, notified: own });
+        const ofServer = notified.filter((each) => each.server === server);
+        return checkServer(evidence, target, server, { rule, observations, notified: ofServer });
       });
     });
-    return [...checkStored(evidence, target, observations), ...ofRules];
+    const inhibition = checkInhibition(evidence, target, own, regions.get(region) ?? []);
+    return [...checkStored(evidence, target, observations), ...ofRules, ...inhibition];
   });
   return [
     ...recorded.refused.map((what) => violation(what)),
@@ -58,6 +73,11 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     ...Array.from(histories).flatMap(([name, history]) => checkHistory(evidence, name, history)),
     ...ofTargets,
     ...rules.flatMap((rule) => {
+      if (rule.on === "region") {
+        return Array.from(regions).flatMap(([region, states]) =>
+          checkRegion(evidence, rule, region, states),
+        );
+      }
       if (rule.on === "pool") return checkPools(evidence, histories, rule);
       return rule.on === "probe" ? checkProbes(evidence, rule) : [];
     }),

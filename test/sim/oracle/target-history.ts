@@ -1,5 +1,5 @@
 import { listingPath } from "../scenario.ts";
-import type { Moment, StoredPoll } from "../history.ts";
+import type { Moment, ServiceRequest, StoredPoll } from "../history.ts";
 import { damagesOf, hasFault, writtenUntilMs, type Evidence, type Listing } from "./evidence.ts";
 import { truthOf, type PollRecord, type Truth } from "./truth.ts";
 
@@ -13,6 +13,8 @@ export interface TargetHistory {
 export interface TargetPoll extends Moment, PollRecord {
   readonly life: number;
   readonly stored: StoredPoll;
+  /** Its last request; null: it is unknown which, or there was none. */
+  readonly request: ServiceRequest | null;
   /** Null: it failed. */
   readonly listing: Listing | null;
   /** The polls before it that were not stored. */
@@ -60,7 +62,14 @@ function storedPollsOf(evidence: Evidence, target: string) {
   const listings = new Map(evidence.listings.map((each) => [each.request, each]));
   const answers = evidence.requests.flatMap((request, index) =>
     request.target === target && request.path === listingPath && request.exchange.end !== null
-      ? [{ ...request.exchange.end, life: request.life, listing: listings.get(index) ?? null }]
+      ? [
+          {
+            ...request.exchange.end,
+            life: request.life,
+            request,
+            listing: listings.get(index) ?? null,
+          },
+        ]
       : [],
   );
   answers.sort((one, other) => one.moment - other.moment);
@@ -78,7 +87,8 @@ function storedPollsOf(evidence: Evidence, target: string) {
         .map((each) => ({ ...each, certain: each.listing !== null }));
       const { moment, atMs, utcMs } = own ?? stored;
       const { life } = stored;
-      return { life, moment, atMs, utcMs, listing: own?.listing ?? null, stored, lost };
+      const { request = null, listing = null } = own ?? {};
+      return { life, moment, atMs, utcMs, request, listing, stored, lost };
     });
 }
 

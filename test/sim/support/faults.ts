@@ -37,6 +37,13 @@ export function beginFaults(world: World, peers: Peers, onWallClock: () => void)
       endLater(own, 0.2, 15, () => service.recover(region));
     });
   }
+  for (const key of new Set(scenario.targets.map((target) => target.key))) {
+    const own = dice.fork(`key ${key}`);
+    often(world, own, rate(own, 1), () => {
+      service.fail(key, own.pick(["rejects_the_key", "rejects_the_key", "limits", "fails"]), 1);
+      endLater(own, 0.5, 12, () => service.recover(key));
+    });
+  }
   for (const [index, receiver] of receivers.entries()) {
     const own = dice.fork(`receiver ${index}`);
     often(world, own, rate(own, 3), () => {

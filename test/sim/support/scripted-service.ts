@@ -235,7 +235,7 @@ export function createScriptedService(world: World, onNews: () => void) {
     );
     const probe = scenario.probes.find(({ path }) => path === request.path);
     if (!target || (!probe && request.path !== listingPath)) return answer(401, "");
-    const present = faults.get(region);
+    const present = faults.get(region) ?? faults.get(target.key);
     const fault = present && dice.chance(present.chance) ? present.fault : null;
     const respond = (): Reaction => {
       if (fault !== null && !(probe && listingFaults.includes(fault))) return fail(target, fault);
@@ -254,8 +254,8 @@ export function createScriptedService(world: World, onNews: () => void) {
     return reaction;
   };
 
-  const recover = (region: string): void => {
-    if (faults.delete(region)) world.log(`the service in ${region} is well again`);
+  const recover = (where: string): void => {
+    if (faults.delete(where)) world.log(`the service for ${where} is well again`);
   };
 
   const regions = new Set(targets.map(({ region }) => region));
@@ -276,15 +276,16 @@ export function createScriptedService(world: World, onNews: () => void) {
         live(server, target, dice.fork(server));
       }
     },
-    fail(region: string, fault: ServiceFault, chance: number): void {
-      faults.set(region, { fault, chance });
-      world.log(`the service in ${region} ${fault} in ${Math.round(chance * 100)}% of answers`);
+    /** @param where a region, or a key in all regions */
+    fail(where: string, fault: ServiceFault, chance: number): void {
+      faults.set(where, { fault, chance });
+      world.log(`the service for ${where} ${fault} in ${Math.round(chance * 100)}% of answers`);
     },
     recover,
     /** Most servers become occupied, the others stay as they are; nothing changes after that. */
     calm(): void {
       isCalm = true;
-      for (const region of faults.keys()) recover(region);
+      for (const where of faults.keys()) recover(where);
       for (const { server, target } of servers) {
         if (dice.chance(0.8)) change(server, target, "occupied");
       }

@@ -1,20 +1,28 @@
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { allTime } from "../../../src/reports/time-range.ts";
 import { openStore, type Store } from "../../../src/store/store.ts";
 import { bucketsIn, collect } from "../../support/collect.ts";
 import { resolutions } from "../history.ts";
-import type { Bucket, Damage, Recorded, Resolution, StoredHistory } from "../history.ts";
-import type { StoredPoll, StoredRun } from "../history.ts";
+import type { Bucket, Damage, Moment, Recorded, Resolution, StoredHistory } from "../history.ts";
+import type { StoredIncident, StoredPoll, StoredRun } from "../history.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
 import type { WorldTime } from "./world-time.ts";
 
-/** How the store counts the polls of targets, and the runs of probes with their time. */
-const countPolls = `select region || '/' || key as target, attempted_polls as count from targets`;
+/** How the store counts the polls of targets, with the time of the last, and the runs of probes with their time. */
+const countPolls = `select region || '/' || key as target, attempted_polls as count, last_poll_at_ms as ms from targets`;
 const countRuns = `select probe, region || '/' || key as target, attempted_runs as count, attempted_ms as ms from probes`;
+
+const openIncidents = `select incidents.*, coalesce(incidents.region, targets.region) as region,
+    targets.region || '/' || targets.key as target, sandbox_id || ' ' || server_id as server,
+    (select json_group_array(receiver) from incident_receivers where incident_id = incidents.id) as receivers
+  from incidents left join targets on targets.id = target_id
+  where subject in ('server', 'target', 'region') and phase in ('pending', 'firing')`;
 
 /** Notes at each commit which polls and runs it wrote. */
 export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
   const polls: StoredPoll[] = [];
+  const backOffs: StoredPoll[] = [];
+  const incidents = new Map<string, StoredIncident[]>();
   const runs: StoredRun[] = [];
   const faults: string[] = [];
   const before = new Map<string, { readonly count: number; readonly ms: number }>();
@@ -34,21 +42,64 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
     });
   };
 
+  const noteIncidents = (database: DatabaseSync): void => {
+    const now = time.now();
+    const made = database.prepare("select 1 from sqlite_schema where name = 'incidents'").get();
+    const open = made ? database.prepare(openIncidents).all().map(incidentOf) : [];
+    const ids = new Set(open.map(({ id }) => id));
+    const over = Array.from(incidents.values(), (versions) => versions.at(-1))
+      .filter((last) => last !== undefined)
+      .filter(({ id, phase }) => phase !== "over" && !ids.has(id))
+      .map((last) => ({ ...last, phase: "over" }) as const);
+    for (const incident of [...open, ...over]) {
+      const versions = incidents.get(incident.id) ?? [];
+      const last = versions.at(-1);
+      const version = { ...incident, ...now };
+      const isSame = last && JSON.stringify({ ...last, ...now }) === JSON.stringify(version);
+      if (!isSame) incidents.set(incident.id, [...versions, version]);
+    }
+  };
+
   return {
     polls,
+    backOffs,
+    incidents,
     runs,
     faults,
     onCommit(database: DatabaseSync, life: number): void {
       const now = time.now();
       for (const { target, added } of changedRows(database, countPolls, "targets")) {
-        if (added === 1) polls.push({ target, life, ...now });
+        if (added === 0) backOffs.push({ target, life, ...now });
+        else if (added === 1) polls.push({ target, life, ...now });
         else faults.push(`${target}: one commit added ${added} polls`);
       }
+      noteIncidents(database);
       if (!hasProbes) return;
       for (const { probe, target, added } of changedRows(database, countRuns, "probes")) {
         runs.push({ probe, target, life, isCounted: added > 0, ...now });
       }
     },
+  };
+}
+
+function incidentOf(
+  row: Readonly<Record<string, SQLOutputValue>>,
+): Omit<StoredIncident, keyof Moment> {
+  const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
+  const receivers: readonly string[] = JSON.parse(text("receivers") ?? "[]");
+  return {
+    id: text("id") ?? "",
+    rule: text("rule") ?? "",
+    region: text("region") ?? "",
+    target: text("target"),
+    server: text("server"),
+    startedUtcMs: Number(row["started_at_ms"]),
+    phase: text("phase") === "pending" ? "pending" : "firing",
+    isClearing: row["clear_since_ms"] !== null,
+    isFlapping: row["flapping"] === 1,
+    isNotified: row["notified_at_clock_ms"] !== null,
+    receivers,
+    inhibitedBy: text("inhibited_by"),
   };
 }
 

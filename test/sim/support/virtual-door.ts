@@ -51,6 +51,7 @@ interface HttpAnswer {
 
 function get(server: Server, path: string, onEnd: (answer: HttpAnswer) => void): void {
   const [client, other] = duplexPair();
+  Object.assign(other, { remoteAddress: address.address });
   const chunks: Buffer[] = [];
   const end = (): void => {
     const text = Buffer.concat(chunks).toString("utf8");

@@ -1,0 +1,188 @@
+import type { ScenarioRule, TargetRule } from "../draw/rules.ts";
+import type { StoredIncident } from "../history.ts";
+import { hasFault, stalledMs, violation, type Evidence, type Violation } from "./evidence.ts";
+import { alikeIn, inForce, joins, type RegionState } from "./region-states.ts";
+import { silencedAt } from "./people.ts";
+import { findingOf, type JudgedPoll } from "./target-polls.ts";
+
+interface Subject {
+  readonly rule: string;
+  readonly target: string;
+  /** By sandbox and server id; null: the target itself. */
+  readonly server: string | null;
+}
+
+/** What the store had of an incident at a time. */
+function versionAt(versions: readonly StoredIncident[], atMs: number): StoredIncident | undefined {
+  return versions.findLast((each) => each.atMs <= atMs);
+}
+
+/** Whether the store says that another incident inhibits one of a subject, and whether another one fires that may. */
+export function inhibitionOf(evidence: Evidence, { rule, target, server }: Subject) {
+  const region = target.split("/")[0] ?? "";
+  const all = [...evidence.storedIncidents.values()];
+  const own = all.filter(
+    ([first]) => first?.rule === rule && first.target === target && first.server === server,
+  );
+  const others = all.filter(
+    ([first]) =>
+      first?.region === region &&
+      first.server === null &&
+      first.rule !== rule &&
+      (first.target ?? target) === target,
+  );
+  return (atMs: number): { readonly isClaimed: boolean; readonly isPossible: boolean } => {
+    const firing = (incidents: typeof all) =>
+      incidents
+        .map((versions) => versionAt(versions, atMs))
+        .filter((version) => version?.phase === "firing");
+    const last = firing(own).at(-1);
+    return {
+      isClaimed: last !== undefined && last.inhibitedBy !== null && !last.isNotified,
+      isPossible: firing(others).length > 0,
+    };
+  };
+}
+
+/** From when on a receiver is notified of an incident that another one inhibited; null: it is not. */
+export function inhibitedUntilMs(
+  { storedIncidents }: Evidence,
+  incidentId: string,
+  receiver: string,
+): number | null {
+  const versions = storedIncidents.get(incidentId) ?? [];
+  if (!versions.some(({ inhibitedBy }) => inhibitedBy !== null)) return 0;
+  return versions.find(({ receivers }) => receivers.includes(receiver))?.atMs ?? null;
+}
+
+/** Whether another incident inhibited one at any time. */
+export function wasInhibited({ storedIncidents }: Evidence, incidentId: string): boolean {
+  return storedIncidents.get(incidentId)?.some(({ inhibitedBy }) => inhibitedBy !== null) ?? false;
+}
+
+/** Those whom a rule notifies, in a process. */
+function recipients(evidence: Evidence, { name, receivers }: ScenarioRule, life: number) {
+  const { alertmanager, pagerduty, slack } = evidence.scenario;
+  const { stage } = evidence.lives[life - 1] ?? {};
+  const named = stage?.routes.get(name) ?? receivers;
+  const extras = [alertmanager, pagerduty, slack].flatMap((extra) =>
+    extra?.rules.includes(name) ? [extra.name] : [],
+  );
+  return [...named.filter((each) => stage?.receivers.has(each) ?? true), ...extras];
+}
+
+/**
+ * Whom an incident of a target or its servers concerns is notified of it, or it is stored what it is inhibited by: an
+ * incident that fires then, explains it, and notifies them. Nobody is notified of what is inhibited.
+ */
+export function checkInhibition(
+  evidence: Evidence,
+  target: string,
+  polls: readonly JudgedPoll[],
+  region: readonly RegionState[],
+): readonly Violation[] {
+  const { rules } = evidence.scenario;
+  const ofRegion = target.split("/")[0];
+  const stored = [...evidence.storedIncidents.values()];
+  const own = stored.filter(([first]) => first?.target === target);
+  const explaining = stored.filter(
+    ([first]) =>
+      first !== undefined &&
+      first.region === ofRegion &&
+      first.server === null &&
+      (first.target ?? target) === target,
+  );
+  const ruleOf = (name: string): ScenarioRule | undefined =>
+    rules.find((each) => each.name === name);
+
+  /** The incidents that inhibit one at a poll: those that may, and those that certainly do. */
+  const inhibitors = (rule: ScenarioRule, poll: JudgedPoll, isSure: boolean) =>
+    explaining.flatMap((versions) => {
+      const present = versionAt(versions, poll.toMs);
+      const other = ruleOf(present?.rule ?? "");
+      if (!present || !other || present.rule === rule.name) return [];
+      const inhibits =
+        other.on === "region"
+          ? rule.on === "target" && isOfRegion(evidence, poll, versions, region, isSure)
+          : present.phase === "firing" && explains(rule, other, present);
+      return inhibits
+        ? [{ id: present.id, receivers: recipients(evidence, other, poll.life) }]
+        : [];
+    });
+
+  return polls.flatMap((poll, at) =>
+    own.flatMap((versions): readonly Violation[] => {
+      const present = versionAt(versions, poll.toMs);
+      const rule = evidence.lives[poll.life - 1]?.rules.find((each) => each.name === present?.rule);
+      if (!present || !rule || present.phase !== "firing") return [];
+      if (!holdsFor(rule, poll, present.server)) return [];
+      const { id, inhibitedBy, receivers, server } = present;
+      const possible = inhibitors(rule, poll, false);
+      const sure = inhibitors(rule, poll, true);
+      const before = versionAt(versions, polls[at - 1]?.toMs ?? -1)?.receivers ?? [];
+      const silenced = silencedAt(
+        evidence,
+        { rule: rule.name, target, server: server ?? "" },
+        poll,
+      );
+      const missing = recipients(evidence, rule, poll.life).filter(
+        (name) => !receivers.includes(name),
+      );
+      const names = (some: typeof possible, receiver: string): boolean =>
+        some.some((each) => each.receivers.includes(receiver));
+      const needless = receivers.filter((name) => !before.includes(name) && names(sure, name));
+      const uninformed = missing.filter((name) => inhibitedBy === null || !names(possible, name));
+      const isExplained = inhibitedBy === null || possible.some((each) => each.id === inhibitedBy);
+      return [
+        ...(isExplained ? [] : [`is inhibited by ${inhibitedBy}, which does not explain it`]),
+        ...needless.map((name) => `was notified to ${name}, though another incident explains it`),
+        ...(silenced.includes(true) ? [] : uninformed).map(
+          (name) => `was not notified to ${name}, and nothing inhibits it`,
+        ),
+      ].map((what) => violation(`${id} of ${target} ${what} (at ${poll.fromMs} ms)`, id, target));
+    }),
+  );
+}
+
+function holdsFor(rule: ScenarioRule, poll: JudgedPoll, server: string | null): boolean {
+  if (rule.on === "target") return findingOf(rule, poll) === "holds";
+  return rule.on === "server" && poll.shown?.get(server ?? "")?.status === rule.status;
+}
+
+/** Whether one incident of a target explains another of it, or of its servers. */
+function explains(rule: ScenarioRule, other: ScenarioRule, present: StoredIncident): boolean {
+  const { isClearing, isFlapping } = present;
+  if (other.on !== "target") return false;
+  if (rule.on === "server") return !isClearing || !isFlapping;
+  return isFailing(rule) && !isFailing(other) && !isClearing;
+}
+
+function isFailing(rule: ScenarioRule): rule is TargetRule {
+  return rule.on === "target" && rule.trouble === "failing";
+}
+
+/** How long it may take until a region is judged after a poll. */
+export const judgedWithinMs = 1_500;
+
+/** Whether a target fails as its region does, while that fires. */
+function isOfRegion(
+  evidence: Evidence,
+  poll: JudgedPoll,
+  incident: readonly StoredIncident[],
+  region: readonly RegionState[],
+  isSure: boolean,
+): boolean {
+  const { life, kinds, fromMs, toMs } = poll;
+  const sinceMs = fromMs - judgedWithinMs - stalledMs(evidence, fromMs - 3_000, toMs);
+  const firing = inForce(incident, sinceMs, toMs).map(({ phase }) => phase === "firing");
+  const alike = inForce(region, sinceMs, toMs).map((state) => {
+    const some = alikeIn(state, isSure);
+    const isPart = !isSure || joins(poll, state, evidence.scenario);
+    return isPart && kinds.some((kind) => some.has(kind));
+  });
+  if (!isSure) return firing.includes(true) && alike.includes(true);
+  const isCertain = kinds.length === 1 && !hasFault(evidence, life, 0, toMs);
+  return (
+    isCertain && (incident[0]?.atMs ?? toMs) < sinceMs && ![...firing, ...alike].includes(false)
+  );
+}
