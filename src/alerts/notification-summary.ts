@@ -160,7 +160,7 @@ function serverName(incident: NotifiedIncident): string {
   return shownName(valueOfIncident("server_name", incident));
 }
 
-/** The most frequent names with their numbers: "120 github, 90 slack and 3 other names". */
+/** The most frequent names with their numbers: "120 github, 90 slack and 4 others". */
 function namesOf(items: readonly OutboxItem[]): string {
   const groups = Map.groupBy(items, ({ incident }) => serverName(incident));
   const counts = Array.from(groups, ([name, { length }]) => ({ name, length })).toSorted(
@@ -169,8 +169,8 @@ function namesOf(items: readonly OutboxItem[]): string {
   const named = counts
     .slice(0, mostNamed)
     .map(({ name, length }) => (length === 1 ? name : `${length} ${name}`));
-  const more = counts.length - named.length;
-  return more > 0 ? `${named.join(", ")} and ${counted(more, "other name")}` : named.join(", ");
+  const more = counts.slice(mostNamed).reduce((sum, { length }) => sum + length, 0);
+  return more > 0 ? `${named.join(", ")} and ${counted(more, "other")}` : named.join(", ");
 }
 
 /** The value that all share; undefined: they differ. */

@@ -180,7 +180,7 @@ describe("a summary", () => {
     const names = ["git", ...Array<string>(90).fill("slack"), ...Array<string>(120).fill("github")];
     const others = ["jira", "cal", "mail"];
     expect(summarize(named(...names, ...others), null)).toBe(
-      "214 servers in error in us/research since 2026-11-20 09:30 UTC: 120 github, 90 slack, git and 3 other names",
+      "214 servers in error in us/research since 2026-11-20 09:30 UTC: 120 github, 90 slack, git and 3 others",
     );
   });
 

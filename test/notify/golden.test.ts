@@ -1,91 +1,134 @@
+import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import { composeMessages } from "../../src/alerts/compose-messages.ts";
-import type { Notification, OutboxItem } from "../../src/alerts/notification.ts";
+import type { IncidentMessage, Notification, OutboxItem } from "../../src/alerts/notification.ts";
 import { fillBody } from "../../src/alerts/template.ts";
-import { pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
+import { seededRandom } from "../../src/lib/random.ts";
+import { shortId } from "../../src/lib/short-id.ts";
+import { alertKey, pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
 import { slackMessage } from "../../src/notify/receivers/slack.ts";
 import { alertmanagerBody, webhookBody } from "../../src/notify/receivers/webhook.ts";
+import type { PostedAlert } from "../support/postable-alerts.ts";
+import { about, openAlertmanager, posted } from "./support/alertmanager.ts";
 import { outboxItem, startMs } from "./support/items.ts";
+import { firing, resolved } from "./support/notified-store.ts";
 
-const names = ["github", "slack", "git", "jira", "calendar", null];
 const nowMs = startMs + 12 * 60_000;
+const externalUrl = "https://sandwatch.example.com";
+const names = ["github", "slack", "git", "jira", "calendar", null];
+const runbookUrlTemplate = "https://runbooks.example.com/{rule}";
+
+const hexId = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8);
+
+function incidentId(n: number): string {
+  const random = seededRandom(n + 1);
+  return shortId((below) => Math.floor(random() * below));
+}
+
+function server(n: number) {
+  const serverName = names[Math.floor(Math.sqrt(n)) % names.length] ?? null;
+  return { sandboxId: hexId(`sandbox ${n}`), serverId: hexId(`server ${n}`), serverName };
+}
 
 /** Servers of one region and key: all fail in one poll, and all recover in one. */
-function items(count: number, type: OutboxItem["type"]): readonly OutboxItem[] {
+function items(count: number, type: IncidentMessage): readonly OutboxItem[] {
+  const recovered = { status: "idle", previousStatus: "error", resolvedAtMs: nowMs } as const;
   return Array.from({ length: count }, (_, n) =>
     outboxItem({
       type,
-      causedAtMs: nowMs,
+      causedAtMs: type === "incident.resolved" ? nowMs : startMs,
+      runbookUrlTemplate,
       incident: {
-        id: `incident-${n}`,
-        region: "eu",
-        sandboxId: `sandbox-${n}`,
-        serverName: names[Math.floor(Math.sqrt(n)) % names.length] ?? null,
-        ...(type === "incident.resolved" && { resolvedAtMs: nowMs }),
+        id: incidentId(n),
+        ...server(n),
+        ...(type === "incident.resolved" && recovered),
       },
     }),
   );
 }
 
+const atMs = (type: IncidentMessage): number =>
+  type === "incident.resolved" ? nowMs : startMs + 5_000;
+
 /** The one message that they are, with the default settings of a receiver. */
-function messageOf(count: number, type: OutboxItem["type"]): Notification {
+function messageOf(count: number, type: IncidentMessage, maxIncidents: number): Notification {
   const stored = items(count, type).map((item, index) => ({ ...item, seq: index + 1 }));
   const settings = {
     groupBy: ["rule", "region", "key"],
     groupWaitMs: 0,
     groupIntervalMs: 0,
     groupLimit: 5,
-    maxIncidents: 100,
+    maxIncidents,
   } as const;
-  const { messages } = composeMessages(stored, settings, nowMs);
+  const { messages } = composeMessages(stored, settings, atMs(type));
   expect(messages).toHaveLength(1);
   const [message] = messages;
   if (!message) throw new Error("no message");
   return { id: "msg_1", ...message.notification };
 }
 
-/** Long lists with their first items and the number of the others. */
+/** Long lists as their first and last item and the number of those between. */
 function abridged(value: unknown): unknown {
-  if (typeof value === "string" && value.split("\n").length > 4) {
-    const lines = value.split("\n");
-    return [...lines.slice(0, 2), `(${lines.length - 3} more lines)`, lines.at(-1)].join("\n");
-  }
+  if (typeof value === "string") return between(value.split("\n"), "more lines").join("\n");
   if (typeof value !== "object" || value === null) return value;
-  if (!Array.isArray(value))
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, abridged(each)]));
-  const shown = value.length > 8 ? [...value.slice(0, 1), value.at(-1)] : value;
-  const list = shown.map(abridged);
-  return shown === value ? list : [...list, `(${value.length - 2} more)`];
+  if (Array.isArray(value)) return between(value.map(abridged), "more");
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, abridged(each)]));
 }
 
-const formats: Readonly<Record<string, (notification: Notification) => unknown>> = {
-  webhook: (notification) => webhookBody(notification, nowMs),
-  "webhook-alertmanager": (notification) => alertmanagerBody(notification, nowMs),
-  "webhook-body": (notification) =>
-    fillBody({ text: "[{severity}] {summary}", servers: "{server_name}" }, notification, nowMs),
-  slack: (notification) => slackMessage({ ...notification, ...named(notification, 20) }, nowMs),
-  pagerduty: (notification) =>
-    pagerdutyEvent(
-      "0".repeat(32),
-      notification.type === "incident.resolved" ? "resolve" : "trigger",
-      "dedup-key",
-      notification,
-      nowMs,
+function between(list: readonly unknown[], what: string): readonly unknown[] {
+  return list.length > 8 ? [list[0], `(${list.length - 2} ${what})`, list.at(-1)] : list;
+}
+
+type Render = (count: number, type: IncidentMessage) => unknown;
+
+const formats: Readonly<Record<string, Render>> = {
+  webhook: (count, type) => webhookBody(messageOf(count, type, 100), atMs(type), externalUrl),
+  "webhook-alertmanager": (count, type) =>
+    alertmanagerBody(messageOf(count, type, 100), atMs(type), externalUrl),
+  "webhook-body": (count, type) =>
+    fillBody(
+      { text: "[{severity}] {summary} {url}", servers: "{server_name}" },
+      messageOf(count, type, 100),
+      atMs(type),
+      externalUrl,
     ),
+  slack: (count, type) => slackMessage(messageOf(count, type, 20), atMs(type), externalUrl),
+  pagerduty(count, type) {
+    const message = messageOf(count, type, 100);
+    const key = message.incidents.map((incident) => alertKey(message.rule, incident))[0] ?? "";
+    const action = type === "incident.resolved" ? "resolve" : "trigger";
+    return pagerdutyEvent("0".repeat(32), action, key, message, atMs(type), externalUrl);
+  },
+  async alertmanager(count, type) {
+    const am = await openAlertmanager(undefined, { externalUrl, text: { runbookUrlTemplate } });
+    am.clock.advance(atMs(type) - startMs);
+    const all = Array.from({ length: count }, (_, n) => {
+      const more = { subject: { kind: "server", ...server(n) } } as const;
+      return type === "incident.resolved"
+        ? resolved(incidentId(n), nowMs, { ...more, status: "idle", previousStatus: "error" })
+        : firing(incidentId(n), more);
+    });
+    await am.commit(...all);
+    await am.send(about(...all.map(({ id }) => id)));
+    const alerts = posted(am.server).flat();
+    expect(alerts).toHaveLength(count);
+    // The store lists incidents in an order of its own.
+    const ids = all.map(({ id }) => id);
+    const order = ({ annotations }: PostedAlert) => ids.indexOf(annotations["incident_id"] ?? "");
+    return alerts.toSorted((one, other) => order(one) - order(other));
+  },
 };
 
-function named({ incidents, truncated }: Notification, most: number) {
-  const total = incidents.length + truncated;
-  const some = incidents.slice(0, most);
-  return { incidents: some, truncated: total - some.length };
-}
-
-it.each(Object.keys(formats))("messages of %s are those that were reviewed", async (format) => {
-  const texts = ([1, 5, 300] as const).flatMap((count) =>
-    (["incident.firing", "incident.resolved"] as const).map((type) => {
-      const sent = formats[format]?.(messageOf(count, type));
-      return `# ${count} ${type}\n${JSON.stringify(abridged(sent), null, 2)}\n`;
-    }),
-  );
-  await expect(texts.join("\n")).toMatchFileSnapshot(`golden/${format}.txt`);
-});
+it.each(Object.entries(formats))(
+  "messages of %s are those that were reviewed",
+  async (format, render) => {
+    const texts: string[] = [];
+    for (const count of [1, 5, 300]) {
+      for (const type of ["incident.firing", "incident.resolved"] as const) {
+        const sent = abridged(await render(count, type));
+        texts.push(`# ${count} ${type}\n${JSON.stringify(sent, null, 2)}\n`);
+      }
+    }
+    await expect(texts.join("\n")).toMatchFileSnapshot(`golden/${format}.txt`);
+  },
+);

@@ -5,7 +5,7 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { readable } from "../../fleet/readable-text.ts";
 import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
-import { incidentLine, runbookLink, shortTexts, shownSummary } from "./message-text.ts";
+import { incidentLine, runbookLink, shownSummary } from "./message-text.ts";
 
 /** Slack accepts about one message a second from an incoming webhook. */
 const restMs = 1_000;
@@ -60,7 +60,6 @@ const mostLists = 40;
 const longestEscape = 5;
 const longestSummary = Math.floor(longestText / longestEscape) - 1;
 const longestLine = 400;
-const longestField = 200;
 
 /**
  * A message in Block Kit. Whatever the names are, it keeps Slack's limits, and nothing in them becomes a link, a mention
@@ -75,10 +74,6 @@ export function slackMessage(
   const { icon, title } = heading(notification);
   const summary = escapeMrkdwn(shownSummary(notification, nowMs, longestSummary));
   const header = readable(`${icon} ${title} (${severity}): ${rule}`, longestHeader - 1);
-  const { incident: _, ...group } = notification.group;
-  const fields = Object.entries(shortTexts({ severity, ...group }, longestField)).map(
-    ([name, value]) => `*${name.replaceAll("_", " ")}*\n${escapeMrkdwn(value)}`,
-  );
   const linkTo = ({ text, url }: { readonly text: string; readonly url: string }): string =>
     `<${escapeMrkdwn(url).replaceAll("|", "%7C")}|${text}>`;
   // Not buttons: Slack shows a warning beside a button whose app does not answer clicks.
@@ -92,7 +87,6 @@ export function slackMessage(
     blocks: [
       { type: "header", text: { type: "plain_text", text: header, emoji: true } },
       section(summary),
-      { type: "section", fields: fields.map(mrkdwn) },
       ...incidentLists(notification).map(section),
       ...(links.length === 0 ? [] : [section(`*${links.join("  ·  ")}*`)]),
       { type: "context", elements: context.map(mrkdwn) },

@@ -26,6 +26,8 @@ export function about(...ids: readonly string[]): Notification {
 
 interface Options extends Partial<AlertmanagerSettings> {
   readonly externalUrl?: string;
+  /** What the items say besides their incidents. */
+  readonly text?: Parameters<typeof openNotifiedStore>[0];
   /** The receiver's view of the store. */
   readonly notifiedAlerts?: (stored: NotifiedAlerts) => NotifiedAlerts;
 }
@@ -33,9 +35,9 @@ interface Options extends Partial<AlertmanagerSettings> {
 /** A receiver with an instance for each answer. */
 export async function openAlertmanager(
   answers: readonly Answer[] = [accept],
-  { notifiedAlerts = (stored) => stored, externalUrl, ...settings }: Options = {},
+  { notifiedAlerts = (stored) => stored, externalUrl, text, ...settings }: Options = {},
 ) {
-  const notified = await openNotifiedStore();
+  const notified = await openNotifiedStore(text);
   const servers = await Promise.all(answers.map(startReceiverServer));
   const clock = createFakeClock();
   let requests = 0;

@@ -19,10 +19,6 @@ const block = z.union([
   z.strictObject({ type: z.literal("header"), text: plainText(150) }),
   z.strictObject({ type: z.literal("section"), text: mrkdwn(3_000) }),
   z.strictObject({
-    type: z.literal("section"),
-    fields: z.array(mrkdwn(2_000)).min(1).max(10),
-  }),
-  z.strictObject({
     type: z.literal("context"),
     elements: z.array(mrkdwn(3_000)).min(1).max(10),
   }),
@@ -38,8 +34,6 @@ export type SlackMessage = z.infer<typeof slackMessageSchema>;
 /** What a reader sees, a block a line. */
 export function shownBy(message: SlackMessage): readonly string[] {
   return message.blocks.map((each) => {
-    if ("fields" in each)
-      return each.fields.map(({ text }) => text.replace("\n", ": ")).join(" | ");
     if ("elements" in each) return each.elements.map(({ text }) => text).join(" | ");
     return each.text.text;
   });
