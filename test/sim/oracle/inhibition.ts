@@ -31,6 +31,10 @@ export function inhibitionOf(evidence: Evidence, { rule, target, server }: Subje
       first.rule !== rule &&
       (first.target ?? target) === target,
   );
+  const names = new Set(evidence.scenario.receivers.map(({ name }) => name));
+  /** Other receivers do not show of what they were notified. */
+  const isShown = ({ receivers }: StoredIncident): boolean =>
+    receivers.some((each) => names.has(each));
   return (atMs: number): { readonly isClaimed: boolean; readonly isPossible: boolean } => {
     const firing = (incidents: typeof all) =>
       incidents
@@ -38,7 +42,7 @@ export function inhibitionOf(evidence: Evidence, { rule, target, server }: Subje
         .filter((version) => version?.phase === "firing");
     const last = firing(own).at(-1);
     return {
-      isClaimed: last !== undefined && last.inhibitedBy !== null && !last.isNotified,
+      isClaimed: last !== undefined && last.inhibitedBy !== null && !isShown(last),
       isPossible: firing(others).length > 0,
     };
   };
