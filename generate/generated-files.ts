@@ -6,6 +6,7 @@ import { fleet } from "./dashboards/fleet.ts";
 import { sandwatch } from "./dashboards/sandwatch.ts";
 import { server } from "./dashboards/server.ts";
 import { prometheusRule } from "./prometheus-rule.ts";
+import { receiversDocument } from "./receivers-document.ts";
 
 type MakeText = () => string | Promise<string>;
 
@@ -19,4 +20,5 @@ export const generatedFiles: ReadonlyMap<string, MakeText> = new Map<string, Mak
   ["docs/access.md", accessDocument],
   ["docs/commands.md", commandReference],
   ["docs/configuration.md", configDocument],
+  ["docs/receivers.md", receiversDocument],
 ]);
