@@ -40,7 +40,7 @@ function insightsText(view: InsightsView, width?: number): string {
     "Forecast by pool": table(view.forecasts.slice(0, mostPools), {
       "last week": ({ level }) => shareText(level),
       "per week": ({ rise_per_week: rise }) => riseText(rise),
-      [`${shareText(view.forecast.threshold)} occupied`]: dateText,
+      [`${shareText(view.forecast.threshold)} occupied`]: forecastDateText,
       pool: ({ region, key, server_name: name }) =>
         [region, key, name].filter((each) => each !== undefined).join("/"),
     }),
@@ -99,7 +99,10 @@ const reasons = {
 
 type ForecastView = InsightsView["forecast"];
 
-function dateText({ passes_at: passesAt, reason }: Omit<ForecastView, "threshold">): string {
+export function forecastDateText({
+  passes_at: passesAt,
+  reason,
+}: Omit<ForecastView, "threshold">): string {
   return reason === null ? `around ${passesAt?.slice(0, 10)}` : reasons[reason];
 }
 
@@ -112,5 +115,5 @@ function forecastText(forecast: ForecastView): string {
   const { threshold, level, rise_per_week: rise } = forecast;
   const trend =
     rise === null ? "" : `; ${shareText(level)} in the last week, ${riseText(rise)} per week`;
-  return `${shareText(threshold)} occupied: ${dateText(forecast)}${trend}`;
+  return `${shareText(threshold)} occupied: ${forecastDateText(forecast)}${trend}`;
 }

@@ -1,3 +1,4 @@
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { HistoryContext } from "../api/context.ts";
@@ -9,9 +10,13 @@ import {
   viewRow,
 } from "../api/operations/occupancy.ts";
 import type { ReportRequest, RowView } from "../api/operations/occupancy.ts";
+import { computeInsights } from "../api/operations/insights.ts";
+import type { InsightsRequest, InsightsView } from "../api/operations/insights.ts";
 import { resolutions } from "../fleet/buckets.ts";
 import type { Resolution } from "../fleet/buckets.ts";
+import { asError } from "../lib/as-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import { printableLines } from "../lib/printable.ts";
 import { openMetricsOf } from "../reports/openmetrics.ts";
 import { openReport } from "../reports/open-report.ts";
 import { apiCommand } from "./api-command.ts";
@@ -19,17 +24,19 @@ import { readHistory } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { showNotes } from "./output.ts";
+import { pageOf, type PageReport } from "./report/html.ts";
 import { csvOf, jsonOf } from "./report/json-csv.ts";
 import { tableOf } from "./report/table.ts";
 import type { StreamedReport, Texts } from "./report/json-csv.ts";
 import type { Terminal } from "./terminal.ts";
 
-const reportFormats = ["table", "csv", "json", "openmetrics"] as const;
+const reportFormats = ["table", "csv", "json", "html", "openmetrics"] as const;
 type ReportFormat = (typeof reportFormats)[number];
 
 export interface ReportOptions extends ApiOptions, ReportRequest {
   readonly format?: ReportFormat;
   readonly resolution?: Resolution;
+  readonly output?: string;
 }
 
 export function addReport(program: Command, terminal: Terminal): void {
@@ -47,7 +54,10 @@ export function addReport(program: Command, terminal: Terminal): void {
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
     .addOption(
-      new Option("--format <format>", "the output format; openmetrics is to backfill Prometheus")
+      new Option(
+        "--format <format>",
+        "the output format; html is a page with charts, openmetrics is to backfill Prometheus",
+      )
         .choices(reportFormats)
         .conflicts("json"),
     )
@@ -56,6 +66,7 @@ export function addReport(program: Command, terminal: Terminal): void {
         .choices(resolutions)
         .implies({ format: "openmetrics" }),
     )
+    .option("--output <file>", "write to this file instead of standard output")
     .action((options: ReportOptions) => report(options, terminal));
 }
 
@@ -71,6 +82,10 @@ export async function report(
     throw wrongUse("--resolution is for --format openmetrics only.");
   }
   const request = { from, to, by, tz, region, key };
+  // These escape control characters themselves, or must not.
+  const isRaw = format === "openmetrics" || format === "html";
+  using file = options.output === undefined ? null : openOutput(options.output, isRaw);
+  const output = file?.write ?? (isRaw ? terminal.data : terminal.out);
   await readHistory({ ...options, clock }, terminal, async ({ api, context }) => {
     if (format === "openmetrics") {
       if ((by ?? tz ?? options.url) !== undefined) throw wrongUse(openmetricsUse);
@@ -81,12 +96,54 @@ export async function report(
         { range, filter, nowMs, resolution: resolution ?? "1h" },
         context.reports.occupancy,
       );
-      return write(texts, terminal, terminal.data);
+      return write(texts, terminal, output);
     }
-    const streamed = context ? await fromStore(request, context) : await byPages(request, api);
-    await write(formats[format](streamed, terminal), terminal);
+    const open = (asked: ReportRequest): Promise<StreamedReport> =>
+      context ? fromStore(asked, context) : byPages(asked, api);
+    const streamed = await open(request);
+    if (format === "html") {
+      const page = await readPage(streamed, request, open, (asked) => api(computeInsights, asked));
+      await write(pageOf(page), terminal, output);
+    } else await write(formats[format](streamed, terminal), terminal, output);
     if (format !== "json") showNotes(streamed.notes, terminal);
   });
+}
+
+/** What the table of a page shows: it is looked at as a whole. */
+const mostPageRows = 500;
+
+async function readPage(
+  { rows: streamed, ...head }: StreamedReport,
+  request: ReportRequest,
+  open: (request: ReportRequest) => Promise<StreamedReport>,
+  insightsOf: (request: InsightsRequest) => Promise<InsightsView>,
+): Promise<PageReport> {
+  const rows: RowView[] = [];
+  let further = 0;
+  for await (const row of streamed) {
+    if (rows.length < mostPageRows) rows.push(row);
+    else further += 1;
+  }
+  // The same range, although time goes on.
+  const { tz, region, key } = request;
+  const same = { from: head.from, to: head.to, tz, region, key };
+  const rowsBy = async (by: string): Promise<readonly RowView[]> => {
+    const found: RowView[] = [];
+    for await (const row of (await open({ ...same, by })).rows) found.push(row);
+    return found;
+  };
+  const [total] = await rowsBy("");
+  const { forecast, forecasts } = await insightsOf({ ...same, by: "server_name" });
+  return {
+    report: { ...head, rows },
+    further,
+    total,
+    days: await rowsBy("day"),
+    hours: await rowsBy("hour"),
+    names: await rowsBy("server_name"),
+    forecast,
+    forecasts,
+  };
 }
 
 async function fromStore(
@@ -125,11 +182,29 @@ const openmetricsUse =
   "--format openmetrics reads the store itself, and has the labels of the metrics and times in UTC: omit --url, --by and --tz.";
 
 const formats: Record<
-  Exclude<ReportFormat, "openmetrics">,
+  Exclude<ReportFormat, "openmetrics" | "html">,
   (streamed: StreamedReport, terminal: Terminal) => Texts
 > = { csv: csvOf, json: jsonOf, table: tableOf };
 
 const charactersAtOnce = 64 * 1_024;
+
+/** A file that is opened when there is something to be written: what it held stays if there is no report. */
+function openOutput(path: string, isRaw: boolean) {
+  let file: number | null = null;
+  return {
+    write(this: void, text: string): void {
+      try {
+        file ??= openSync(path, "w");
+        writeFileSync(file, isRaw ? text : printableLines(text));
+      } catch (error) {
+        throw new CommandError(`${path} cannot be written: ${asError(error).message}`);
+      }
+    },
+    [Symbol.dispose](): void {
+      if (file !== null) closeSync(file);
+    },
+  };
+}
 
 /** Writes many lines at a time: each write is a system call. */
 async function write(

@@ -62,12 +62,18 @@ const figures: readonly Figure[] = [
   ["recover", 7, (row) => durationText(row.recovery_mean_seconds)],
 ];
 
-function peakText({ occupied_peak, occupied_peak_exact }: RowView, isUnicode: boolean): string {
+export function peakText(
+  { occupied_peak, occupied_peak_exact }: RowView,
+  isUnicode: boolean,
+): string {
   const most = isUnicode ? "≤" : "<=";
   return `${occupied_peak_exact === false ? most : ""}${countText(occupied_peak)}`;
 }
 
-function headroomText({ headroom, occupied_peak_exact }: RowView, isUnicode: boolean): string {
+export function headroomText(
+  { headroom, occupied_peak_exact }: RowView,
+  isUnicode: boolean,
+): string {
   const least = isUnicode ? "≥" : ">=";
   return `${occupied_peak_exact === false ? least : ""}${countText(headroom)}`;
 }
@@ -105,7 +111,7 @@ function columnsFor(
 
 const gap = 2;
 
-function labelOf(row: RowView, field: ReportField): string {
+export function labelOf(row: RowView, field: ReportField): string {
   const text = row[field] ?? "";
   const shown = field === "server" || field === "sandbox" ? shortId(text) : text;
   return shown === "" ? "-" : printableLine(shown);
@@ -117,7 +123,7 @@ function ascii(text: string): string {
 }
 
 /** The local time of a zone, without zeros that it does not need. */
-function timeText(iso: string, tz: string): string {
+export function timeText(iso: string, tz: string): string {
   const zone = openZone(tz) ?? utc;
   const atMs = Date.parse(iso);
   const local = new Date(toLocal(zone, atMs)).toISOString().replace(/(:00)?\.000Z$|Z$/, "");

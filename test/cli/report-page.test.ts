@@ -1,0 +1,125 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { viewRow, type RowView } from "../../src/api/operations/occupancy.ts";
+import { pageOf, type PageReport } from "../../src/cli/report/html.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { noDwells } from "../../src/fleet/dwell.ts";
+import { collect } from "../support/collect.ts";
+import { runCommand } from "../support/run-command.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { watchWorld } from "../support/watched-world.ts";
+
+const hourMs = 3_600_000;
+
+function row(labels: Partial<RowView>, occupied: number | null): RowView {
+  const isObserved = occupied !== null;
+  const ms = { idle: 0, occupied: 0, error: 0, unknown: 0 };
+  return {
+    ...viewRow({
+      group: {},
+      ms: isObserved ? { ...ms, idle: (1 - occupied) * hourMs, occupied: occupied * hourMs } : ms,
+      unobservedMs: isObserved ? 0 : hourMs,
+      isObserved,
+      occupiedAverage: occupied,
+      occupiedPeak: isObserved ? { count: 1, isExact: false } : null,
+      serversAverage: isObserved ? 1 : null,
+      serversPeak: isObserved ? 1 : null,
+      dwells: noDwells,
+      incidents: 0,
+      recoveries: { count: 0, ms: 0 },
+    }),
+    ...labels,
+  };
+}
+
+const unknown = {
+  threshold: 0.9,
+  level: null,
+  passes_at: null,
+  rise_per_week: null,
+  reason: "too_little",
+} as const;
+
+async function render(page: Partial<PageReport>, notes: readonly string[] = []): Promise<string> {
+  const range = { from: "2026-11-01T00:00:00.000Z", to: "2026-11-04T00:00:00.000Z", tz: "UTC" };
+  const report = { ...range, by: ["server_name"] as const, notes, rows: page.names ?? [] };
+  const nothing = { further: 0, total: undefined, days: [], hours: [], names: [] };
+  const forecasts = { forecast: unknown, forecasts: [] };
+  const texts = await collect(pageOf({ report, ...nothing, ...forecasts, ...page }));
+  return texts.join("");
+}
+
+it("a page has a line of its days, broken where they were unobserved, and a cell for each hour of a week", async () => {
+  const days = [0.5, 0.25, null, 1].map((share, day) => row({ day: `2026-11-0${day + 1}` }, share));
+  const hours = [
+    row({ hour: "2026-11-02T13:00+01:00" }, 0.5),
+    row({ hour: "2026-11-09T13:00+01:00" }, 1),
+  ];
+  const text = await render({ days, hours, total: row({}, 0.5) });
+  expect(text).toContain('d="M0.5 50.00h0.001L1.5 75.00M3.5 0.00h0.001"');
+  expect(text).toContain("<title>2026-11-03: - occupied, 100.0% unobserved</title");
+  expect(text).toContain("<title>Mon 13:00: 75.0% occupied</title");
+  expect(text.match(/<title>... \d\d:00: unobserved<\/title/g)).toHaveLength(7 * 24 - 1);
+  expect(text).toContain("≤1");
+});
+
+it("a page shows hostile names as text, cut, and loads and runs nothing", async () => {
+  const hostile = [
+    "<script>alert(1)</script>",
+    `"><img src=x onerror='x'>`,
+    "abc\u202edcba\u200f",
+    "n".repeat(10_000),
+    "",
+  ];
+  const names = hostile.map((server_name) => row({ server_name }, 0.5));
+  const text = await render({ names, total: row({}, 0.5) }, ["<b>note</b>"]);
+  expect(text).toContain("<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>");
+  expect(text).toContain("<bdi>&quot;&gt;&lt;img src=x onerror=&#39;x&#39;&gt;</bdi>");
+  expect(text).toContain("&lt;b&gt;note&lt;/b&gt;");
+  expect(text).not.toMatch(/<script|<img|<link|<b>|\p{Cf}|https?:|url\(/u);
+  expect(text.length).toBeLessThan(30_000);
+});
+
+it("a page of nothing, and of unobserved time, says so", async () => {
+  expect(await render({})).toContain("There is nothing to report.");
+  const days = [row({ day: "2026-11-01" }, null)];
+  const hours = [row({ hour: "2026-11-01T00:00Z" }, null)];
+  const names = [row({ server_name: "git" }, null)];
+  const text = await render({ days, hours, names, total: row({}, null) }, [
+    "Nothing was observed.",
+  ]);
+  expect(text).toContain("<dd>100.0%</dd>");
+  expect(text).toContain("Nothing was observed.");
+  expect(text).not.toMatch(/NaN|Infinity|undefined|null/);
+});
+
+it("a report is written to a file in any format, which stays as it was where there is no report", async () => {
+  const world = await watchWorld({ servers: 2 });
+  await world.poll(3);
+  const url = await world.address();
+  const file = join(tempFolder(), "report");
+  const run = async (...more: readonly string[]): Promise<string> => {
+    let text = "";
+    const out = (part: string): void => void (text += part);
+    const asked = ["report", "--url", url, "--from", "2026-11-20T00:00Z", "--by", "server_name"];
+    await runProgram([...asked, ...more], { out, err() {}, isInteractive: false });
+    return text;
+  };
+  for (const format of ["csv", "json", "html"]) {
+    const printed = await run("--format", format);
+    expect(await run("--format", format, "--output", file)).toBe("");
+    expect(readFileSync(file, "utf8")).toBe(printed);
+  }
+  expect(readFileSync(file, "utf8")).toMatch(/^<!doctype html>[^]*<\/html>\s*$/);
+
+  writeFileSync(file, "before");
+  const asked = ["report", "--url", url, "--from", "nonsense", "--output", file];
+  expect(await runCommand(asked)).toMatchObject({ code: 2 });
+  expect(readFileSync(file, "utf8")).toBe("before");
+  const nowhere = ["report", "--url", url, "--from", "7d", "--output", join(file, "x")];
+  expect(await runCommand(nowhere)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("cannot be written"),
+  });
+});
