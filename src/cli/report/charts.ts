@@ -8,8 +8,8 @@ type Html = ReturnType<typeof html>;
 /** As many as have room on a phone. */
 const mostLabels = 6;
 
-export function legend(key: string, text: string): Html {
-  return html`<span class="legend"><span class="key ${key}-key"></span>${text}</span> `;
+export function swatch(key: string, text: string): Html {
+  return html`<span class="swatch"><span class="key ${key}-key"></span>${text}</span> `;
 }
 
 /** Shapes fill their box at any width, so texts are beside them: they would be stretched with them. */
@@ -56,7 +56,7 @@ export function dailyChart(days: readonly RowView[]): Html {
       <path class="line" d="${line}" />
     </svg>
     <div class="x days">${labels}</div>
-    <figcaption>${legend("line", "occupied")} ${legend("unobserved", "unobserved")}</figcaption>
+    <figcaption>${swatch("line", "occupied")} ${swatch("unobserved", "unobserved")}</figcaption>
   </figure>`;
 }
 
@@ -114,7 +114,7 @@ export function heatmap(hours: readonly RowView[]): Html {
     </svg>
     <div class="x">${["00", "06", "12", "18", "24"].map((hour) => html`<span>${hour}</span>`)}</div>
     <figcaption>
-      ${legend("scale", `0% to ${shareText(most)} occupied`)} ${legend("unobserved", "unobserved")}
+      ${swatch("scale", `0% to ${shareText(most)} occupied`)} ${swatch("unobserved", "unobserved")}
     </figcaption>
   </figure>`;
 }

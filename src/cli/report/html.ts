@@ -4,7 +4,7 @@ import { reportFields, type ReportField } from "../../reports/report-fields.ts";
 import { html } from "../../web/html.ts";
 import { forecastDateText } from "../insights.ts";
 import { cutToWidth } from "../table.ts";
-import { dailyChart, headroomBar, heatmap, legend } from "./charts.ts";
+import { dailyChart, headroomBar, heatmap, swatch } from "./charts.ts";
 import type { StreamedReport, Texts } from "./json-csv.ts";
 import { averageText, countText, durationText, shareText } from "./quantities.ts";
 import { headroomText, labelOf, peakText, timeText } from "./table.ts";
@@ -146,8 +146,8 @@ function headroom({ names, forecast, forecasts }: PageReport): Html {
       1,
     )}
     <p class="quiet">
-      ${legend("average", "occupied on average")} ${legend("peak", "at the peak")}
-      ${legend("free", "headroom")}
+      ${swatch("average", "occupied on average")} ${swatch("peak", "at the peak")}
+      ${swatch("free", "headroom")}
       ${names.length > mostNames ? `and ${names.length - mostNames} more names` : ""}
     </p>`;
 }
@@ -239,7 +239,7 @@ figcaption { grid-column: 2; }
   vector-effect: non-scaling-stroke; }
 .cell { fill: var(--free); } .cell.none { fill: var(--unobserved); fill-opacity: .45; } .heat { fill: var(--accent); }
 .bar { width: 9rem; height: .8rem; display: block; } .free { fill: var(--free); } .peak { fill: var(--peak); } .average { fill: var(--accent); }
-.legend { white-space: nowrap; margin-right: .8rem; }
+.swatch { white-space: nowrap; margin-right: .8rem; }
 .key { display: inline-block; width: .9rem; height: .7rem; margin-right: .3rem; vertical-align: -1px; }
 .line-key, .average-key { background: var(--accent); } .peak-key { background: var(--peak); }
 .free-key { background: var(--free); } .unobserved-key { background: var(--unobserved); opacity: .45; }
