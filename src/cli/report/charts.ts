@@ -5,7 +5,7 @@ import { shareText } from "./quantities.ts";
 
 type Html = ReturnType<typeof html>;
 
-/** As many as have room on a phone. */
+/** As many as fit side by side on a phone. */
 const mostLabels = 6;
 
 export function swatch(key: string, text: string): Html {
