@@ -194,15 +194,6 @@ it("a region that is down again within an hour is flapping, and its targets are 
   ]);
 });
 
-it("a key that is refused in two regions is notified as refused, not as down", async () => {
-  const world = await watchWorld({ regions: ["eu", "us"], keys: ["research", "batch"] });
-  await world.poll();
-  world.fail({ kind: "status", status: 401, key: "batch" });
-  await world.poll(6);
-  expect(notified(world)).not.toEqual([]);
-  for (const line of notified(world)) expect(line).toMatch(/refused by the service/);
-});
-
 it("a server that flaps is notified of three times in an hour at most", async () => {
   const world = await watchWorld();
   for (let poll = 0; poll < 80; poll += 1) {
