@@ -95,8 +95,8 @@ describe("a Slack message", () => {
     expect(shownBy(message)).toEqual([
       "🔴 Firing (critical): server-error",
       "1 github server in error in us/research since 09:30 UTC",
-      `• github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since ${at(startMs)}\n` +
-        `• server-2 in sandbox sandbox-1 in us/research: error, was occupied; since ${at(startMs)}`,
+      `• incident-1: github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since ${at(startMs)}\n` +
+        `• incident-2: server-2 in sandbox sandbox-1 in us/research: error, was occupied; since ${at(startMs)}`,
       `<https://runbooks.example/errors?server=git%20hub&amp;x=a%7Cb|Runbook> | observed ${at(startMs - 60_000)} | sandwatch`,
     ]);
   });
@@ -130,13 +130,13 @@ describe("a Slack message", () => {
     const incidents = [...everySubject, incidentOf({ acknowledgedBy: "<ada>" })];
     const list = shownBy(messageOf({ incidents }))[2] ?? "";
     expect(list.replaceAll(/<!date[^>]*>/g, "T")).toMatchInlineSnapshot(`
-      "• github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since T
-      • server-1 in sandbox sandbox-1 in us/research: error, was absent; since T
-      • github (server-1) in sandbox sandbox-1 in us/research: idle, was error, recovered; from T to T
-      • us/research; since T
-      • servers named github; since T
-      • receiver pager; since T
-      • github (server-1) in sandbox sandbox-1 in us/research: error, was occupied, acknowledged by &lt;ada&gt;; since T"
+      "• incident-1: github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since T
+      • incident-1: server-1 in sandbox sandbox-1 in us/research: error, was absent; since T
+      • incident-1: github (server-1) in sandbox sandbox-1 in us/research: idle, was error, recovered; from T to T
+      • incident-1: us/research; since T
+      • incident-1: servers named github; since T
+      • incident-1: receiver pager; since T
+      • incident-1: github (server-1) in sandbox sandbox-1 in us/research: error, was occupied, acknowledged by &lt;ada&gt;; since T"
     `);
   });
 

@@ -130,7 +130,7 @@ function incidentLists({ incidents, truncated }: Notification): readonly string[
 }
 
 function listItem(incident: NotifiedIncident): string {
-  const line = escapeMrkdwn(readable(incidentLine(incident), longestLine));
+  const line = escapeMrkdwn(readable(`${incident.id}: ${incidentLine(incident)}`, longestLine));
   const { startedAtMs, resolvedAtMs } = incident;
   const times =
     resolvedAtMs === null
