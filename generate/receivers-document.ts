@@ -80,7 +80,7 @@ function slackText(message: unknown): string {
     ("elements" in each ? each.elements : [each.text])
       .map((element) => element.text)
       .join("  ")
-      .replaceAll(/<!date[^|]*\|[^T]*T([\d:]+)[^>]*>/g, "today at $1")
+      .replaceAll(/<!date[^|]*\|[^T]*T([\d:]+)[^>]*>/g, "today $1")
       .replaceAll(/<[^|>]*\|([^>]*)>/g, "[$1]")
       .replaceAll(/^\*|\*$/g, ""),
   );
