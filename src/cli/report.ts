@@ -105,7 +105,8 @@ export async function report(
       const page = await readPage(streamed, request, open, (asked) => api(computeInsights, asked));
       await write(pageOf(page), terminal, output);
     } else await write(formats[format](streamed, terminal), terminal, output);
-    if (format !== "json") showNotes(streamed.notes, terminal);
+    if (format !== "json")
+      showNotes([...streamed.notes, ...(await streamed.coverageNotes())], terminal);
   });
 }
 
@@ -113,7 +114,7 @@ export async function report(
 const mostPageRows = 500;
 
 async function readPage(
-  { rows: streamed, ...head }: StreamedReport,
+  { rows: streamed, coverageNotes, ...head }: StreamedReport,
   request: ReportRequest,
   open: (request: ReportRequest) => Promise<StreamedReport>,
   insightsOf: (request: InsightsRequest) => Promise<InsightsView>,
@@ -135,7 +136,7 @@ async function readPage(
   const [total] = await rowsBy("");
   const { forecast, forecasts } = await insightsOf({ ...same, by: "server_name" });
   return {
-    report: { ...head, rows },
+    report: { ...head, rows, notes: [...head.notes, ...(await coverageNotes())] },
     further,
     total,
     days: await rowsBy("day"),
@@ -155,7 +156,8 @@ async function fromStore(
   async function* rows(): AsyncIterable<RowView> {
     for await (const { row } of opened.rows) yield viewRow(row);
   }
-  return { ...reportHead(opened, query.zone), rows: rows() };
+  const { coverageNotes } = opened;
+  return { ...reportHead(opened, query.zone), rows: rows(), coverageNotes };
 }
 
 const rowsAtOnce = 5_000;
@@ -175,7 +177,8 @@ async function byPages(
       cursor = next;
     }
   }
-  return { ...head, rows: rows() };
+  // The first page has them.
+  return { ...head, rows: rows(), coverageNotes: async () => [] };
 }
 
 const openmetricsUse =

@@ -1,15 +1,16 @@
+import { serverMsOf } from "../fleet/buckets.ts";
 import { targetName } from "../fleet/model.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
-import { reportOccupancy } from "./occupancy-report.ts";
+import { reportOccupancy, type OccupancyReport } from "./occupancy-report.ts";
 import { readOccupiedPeaks } from "./occupied-peaks.ts";
 import { planReport, timeText } from "./bucket-plan.ts";
-import { unobservedShareOf, type Report, type RowPosition } from "./report-rows.ts";
+import type { PlacedRow, Report, ReportRow, RowPosition } from "./report-rows.ts";
 import { keptRange, reportServers } from "./server-report.ts";
 import type { ReportSources } from "./report-sources.ts";
-import { keptFromOf, selectTargets } from "./reported-targets.ts";
+import { keptFromOf, selectTargets, type ReportedTarget } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import type { Zone } from "./zone.ts";
 
@@ -52,19 +53,19 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
         occupancy.buckets(bucketRange, byName),
     };
   };
-  const notesOn = async (range: TimeRange, more: readonly string[]): Promise<readonly string[]> => {
-    const notes = [...more];
-    if (query.range.toMs > nowMs) {
-      notes.unshift("The range ends in the future: the report covers it until now.");
-    }
-    const report = reportOf(range, []);
-    if (report.targets.length === 0) notes.push("No target matches.");
-    // Those of the first page are the notes of all of them.
-    if (after !== null) return notes;
-    for await (const { row } of reportOccupancy(report, null)) {
-      notes.push(...coverageNotes(1 - (unobservedShareOf(row) ?? 0)));
-    }
-    return notes;
+  const notesOn = (targets: readonly ReportedTarget[], more: readonly string[]) => [
+    ...(query.range.toMs > nowMs
+      ? ["The range ends in the future: the report covers it until now."]
+      : []),
+    ...more,
+    ...(targets.length === 0 ? ["No target matches."] : []),
+  ];
+  /** Of a range as a whole. */
+  const readCoverageNotes = async (range: TimeRange): Promise<readonly string[]> => {
+    const coverage = createCoverage();
+    const all = after === null ? reportOccupancy(reportOf(range, []), null) : [];
+    for await (const { row } of all) coverage.add(row);
+    return coverage.notes();
   };
 
   if (fields.includes("sandbox") || fields.includes("server")) {
@@ -79,7 +80,8 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     return {
       range: asked,
       fields,
-      notes: await notesOn({ ...asked, fromMs: kept.fromMs }, isCut ? [cut] : []),
+      notes: notesOn(targets, isCut ? [cut] : []),
+      coverageNotes: () => readCoverageNotes({ ...asked, fromMs: kept.fromMs }),
       rows: reportServers(
         { range: kept, fields, targets, filter, extents, sources, incidents },
         after,
@@ -90,38 +92,52 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const report = reportOf(asked, fields);
   const { plan, numbers } = report;
   const incidents = await readIncidentTimes(sources, plan.range, numbers);
+  const occupiedPeaks: OccupancyReport["occupiedPeaks"] = (groupOf) => {
+    const { targets } = report;
+    return readOccupiedPeaks({ range: plan.range, targets, extents, filter, sources }, groupOf);
+  };
+  const coverage = createCoverage();
+  let isRead = false;
+  async function* rows(): AsyncIterable<PlacedRow> {
+    for await (const placed of reportOccupancy({ ...report, incidents, occupiedPeaks }, after)) {
+      coverage.add(placed.row);
+      yield placed;
+    }
+    isRead = after === null;
+  }
   return {
     range: { ...plan.range, toMs: Math.min(plan.range.toMs, nowMs) },
     fields,
-    notes: await notesOn(plan.range, plan.notes),
-    rows: reportOccupancy(
-      {
-        ...report,
-        incidents,
-        occupiedPeaks: (groupOf) => {
-          const { targets } = report;
-          return readOccupiedPeaks(
-            { range: plan.range, targets, extents, filter, sources },
-            groupOf,
-          );
-        },
-      },
-      after,
-    ),
+    notes: notesOn(report.targets, plan.notes),
+    coverageNotes: async () => (isRead ? coverage.notes() : readCoverageNotes(plan.range)),
+    rows: rows(),
   };
 }
 
 /** Below this coverage, shares may be far from what they would be. */
 const leastCoverage = 0.8;
 
-function coverageNotes(coverage: number): readonly string[] {
-  if (coverage >= leastCoverage) return [];
-  if (coverage <= 0) return ["Nothing was observed in this range."];
-  // Rounded down, so that it never says that 80 % is less than that.
-  const percent = Math.floor(coverage * 1_000) / 10;
-  return [
-    `Coverage is ${percent === 0 ? "below 0.1" : percent}%, less than 80%: shares describe only the time that was observed.`,
-  ];
+/** Adds up the rows of a report. */
+function createCoverage() {
+  let [wholeMs, unobservedMs, isObserved, isEmpty] = [0, 0, false, true];
+  return {
+    add(row: ReportRow): void {
+      wholeMs += serverMsOf(row);
+      unobservedMs += row.unobservedMs;
+      isObserved ||= row.isObserved;
+      isEmpty = false;
+    },
+    notes(): readonly string[] {
+      const coverage = wholeMs > 0 ? 1 - unobservedMs / wholeMs : Number(isObserved);
+      if (isEmpty || coverage >= leastCoverage) return [];
+      if (coverage <= 0) return ["Nothing was observed in this range."];
+      // Rounded down, so that it never says that 80 % is less than that.
+      const percent = Math.floor(coverage * 1_000) / 10;
+      return [
+        `Coverage is ${percent === 0 ? "below 0.1" : percent}%, less than 80%: shares describe only the time that was observed.`,
+      ];
+    },
+  };
 }
 
 /** @throws {RefusedError} when nothing of a range has passed */

@@ -73,6 +73,8 @@ export interface Report {
   readonly fields: readonly ReportField[];
   /** What readers have to know of it. */
   readonly notes: readonly string[];
+  /** A warning if little was observed. It costs nothing after all rows were read. None on pages after the first one. */
+  readonly coverageNotes: () => Promise<readonly string[]>;
   readonly rows: AsyncIterable<PlacedRow>;
 }
 

@@ -39,7 +39,7 @@ function reportOf(
     yield* groups.map((group) => row(group));
   }
   const [from, to] = ["2026-11-01T00:00:00.000Z", "2026-11-08T00:00:00.000Z"];
-  return { from, to, tz, by, notes: [], rows: rows() };
+  return { from, to, tz, by, notes: [], coverageNotes: async () => [], rows: rows() };
 }
 
 async function join(texts: Texts): Promise<string> {

@@ -285,6 +285,7 @@ describe("what was removed from the history", () => {
     expect([rows.length, lost.length, new Set(rows.map(hoursOf))]).toEqual([192, 72, new Set([1])]);
     expect(report.notes).toEqual([
       "Hours are kept since 2026-11-04T00:00Z: earlier time counts as unobserved.",
+      expect.stringContaining("Coverage is 62.5%"),
     ]);
   });
 

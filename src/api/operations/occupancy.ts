@@ -135,7 +135,8 @@ export const reportOccupancy = defineOperation({
       rows.push(viewRow(row));
       last = { ...asked.range, nowMs: asked.nowMs, ...position };
     }
-    return { ...reportHead(report, asked.zone), rows, next };
+    const head = reportHead(report, asked.zone);
+    return { ...head, rows, notes: [...head.notes, ...(await report.coverageNotes())], next };
   },
 });
 

@@ -14,7 +14,9 @@ type Html = ReturnType<typeof html>;
 /** What a page shows, all of the same range. */
 export interface PageReport {
   /** Its rows are those of the table, by the fields that the user wants. */
-  readonly report: Omit<StreamedReport, "rows"> & { readonly rows: readonly RowView[] };
+  readonly report: Omit<StreamedReport, "rows" | "coverageNotes"> & {
+    readonly rows: readonly RowView[];
+  };
   /** Rows that the table does not show. */
   readonly further: number;
   readonly total: RowView | undefined;

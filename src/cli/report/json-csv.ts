@@ -5,13 +5,15 @@ import { printableJson } from "../../lib/printable.ts";
 /** A report whose rows are read one after the other, however many there are. */
 export interface StreamedReport extends Omit<OccupancyView, "rows" | "next"> {
   readonly rows: AsyncIterable<RowView>;
+  /** Further notes, after the rows were read. */
+  readonly coverageNotes: () => Promise<readonly string[]>;
 }
 
 /** Texts to be written one after the other. */
 export type Texts = AsyncIterable<string>;
 
 /** One object with all rows, each on a line, otherwise as the API responds. */
-export async function* jsonOf({ rows, ...head }: StreamedReport): Texts {
+export async function* jsonOf({ rows, notes, coverageNotes, ...head }: StreamedReport): Texts {
   const opening = JSON.stringify(head, null, 2).replace(/\n\}$/, "");
   yield printableJson(`${opening},\n  "rows": [`);
   let separator = "\n    ";
@@ -19,7 +21,9 @@ export async function* jsonOf({ rows, ...head }: StreamedReport): Texts {
     yield printableJson(`${separator}${JSON.stringify(row)}`);
     separator = ",\n    ";
   }
-  yield separator.startsWith(",") ? "\n  ]\n}\n" : "]\n}\n";
+  yield separator.startsWith(",") ? "\n  ]" : "]";
+  const all = JSON.stringify([...notes, ...(await coverageNotes())]);
+  yield printableJson(`,\n  "notes": ${all}\n}\n`);
 }
 
 /** As in RFC 4180. Null is an empty field. */

@@ -43,7 +43,8 @@ export async function reportOf(sources: ReportSources, asked: Asked): Promise<Re
   const report = await openReport(query, sources);
   const rows: ReportRow[] = [];
   for await (const { row } of report.rows) rows.push(row);
-  return { report, rows };
+  const notes = [...report.notes, ...(await report.coverageNotes())];
+  return { report: { ...report, notes }, rows };
 }
 
 /** All that rows have in common with what they add up to. */
