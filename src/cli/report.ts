@@ -134,7 +134,9 @@ async function readPage(
     return found;
   };
   const [total] = await rowsBy("");
-  const { forecast, forecasts } = await insightsOf({ ...same, by: "server_name" });
+  // Forecasts do not depend on the range, and the shortest one is read the fastest.
+  const pools = { from: "5m", by: "server_name", tz, region, key };
+  const { forecast, forecasts } = await insightsOf(pools);
   return {
     report: { ...head, rows, notes: [...head.notes, ...(await coverageNotes())] },
     further,

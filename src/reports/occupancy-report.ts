@@ -53,6 +53,8 @@ interface RowSums extends IncidentCounts {
   readonly listedMs: Map<number, number>;
   readonly peak: PeakSum;
   readonly serversPeak: PeakSum;
+  /** The most occupied servers of a single target, or of a name of it. */
+  highest: number;
 }
 
 /** Empty cells that are passed before the event loop turns. */
@@ -165,7 +167,7 @@ function sumsOfGroup({ rows }: CellSums, group: Group): RowSums {
   if (!sums) {
     const nothing = { servers: emptyAccount, incidents: 0, recoveries: { count: 0, ms: 0 } };
     const times = { occupiedMs: new Map(), listedMs: new Map() };
-    const peaks = { peak: new PeakSum(), serversPeak: new PeakSum() };
+    const peaks = { peak: new PeakSum(), serversPeak: new PeakSum(), highest: 0 };
     rows.set(group, (sums = { ...nothing, ...times, ...peaks }));
   }
   return sums;
@@ -183,6 +185,7 @@ function addBucket(cell: CellSums, groups: Groups, target: number, bucket: Bucke
     if (!account.extent) continue;
     const { most } = account.extent;
     sums.peak.add(bucket.startMs, most.occupied);
+    sums.highest = Math.max(sums.highest, most.occupied);
     // How many there were at a time is not stored, but how many on average, and the most of each status.
     const average = bucketMs > 0 ? Math.ceil(listedMs / bucketMs) : 0;
     sums.serversPeak.add(bucket.startMs, Math.max(average, ...Object.values(most)));
@@ -266,14 +269,16 @@ function toRow(
       return ofMs > 0 ? sum + ms / ofMs : sum;
     }, 0);
   const bound = peak.get();
-  const exact = bound && peaks && { count: peaks.get(group) ?? 0, isExact: true };
+  const most = peaks?.get(group) ?? 0;
+  // Where changes cannot be read, there are too few of them.
+  const isExact = peaks !== null && most >= sums.highest;
   return {
     group: { ...cell.labels, ...group.values },
     ms: servers.ms,
     unobservedMs: servers.unobservedMs,
     isObserved,
     occupiedAverage: isObserved ? average(occupiedMs) : null,
-    occupiedPeak: exact ?? bound,
+    occupiedPeak: bound && isExact ? { count: most, isExact } : bound,
     serversAverage: isObserved ? average(listedMs) : null,
     serversPeak: serversPeak.get()?.count ?? null,
     dwells: servers.dwells,
