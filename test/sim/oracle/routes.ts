@@ -1,3 +1,4 @@
+import { wasInhibited } from "./inhibition.ts";
 import type { Stage } from "../draw/receivers.ts";
 import type { Life } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
@@ -55,8 +56,10 @@ export function notifiesEnd(
   const { scenario } = evidence;
   return scenario.receivers.some(({ name, sendResolved }) => {
     if (!sendResolved) return false;
-    if (!hasStages(scenario)) return rule.receivers.includes(name);
-    return isConfiguredAtEnd(scenario, name) && wasFiring(evidence, name, incidentId);
+    const isInEveryStage = !hasStages(scenario);
+    if (isInEveryStage && !wasInhibited(evidence, incidentId)) return rule.receivers.includes(name);
+    const isConfigured = isInEveryStage || isConfiguredAtEnd(scenario, name);
+    return isConfigured && wasFiring(evidence, name, incidentId);
   });
 }
 
