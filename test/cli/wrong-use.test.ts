@@ -30,7 +30,7 @@ it.each([
   ["report --config CONFIG --from 2026-11-02 --to 2026-11-01", "to: a time after from"],
   [`${report} --by colour`, "colour is not one of them"],
   [`${report} --tz Mars/Olympus`, "a time zone such as"],
-  [`${report} --format xml`, "Allowed choices are table, csv, json, openmetrics"],
+  [`${report} --format xml`, "Allowed choices are table, csv, json, html, openmetrics"],
   [`${report} --resolution 5m --by hour`, "omit --url, --by and --tz"],
   [`${report} --resolution 5m --format csv`, "for --format openmetrics only"],
   ["conformance --config CONFIG", "Choose one by region and key (--region, --key): us/research, "],
