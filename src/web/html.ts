@@ -36,6 +36,11 @@ function escapeHtml(text: string): string {
   );
 }
 
+/** Not as a tagged template: the bundler replaces one in which a script ends by a call of a package that is not installed. */
+export function scriptOf(source: string): Html {
+  return { markup: `<script src="${escapeHtml(source)}" defer></script>` };
+}
+
 /** @param root where the status page is, relative to this one */
 export function page(title: string, root: string, head: Html, body: readonly Html[]): string {
   return html`<!doctype html>

@@ -1,7 +1,7 @@
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
 import { counted } from "../../fleet/plural.ts";
-import { html, page, table, type Html } from "../html.ts";
+import { html, scriptOf, page, table, type Html } from "../html.ts";
 import { foot, incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
 import type { IncidentDetails, Selection } from "./incident-pages.ts";
 
@@ -119,7 +119,7 @@ interface Action {
 function renderAction(action: Action): string {
   const { title, root, what, actor, post, fields, inputs, next, command } = action;
   const author = html`<label>Your name <input name="author" required maxlength="100" /></label>`;
-  const script = html`<script src="${root}act.js" defer></script>`;
+  const script = scriptOf(`${root}act.js`);
   const form = html`<form
       hidden
       data-post="${root}api/v1/${post}"
