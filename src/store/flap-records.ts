@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
-import { subjectFacts } from "../alerts/incident.ts";
+import { subjectFacts, type Subject } from "../alerts/incident.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { listIn, numberIn } from "./damaged-rows.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
@@ -48,50 +48,33 @@ export function flapId(row: Selectable<Tables["flap_records"]>): string {
   return [row.target_id, row.rule, row.sandbox_id, row.server_id].join(" ");
 }
 
+/** What the rows of every kind of subject have. */
+export interface FlapColumns {
+  readonly rule: string;
+  readonly rule_fingerprint: string;
+  readonly entered: string;
+}
+
+export function flapFromColumns(row: FlapColumns, subject: Subject): FlapRecord {
+  const { rule, rule_fingerprint: ruleFingerprint, entered } = row;
+  return { rule, ruleFingerprint, subject, enteredMs: listIn(JSON.parse(entered), numberIn) };
+}
+
 export function flapFromRow(row: Selectable<Tables["flap_records"]>): FlapRecord {
-  return {
-    rule: row.rule,
-    ruleFingerprint: row.rule_fingerprint,
-    subject:
-      row.subject === "target"
-        ? { kind: "target" }
-        : {
-            kind: "server",
-            sandboxId: row.sandbox_id,
-            serverId: row.server_id,
-            serverName: row.server_name,
-          },
-    enteredMs: listIn(JSON.parse(row.entered), numberIn),
-  };
+  const { sandbox_id: sandboxId, server_id: serverId, server_name: serverName } = row;
+  const server = { kind: "server", sandboxId, serverId, serverName } as const;
+  return flapFromColumns(row, row.subject === "target" ? { kind: "target" } : server);
 }
 
-export function regionFlapFromRow(row: Selectable<Tables["region_flap_records"]>): FlapRecord {
-  return {
-    rule: row.rule,
-    ruleFingerprint: row.rule_fingerprint,
-    subject: { kind: "region", region: row.region },
-    enteredMs: listIn(JSON.parse(row.entered), numberIn),
-  };
-}
-
-const upsertRegionFlaps = prepareUpsert("region_flap_records", ["region", "rule"]);
-
-/** Within the transaction of the incidents. */
-export async function writeRegionFlaps(
-  trx: Db,
-  region: string,
+/** Writes the records of one subject, which has at most one for each rule. */
+export async function writeOwnFlaps(
   records: readonly FlapRecord[],
+  upsert: (columns: FlapColumns) => Promise<unknown>,
+  remove: (rule: string) => Promise<unknown>,
 ): Promise<void> {
   for (const { rule, ruleFingerprint, enteredMs } of records) {
-    const key = { region, rule };
-    if (enteredMs.length === 0) {
-      await trx
-        .deleteFrom("region_flap_records")
-        .where((eb) => eb.and(key))
-        .execute();
-      continue;
-    }
-    const entered = JSON.stringify(enteredMs);
-    await upsertRegionFlaps(trx, [{ ...key, rule_fingerprint: ruleFingerprint, entered }]);
+    if (enteredMs.length === 0) await remove(rule);
+    else
+      await upsert({ rule, rule_fingerprint: ruleFingerprint, entered: JSON.stringify(enteredMs) });
   }
 }

@@ -7,7 +7,8 @@ import { initialProbeProgress, probeFailures } from "../alerts/probe.ts";
 import type { ProbeProgress, ProbeResult } from "../alerts/probe.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
 import { prepareUpsert, storableText } from "./sql-helpers.ts";
-import { createRowReading, listIn, numberIn, oneOf } from "./damaged-rows.ts";
+import { createRowReading, oneOf } from "./damaged-rows.ts";
+import { flapFromColumns, writeOwnFlaps } from "./flap-records.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -64,14 +65,7 @@ export function createStoredProbes(
             "probe_flap_records",
             flapsOf.get(id) ?? [],
             ({ rule }) => `${id} ${rule}`,
-            ({ rule, rule_fingerprint: ruleFingerprint, entered }) => {
-              return {
-                rule,
-                ruleFingerprint,
-                subject,
-                enteredMs: listIn(JSON.parse(entered), numberIn),
-              };
-            },
+            (flap) => flapFromColumns(flap, subject),
           ),
         };
       });
@@ -166,18 +160,16 @@ const upsertFlaps = prepareUpsert("probe_flap_records", ["probe_id", "rule"]);
 
 async function writeOutcome(trx: Db, id: number, incidents: IncidentOutcome): Promise<void> {
   await writeIncidents(trx, null, incidents);
-  for (const { rule, ruleFingerprint, enteredMs } of incidents.flaps) {
-    const key = { probe_id: id, rule };
-    if (enteredMs.length === 0) {
-      await trx
+  await writeOwnFlaps(
+    incidents.flaps,
+    (columns) => upsertFlaps(trx, [{ probe_id: id, ...columns }]),
+    (rule) =>
+      trx
         .deleteFrom("probe_flap_records")
-        .where((eb) => eb.and(key))
-        .execute();
-    } else {
-      const entered = JSON.stringify(enteredMs);
-      await upsertFlaps(trx, [{ ...key, rule_fingerprint: ruleFingerprint, entered }]);
-    }
-  }
+        .where("probe_id", "=", id)
+        .where("rule", "=", rule)
+        .execute(),
+  );
 }
 
 function progressToRow(

@@ -3,11 +3,13 @@ import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { RegionTarget, StoredRegion } from "../alerts/judge-region.ts";
 import { failureReasons } from "../fleet/model.ts";
 import { createRowReading, oneOf } from "./damaged-rows.ts";
-import { regionFlapFromRow, writeRegionFlaps } from "./flap-records.ts";
+import { flapFromColumns, writeOwnFlaps } from "./flap-records.ts";
 import { incidentRows, readIncidents, selectIncidents, writeIncidents } from "./incidents.ts";
 import type { SharedCommits } from "./shared-commits.ts";
-import { readConsistently } from "./sql-helpers.ts";
+import { prepareUpsert, readConsistently } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
+
+const upsertFlaps = prepareUpsert("region_flap_records", ["region", "rule"]);
 
 /** Whether regions fail as a whole. */
 export function createStoredRegions(
@@ -51,7 +53,12 @@ export function createStoredRegions(
         return {
           targets: reading.all("targets", targets, ({ id }) => id, targetFromRow),
           openIncidents: readIncidents(reading, incidents),
-          flaps: reading.all("region_flap_records", flaps, ({ rule }) => rule, regionFlapFromRow),
+          flaps: reading.all(
+            "region_flap_records",
+            flaps,
+            ({ rule }) => rule,
+            (row) => flapFromColumns(row, { kind: "region", region }),
+          ),
         };
       }),
 
@@ -62,7 +69,16 @@ export function createStoredRegions(
         canWait: false,
         async write(trx) {
           await writeIncidents(trx, null, incidents);
-          await writeRegionFlaps(trx, region, incidents.flaps);
+          await writeOwnFlaps(
+            incidents.flaps,
+            (columns) => upsertFlaps(trx, [{ region, ...columns }]),
+            (rule) =>
+              trx
+                .deleteFrom("region_flap_records")
+                .where("region", "=", region)
+                .where("rule", "=", rule)
+                .execute(),
+          );
         },
       }),
   };
