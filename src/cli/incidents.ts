@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { acknowledgeIncident, acknowledgeIncidents } from "../api/operations/incidents.ts";
-import { listIncidents, type IncidentView } from "../api/operations/incidents.ts";
+import { incidentNotes, listIncidents, type IncidentView } from "../api/operations/incidents.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand, callsOperation } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
@@ -79,15 +79,9 @@ export function addAck(program: Command, terminal: Terminal): void {
 }
 
 export function incidentStateText(incident: IncidentView): string {
-  const { state, muted, flapping, resolved_reason: reason, acknowledged_by: author } = incident;
-  const { inhibited_by: inhibitor } = incident;
+  const { state, resolved_reason: reason } = incident;
   if (state === "resolved") return `resolved (${reason ?? "recovered"})`;
-  const notes = [
-    muted && "silenced",
-    inhibitor && `inhibited by ${inhibitor}`,
-    flapping && "flapping",
-    author && `acknowledged by ${author}`,
-  ].filter(Boolean);
+  const notes = incidentNotes(incident);
   return notes.length === 0 ? state : `${state} (${notes.join(", ")})`;
 }
 

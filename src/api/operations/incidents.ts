@@ -208,6 +208,21 @@ function viewAcknowledgement({ atMs: acknowledgedAtMs, ...rest }: Acknowledgemen
   return toView({ ...rest, acknowledgedAtMs });
 }
 
+/** What a person must know of an incident beside its state. */
+export function incidentNotes({
+  muted,
+  inhibited_by: inhibitor,
+  flapping,
+  acknowledged_by: author,
+}: IncidentView): readonly string[] {
+  return [
+    ...(muted ? ["silenced"] : []),
+    ...(inhibitor === null ? [] : [`inhibited by ${inhibitor}`]),
+    ...(flapping ? ["flapping"] : []),
+    ...(author === null ? [] : [`acknowledged by ${author}`]),
+  ];
+}
+
 export function viewIncident({ incident, target, acknowledgement }: StoredIncident): IncidentView {
   const { rule, severity, phase, firedAtMs, receivers, inhibitedBy } = incident;
   return toView({

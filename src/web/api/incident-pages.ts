@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { showIncident } from "../../api/operations/show-incident.ts";
-import type { IncidentView } from "../../api/operations/incidents.ts";
+import { incidentNotes, type IncidentView } from "../../api/operations/incidents.ts";
 import { statusText } from "../../lib/http-status.ts";
 import { html, page, table, timeText, type Column, type Html } from "../html.ts";
 import type { Problem } from "./problem.ts";
@@ -131,14 +131,9 @@ export function foot(root: string): Html {
 }
 
 function stateText(incident: IncidentView): string {
-  const { state, muted, flapping, resolved_reason: reason, acknowledged_by: author } = incident;
-  return [
-    reason === null ? state : `${state} (${reason})`,
-    ...(incident.inhibited_by === null ? [] : [`inhibited by ${incident.inhibited_by}`]),
-    ...(muted ? ["silenced"] : []),
-    ...(flapping ? ["flapping"] : []),
-    ...(author === null ? [] : [`acknowledged by ${author}`]),
-  ].join(", ");
+  const { state, resolved_reason: reason } = incident;
+  const stated = reason === null ? state : `${state} (${reason})`;
+  return [stated, ...incidentNotes(incident)].join(", ");
 }
 
 function subjectText(incident: IncidentView): string {
