@@ -36,7 +36,7 @@ interface Calling<Request extends z.ZodType, View extends object> {
   readonly operation: Operation<Request, z.ZodType<View>>;
   /** @param fields the options, but for those of `apiCommand` */
   readonly request: (fields: OptionValues, argument: string) => z.input<Request>;
-  readonly text: (view: View, terminal: Terminal) => string;
+  readonly text: (view: View, terminal: Terminal, fields: OptionValues) => string;
 }
 
 /** The action of a command that calls one operation and prints the response. */
@@ -49,6 +49,6 @@ export function callsOperation<Request extends z.ZodType, View extends object>(
     const [argument = ""] = this.args;
     const options = { config, url, json, tokenFile };
     const view = await callOperation(options, terminal, operation, request(fields, argument));
-    show(view, options, terminal, (each) => text(each, terminal));
+    show(view, options, terminal, (each) => text(each, terminal, fields));
   };
 }

@@ -8,13 +8,12 @@ import { listCommand } from "./api-command.ts";
 import { callOperation, runningApi } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { printableJson } from "../lib/printable.ts";
+import { collected } from "./options.ts";
 import { listText, show, showNotes } from "./output.ts";
 import { untilStopped } from "./signals.ts";
 import { createGrowingTable } from "./table.ts";
 import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
-
-const collected = (name: string, earlier: readonly string[] = []) => [...earlier, name];
 
 /** A command that lists what happened. */
 export function historyCommand(command: Command, description: string): Command {

@@ -24,6 +24,9 @@ export function seedOption(): Option {
     .default(1);
 }
 
+/** An option that can be repeated. */
+export const collected = (text: string, earlier: readonly string[] = []) => [...earlier, text];
+
 /** Reads a whole number. */
 export function wholeNumber(
   least: number,

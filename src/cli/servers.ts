@@ -3,14 +3,11 @@ import { listServers } from "../api/operations/targets.ts";
 import { systemClock } from "../lib/clock.ts";
 import { timeColumn } from "./age.ts";
 import { apiCommand, callsOperation } from "./api-command.ts";
-import { wholeNumber } from "./options.ts";
+import { collected, wholeNumber } from "./options.ts";
 import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
-const collected = (name: string, earlier: readonly string[] = []) => [...earlier, name];
-
 export function addServers(program: Command, terminal: Terminal, clock = systemClock): void {
-  let since = timeColumn(false, 0);
   apiCommand(program.command("servers"), "list servers in their present status")
     .option("--status <statuses>", "only these: idle, occupied, error, unknown")
     .option("--region <names>", "only these regions, separated by commas")
@@ -25,12 +22,13 @@ export function addServers(program: Command, terminal: Terminal, clock = systemC
     .action(
       callsOperation(terminal, {
         operation: listServers,
-        request({ timestamps, name, ...fields }) {
-          since = timeColumn(timestamps, clock.now().utcMs);
-          return { ...fields, server_name: name };
+        request({ name, ...fields }) {
+          const { timestamps: _, ...selection } = fields;
+          return { ...selection, server_name: name };
         },
-        text: ({ servers, next }) =>
-          listText(
+        text({ servers, next }, _terminal, { timestamps }) {
+          const since = timeColumn(timestamps, clock.now().utcMs);
+          return listText(
             servers,
             "There are no such servers.",
             next,
@@ -44,7 +42,8 @@ export function addServers(program: Command, terminal: Terminal, clock = systemC
               sandbox: "sandbox_id",
             },
             "--cursor",
-          ),
+          );
+        },
       }),
     );
 }
