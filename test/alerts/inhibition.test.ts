@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RegionsDown } from "../../src/alerts/silence.ts";
-import type { Match, RegionRule } from "../../src/alerts/rule.ts";
+import type { Match } from "../../src/alerts/rule.ts";
 import { runs } from "./support/runs.ts";
 import { broken, createWatch, idle, inPolls, intervalMs, linesOf } from "./support/watch.ts";
-import { serverRule, stepsOf, targetRule, type Watch } from "./support/watch.ts";
+import { regionRule, serverRule, stepsOf, targetRule, type Watch } from "./support/watch.ts";
 
 describe("inhibition", () => {
   const down = targetRule({ for: inPolls(1) });
@@ -13,13 +13,8 @@ describe("inhibition", () => {
     new Map([["us", [{ incidentId: "region", rule: "region-down", kinds: joinedBy(kinds) }]]]);
   const joinedBy = (kinds: readonly ("auth" | "outage")[]) =>
     new Map(kinds.map((kind) => [kind, { untilMs: Infinity, afterMs: Infinity }]));
-  const region = (receivers: readonly string[], match: Match = {}): RegionRule => ({
-    ...down,
-    match,
-    name: "region-down",
-    on: "region",
-    receivers,
-  });
+  const region = (receivers: readonly string[], match: Match = {}) =>
+    regionRule({ receivers, match });
   const inhibited = (watch: Watch) =>
     [...watch.state.incidents.values()].map(({ rule, inhibitedBy }) => [rule, inhibitedBy]);
 

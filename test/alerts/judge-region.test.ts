@@ -2,29 +2,14 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { judgeRegion, type RegionTarget } from "../../src/alerts/judge-region.ts";
 import { holdIncidents } from "../../src/alerts/open-incidents.ts";
-import type { Hold, RegionRule } from "../../src/alerts/rule.ts";
+import type { Hold } from "../../src/alerts/rule.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import type { FailureReason } from "../../src/fleet/model.ts";
 import { startMs } from "../support/fleet.ts";
 import { runs } from "./support/runs.ts";
-import { inPolls, lasting } from "./support/watch.ts";
+import { lasting, regionRule } from "./support/watch.ts";
 
 const intervalMs = 30_000;
-
-const regionRule = (more: Partial<RegionRule> = {}): RegionRule => ({
-  name: "region-down",
-  on: "region",
-  for: inPolls(2),
-  flap: null,
-  severity: "critical",
-  keepFiringForMs: 0,
-  remindEveryMs: null,
-  receivers: ["oncall"],
-  match: {},
-  summaryTemplate: null,
-  runbookUrlTemplate: null,
-  ...more,
-});
 
 /** A target: up, or how often it failed, since which interval, and how. */
 type Shown = readonly [failures: number, sinceInterval?: number, reason?: FailureReason] | "up";

@@ -5,7 +5,7 @@ import { judgePoll, retireIncidents } from "../../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import { holdIncidents } from "../../../src/alerts/open-incidents.ts";
-import type { Hold, Rule, ServerRule, TargetRule } from "../../../src/alerts/rule.ts";
+import type { Hold, RegionRule, Rule, ServerRule, TargetRule } from "../../../src/alerts/rule.ts";
 import type { SilenceMatch, Suppressions } from "../../../src/alerts/silence.ts";
 import { nothingKnown } from "../../../src/alerts/target-state.ts";
 import type { FailureReason, Status } from "../../../src/fleet/model.ts";
@@ -26,6 +26,16 @@ export const serverRule = (more: Partial<ServerRule> = {}): ServerRule => ({
 });
 export const targetRule = (more: Partial<TargetRule> = {}): TargetRule => ({
   ...targetDown,
+  ...more,
+});
+
+/** A region fails when one of its targets has failed twice. */
+export const regionRule = (more: Partial<RegionRule> = {}): RegionRule => ({
+  ...targetDown,
+  name: "region-down",
+  on: "region",
+  severity: "critical",
+  for: inPolls(2),
   ...more,
 });
 
