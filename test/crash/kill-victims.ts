@@ -45,7 +45,6 @@ export async function killVictims(
     readonly firstStatement?: number;
     /** 3: at every third statement. */
     readonly every?: number;
-    readonly mostVictims?: number;
   } = {},
 ): Promise<Killings> {
   const simulator = createSimulator({
@@ -99,7 +98,7 @@ export async function killVictims(
   let statement = options.firstStatement ?? 1;
   let survivedError = false;
   let next = spawnVictim(settings);
-  for (let victims = 0; victims < (options.mostVictims ?? 500); victims += 1) {
+  for (let victims = 0; victims < 500; victims += 1) {
     const victim = next;
     // The one after it is loaded meanwhile; it opens the store only when it is asked to.
     next = spawnVictim(settings);
