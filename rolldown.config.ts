@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "rolldown";
+import { builtFolder, compileAssets } from "./src/web/assets.ts";
 
 /**
  * Made part of the program: they are hundreds of small files, which take longer to be found and read
@@ -16,6 +17,14 @@ export default defineConfig({
   },
   external: (id) => /^[^./]/.test(id) && !included.some((name) => isOf(id, name)),
   plugins: [
+    {
+      name: "assets",
+      generateBundle() {
+        for (const [name, source] of compileAssets()) {
+          this.emitFile({ type: "asset", fileName: `${builtFolder}/${name}`, source });
+        }
+      },
+    },
     {
       name: "licenses",
       generateBundle() {

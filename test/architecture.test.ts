@@ -96,12 +96,23 @@ describe("the architecture", () => {
     expect(forbidden).toEqual([]);
   });
 
-  it("has one place in the HTTP server that knows the operations of the API", () => {
+  it("has modules of pages that import only one another and uplot", () => {
+    const forbidden = [...imports].flatMap(([file, names]) =>
+      file.startsWith("src/web/browser/")
+        ? names
+            .filter((name) => !/^\.\/[\w-]+\.ts$|^uplot$/.test(name))
+            .map((name) => `${file} imports ${name}`)
+        : [],
+    );
+    expect(forbidden).toEqual([]);
+  });
+
+  it("has two places in the HTTP server that know the operations of the API", () => {
     const binding = [...imports.keys()].filter(
       (file) =>
         folderOf(file) === "web" && importedFiles(file).some((other) => folderOf(other) === "api"),
     );
-    expect(binding.filter((file) => !file.startsWith("src/web/api/"))).toEqual([]);
+    expect(binding.filter((file) => !/^src\/web\/(?:api|pages)\//.test(file))).toEqual([]);
   });
 
   it("has a daemon that only the commands run and demo start", () => {

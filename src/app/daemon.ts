@@ -261,8 +261,6 @@ export async function createDaemon(
         targets,
         probes,
         receivers: notifiedReceivers,
-        version,
-        nowMs,
         incidentsWithoutTarget: await store.incidentsWithoutTarget.open(),
         silences: suppressions.inForce(nowMs),
         acknowledgedBy: suppressions.at(nowMs).acknowledgedBy,

@@ -1,4 +1,5 @@
 import { printableLine } from "../lib/printable.ts";
+import { ageText } from "./browser/age.ts";
 
 /** Markup that may be sent as it is. */
 export interface Html {
@@ -36,29 +37,25 @@ function escapeHtml(text: string): string {
   );
 }
 
-/** Not as a tagged template: the bundler replaces one in which a script ends by a call of a package that is not installed. */
-export function scriptOf(source: string): Html {
-  return { markup: `<script src="${escapeHtml(source)}" defer></script>` };
+/** A time in UTC. Pages with `browser/times.ts` show it in the zone of the reader. */
+export function timeOf(utcMs: number): Html {
+  return html`<time datetime="${new Date(utcMs).toISOString()}">${timeText(utcMs)}</time>`;
 }
 
-/** @param root where the status page is, relative to this one */
-export function page(title: string, root: string, head: Html, body: readonly Html[]): string {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title}</title>
-        <link rel="stylesheet" href="${root}status-page.css" />
-        ${head}
-      </head>
-      <body>
-        ${body}
-      </body>
-    </html> `.markup;
+/** How long ago a time was, as "12 min". */
+export function ageOf(utcMs: number, nowMs: number): Html {
+  const iso = new Date(utcMs).toISOString();
+  return html`<time datetime="${iso}" title="${timeText(utcMs)}" data-age
+    >${ageText(nowMs - utcMs)}</time
+  >`;
 }
 
-export function timeText(utcMs: number): string {
+/** A number, which pages with `browser/times.ts` show as the reader writes it. */
+export function numberOf(value: number): Html {
+  return html`<data value="${value}">${value.toLocaleString("en")}</data>`;
+}
+
+function timeText(utcMs: number): string {
   return new Date(utcMs)
     .toISOString()
     .replace("T", " ")

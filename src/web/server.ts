@@ -8,7 +8,6 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { addApi, type ApiDeps } from "./api/api.ts";
-import { addIncidentPages } from "./api/incident-routes.ts";
 import {
   bodyLimit,
   clientStatus,
@@ -24,7 +23,9 @@ import { checkSender, strictHeaders, type KnownAddresses } from "./browser-prote
 import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
-import { renderStatusPage, statusPageStyle, type StatusView } from "./status-page.ts";
+import { addIncidentPages } from "./pages/incident-routes.ts";
+import { renderStatusPage, type StatusView } from "./pages/overview.ts";
+import { addAssets, pageRoutes } from "./pages/page-route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -106,8 +107,6 @@ const bounds = {
 
 /** Longer than any operation takes. A client that does not read its response is disconnected then. */
 const longestInactivityMs = 15 * 60_000;
-
-const pagePolicy = `${strictHeaders["content-security-policy"]}; style-src 'self'`;
 
 /** Browsers ask for a user and password. */
 const challenge = 'Basic realm="sandwatch", charset="UTF-8"';
@@ -222,19 +221,9 @@ export function createWebServer(deps: WebDeps): WebServer {
     );
   });
 
-  server.get("/", { config: { permission: "read" } }, async (_, reply) => {
-    const page = renderStatusPage(await deps.status());
-    return reply
-      .type("text/html; charset=utf-8")
-      .header("content-security-policy", pagePolicy)
-      .send(page);
-  });
-
-  server.get("/status-page.css", { config: { permission: "read" } }, (_, reply) =>
-    reply.type("text/css").send(statusPageStyle),
-  );
-
-  addIncidentPages(server, deps.api);
+  pageRoutes(server, clock)("/", async (_, at) => renderStatusPage(await deps.status(), at));
+  addIncidentPages(server, { ...deps.api, clock });
+  addAssets(server);
 
   addScrapeRoute(server, deps);
 

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { expect, it, onTestFinished } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listSilences } from "../../src/api/operations/silences.ts";
+import { assets } from "../../src/web/assets.ts";
 import { openAccess, type AccessSettings } from "../../src/lib/access.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { watchWorld } from "../support/watched-world.ts";
@@ -112,7 +113,7 @@ function attacksOn(target: string): string {
     for (const [tag, path] of [["img", "/metrics"], ["script", "/api/v1/targets"], ["script", "/metrics"]]) {
       await settled(Object.assign(document.createElement(tag), { src: target + path }));
     }
-    await settled(Object.assign(document.createElement("link"), { rel: "stylesheet", href: target + "/status-page.css" }));
+    await settled(Object.assign(document.createElement("link"), { rel: "stylesheet", href: target + ${JSON.stringify(`/${assets.path("style.css")}`)} }));
     await new Promise((resolve) => {
       const source = new EventSource(target + "/api/v1/events", { withCredentials: true });
       source.onopen = () => { learnt.push("events"); resolve(); };
@@ -250,6 +251,6 @@ it("the pages of incidents acknowledge and silence when their button is pressed"
   await page.open(`${address}/incidents/silence?region=us`);
   await page.run(press({ author: "ann", reason: " " }));
   await expect
-    .poll(() => page.run("document.querySelector('[role=status]').innerText"))
+    .poll(() => page.run("document.querySelector('form [role=status]').innerText"))
     .toContain("reason");
 });

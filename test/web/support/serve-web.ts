@@ -1,14 +1,12 @@
 import { onTestFinished } from "vitest";
 import type { ScrapeSource } from "../../../src/web/scrape-route.ts";
 import { createWebServer, type WebDeps } from "../../../src/web/server.ts";
-import type { StatusView } from "../../../src/web/status-page.ts";
+import type { StatusView } from "../../../src/web/pages/overview.ts";
 import { createAccessControl } from "../../../src/web/access.ts";
 import { openAccess, type AccessSettings } from "../../../src/lib/access.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 export const emptyStatus: StatusView = {
-  version: "1.2.3",
-  nowMs: Date.UTC(2026, 10, 20, 9, 30),
   targets: [],
   probes: [],
   incidentsWithoutTarget: [],

@@ -1,9 +1,8 @@
 import type { z } from "zod";
 import type { showIncident } from "../../api/operations/show-incident.ts";
 import { incidentNotes, type IncidentView } from "../../api/operations/incidents.ts";
-import { statusText } from "../../lib/http-status.ts";
-import { html, page, table, timeText, type Column, type Html } from "../html.ts";
-import type { Problem } from "./problem.ts";
+import { html, table, timeOf, type Column, type Html } from "../html.ts";
+import { page, type PageAt } from "./layout.ts";
 
 export type IncidentDetails = z.output<typeof showIncident.response>;
 
@@ -14,9 +13,7 @@ export interface Selection {
   readonly key?: string;
 }
 
-const noHead = html``;
-
-export function renderIncident(incident: IncidentDetails): string {
+export function renderIncident(incident: IncidentDetails, at: PageAt): string {
   const { id, rule, severity, receivers, note, runbook_url: runbook, events } = incident;
   const { acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
   const { inhibited_by: inhibitor } = incident;
@@ -37,7 +34,7 @@ export function renderIncident(incident: IncidentDetails): string {
     ["resolved", shownTime(incident.resolved_at)],
     ["notified", receivers.length === 0 ? "nobody" : receivers.join(", ")],
     ["inhibited by", inhibitor && html`<a href="${inhibitor}">${inhibitor}</a>`],
-    ["acknowledged", author && `by ${author}, ${shownTime(acknowledgedAt)}`],
+    ["acknowledged", author && html`by ${author}, ${shownTime(acknowledgedAt) ?? ""}`],
     ["note", note],
     ["silenced until", shownTime(incident.silenced_until)],
     ["runbook", runbook === null ? null : html`<a href="${runbook}">${runbook}</a>`],
@@ -46,8 +43,10 @@ export function renderIncident(incident: IncidentDetails): string {
     <a href="${id}/acknowledge">Acknowledge</a>
     <a href="${id}/silence">Silence</a>
   </p>`;
-  return page(`${incident.state} · ${rule} · sandwatch`, "../", noHead, [
-    html`<h1>${incident.summary}</h1>
+  return page(
+    { title: `${incident.state} · ${rule}`, section: "Incidents", ...at },
+    html`<div class="card" id="incident" data-live>
+      <h1>${incident.summary}</h1>
       ${incident.state === "resolved" ? "" : links}
       <dl>
         ${facts.flatMap(([name, value]) =>
@@ -58,8 +57,9 @@ export function renderIncident(incident: IncidentDetails): string {
         )}
       </dl>
       <h2>What happened</h2>
-      ${table(events, eventColumns)} ${foot("../")}`,
-  ]);
+      ${table(events, eventColumns)}
+    </div>`,
+  );
 }
 
 const eventColumns: readonly Column<IncidentDetails["events"][number]>[] = [
@@ -74,6 +74,7 @@ export function renderIncidents(
     readonly hasMore: boolean;
     readonly resolved: readonly IncidentView[];
   },
+  at: PageAt,
 ): string {
   const { open, hasMore, resolved } = found;
   const query = queryOf(selection);
@@ -86,14 +87,17 @@ export function renderIncidents(
     incidents.length === 0
       ? html`<p class="quiet">None.</p>`
       : table(incidents, incidentColumns(""));
-  return page(`${firing.length} firing · sandwatch`, "", noHead, [
-    html`<h1>Incidents${query === "" ? "" : `: ${textOf(selection)}`}</h1>
+  return page(
+    { title: `${firing.length} firing`, section: "Incidents", ...at },
+    html`<div class="card" id="incidents" data-live>
+      <h1>Incidents${query === "" ? "" : `: ${textOf(selection)}`}</h1>
       ${firing.length === 0 ? "" : links}
       <h2>Open</h2>
       ${list(open)} ${hasMore ? html`<p>and more</p>` : ""}
       <h2>Resolved last</h2>
-      ${list(resolved)} ${foot("")}`,
-  ]);
+      ${list(resolved)}
+    </div>`,
+  );
 }
 
 export const incidentColumns = (root: string): readonly Column<IncidentView>[] => [
@@ -113,23 +117,6 @@ export const incidentColumns = (root: string): readonly Column<IncidentView>[] =
   { head: "rule", cell: ({ rule }) => rule },
 ];
 
-export function renderRefusal({ status, detail }: Problem, root: string): string {
-  const note = html`<p>
-    Resolved incidents are kept as long as <code>history.changes</code> says.
-  </p>`;
-  return page("sandwatch", root, noHead, [
-    html`<h1>${statusText(status)}</h1>
-      <p>${detail}</p>
-      ${status === 404 ? note : ""} ${foot(root)}`,
-  ]);
-}
-
-export function foot(root: string): Html {
-  return html`<p class="foot">
-    <a href="${root === "" ? "./" : root}">sandwatch</a> · <a href="${root}incidents">incidents</a>
-  </p>`;
-}
-
 function stateText(incident: IncidentView): string {
   const { state, resolved_reason: reason } = incident;
   const stated = reason === null ? state : `${state} (${reason})`;
@@ -142,10 +129,8 @@ function subjectText(incident: IncidentView): string {
   return [subject, name, probe, receiver].filter(Boolean).join(" ");
 }
 
-export function shownTime(iso: string): string;
-export function shownTime(iso: string | null): string | null;
-export function shownTime(iso: string | null): string | null {
-  return iso === null ? null : timeText(Date.parse(iso));
+export function shownTime(iso: string | null): Html | null {
+  return iso === null ? null : timeOf(Date.parse(iso));
 }
 
 export function queryOf(selection: Selection): string {

@@ -1,28 +1,28 @@
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
 import { counted } from "../../fleet/plural.ts";
-import { html, scriptOf, page, table, type Html } from "../html.ts";
-import { foot, incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
+import { html, table, type Html } from "../html.ts";
+import { incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
 import type { IncidentDetails, Selection } from "./incident-pages.ts";
+import { page, type PageAt } from "./layout.ts";
 
 /** Whether the reader may act, and what has to be asked first. */
 export type Actor =
   /** The name is asked for: the request has none. */
   | { readonly kind: "unnamed" }
   | { readonly kind: "named" }
-  | { readonly kind: "refused"; readonly reason: string };
+  | { readonly kind: "refused"; readonly reason: string | Html };
 
-export function renderAcknowledge(incident: IncidentDetails, actor: Actor): string {
-  const { id, summary, state, acknowledged_by: author, acknowledged_at: at } = incident;
+export function renderAcknowledge(incident: IncidentDetails, actor: Actor, at: PageAt): string {
+  const { id, summary, state, acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
   const reason =
     author !== null
-      ? `It was acknowledged by ${author}, ${shownTime(at)}.`
+      ? html`It was acknowledged by ${author}, ${shownTime(acknowledgedAt) ?? ""}.`
       : state === "firing"
         ? null
         : `It is ${state}: there is nothing to acknowledge.`;
-  return renderAction({
+  return renderAction(at, {
     title: "Acknowledge",
-    root: "../../",
     what: html`<p>
         <strong>${summary}</strong><br />rule ${incident.rule}, since
         ${shownTime(incident.started_at) ?? ""}, incident <a href="../${id}">${id}</a>
@@ -42,13 +42,13 @@ export function renderAcknowledgeAll(
   incidents: readonly IncidentView[],
   hasMore: boolean,
   actor: Actor,
+  at: PageAt,
 ): string {
   const query = queryOf(selection);
   const count = `${hasMore ? "more than " : ""}${counted(incidents.length, "firing incident")}`;
   const reason = "No such incident is firing: there is nothing to acknowledge.";
-  return renderAction({
+  return renderAction(at, {
     title: "Acknowledge",
-    root: "../",
     what: html`<p>
         <strong>${count}</strong> ${query === "" ? "" : `of ${textOf(selection)}`}, with those that
         begin to fire until you confirm
@@ -64,11 +64,10 @@ export function renderAcknowledgeAll(
   });
 }
 
-export function renderSilence(incident: IncidentDetails, actor: Actor): string {
+export function renderSilence(incident: IncidentDetails, actor: Actor, at: PageAt): string {
   const { id, summary, silence, silenced_until: until } = incident;
-  return renderAction({
+  return renderAction(at, {
     title: "Silence",
-    root: "../../",
     what: html`<p><strong>${summary}</strong><br />incident <a href="../${id}">${id}</a></p>
       ${until === null ? "" : html`<p>It is silenced until ${shownTime(until) ?? ""}.</p>`}
       ${silenceText(silence)}`,
@@ -81,13 +80,12 @@ export function renderSilence(incident: IncidentDetails, actor: Actor): string {
   });
 }
 
-export function renderSilenceAll(selection: Selection, actor: Actor): string {
+export function renderSilenceAll(selection: Selection, actor: Actor, at: PageAt): string {
   const match = Object.fromEntries(
     Object.entries(selection).map(([name, value]) => [name, [value]]),
   );
-  return renderAction({
+  return renderAction(at, {
     title: "Silence",
-    root: "../",
     what: silenceText(match),
     actor,
     post: "silences",
@@ -101,8 +99,6 @@ export function renderSilenceAll(selection: Selection, actor: Actor): string {
 
 interface Action {
   readonly title: string;
-  /** Where the status page is, relative to this one. */
-  readonly root: string;
   readonly what: Html;
   readonly actor: Actor;
   /** The path of the operation, below the API's root. */
@@ -116,10 +112,10 @@ interface Action {
 }
 
 /** A page that says what will be done. Only the script posts it, once the button is pressed. */
-function renderAction(action: Action): string {
-  const { title, root, what, actor, post, fields, inputs, next, command } = action;
+function renderAction(at: PageAt, action: Action): string {
+  const { root } = at;
+  const { title, what, actor, post, fields, inputs, next, command } = action;
   const author = html`<label>Your name <input name="author" required maxlength="100" /></label>`;
-  const script = scriptOf(`${root}act.js`);
   const form = html`<form
       hidden
       data-post="${root}api/v1/${post}"
@@ -131,11 +127,13 @@ function renderAction(action: Action): string {
       <p role="status"></p>
     </form>
     <p class="quiet">On the command line: <code>${command}</code></p>`;
-  return page(`${title} · sandwatch`, root, script, [
-    html`<h1>${title}</h1>
+  return page(
+    { title, section: "Incidents", ...at },
+    html`<div class="card">
+      <h1>${title}</h1>
       ${what} ${actor.kind === "refused" ? html`<p class="bad">${actor.reason}</p>` : form}
-      ${foot(root)}`,
-  ]);
+    </div>`,
+  );
 }
 
 const noteInput = html`<label>Note <input name="note" maxlength="1000" /></label>`;
@@ -158,30 +156,6 @@ function silenceText(match: SilenceMatch): Html {
     notified then.
   </p>`;
 }
-
-/** Posts the form as JSON, which a form alone cannot, and then shows what became of it. */
-export const actScript = `
-for (const form of document.querySelectorAll("form[data-post]")) {
-  const [button, status] = [form.querySelector("button"), form.querySelector("[role=status]")];
-  form.hidden = false;
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    button.disabled = true;
-    const inputs = [...new FormData(form)].filter(([, value]) => value.trim() !== "");
-    const body = JSON.stringify({ ...JSON.parse(form.dataset.fields), ...Object.fromEntries(inputs) });
-    const headers = { "content-type": "application/json" };
-    try {
-      const response = await fetch(form.dataset.post, { method: "POST", headers, body });
-      if (response.ok) return location.assign(form.dataset.next);
-      const { detail } = await response.json();
-      status.textContent = detail;
-    } catch {
-      status.textContent = "sandwatch did not answer. Try again.";
-    }
-    button.disabled = false;
-  });
-}
-`;
 
 function optionsOf(selection: Selection): string {
   return Object.entries(selection)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { addSilence } from "../../src/api/operations/silences.ts";
-import { renderStatusPage } from "../../src/web/status-page.ts";
+import { renderStatusPage } from "../../src/web/pages/overview.ts";
 import { listing, watchFleet } from "../support/fleet.ts";
 import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 import { emptyStatus } from "./support/serve-web.ts";
@@ -12,7 +12,7 @@ async function pageOf(world: WatchedWorld): Promise<string> {
 }
 
 function withoutSpaces(page: string): string {
-  return page.replaceAll(/>\s+</g, "><");
+  return page.replaceAll(/>\s+</g, "><").replaceAll(/<\/?time[^>]*>/g, "");
 }
 
 describe("the status page", () => {
@@ -36,7 +36,7 @@ describe("the status page", () => {
     const { headers } = await fetch(await world.address());
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(headers.get("content-security-policy")).toBe(
-      "default-src 'none'; frame-ancestors 'none'; style-src 'self'",
+      "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'",
     );
     await world.poll(2);
     expect(await pageOf(world)).toContain('<td class="number quiet">–</td>');
@@ -82,7 +82,9 @@ describe("the status page", () => {
     const { watched, poll } = watchFleet();
     const servers = Array.from({ length: 203 }, (_, index) => [`s${index}`, "error"] as const);
     poll(listing(Object.fromEntries(servers)));
-    const page = withoutSpaces(renderStatusPage({ ...emptyStatus, targets: [watched] }));
+    const page = withoutSpaces(
+      renderStatusPage({ ...emptyStatus, targets: [watched] }, { root: "", nowMs: 0 }),
+    );
     expect(page.split("<td>server-error</td>")).toHaveLength(201);
     expect(page).toContain("and 3 more");
     expect(page).toContain("nobody is notified");

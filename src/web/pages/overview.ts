@@ -1,16 +1,15 @@
-import { poolText, serverText, subjectFacts } from "../alerts/incident.ts";
-import type { Incident, Subject } from "../alerts/incident.ts";
-import { probeState, type ProbeView } from "../alerts/probe.ts";
-import { severities } from "../alerts/rule.ts";
-import { matchText, type SilenceMatch } from "../alerts/silence.ts";
-import type { WatchedView } from "../alerts/target-view.ts";
-import { statuses, type Target } from "../fleet/model.ts";
-import { html, page, table, timeText, type Column } from "./html.ts";
+import { poolText, serverText, subjectFacts } from "../../alerts/incident.ts";
+import type { Incident, Subject } from "../../alerts/incident.ts";
+import { probeState, type ProbeView } from "../../alerts/probe.ts";
+import { severities } from "../../alerts/rule.ts";
+import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
+import type { WatchedView } from "../../alerts/target-view.ts";
+import { statuses, type Target } from "../../fleet/model.ts";
+import { html, table, timeOf, type Column, type Html } from "../html.ts";
+import { page, type PageAt } from "./layout.ts";
 
 /** What the status page shows. Times are UTC milliseconds. */
 export interface StatusView {
-  readonly version: string;
-  readonly nowMs: number;
   readonly targets: readonly WatchedView[];
   readonly probes: readonly ProbeView[];
   /** The open incidents that belong to no target. */
@@ -38,8 +37,8 @@ export interface StatusView {
 const mostRows = 200;
 
 /** The page that a person opens first. */
-export function renderStatusPage(view: StatusView): string {
-  const { version, nowMs, targets, silences, receivers, waiting } = view;
+export function renderStatusPage(view: StatusView, at: PageAt): string {
+  const { targets, silences, receivers, waiting } = view;
   const incidents = openIncidents(view);
   const probes = view.probes.toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a)));
   const queues = receivers.map(
@@ -47,8 +46,7 @@ export function renderStatusPage(view: StatusView): string {
       waiting.find((each) => each.receiver === receiver) ?? { receiver, pending: 0, dead: 0 },
   );
   const none = html`<p class="quiet">None.</p>`;
-  const head = html`<meta http-equiv="refresh" content="10" />`;
-  const body = html`<h1>sandwatch</h1>
+  const body = html`<div class="card" id="overview" data-live>
     <h2>Targets</h2>
     ${table(targets, targetColumns)}
     ${probes.length > 0 ? [html`<h2>Probes</h2>`, table(probes, probeColumns, mostRows)] : ""}
@@ -62,34 +60,9 @@ export function renderStatusPage(view: StatusView): string {
         ? html`<p class="bad">None: nobody is notified.</p>`
         : table(queues, receiverColumns)
     }
-    <p class="foot">
-      sandwatch ${version}, ${timeText(nowMs)}, reloads every 10 seconds ·
-      <a href="metrics">metrics</a> · <a href="-/ready">ready</a> ·
-      <a href="-/healthy">healthy</a>
-    </p>`;
-  return page(title(targets, incidents), "", head, [body]);
+  </div>`;
+  return page({ title: title(targets, incidents), section: "Overview", ...at }, body);
 }
-
-export const statusPageStyle = `
-:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
-body { max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884; }
-th { font-weight: 600; opacity: .7; } .number { text-align: right; }
-.bad { color: #c5221f; font-weight: 600; } .good { color: #188038; }
-.id { font: .75rem ui-monospace, monospace; white-space: nowrap; }
-.quiet, .foot { opacity: .7; } .foot { margin-top: 3rem; font-size: .85rem; }
-h1, p, dd { overflow-wrap: anywhere; }
-@media (max-width: 40rem) { table { display: block; overflow-x: auto; } }
-a { color: #1a56c4; } .actions a { margin-right: 1.5rem; font-weight: 600; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; }
-dt { opacity: .7; } dd { margin: 0; }
-form { margin-top: 1.5rem; } label { display: block; margin: 0 0 .8rem; max-width: 30rem; }
-input, select { display: block; box-sizing: border-box; width: 100%; }
-input, select, button { font: inherit; padding: .4rem .6rem; }
-@media (prefers-color-scheme: dark) { a { color: #8ab4f8; } .bad { color: #ff8a80; } .good { color: #81c995; } }
-`;
 
 /** A browser tab shows the counts. */
 function title(targets: readonly WatchedView[], incidents: readonly OpenIncident[]): string {
@@ -98,7 +71,6 @@ function title(targets: readonly WatchedView[], incidents: readonly OpenIncident
   return [
     ...(firing.length > 0 ? [`${firing.length} firing`] : []),
     ...(down.length > 0 ? [`${down.length} down`] : []),
-    "sandwatch",
   ].join(" · ");
 }
 
@@ -211,7 +183,7 @@ const incidentColumns: readonly Column<OpenIncident>[] = [
   { head: "region", cell: ({ region }) => region ?? "–" },
   { head: "key", cell: ({ key }) => key ?? "–" },
   { head: "subject", cell: ({ subject }) => subjectText(subject) },
-  { head: "since", cell: ({ startedAtMs }) => timeText(startedAtMs) },
+  { head: "since", cell: ({ startedAtMs }) => timeOf(startedAtMs) },
   {
     head: "id",
     cell: ({ id }) => html`<a href="incidents/${id}">${id}</a>`,
@@ -240,7 +212,7 @@ const silenceColumns: readonly Column<StatusView["silences"][number]>[] = [
   { head: "matches", cell: ({ match }) => matchText(match) },
   { head: "by", cell: ({ by }) => by },
   { head: "reason", cell: ({ reason }) => reason ?? "" },
-  { head: "until", cell: ({ endsAtMs }) => timeText(endsAtMs) },
+  { head: "until", cell: ({ endsAtMs }) => timeOf(endsAtMs) },
 ];
 
 const receiverColumns: readonly Column<StatusView["waiting"][number]>[] = [
@@ -254,6 +226,6 @@ const receiverColumns: readonly Column<StatusView["waiting"][number]>[] = [
   },
 ];
 
-function timeOrNever(utcMs: number | null): string {
-  return utcMs === null ? "never" : timeText(utcMs);
+function timeOrNever(utcMs: number | null): Html | string {
+  return utcMs === null ? "never" : timeOf(utcMs);
 }

@@ -1,0 +1,38 @@
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+
+export interface OpenedPage {
+  readonly page: Page;
+  readonly browser: Browser;
+  /** What the page did wrong so far: errors in the console, failed requests, reports of its Content-Security-Policy. */
+  readonly problems: string[];
+}
+
+/** A page in Debian's Chromium. Every `.test` name is this machine. */
+export async function openChromium(options: BrowserContextOptions = {}): Promise<OpenedPage> {
+  const browser = await chromium.launch({
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP *.test 127.0.0.1"],
+  });
+  onTestFinished(() => browser.close());
+  const context = await browser.newContext({
+    locale: "en-GB",
+    timezoneId: "Europe/Berlin",
+    ...options,
+  });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) problems.push(message.text());
+  });
+  page.on("requestfailed", (request) => {
+    // A page that goes away ends its stream.
+    const reason = request.failure()?.errorText;
+    if (reason !== "net::ERR_ABORTED") problems.push(`${request.url()}: ${reason}`);
+  });
+  page.on("response", (response) => {
+    if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);
+  });
+  return { page, browser, problems };
+}
