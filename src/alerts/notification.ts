@@ -98,6 +98,9 @@ export type ItemText = Pick<
   "condition" | "detail" | "unmonitored" | "summaryTemplate" | "runbookUrlTemplate"
 >;
 
+/** The condition of what flaps, in words. */
+export const flappingCondition = "flapping";
+
 /** The text of an item of which nothing else is known. */
 export const plainText = {
   detail: null,
@@ -129,6 +132,8 @@ export interface Notification {
   /** At most the receiver's limit; `truncated` says how many more there were. */
   readonly incidents: readonly NotifiedIncident[];
   readonly truncated: number;
+  /** Of a resolve: how many other incidents of the rule and group fired when it was composed. Default: 0. */
+  readonly stillFiring?: number;
 }
 
 /** What a receiver may group its messages by; a message never mixes rules or types. */
@@ -175,13 +180,15 @@ export function latenessMs({ causedAtMs }: Pick<Notification, "causedAtMs">, now
   return ageMs > lateAfterMs ? ageMs : null;
 }
 
-/** The summary as it is shown when the message is sent: "Late by 2h5m: 1 server in error in us". */
+/** The summary as it is shown when the message is sent: "Late by 2h5m: Resolved: 1 server in error in us; 2 still firing". */
 export function summaryAt(
-  notification: Pick<Notification, "causedAtMs" | "summary">,
+  notification: Pick<Notification, "causedAtMs" | "summary" | "stillFiring">,
   nowMs: number,
 ): string {
+  const { summary, stillFiring = 0 } = notification;
+  const whole = stillFiring === 0 ? summary : `${summary}; ${stillFiring} still firing`;
   const lateMs = latenessMs(notification, nowMs);
-  if (lateMs === null) return notification.summary;
+  if (lateMs === null) return whole;
   const minutes = Math.round(lateMs / minuteMs);
-  return `Late by ${formatDuration(minutes * minuteMs)}: ${notification.summary}`;
+  return `Late by ${formatDuration(minutes * minuteMs)}: ${whole}`;
 }

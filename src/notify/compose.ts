@@ -4,7 +4,7 @@ import type { GroupTimes } from "../alerts/grouping.ts";
 import type { Clock } from "../lib/clock.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
-import type { Outbox } from "./outbox-interface.ts";
+import type { NewNotification, Outbox } from "./outbox-interface.ts";
 import { freshTimes } from "./retry.ts";
 
 /** More items than this at once become several notifications, so that memory use stays flat. */
@@ -19,7 +19,7 @@ export interface ComposeSettings extends MessageSettings {
 }
 
 export interface ComposeDeps {
-  readonly outbox: Pick<Outbox, "openItems" | "groupTimes" | "compose">;
+  readonly outbox: Pick<Outbox, "openItems" | "groupTimes" | "countFiring" | "compose">;
   readonly clock: Pick<Clock, "now">;
   readonly deliveryClock: () => number;
   /** What is stored can be sent while the rest is composed. */
@@ -57,12 +57,22 @@ export async function composeDue(
       composeInSlices(items, settings, nowMs, notifiedAtMs),
     );
     for await (const batch of paced(batches(messages, maxPerTransaction))) {
-      const notifications = batch.map(({ identity, notification, itemSeqs, groupNames }) => ({
-        notification: { id: notificationId(identity), ...notification },
-        itemSeqs,
-        groupNames: hasInterval ? groupNames : [],
-        ...freshTimes(deliveryNowMs, giveUpAfterMs),
-      }));
+      const notifications: NewNotification[] = [];
+      for (const { identity, notification, itemSeqs, groupNames } of batch) {
+        const { type, rule, group } = notification;
+        const isOver = type === "incident.resolved";
+        const stillFiring = isOver ? await outbox.countFiring(receiver, rule, group) : 0;
+        notifications.push({
+          notification: {
+            id: notificationId(identity),
+            ...notification,
+            ...(stillFiring > 0 && { stillFiring }),
+          },
+          itemSeqs,
+          groupNames: hasInterval ? groupNames : [],
+          ...freshTimes(deliveryNowMs, giveUpAfterMs),
+        });
+      }
       await outbox.compose(notifications);
       await onStored();
     }

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
-import type { Notification, StoredOutboxItem } from "../alerts/notification.ts";
+import { groupFields } from "../alerts/notification.ts";
+import type { GroupField, Notification, StoredOutboxItem } from "../alerts/notification.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { latestBlockerOfNewest, pending, readNotification } from "./notifications.ts";
 import { itemColumns, readItem } from "./outbox-items.ts";
@@ -65,6 +66,29 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
         .where("notified_at_ms", ">=", sinceMs)
         .execute();
       return new Map(rows.map((row) => [row.group_name, row.notified_at_ms]));
+    },
+
+    async countFiring(
+      receiver: string,
+      rule: string,
+      group: Notification["group"],
+    ): Promise<number> {
+      const conditions = groupFields.flatMap((field) => {
+        const value = group[field];
+        return value === undefined
+          ? []
+          : sql`and coalesce(${columnsOfGroup[field]}, '') = ${value}`;
+      });
+      const { rows } = await sql<{ readonly count: number }>`
+        select count(*) as count
+        from incidents
+        join incident_receivers on incident_receivers.incident_id = incidents.id
+        left join targets on targets.id = incidents.target_id
+        where incidents.phase <> 'resolved' and incidents.phase = 'firing'
+          and incident_receivers.receiver = ${receiver} and incidents.rule = ${rule}
+          ${sql.join(conditions, sql` `)}
+      `.execute(reader);
+      return Number(rows[0]?.count);
     },
 
     async compose(notifications: readonly NewNotification[]): Promise<void> {
@@ -174,6 +198,17 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
     },
   };
 }
+
+/** As `groupValue` reads them of an item. */
+const columnsOfGroup: Readonly<Record<GroupField, RawBuilder<unknown>>> = {
+  rule: sql.ref("incidents.rule"),
+  region: sql`coalesce(targets.region, incidents.region)`,
+  key: sql`coalesce(targets.key, incidents.key)`,
+  sandbox_id: sql.ref("incidents.sandbox_id"),
+  server_name: sql.ref("incidents.server_name"),
+  probe: sql.ref("incidents.probe"),
+  incident: sql.ref("incidents.id"),
+};
 
 interface OutboxFigures {
   readonly receiver: string;

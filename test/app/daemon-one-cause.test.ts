@@ -110,7 +110,7 @@ describe("one cause is one notification to each receiver", () => {
     expect(sent()).toEqual(firing(2));
     expect(summaries()).toEqual([
       "2 targets refused by the service in 2 regions (batch) since 09:30 UTC " +
-        "(HTTP 401, 3 polls in a row): eu/batch, us/batch; 6 servers unmonitored",
+        "(HTTP 401, 3 polls in a row): eu, us; 6 servers unmonitored",
     ]);
     world.fail();
     await world.poll(16);
@@ -123,7 +123,7 @@ describe("receivers that are down meanwhile", () => {
   const retried = 16;
 
   it("are notified of what still fires and of what recovered", async () => {
-    const { world, showAll, answer, sent, state } = await watch({ servers: 300 });
+    const { world, showAll, answer, sent, state, summaries } = await watch({ servers: 300 });
     answer(false);
     showAll("error");
     await world.poll(2);
@@ -132,13 +132,15 @@ describe("receivers that are down meanwhile", () => {
     answer(true);
     await world.poll(retried);
     expect(sent()).toEqual({
-      chat: ["Firing 300", "Resolved 100"],
+      chat: ["Firing 300", "Partly resolved 100"],
       // It states what fires now; the alert ends with the last incident.
       pager: ["trigger 200"],
       hook: ["incident.firing 300", "incident.resolved 100"],
     });
+    expect(summaries().at(-1)).toMatch(/ 100 servers in error .*; 200 still firing$/);
     showAll("idle");
     await world.poll(4);
+    expect(summaries().at(-1)).toMatch(/ 200 servers in error .* others$/);
     expect(sent()).toEqual(resolved(200));
     expect([state.opened, state.open.size]).toEqual([1, 0]);
   });

@@ -196,6 +196,21 @@ describe("delivery to PagerDuty", () => {
     expect([actions().at(-1), state.open.size]).toEqual(["resolve 2", 0]);
   });
 
+  it("does not say at the end of the alert what still fired when the message was composed", async () => {
+    const { fire, over, pass, events, server, accept } = await open();
+    server.answerWith(status(503));
+    await fire("a", "b");
+    await pass(0);
+    await over("a");
+    await pass(0);
+    await over("b");
+    server.answerWith(accept);
+    for (let run = 0; run < 5; run++) await pass(10_000);
+    expect(events.map(({ payload }) => payload.summary)).toEqual(
+      Array.from({ length: 2 }, () => expect.stringMatching(/^Resolved .* in us\/research$/)),
+    );
+  });
+
   it("acknowledges the alert when all of its incidents are", async () => {
     const { fire, ack, pass, actions, state } = await open();
     await fire("a", "b");

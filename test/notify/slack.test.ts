@@ -110,6 +110,11 @@ describe("a Slack message", () => {
     ["🟠 Firing (warning)", { severity: "warning" }],
     ["🔵 Firing (info)", { severity: "info" }],
     ["🔴 Firing, flapping (critical)", { incidents: [incidentOf({ flapping: true })] }],
+    [
+      "🔴 Firing (critical)",
+      { incidents: [incidentOf({ flapping: true }), incidentOf({ id: "incident-2" })] },
+    ],
+    ["🟡 Partly resolved (critical)", { ...resolved("recovered"), stillFiring: 2 }],
     ["🔴 Still firing (critical)", { type: "incident.reminder" }],
     ["👀 Acknowledged (critical)", { type: "incident.acknowledged" }],
     ["✅ Resolved (critical)", resolved("recovered")],

@@ -150,6 +150,14 @@ describe("the default body", () => {
     }
   });
 
+  it("states how many of its group still fire", () => {
+    const partly = notificationOf({ incidents: [resolvedIncident()], stillFiring: 2 });
+    expect(webhookBodySchema.parse(asSent(webhookBody(partly, startMs))).data).toMatchObject({
+      still_firing: 2,
+      summary: expect.stringMatching(/; 2 still firing$/),
+    });
+  });
+
   it("states how late it is, and only then", () => {
     const at = (nowMs: number) => asSent(webhookBody(notificationOf(), nowMs));
     expect(at(startMs + 300_000)).not.toHaveProperty("data.delayed_seconds");
@@ -248,6 +256,15 @@ describe("a body in the format of Alertmanager", () => {
       alerts: [
         { endsAt: "2026-11-20T09:31:00.000Z", annotations: { resolved_reason: "recovered" } },
       ],
+    });
+  });
+
+  it("is firing while others of its group do, though all of its incidents are resolved", () => {
+    const partly = messageOf({ incidents: [resolvedIncident()], stillFiring: 2 });
+    expect(partly).toMatchObject({
+      status: "firing",
+      commonAnnotations: { summary: expect.stringMatching(/; 2 still firing$/) },
+      alerts: [{ status: "resolved" }],
     });
   });
 

@@ -39,6 +39,7 @@ export const webhookBodySchema = z.strictObject({
       }),
     ),
     truncated: z.int().nonnegative(),
+    still_firing: z.int().positive().optional(),
     external_url: z.url().optional(),
     runbook_url: z.string().optional(),
     delayed_seconds: z.int().positive().optional(),

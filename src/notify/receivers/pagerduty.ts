@@ -58,8 +58,10 @@ export function createPagerdutyReceiver(
     const items = known.map((alert) => ({ alert, item: alertItem({ ...alert, text: null }) }));
     const firing = items.filter(({ item }) => alertKey(rule, item.incident) === key);
     if (firing.length === 0) {
-      const isOver = type === "incident.resolved";
-      return isOver ? post("resolve", key, notification, signal) : { kind: "delivered" };
+      if (type !== "incident.resolved") return { kind: "delivered" };
+      // What fired when it was composed does not any more.
+      const { stillFiring: _, ...over } = notification;
+      return post("resolve", key, over, signal);
     }
     const action = actionOf(
       type,

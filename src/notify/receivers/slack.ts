@@ -96,8 +96,8 @@ export function slackMessage(
 
 const icons = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
 
-function heading({ type, severity, incidents }: Notification) {
-  const flapping = incidents.some((incident) => incident.flapping) ? ", flapping" : "";
+function heading({ type, severity, incidents, stillFiring }: Notification) {
+  const flapping = incidents.every((incident) => incident.flapping) ? ", flapping" : "";
   switch (type) {
     case "incident.firing":
       return { icon: icons[severity], title: `Firing${flapping}` };
@@ -108,7 +108,9 @@ function heading({ type, severity, incidents }: Notification) {
     case "incident.resolved":
       return incidents.some(endedUnobserved)
         ? { icon: "⚪", title: "Alert ended" }
-        : { icon: "✅", title: "Resolved" };
+        : stillFiring === undefined
+          ? { icon: "✅", title: "Resolved" }
+          : { icon: "🟡", title: "Partly resolved" };
     case "test":
       return { icon: "🧪", title: "Test" };
   }

@@ -61,7 +61,7 @@ export function webhookBody(
   externalUrl: string | null = null,
 ) {
   const { type, createdAtMs, rule, severity, group, incidents } = notification;
-  const { truncated, runbookUrl } = notification;
+  const { truncated, runbookUrl, stillFiring } = notification;
   return {
     type,
     timestamp: isoTime(createdAtMs),
@@ -76,6 +76,7 @@ export function webhookBody(
         ...(externalUrl !== null && { url: incidentUrl(externalUrl, incident.id) }),
       })),
       truncated,
+      still_firing: stillFiring,
       ...(runbookUrl !== null && { runbook_url: runbookUrl }),
       delayed_seconds: delayedSeconds(notification, nowMs),
     },
@@ -112,7 +113,8 @@ export function alertmanagerBody(
   nowMs: number,
   externalUrl: string | null = null,
 ) {
-  const { receiver, rule, severity, group, incidents, truncated } = notification;
+  const { receiver, rule, severity, group, incidents, truncated, stillFiring } = notification;
+  const isOver = stillFiring === undefined && incidents.every(({ state }) => state === "resolved");
   const { incident, ...groupValues } = group;
   const groupLabels = shortTexts({ alertname: rule, ...groupValues }, longestValue);
   const key = { ...groupLabels, severity, ...(incident !== undefined && { incident }) };
@@ -124,7 +126,7 @@ export function alertmanagerBody(
     version: "4",
     groupKey: groupKey(key),
     truncatedAlerts: truncated,
-    status: incidents.every(({ state }) => state === "resolved") ? "resolved" : "firing",
+    status: isOver ? "resolved" : "firing",
     receiver,
     groupLabels,
     commonLabels: inCommon(alerts.map(({ labels }) => labels)),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { insertOutboxItems } from "../../../src/store/outbox.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
+import { firing, openNotifiedStore, resolved } from "../../notify/support/notified-store.ts";
 import { notificationOf } from "../../notify/support/notifications.ts";
 import { engines } from "../support/engines.ts";
 import { dayMs, itemsAbout, openOutboxStore, type OutboxStore } from "../support/outbox-store.ts";
@@ -36,6 +37,32 @@ describe.each(engines)("the outbox on $name", (engine) => {
         expect(await outbox.openItems("oncall", limit)).toEqual(open.slice(0, limit));
       }
     });
+  });
+
+  it("counts what a receiver was notified of and still fires, by the fields of its groups", async () => {
+    const { store, commit } = await openNotifiedStore({}, engine);
+    const named = (serverName: string | null) => ({
+      subject: { kind: "server", sandboxId: "box", serverId: "s", serverName } as const,
+    });
+    await commit(
+      firing("a", named("github")),
+      firing("b", named("git")),
+      firing("c", named(null)),
+      firing("d", { ...named("github"), receivers: ["other"] }),
+      firing("e", { ...named("github"), rule: "other" }),
+      resolved("f", startMs, named("github")),
+    );
+    const count = (group: Readonly<Record<string, string>>) =>
+      store.outbox.countFiring("am", "server-error", group);
+    const place = { region: "us", key: "research" };
+    expect([
+      await count({}),
+      await count(place),
+      await count({ ...place, server_name: "github", sandbox_id: "box" }),
+      await count({ server_name: "" }),
+      await count({ region: "eu" }),
+      await count({ probe: "", incident: "b" }),
+    ]).toEqual([3, 3, 1, 1, 0, 1]);
   });
 
   describe("composing", () => {
