@@ -101,6 +101,33 @@ describe("a rule test", () => {
     ]);
   });
 
+  it("applies rules on regions after the polls of all targets, and inhibits their targets", async () => {
+    const rules = [
+      { name: "region-down", on: "region", failing: { polls: 2 } },
+      { name: "target-down", on: "target", failing: { polls: 3 } },
+    ];
+    const keys = ["research", "batch"].map((name) => ({ name, api_key_file: "/nowhere/key" }));
+    const config = { ...configWith({ group_wait: "0s" }, { rules }), keys };
+    const test = {
+      every: "30s",
+      until: "10m",
+      targets: [
+        { key: "research", timeline: "ok timeout*6 ok" },
+        { key: "batch", timeline: "ok*2 timeout*8 ok" },
+      ],
+    };
+    const { sent } = await sentBy(
+      { ...named, tests: [{ name: "x", expect: [], ...test }] },
+      config,
+    );
+    expect(sent.map(({ atMs, notification }) => [atMs / 1_000, notification.summary])).toEqual([
+      [60, "us: all 2 keys failing since 00:00 UTC (timeout)"],
+      [210, "Resolved after 3 min: us failing as a whole"],
+      [240, "us/batch down since 00:01 UTC (3 min, timeout, 7 polls in a row)"],
+      [300, "Resolved after 4 min: us/batch down"],
+    ]);
+  });
+
   it("applies silences and acknowledgements", async () => {
     const test = {
       until: "10m",
