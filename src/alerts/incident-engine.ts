@@ -6,7 +6,7 @@ import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phas
 import type { IncidentStep, IncidentTiming, SubjectEvent, Transition } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.ts";
 import type { Incident, Subject } from "./incident.ts";
-import { plainText, wants } from "./notification.ts";
+import { flappingCondition, plainText, wants } from "./notification.ts";
 import type { IncidentMessage, ItemText, OutboxItem, WantedMessages } from "./notification.ts";
 import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silences, type Suppressions } from "./silence.ts";
@@ -46,6 +46,8 @@ export interface Observed {
   readonly detail?: string | null;
   /** How many servers are not observed because of it. */
   readonly unmonitored?: number | null;
+  /** When its condition began to hold, if that was before. UTC milliseconds. */
+  readonly startedAtMs?: number;
   /** This and the other optional fields are set for servers. */
   readonly status?: Presence;
   /** Null: the status did not change. */
@@ -234,7 +236,7 @@ export function createIncidentEngine(
         subject,
         status,
         previousStatus,
-        startedAtMs: atMs,
+        startedAtMs: observed.startedAtMs ?? atMs,
         firedAtMs: null,
         resolvedAtMs: null,
       };
@@ -296,11 +298,12 @@ function textOf(
   reading: FlapReading | null,
 ): ItemText {
   const isFlapping = reading !== null && phase?.name === "firing" && phase.flapping;
+  const reason = detail === null ? "" : `, ${detail}`;
   return {
     summaryTemplate,
     runbookUrlTemplate,
     ...(isFlapping
-      ? { condition: "flapping", detail: `${condition} ${reading.frequency}` }
+      ? { condition: flappingCondition, detail: `${condition} ${reading.frequency}${reason}` }
       : { condition, detail }),
     unmonitored,
   };

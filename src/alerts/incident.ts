@@ -54,7 +54,10 @@ export interface Incident {
   readonly resolvedAtMs: number | null;
 }
 
-/** A stored incident has the id that was drawn for a new one. Nothing was written: judged again, it gets another one. */
+/**
+ * A stored incident has the id that was drawn for a new one. Nothing was written: judged again, it gets another one. A poll
+ * is judged again at once, a region after the next interval, a probe at its next run.
+ */
 export class IdTakenError extends Error {
   override readonly name = "IdTakenError";
   constructor() {

@@ -81,7 +81,7 @@ export function judgeRegion(
     const failing = isOpen ? failingAlike(about) : commonFailure(rule, about, state, atMs);
     const holds = failing.length >= leastTargets;
     const observed = holds
-      ? observationOf(failing, about.length)
+      ? observationOf(failing, about.length, atMs)
       : { condition: endedCondition(about) };
     const event = { kind: holds ? "holds" : "clears", now } as const;
     const incident = engine.advance(rule, subject, event, observed);
@@ -207,12 +207,14 @@ function hasHeld(
 }
 
 /** Such as "all 12 keys failing" because of "HTTP 503". */
-function observationOf(failing: readonly FailingTarget[], all: number): Observed {
+function observationOf(failing: readonly FailingTarget[], all: number, atMs: number): Observed {
   const reasons = failing.map(({ failure }) => failureText(failure.reason, failure.status));
   const detail = [...new Set(reasons)].toSorted().join(", ");
   const count = failing.length === all ? `all ${all}` : `${failing.length} of ${all}`;
   const unmonitored = failing.reduce((sum, each) => sum + each.servers, 0);
-  return { condition: `${count} keys failing`, detail, unmonitored };
+  // Not in the future, where the wall clock was set back.
+  const startedAtMs = Math.min(atMs, ...failing.map(({ failure }) => failure.sinceMs));
+  return { condition: `${count} keys failing`, detail, unmonitored, startedAtMs };
 }
 
 /** What does not hold any more, though one of its targets may fail. */

@@ -1,7 +1,8 @@
 import { formatDuration } from "../fleet/duration.ts";
 import { counted } from "../fleet/plural.ts";
 import { isBlank, readable, shownName } from "../fleet/readable-text.ts";
-import { endedUnobserved, type NotifiedIncident, type OutboxItem } from "./notification.ts";
+import { endedUnobserved, flappingCondition } from "./notification.ts";
+import type { NotifiedIncident, OutboxItem } from "./notification.ts";
 import { fillTemplate, mostNamed, placeholdersIn, someOf, valueOfIncident } from "./template.ts";
 
 /** A filled template is cut here, so that no receiver refuses the message for it. */
@@ -29,13 +30,13 @@ export function summarize(items: readonly OutboxItem[], nowMs: number | null): s
 
 /** @param isSaid whether the text says that it flaps */
 function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: boolean): string {
-  const isFlapping = items.some(({ incident }) => incident.flapping);
-  const flapping = isFlapping && !isSaid ? "Flapping: " : "";
+  const isFlapping = items.every(({ incident }) => incident.flapping);
+  const unsaid = isFlapping && !isSaid ? "Flapping: " : "";
   switch (type) {
     case "incident.firing":
-      return flapping;
+      return unsaid;
     case "incident.reminder":
-      return isFlapping ? flapping : "Still: ";
+      return isFlapping ? unsaid : "Still: ";
     case "incident.acknowledged": {
       const authors = new Set(items.map(({ incident }) => incident.acknowledgedBy ?? "somebody"));
       return `Acknowledged by ${shownName([...authors].join(", "))}: `;
@@ -68,19 +69,23 @@ function durationText(ms: number, unit: "s" | "min"): string | null {
 }
 
 function statement(first: OutboxItem, items: readonly OutboxItem[], nowMs: number | null): string {
-  const { what, more } = subjectsOf(first, items);
+  const steady = items.filter(({ incident }) => !incident.flapping);
+  const [lasting = first] = steady;
+  const { what, more } = subjectsOf(lasting, items);
   const isOver = first.type === "incident.resolved";
   const startedAtMs = Math.min(...items.map(({ incident }) => incident.startedAtMs));
   const since = isOver ? "" : ` since ${timeText(startedAtMs, nowMs)}`;
   const notes = [
     isOver || nowMs === null ? null : durationText(nowMs - startedAtMs, "min"),
-    isOver ? null : (same(items, ({ detail }) => detail) ?? null),
+    isOver ? null : (same(steady.length > 0 ? steady : items, ({ detail }) => detail) ?? null),
   ].filter((note) => note !== null);
+  const flaps = items.length - steady.length;
   const unmonitored = items.reduce((sum, item) => sum + (item.unmonitored ?? 0), 0);
   return [
     `${what}${since}`,
     notes.length === 0 ? "" : ` (${notes.join(", ")})`,
     more === "" ? "" : `: ${more}`,
+    flaps === 0 || steady.length === 0 ? "" : `; ${flaps} of them flapping`,
     isOver || unmonitored === 0 ? "" : `; ${counted(unmonitored, "server")} unmonitored`,
   ].join("");
 }
@@ -106,6 +111,10 @@ function subjectsOf(
 ): { readonly what: string; readonly more: string } {
   const where = placeOf(items);
   const isOne = items.length === 1;
+  const isSame = {
+    region: same(items, ({ incident: { region } }) => region) !== undefined,
+    key: same(items, ({ incident: { key } }) => key) !== undefined,
+  };
   const list = (valueOf: (incident: NotifiedIncident) => string): string =>
     isOne ? "" : someOf(items.map((item) => valueOf(item.incident)));
   switch (incident.subject) {
@@ -126,13 +135,15 @@ function subjectsOf(
         ? { what: `${where} ${condition}`, more: "" }
         : {
             what: `${counted(items.length, "target")} ${condition} in ${where}`,
-            more: list(({ region, key }) => `${region}/${key}`),
+            more: list(({ region, key }) =>
+              [isSame.region ? null : region, isSame.key ? null : key].filter(Boolean).join("/"),
+            ),
           };
     case "region":
       return isOne
         ? { what: `${where}${type === "incident.resolved" ? "" : ":"} ${condition}`, more: "" }
         : {
-            what: `${counted(items.length, "region")} failing`,
+            what: `${counted(items.length, "region")} ${condition === flappingCondition ? condition : "failing"}`,
             more: list(({ region }) => region ?? ""),
           };
     case "pool": {

@@ -147,6 +147,16 @@ describe("a region", () => {
     expect(some).toEqual(["2 of 3 keys failing, HTTP 503, timeout, 300"]);
   });
 
+  it("starts with the first failure of its targets, also if it is judged later", () => {
+    const started = (...shown: readonly Shown[]) =>
+      watchRegion()
+        .judge(...shown)
+        .outbox.map(({ incident }) => (incident.startedAtMs - startMs) / intervalMs);
+    expect(started([3, 0], [2, 1], "up")).toEqual([0]);
+    expect(started([9, -9], [3, 0], [2, 1])).toEqual([0]);
+    expect(started([2, 99], [2, 99])).toEqual([1]);
+  });
+
   it.each<[string, Shown, string]>([
     ["is up", "up", "failing"],
     ["has one target that fails", [3], "failing as a whole"],

@@ -1,19 +1,9 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { latenessMs, summaryAt } from "../../src/alerts/notification.ts";
 import type { NotifiedIncident, OutboxItem } from "../../src/alerts/notification.ts";
 import { summarize } from "../../src/alerts/notification-summary.ts";
-import {
-  bodyPlaceholders,
-  fillBody,
-  fillTemplate,
-  fillUrlTemplate,
-  isBodyText,
-  placeholders,
-  placeholdersIn,
-} from "../../src/alerts/template.ts";
-import { isBlank } from "../../src/fleet/readable-text.ts";
-import { outboxItem, startMs, incidentOf } from "../notify/support/items.ts";
+import { fillBody, fillTemplate } from "../../src/alerts/template.ts";
+import { outboxItem, startMs } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";
 
 type Item = Parameters<typeof outboxItem>[0];
@@ -103,14 +93,35 @@ describe("a summary", () => {
       flapping(4, second),
     ],
     [
+      "3 github servers in error in us/research since 09:30 UTC (2 min, for long); 1 of them flapping",
+      flapping(3),
+      firing({ id: "incident-2" }, { detail: "for long" }),
+      firing({ id: "incident-3" }, { detail: "for long" }),
+    ],
+    [
+      "Still: 2 servers in error in us/research since 09:30 UTC (2 min): github, git; 1 of them flapping",
+      flapping(3, {}, { type: "incident.reminder" }),
+      firing(second, { type: "incident.reminder" }),
+    ],
+    [
       "us/research down since 09:30 UTC (2 min, HTTP 503, 3 polls in a row); 150 servers unmonitored",
       target("down", firing, {}, { detail: "HTTP 503, 3 polls in a row", unmonitored: 150 }),
     ],
     ["Resolved after 1 min: us/research down", target("down", resolved)],
     [
-      "2 targets down in 2 regions (research) since 09:30 UTC (2 min): us/research, eu/research; 3 servers unmonitored",
+      "2 targets down in 2 regions (research) since 09:30 UTC (2 min): us, eu; 3 servers unmonitored",
       target("down", firing, {}, { detail: "timeout", unmonitored: 1 }),
       target("down", firing, inEurope, { detail: "network", unmonitored: 2 }),
+    ],
+    [
+      "2 targets down in us since 09:30 UTC (2 min): research, batch",
+      target("down"),
+      target("down", firing, { id: "b", key: "batch" }),
+    ],
+    [
+      "2 targets down in 2 regions since 09:30 UTC (2 min): us/research, eu/batch",
+      target("down"),
+      target("down", firing, { ...inEurope, key: "batch" }),
     ],
     [
       "eu: all 12 keys failing since 09:30 UTC (2 min, HTTP 503); 1 server unmonitored",
@@ -118,6 +129,13 @@ describe("a summary", () => {
     ],
     ["Resolved after 1 min: eu failing", region("eu", { type: "incident.resolved" })],
     ["2 regions failing since 09:30 UTC (2 min): eu, us", region("eu"), region("us")],
+    [
+      "2 regions flapping since 09:30 UTC (2 min): eu, us",
+      ...["eu", "us"].map((name) => {
+        const item = region(name, { condition: "flapping" });
+        return { ...item, incident: { ...item.incident, flapping: true } };
+      }),
+    ],
     ["servers named github in us/research more than 90% occupied since 09:30 UTC (2 min)", pool()],
     [
       "Resolved after 1 min: servers named github in us more than 90% occupied",
@@ -179,7 +197,8 @@ describe("a summary", () => {
   it("names the most frequent names of many servers, and counts the others", () => {
     const names = ["git", ...Array<string>(90).fill("slack"), ...Array<string>(120).fill("github")];
     const others = ["jira", "cal", "mail"];
-    expect(summarize(named(...names, ...others), null)).toBe(
+    const items = [...names, ...others].map((serverName, n) => firing({ id: `i${n}`, serverName }));
+    expect(summarize(items, null)).toBe(
       "214 servers in error in us/research since 2026-11-20 09:30 UTC: 120 github, 90 slack, git and 3 others",
     );
   });
@@ -219,98 +238,3 @@ it.each([
     expect(summaryAt(message, nowMs)).toBe(shown);
   },
 );
-
-/** One item for each server name. */
-const named = (...names: readonly (string | null)[]): readonly OutboxItem[] =>
-  names.map((serverName, n) => firing({ id: `i${n}`, serverName }));
-
-const hostile = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 200 }),
-  fc.constantFrom("{key}", "$&", "$1", "../../x", "?a=b&c#d", "\ud800", "\n\u202e"),
-);
-
-describe("a rule's template", () => {
-  it("has a value for every placeholder", () => {
-    const whole = placeholders.map((each) => `{${each}}`).join("|");
-    const incident = { sandboxId: "box", serverId: "a", probe: "login" };
-    expect(fillTemplate(whole, [firing(incident)])).toBe(
-      "1|server-error|critical|in error|us|research|box|a|github|login|error|occupied",
-    );
-    expect(fillTemplate("[{server_name}{sandbox_id}{status}]", [target("down")])).toBe("[]");
-  });
-
-  it.each([
-    ["{server_name}", ["git", "git"], "git"],
-    ["{server_name}", ["git", "slack", "jira"], "git, slack, jira"],
-    ["{server_name}", ["a", "b", "c", "d", "e", "a"], "a, b, c and 2 more"],
-    ["{count} of {server_name}", ["git", "git"], "2 of git"],
-    ["{} {unheard_of} { count } {{count}} {", ["git"], "{} {unheard_of} { count } {1} {"],
-    ["{constructor}", ["git"], "{constructor}"],
-    ["<{server_name}>", ["{key}"], "<{key}>"],
-    ["<{server_name}>", ["$&$1$`"], "<$&$1$`>"],
-  ])("%j is filled with %j: %j", (template, names, text) => {
-    expect(fillTemplate(template, named(...names))).toBe(text);
-  });
-
-  it("keeps its own words, however long or unreadable a name is", () => {
-    fc.assert(
-      fc.property(fc.array(hostile, { minLength: 1, maxLength: 9 }), (names) => {
-        const text = fillTemplate("<{server_name}> is down", named(...names));
-        expect(text).toMatch(/^<.*> is down$/u);
-        expect(text).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
-        expect(text.length).toBeLessThan(240);
-      }),
-    );
-  });
-
-  it("of an address has the first value, escaped and cut", () => {
-    const address = "https://wiki/{server_name}?n={count}";
-    expect(fillUrlTemplate(address, named("cal.com/é ?&#", "git"))).toBe(
-      "https://wiki/cal.com%2F%C3%A9%20%3F%26%23?n=2",
-    );
-    fc.assert(
-      fc.property(hostile, (name) => {
-        const text = fillUrlTemplate("https://wiki.example.com/a?n={server_name}", named(name));
-        const { host, pathname, searchParams } = new URL(text);
-        expect([host, pathname]).toEqual(["wiki.example.com", "/a"]);
-        const shown = isBlank(name) ? "i0" : name;
-        expect(searchParams.get("n")).toBe(shown.slice(0, 100).toWellFormed());
-        expect(text.length).toBeLessThan(1_000);
-      }),
-    );
-  });
-});
-
-describe("a body's template", () => {
-  it("has a value for every placeholder", () => {
-    const whole = bodyPlaceholders.map((each) => `{${each}}`).join("|");
-    expect(isBodyText(whole)).toBe(true);
-    expect(fillBody(whole, notificationOf(), startMs)).toBe(
-      "incident.firing|msg_1|1 github server in error in us/research since 09:30 UTC|||1|server-error|critical|" +
-        "us|research|sandbox-1|server-1|github||error|occupied",
-    );
-    expect(fillBody("{summary}", notificationOf(), startMs + 3_600_000)).toMatch(/^Late by 1h: /);
-  });
-
-  it("names a few values where incidents differ, and counts all", () => {
-    const incidents = ["a", "b", "c", "{key}", "a"].map((serverName) => incidentOf({ serverName }));
-    const notification = notificationOf({ incidents, truncated: 10 });
-    const filled = fillBody("{count}: {server_name} in {region}", notification, startMs);
-    expect(filled).toBe("15: a, b, c and 1 more in us");
-  });
-
-  it.each<[string, boolean, string[]]>([
-    ["{sumary}", false, ["sumary"]],
-    ["{}", false, [""]],
-    ["{ summary }", false, [" summary "]],
-    ["{condition}", false, ["condition"]],
-    ["{{sumary}}", false, ["sumary"]],
-    ["", true, []],
-    ["no placeholder {", true, []],
-    ["}{", true, []],
-    ["{{summary}}", true, ["summary"]],
-  ])("%j is valid: %s", (text, isValid, names) => {
-    expect(isBodyText(text)).toBe(isValid);
-    expect(placeholdersIn(text)).toEqual(names);
-  });
-});

@@ -147,6 +147,25 @@ describe("a region that fails as a whole", () => {
     ]);
   });
 
+  it("is notified at the next interval if the id that was drawn for its incident is taken", async () => {
+    const ids = ["first", "first", "second"];
+    const world = await watch({
+      alerts: { rules: [{ name: "region-down", on: "region", failing: { polls: 2 } }] },
+      overrides: { newIncidentId: () => ids.shift() ?? "" },
+    });
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(2);
+    world.fail();
+    await world.poll(2);
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(3);
+    expect(world.alerts.map(({ data }) => data.incidents.map(({ id }) => id))).toEqual([
+      ["first"],
+      ["first"],
+      ["second"],
+    ]);
+  });
+
   it("of one key is a target that is down", async () => {
     const world = await watch({ keys: ["research"] });
     world.fail({ kind: "status", status: 400 });
@@ -189,8 +208,10 @@ it("a region that is down again within an hour is flapping, and its targets are 
   }
   expect(notified(world)).toEqual([
     expect.stringMatching(/^firing eu: all 12 keys/),
-    "resolved Resolved after 25 s: eu failing",
-    expect.stringMatching(/^firing eu: flapping/),
+    "resolved Resolved after 30 s: eu failing",
+    expect.stringMatching(
+      /^firing eu: flapping since .* \(all 12 keys failing 2 times in 1h, HTTP 400\)/,
+    ),
   ]);
 });
 

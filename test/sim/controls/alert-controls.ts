@@ -257,6 +257,16 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
       read: async (region) => ({ ...(await regions.read(region)), targets: [] }),
     })),
   },
+  "starts the incident of a region when it fires": {
+    from: 4,
+    caughtAs: /region-down .*: .* did not start with the first failure/,
+    ...ofPart("regions", (regions) => ({
+      commit(region, { written, ...more }) {
+        const late = written.map((each) => ({ ...each, startedAtMs: each.firedAtMs ?? 0 }));
+        return regions.commit(region, { ...more, written: late });
+      },
+    })),
+  },
   "counts no resolve for flapping": {
     from: 3,
     caughtAs: /target-down .*: (incident|nobody)/,

@@ -41,8 +41,13 @@ function incidentFaults(
   const judgedBy = ({ atMs }: StoredIncident): readonly RegionState[] =>
     inForce(states, atMs - commitMs - stalledMs(evidence, atMs - 3_000, atMs), atMs);
   const isInvented = !judgedBy(first).some((each) =>
-    begins(rule, each, scenario, startedUtcMs, false),
+    begins(rule, each, scenario, first.utcMs, false),
   );
+  const isMisdated =
+    evidence.wallClocks.length === 1 &&
+    !judgedBy(first).some(({ polls }) =>
+      polls.some(({ sinceUtcMs }) => Math.abs(sinceUtcMs - startedUtcMs) <= judgedWithinMs),
+    );
   const isCut = end.phase === "over" && judgedBy(end).every((each) => alikeIn(each, true).size > 0);
   const isUnnotified =
     first.atMs < lastNotifiableMs(evidence) &&
@@ -51,6 +56,7 @@ function incidentFaults(
   const endMs = end.phase === "over" ? end.atMs : evidence.endMs;
   return [
     ...(isInvented ? [`${id} fired though its targets did not fail alike`] : []),
+    ...(isMisdated ? [`${id} did not start with the first failure of a target`] : []),
     ...(isCut ? [`${id} was resolved though its targets failed alike`] : []),
     ...(isUnnotified ? [`nobody was notified of ${id}`] : []),
     ...(first.isNotified ? [] : [`${id} fired and was not to be notified`]),
