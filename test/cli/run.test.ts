@@ -12,10 +12,6 @@ import type { SandwatchProcess } from "../support/sandwatch-process.ts";
 const program = join(import.meta.dirname, "../../src/cli.js");
 const stopped = { code: 0, signal: null, err: "" };
 
-function started(daemon: SandwatchProcess): Promise<string> {
-  return Promise.race([daemon.line("daemon.started"), daemon.ended.then(({ out }) => out)]);
-}
-
 /** A daemon whose one delivery gets its answer only when that is released, which stopping waits for. */
 async function startDelivering(outputFd?: number) {
   const { baseUrl } = await startOneServerService("error");
@@ -37,7 +33,9 @@ describe("run", () => {
     const { config } = writeConfig();
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const daemon = startSandwatch(["run", "--config", config]);
-      const { address, msg }: { address: string; msg: string } = JSON.parse(await started(daemon));
+      const { address, msg }: { address: string; msg: string } = JSON.parse(
+        await daemon.line("daemon.started"),
+      );
       expect(msg).toContain(" monitors 1 target; metrics at ");
       const response = await fetch(`${address}/metrics`);
       expect(await response.text()).toContain("sandwatch_build_info{");
@@ -154,7 +152,7 @@ it.each(["cli/program.ts", "cli/run.ts", "store/sqlite/database.ts"])(
   "while %s is loaded, SIGHUP does not end the daemon, and SIGTERM and SIGINT end it with exit code 0",
   async (module) => {
     const daemon = startSignalled(module, "SIGHUP");
-    await started(daemon);
+    await daemon.line("daemon.started");
     daemon.send("SIGTERM");
     expect(await daemon.ended).toMatchObject(stopped);
     const ends = [startSignalled(module, "SIGTERM"), startSignalled(module, "SIGINT")];

@@ -109,10 +109,12 @@ http: { listen: "127.0.0.1:0" }
   const daemon = startProgram([file, "run", "--config", config]);
   const serving = await daemon.line('"http://127.0.0.1:');
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(serving)?.[0] ?? "";
-  await until("two polls", async () => {
+  const polled = until("two polls", async () => {
     const metrics = await (await fetch(`${url}/metrics`)).text();
-    return /^sandwatch_polls_total\{.*\} ([2-9]|\d\d)/m.test(metrics) ? true : undefined;
+    return /^sandwatch_polls_total\{.*\} ([2-9]|\d\d)/m.test(metrics);
   });
+  const died = daemon.ended.then(({ err }) => Promise.reject(new Error(`it ended: ${err}`)));
+  await Promise.race([polled, died]);
   daemon.send("SIGTERM");
   expect(await daemon.ended).toMatchObject({ code: 0 });
 

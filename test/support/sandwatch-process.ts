@@ -13,7 +13,10 @@ export interface Ended {
 }
 
 export interface SandwatchProcess {
-  /** Resolves with the first line of standard output that holds the text, past ones included. */
+  /**
+   * Resolves with the first line of standard output that holds the text, past ones included.
+   * Rejects when the process ends without it.
+   */
   line(part: string): Promise<string>;
   /** Resolves once N lines of standard output hold the text. */
   lines(part: string, count: number): Promise<void>;
@@ -67,19 +70,21 @@ function startProcess(
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: string[] = [];
   const waiting = new Set<() => void>();
+  let hasEnded = false;
   if (child.stdout) {
     createInterface(child.stdout).on("line", (line) => {
       lines.push(line);
       for (const look of waiting) look();
     });
   }
-  const untilFound = <T>(find: () => T | undefined): Promise<T> =>
-    new Promise((resolve) => {
+  const untilFound = <T>(part: string, find: () => T | undefined): Promise<T> =>
+    new Promise((resolve, reject) => {
       const look = (): void => {
         const found = find();
-        if (found === undefined) return void waiting.add(look);
+        if (found === undefined && !hasEnded) return void waiting.add(look);
         waiting.delete(look);
-        resolve(found);
+        if (found !== undefined) resolve(found);
+        else reject(new Error(`ended without printing "${part}":\n${lines.join("\n")}\n${err}`));
       };
       look();
     });
@@ -87,12 +92,14 @@ function startProcess(
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
   const end = async (): Promise<Ended> => {
     const [code, signal] = await once(child, "close");
+    hasEnded = true;
+    for (const look of waiting) look();
     return { code, signal, out: lines.map((line) => `${line}\n`).join(""), err };
   };
   return {
-    line: (part) => untilFound(() => lines.find((line) => line.includes(part))),
+    line: (part) => untilFound(part, () => lines.find((line) => line.includes(part))),
     async lines(part, count) {
-      await untilFound(() => lines.filter((line) => line.includes(part))[count - 1]);
+      await untilFound(part, () => lines.filter((line) => line.includes(part))[count - 1]);
     },
     send: (signal) => void child.kill(signal),
     ended: end(),

@@ -58,9 +58,7 @@ describe("the status page is served", () => {
     const { config } = writeConfig({ http: { listen: ":0", auth: "none" } });
     const preload = `data:text/javascript,${encodeURIComponent(withoutIpv6)}`;
     const daemon = startProgram(["--import", preload, program, "run", "--config", config]);
-    const failed = daemon.ended.then(({ err }) => JSON.stringify({ address: err }));
-    const started = await Promise.race([daemon.line("daemon.started"), failed]);
-    const { address }: { address: string } = JSON.parse(started);
+    const { address }: { address: string } = JSON.parse(await daemon.line("daemon.started"));
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect(await familiesAt(new URL(address))).toEqual({ ipv4: true, ipv6: false });
     daemon.send("SIGTERM");
