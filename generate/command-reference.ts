@@ -7,6 +7,11 @@ const head = `# Commands
 <!-- Generated from src/cli by \`npm run generate\`. Do not edit. -->
 
 In a checkout, run \`node src/cli.js\` instead of \`sandwatch\`. Exit codes: 0 success, 1 failure, 2 usage or configuration error.
+
+On a terminal, tables fit its width: empty columns are omitted, UUIDs shortened to eight characters, which
+are enough for \`explain\`, \`--server\` and \`--sandbox\`, and long values cut with an ellipsis. Anywhere else nothing is cut, unless \`COLUMNS\` sets a width. Times are shown
+as ages, such as \`12 min ago\`; \`--timestamps\` shows them exactly, in UTC. Output is coloured on a terminal, unless \`NO_COLOR\`
+is set, or where \`FORCE_COLOR\` is. For programs there is \`--json\`.
 `;
 
 /** Every command with all that can be given to it. */

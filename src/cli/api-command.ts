@@ -3,6 +3,7 @@ import type { Command, OptionValues } from "commander";
 import type { z } from "zod";
 import type { Operation } from "../api/operation.ts";
 import { callOperation } from "./call-api.ts";
+import { lookOf, type Look } from "./look.ts";
 import { wholeNumber } from "./options.ts";
 import { show } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
@@ -25,9 +26,17 @@ export function apiCommand(command: Command, description: string): Command {
     .option("--json", "print JSON");
 }
 
+/** The same for a command that prints times. */
+export function timesCommand(command: Command, description: string): Command {
+  return apiCommand(command, description).option(
+    "--timestamps",
+    "show times instead of how long ago they were",
+  );
+}
+
 /** The same for a list that is printed by the page. */
 export function listCommand(command: Command, description: string): Command {
-  return apiCommand(command, description)
+  return timesCommand(command, description)
     .option("--limit <n>", "the largest number of entries", wholeNumber(1))
     .option("--before <cursor>", "continue after this cursor, which the previous page prints");
 }
@@ -36,7 +45,7 @@ interface Calling<Request extends z.ZodType, View extends object> {
   readonly operation: Operation<Request, z.ZodType<View>>;
   /** @param fields the options, but for those of `apiCommand` */
   readonly request: (fields: OptionValues, argument: string) => z.input<Request>;
-  readonly text: (view: View, terminal: Terminal, fields: OptionValues) => string;
+  readonly text: (view: View, look: Look) => string;
 }
 
 /** The action of a command that calls one operation and prints the response. */
@@ -45,10 +54,10 @@ export function callsOperation<Request extends z.ZodType, View extends object>(
   { operation, request, text }: Calling<Request, View>,
 ) {
   return async function call(this: Command): Promise<void> {
-    const { config, url, json, tokenFile, ...fields } = this.opts();
+    const { config, url, json, tokenFile, timestamps, ...fields } = this.opts();
     const [argument = ""] = this.args;
     const options = { config, url, json, tokenFile };
     const view = await callOperation(options, terminal, operation, request(fields, argument));
-    show(view, options, terminal, (each) => text(each, terminal, fields));
+    show(view, options, terminal, (each) => text(each, lookOf(terminal, timestamps)));
   };
 }

@@ -3,6 +3,7 @@ import { listChanges } from "../api/operations/changes.ts";
 import { formatDuration } from "../fleet/duration.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
+import { statusCell } from "./cells.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addChanges(program: Command, terminal: Terminal, times?: FollowTimes): void {
@@ -22,14 +23,14 @@ export function addChanges(program: Command, terminal: Terminal, times?: FollowT
         items: ({ changes }) => changes,
         nothing: "There are no such changes.",
         columns: {
-          at: "at",
+          at: ({ at }, { timeText }) => timeText(at),
           region: "region",
           key: "key",
           sandbox: "sandbox_id",
           server: "server_id",
           name: "server_name",
-          from: "from",
-          to: ({ to, lapse }) => (lapse === null ? to : observations[lapse]),
+          from: ({ from }) => statusCell(from),
+          to: ({ to, lapse }) => (lapse === null ? statusCell(to) : observations[lapse]),
           stayed: ({ stay_seconds: seconds }) =>
             seconds === null ? "" : formatDuration(Math.round(seconds) * 1_000),
         },

@@ -8,8 +8,9 @@ import { Secret } from "../lib/secret.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
+import { lookOf, type Look } from "./look.ts";
 import { show } from "./output.ts";
-import { renderTable } from "./table.ts";
+import { renderTable, type Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addConformance(program: Command, terminal: Terminal): void {
@@ -33,7 +34,7 @@ export function addConformance(program: Command, terminal: Terminal): void {
         baseUrl === undefined
           ? await callOperation(options, terminal, checkConformance, request)
           : await checkDeployment(baseUrl, request);
-      show(report, options, terminal, reportText);
+      show(report, options, terminal, (each) => reportText(each, lookOf(terminal)));
       const { outside, failed } = report;
       if (outside + failed === 0) return;
       const counts = `deviations from the interface: ${outside}; without a response: ${failed}`;
@@ -77,16 +78,22 @@ const outcomes = {
   not_seen: "not seen: ",
 } as const;
 
-function reportText({ operations, agrees, outside, not_seen: unmet }: ConformanceView): string {
+function reportText(
+  { operations, agrees, outside, not_seen: unmet }: ConformanceView,
+  look: Look,
+): string {
   const parts = operations.map(({ operation, outcome, detail, fields }) => {
     const head = `${operation}: ${outcomes[outcome]}${detail}\n`;
     if (fields.length === 0) return head;
-    const table = renderTable(fields, {
-      "  verdict": ({ verdict }) => `  ${verdicts[verdict]}`,
+    const columns: Columns<(typeof fields)[number]> = {
+      "  verdict": ({ verdict }) => ({
+        text: `  ${verdicts[verdict]}`,
+        color: verdict === "outside" ? "red" : undefined,
+      }),
       field: "field",
       found: "detail",
-    });
-    return head + table;
+    };
+    return head + renderTable(fields, columns, look);
   });
   return [...parts, `${agrees} agree, ${outside} deviate, ${unmet} not seen\n`].join("\n");
 }

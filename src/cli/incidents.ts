@@ -7,6 +7,8 @@ import { wrongUse } from "./exit-codes.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
 import { printableLine } from "../lib/printable.ts";
+import { severityCell } from "./cells.ts";
+import type { Cell } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Followed, an incident is printed each time that it changes. */
@@ -23,14 +25,12 @@ export function addIncidents(program: Command, terminal: Terminal, times?: Follo
         nothing: "There are no such incidents.",
         columns: {
           id: "id",
-          state: incidentStateText,
-          severity: "severity",
+          state: incidentStateCell,
+          severity: ({ severity }) => severityCell(severity),
           rule: "rule",
-          region: "region",
-          key: "key",
           subject: incidentSubjectText,
-          started: "started_at",
-          resolved: "resolved_at",
+          started: ({ started_at: at }, { timeText }) => timeText(at),
+          resolved: ({ resolved_at: at }, { timeText }) => timeText(at),
         },
       }),
     );
@@ -78,15 +78,20 @@ export function addAck(program: Command, terminal: Terminal): void {
     });
 }
 
-export function incidentStateText(incident: IncidentView): string {
+const stateColors = { pending: "yellow", firing: "red", resolved: "green" } as const;
+
+export function incidentStateCell(incident: IncidentView): Cell {
   const { state, resolved_reason: reason } = incident;
-  if (state === "resolved") return `resolved (${reason ?? "recovered"})`;
-  const notes = incidentNotes(incident);
-  return notes.length === 0 ? state : `${state} (${notes.join(", ")})`;
+  const how = reason === null || reason === "recovered" ? [] : [reason];
+  const notes = state === "resolved" ? how : incidentNotes(incident);
+  const text = notes.length === 0 ? state : `${state} (${notes.join(", ")})`;
+  return { text, color: stateColors[state] };
 }
 
+/** Such as "us/research github 1a2b3c4d", "eu/production" and "region eu". */
 export function incidentSubjectText(incident: IncidentView): string {
-  const { subject, server_id: id, server_name: name, receiver, probe } = incident;
-  if (subject === "server") return [name, id].filter(Boolean).join(" ");
-  return [subject, name, probe, receiver].filter(Boolean).join(" ");
+  const { subject, region, key, server_name: name, server_id: id, probe, receiver } = incident;
+  const kind = subject === "server" || subject === "target" ? null : subject;
+  const place = [region, key].filter((part) => part !== null).join("/");
+  return [kind, place, name, id, probe, receiver].filter(Boolean).join(" ");
 }

@@ -1,12 +1,14 @@
 import type { Command } from "commander";
 import { computeInsights } from "../api/operations/insights.ts";
 import type { InsightsView } from "../api/operations/insights.ts";
+import { targetName } from "../fleet/model.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
 import { show } from "./output.ts";
 import { countText, durationText, shareText } from "./report/quantities.ts";
-import { renderTable, shortId } from "./table.ts";
+import { lookOf, type Look } from "./look.ts";
+import { renderTable } from "./table.ts";
 import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -26,14 +28,14 @@ export function addInsights(program: Command, terminal: Terminal): void {
       const options = { config, url, json, tokenFile };
       await readHistory(options, terminal, async ({ api }) => {
         const view = await api(computeInsights, request);
-        show(view, options, terminal, (each) => insightsText(each, terminal.columns));
+        show(view, options, terminal, (each) => insightsText(each, lookOf(terminal)));
       });
     });
 }
 
-function insightsText(view: InsightsView, width?: number): string {
+function insightsText(view: InsightsView, look: Look): string {
   const table = <Item>(items: readonly Item[], columns: Columns<Item>): string =>
-    items.length === 0 ? "none\n" : renderTable(items, columns, width);
+    items.length === 0 ? "none\n" : renderTable(items, columns, look);
   const sections = {
     "Busiest hour of the week": `${busiestText(view)}\n`,
     "Forecast of all servers": `${forecastText(view.forecast)}\n`,
@@ -47,7 +49,7 @@ function insightsText(view: InsightsView, width?: number): string {
     "Names without an idle server": table(view.ran_out, {
       for: (name) => durationText(name.exhausted_seconds),
       "in hours": (name) => countText(name.hours),
-      target: targetText,
+      target: targetName,
       name: "server_name",
     }),
     "Servers with the most errors": table(view.erred_most_often, errorColumns),
@@ -59,21 +61,18 @@ function insightsText(view: InsightsView, width?: number): string {
       ...serverColumns,
     }),
   };
-  const parts = Object.entries(sections).map(([title, text]) => `\n# ${title}\n${text}`);
+  const parts = Object.entries(sections).map(
+    ([title, text]) => `\n${look.paint("bold", `# ${title}`)}\n${text}`,
+  );
   return `From ${view.from} to ${view.to} (hours in ${view.tz})\n${parts.join("")}`;
 }
 
-function targetText({ region, key }: { readonly region: string; readonly key: string }): string {
-  return `${region}/${key}`;
-}
-
 const serverColumns: Columns<InsightsView["erred_longest" | "occupied_long"][number]> = {
-  target: targetText,
+  target: targetName,
   name: "server_name",
-  server: ({ server_id: id }) => shortId(id),
+  server: "server_id",
 };
 
-/** Figures come first: lines are cut at their ends, and a name can be of any length. */
 const errorColumns: Columns<InsightsView["erred_longest"][number]> = {
   errors: (server) => countText(server.errors),
   "in error": (server) => durationText(server.error_seconds),

@@ -8,6 +8,7 @@ import { listCommand } from "./api-command.ts";
 import { callOperation, runningApi } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { printableJson } from "../lib/printable.ts";
+import { lookOf } from "./look.ts";
 import { collected } from "./options.ts";
 import { listText, show, showNotes } from "./output.ts";
 import { untilStopped } from "./signals.ts";
@@ -64,12 +65,18 @@ export function listsHistory<Request extends z.ZodType, View extends ListView, I
   list: HistoryList<Request, View, Item>,
 ) {
   return async function call(this: Command): Promise<void> {
-    const { config, url, json, tokenFile, follow, ...fields } = this.opts();
+    const { config, url, json, tokenFile, timestamps, follow, ...fields } = this.opts();
     const options = { config, url, json, tokenFile };
     if (follow) return followHistory(options, fields, terminal, list, times);
     const view = await callOperation(options, terminal, list.operation, list.request(fields));
     show(view, options, terminal, (each) =>
-      listText(list.items(each), list.nothing, each.next, list.columns),
+      listText(
+        list.items(each),
+        list.nothing,
+        each.next,
+        list.columns,
+        lookOf(terminal, timestamps),
+      ),
     );
   };
 }
@@ -92,7 +99,8 @@ async function followHistory<Request extends z.ZodType, View extends ListView, I
   const stopping = new AbortController();
   const { signal } = stopping;
   void stopped.then(() => stopping.abort());
-  const table = createGrowingTable(list.columns);
+  // An age would not grow once it is printed.
+  const table = createGrowingTable(list.columns, lookOf(terminal, true));
   const print = (items: readonly Item[]): void => {
     if (!options.json) return terminal.out(table(items));
     for (const item of items) terminal.out(`${printableJson(JSON.stringify(item))}\n`);

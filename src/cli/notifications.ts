@@ -6,10 +6,13 @@ import {
   showNotification,
 } from "../api/operations/notifications.ts";
 import type { NotificationDetailView } from "../api/operations/notifications.ts";
-import { apiCommand, callsOperation, listCommand } from "./api-command.ts";
+import type { NotificationState } from "../store/notifications.ts";
+import { apiCommand, callsOperation, listCommand, timesCommand } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
+import type { Color, Look } from "./look.ts";
 import { wholeNumber } from "./options.ts";
 import { linesText, listText } from "./output.ts";
+import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addNotifications(program: Command, terminal: Terminal): void {
@@ -25,21 +28,27 @@ export function addNotifications(program: Command, terminal: Terminal): void {
       callsOperation(terminal, {
         operation: listNotifications,
         request: (fields) => fields,
-        text: ({ notifications: found, next }) =>
-          listText(found, "There are no such notifications.", next, {
-            seq: "seq",
-            state: "state",
-            receiver: "receiver",
-            type: "type",
-            made: "created_at",
-            attempts: "attempts",
-            reason: "last_reason",
-            summary: "summary",
-          }),
+        text: ({ notifications: found, next }, look) =>
+          listText(
+            found,
+            "There are no such notifications.",
+            next,
+            {
+              seq: "seq",
+              state: ({ state }) => ({ text: state, color: stateColors[state] }),
+              receiver: "receiver",
+              type: ({ type }) => type.replace("incident.", ""),
+              made: ({ created_at: at }, { timeText }) => timeText(at),
+              attempts: "attempts",
+              reason: "last_reason",
+              summary: "summary",
+            },
+            look,
+          ),
       }),
     );
 
-  apiCommand(notifications.command("show"), "show a notification with all delivery attempts")
+  timesCommand(notifications.command("show"), "show a notification with all delivery attempts")
     .argument("<seq>", "its number in the list")
     .action(
       callsOperation(terminal, {
@@ -71,27 +80,36 @@ export function addNotifications(program: Command, terminal: Terminal): void {
   }
 }
 
+const stateColors: Readonly<Record<NotificationState, Color | undefined>> = {
+  pending: "yellow",
+  delivered: undefined,
+  dead: "red",
+  discarded: undefined,
+};
+
 function readSeqs(text: string, earlier: readonly number[] = []): readonly number[] {
   return [...earlier, ...text.split(",").map(wholeNumber(0))];
 }
 
-function notificationText(view: NotificationDetailView): string {
+function notificationText(view: NotificationDetailView, look: Look): string {
   const attempts = view.attempt_list;
+  const at = look.timeText;
   const lines = [
     `notification ${view.seq} to ${view.receiver}: ${view.state}`,
     `  id       ${view.id}`,
     `  type     ${view.type}`,
     `  rule     ${view.rule} (${view.severity})`,
     `  summary  ${view.summary}`,
-    `  caused   ${view.caused_at}, made ${view.created_at}`,
-    ...(view.settled_at === null ? [] : [`  settled  ${view.settled_at}`]),
+    `  caused   ${at(view.caused_at)}, made ${at(view.created_at)}`,
+    ...(view.settled_at === null ? [] : [`  settled  ${at(view.settled_at)}`]),
     `  attempts ${view.attempts}, of which ${attempts.length} are stored`,
     "",
   ];
-  const table = listText(attempts, "No attempt to deliver it is stored.", null, {
-    "attempt at": "at",
+  const nothing = "No attempt to deliver it is stored.";
+  const columns: Columns<(typeof attempts)[number]> = {
+    attempt: (attempt) => at(attempt.at),
     result: ({ reason }) => reason ?? "taken",
     detail: "detail",
-  });
-  return linesText(lines) + table;
+  };
+  return linesText(lines) + listText(attempts, nothing, null, columns, look);
 }

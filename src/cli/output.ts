@@ -1,4 +1,5 @@
 import { printableJson, printableLine } from "../lib/printable.ts";
+import type { Look } from "./look.ts";
 import { renderTable } from "./table.ts";
 import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -23,11 +24,12 @@ export function listText<Item>(
   nothing: string,
   next: string | null,
   columns: Columns<Item>,
+  look: Look,
   option = "--before",
 ): string {
   if (items.length === 0) return `${nothing}\n`;
   const more = next === null ? "" : `There is more: add ${option} ${next}\n`;
-  return renderTable(items, columns) + more;
+  return renderTable(items, columns, look) + more;
 }
 
 export function jsonText(value: unknown): string {

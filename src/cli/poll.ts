@@ -13,16 +13,17 @@ import { intervalOf } from "../polling/ticker.ts";
 import { createServiceClient } from "../service/client.ts";
 import { pollTargets } from "../api/operations/targets.ts";
 import type { TargetView } from "../api/operations/targets.ts";
-import { counted } from "../fleet/plural.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
+import { statusCell } from "./cells.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { adviceFor } from "./failure-advice.ts";
 import type { Failed } from "./failure-advice.ts";
+import { lookOf, type Look } from "./look.ts";
 import { readConfig } from "./options.ts";
 import { jsonText, show } from "./output.ts";
-import { renderTable } from "./table.ts";
+import { renderTable, type Cell, type Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addPoll(program: Command, terminal: Terminal): void {
@@ -36,13 +37,16 @@ export function addPoll(program: Command, terminal: Terminal): void {
     .option("--key <names>", "with --now: only these keys, separated by commas")
     .action(async ({ now, region, key, json, verbose, ...options }) => {
       if (now) return pollNow({ ...options, json }, { region, key }, terminal);
-      if (options.config === undefined || region !== undefined || key !== undefined) {
-        throw wrongUse("Give --config FILE. --url, --region and --key need --now.");
-      }
       const { config } = options;
+      if (region !== undefined || key !== undefined) {
+        throw wrongUse("--region and --key need --now.");
+      }
+      if (config === undefined) throw wrongUse(configUse);
       const polls = await pollAll(readConfig(config, terminal));
       const targets = polls.map(({ view }) => view);
-      terminal.out(json ? jsonText({ targets }) : pollsText(targets, verbose === true));
+      terminal.out(
+        json ? jsonText({ targets }) : pollsText(targets, verbose === true, lookOf(terminal)),
+      );
       const failures = polls.flatMap(({ view, failed }) =>
         failed ? [`${targetName(view)}: ${failed.detail}. ${adviceFor(failed)}`] : [],
       );
@@ -50,26 +54,37 @@ export function addPoll(program: Command, terminal: Terminal): void {
     });
 }
 
+const configUse =
+  "Give --config FILE: without --now, poll calls the service itself, with the addresses and keys of a configuration. With --now, the daemon at --url or SANDWATCH_URL polls.";
+
 async function pollNow(
   options: ApiOptions,
   request: { readonly region?: string; readonly key?: string },
   terminal: Terminal,
 ): Promise<void> {
   const view = await callOperation(options, terminal, pollTargets, request);
+  const columns: Columns<TargetView> = {
+    region: "region",
+    key: "key",
+    poll: ({ last_failure_reason: reason, partial }) => pollCell(reason, partial !== null),
+    ...Object.fromEntries(
+      statuses.map((status) => [
+        status,
+        ({ up, servers }: TargetView) => (up === true ? servers[status] : "-"),
+      ]),
+    ),
+  };
   show(view, options, terminal, ({ targets }) =>
-    renderTable(targets, {
-      region: "region",
-      key: "key",
-      poll: ({ last_failure_reason: reason, partial }) =>
-        reason ?? (partial === null ? "ok" : "partial"),
-      detail: ({ last_failure_detail: failure, partial }) => failure ?? partial ?? "",
-      ...Object.fromEntries(
-        statuses.map((status) => [status, (target: TargetView) => target.servers[status]]),
-      ),
-    }),
+    [...partialTexts(targets), renderTable(targets, columns, lookOf(terminal))].join(""),
   );
-  const failed = view.targets.filter(({ up }) => up !== true);
-  if (failed.length > 0) throw new CommandError(`${counted(failed.length, "target")} failed.`);
+  const failures = view.targets
+    .filter(({ up }) => up !== true)
+    .map((target) => `${targetName(target)}: ${failureOf(target)}.`);
+  if (failures.length > 0) throw new CommandError(failures.join("\n"));
+}
+
+function failureOf({ last_failure_detail: detail, last_failure_reason: reason }: TargetView) {
+  return detail ?? reason ?? "not polled";
 }
 
 /** Beside a running daemon neither counts the calls of the other within the rate limit. */
@@ -142,33 +157,45 @@ function viewOf(target: Target, { listing, partial }: Listed, failed: Failed | n
   };
 }
 
+function pollCell(failure: string | null, isPartial: boolean): Cell {
+  if (failure !== null) return { text: failure, color: "red" };
+  return isPartial ? { text: "partial", color: "yellow" } : "ok";
+}
+
 /** The summary is last, where a person looks first. */
-function pollsText(targets: readonly PollView[], isVerbose: boolean): string {
+function pollsText(targets: readonly PollView[], isVerbose: boolean, look: Look): string {
   const counts = statuses.map((status) => [
     status,
     ({ servers, up }: PollView) =>
       up ? servers.filter((server) => server.status === status).length : "-",
   ]);
-  const summary = renderTable(targets, {
+  const columns: Columns<PollView> = {
     region: "region",
     key: "key",
-    poll: ({ failure, complete }) => failure ?? (complete ? "ok" : "partial"),
+    poll: ({ failure, complete }) => pollCell(failure, !complete),
     servers: ({ servers, up }) => (up ? servers.length : "-"),
     ...Object.fromEntries(counts),
-  });
+  };
+  const summary = renderTable(targets, columns, look);
   const servers = (isVerbose ? targets : []).flatMap(({ region, key, servers: listed }) =>
     listed.map((server) => ({ region, key, ...server })),
   );
-  const table = renderTable(servers, {
+  const serverColumns: Columns<(typeof servers)[number]> = {
+    status: ({ status }) => statusCell(status),
     region: "region",
     key: "key",
-    sandbox: "sandbox_id",
-    server: "server_id",
     name: "server_name",
-    status: "status",
-  });
-  const partial = targets
-    .filter((target) => target.partial !== null)
+    server: "server_id",
+    sandbox: "sandbox_id",
+  };
+  const table = renderTable(servers, serverColumns, look);
+  return [...(servers.length > 0 ? [table, "\n"] : []), ...partialTexts(targets), summary].join("");
+}
+
+function partialTexts(
+  targets: readonly (Target & { readonly partial: string | null })[],
+): readonly string[] {
+  return targets
+    .filter(({ partial }) => partial !== null)
     .map((target) => `${targetName(target)}: the listing is partial: ${target.partial}\n\n`);
-  return [...(servers.length > 0 ? [table, "\n"] : []), ...partial, summary].join("");
 }

@@ -1,14 +1,13 @@
 import type { Command } from "commander";
 import { listServers } from "../api/operations/targets.ts";
-import { systemClock } from "../lib/clock.ts";
-import { timeColumn } from "./age.ts";
-import { apiCommand, callsOperation } from "./api-command.ts";
+import { callsOperation, timesCommand } from "./api-command.ts";
+import { statusCell } from "./cells.ts";
 import { collected, wholeNumber } from "./options.ts";
 import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
-export function addServers(program: Command, terminal: Terminal, clock = systemClock): void {
-  apiCommand(program.command("servers"), "list servers in their present status")
+export function addServers(program: Command, terminal: Terminal): void {
+  timesCommand(program.command("servers"), "list servers in their present status")
     .option("--status <statuses>", "only these: idle, occupied, error, unknown")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
@@ -18,32 +17,28 @@ export function addServers(program: Command, terminal: Terminal, clock = systemC
     .option("--tag <tags>", "only servers with one of these tags, separated by commas")
     .option("--limit <n>", "the largest number of entries", wholeNumber(1))
     .option("--cursor <cursor>", "continue after this cursor, which the previous page prints")
-    .option("--timestamps", "show times instead of how long ago they were")
     .action(
       callsOperation(terminal, {
         operation: listServers,
-        request({ name, ...fields }) {
-          const { timestamps: _, ...selection } = fields;
-          return { ...selection, server_name: name };
-        },
-        text({ servers, next }, _terminal, { timestamps }) {
-          const since = timeColumn(timestamps, clock.now().utcMs);
-          return listText(
+        request: ({ name, ...fields }) => ({ ...fields, server_name: name }),
+        text: ({ servers, next }, look) =>
+          listText(
             servers,
             "There are no such servers.",
             next,
             {
-              status: ({ status, stale }) => (stale ? `${status} (unobserved)` : status),
-              since: (server) => since(server.since),
+              status: ({ status, stale }) =>
+                stale ? { text: `${status} (unobserved)`, color: "yellow" } : statusCell(status),
+              since: ({ since }, { timeText }) => timeText(since),
               region: "region",
               key: "key",
               name: "server_name",
               server: "server_id",
               sandbox: "sandbox_id",
             },
+            look,
             "--cursor",
-          );
-        },
+          ),
       }),
     );
 }

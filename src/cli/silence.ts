@@ -18,16 +18,22 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
       callsOperation(terminal, {
         operation: listSilences,
         request: (fields) => fields,
-        text: ({ silences, next }) =>
-          listText(silences, "There are no silences.", next, {
-            id: "id",
-            state: "state",
-            from: "starts_at",
-            until: "ends_at",
-            match: ({ match }) => matchText(match),
-            author: "author",
-            reason: "reason",
-          }),
+        text: ({ silences, next }, look) =>
+          listText(
+            silences,
+            "There are no silences.",
+            next,
+            {
+              id: "id",
+              state: ({ state }) => state.replace("_", " "),
+              from: ({ starts_at: at }, { timeText }) => timeText(at),
+              until: ({ ends_at: at }, { timeText }) => timeText(at),
+              match: ({ match }) => matchText(match),
+              author: "author",
+              reason: "reason",
+            },
+            look,
+          ),
       }),
     );
 

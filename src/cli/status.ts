@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import { listIncidents, type IncidentView } from "../api/operations/incidents.ts";
+import { incidentNotes, listIncidents, type IncidentView } from "../api/operations/incidents.ts";
 import { listTargets, type TargetView } from "../api/operations/targets.ts";
 import { severities } from "../alerts/rule.ts";
 import { statuses, targetName } from "../fleet/model.ts";
 import { counted } from "../fleet/plural.ts";
-import { systemClock } from "../lib/clock.ts";
-import { timeColumn } from "./age.ts";
-import { apiCommand } from "./api-command.ts";
+import { timesCommand } from "./api-command.ts";
+import { severityCell } from "./cells.ts";
+import { lookOf, type Look } from "./look.ts";
 import { callOperation, type ApiOptions } from "./call-api.ts";
-import { incidentStateText, incidentSubjectText } from "./incidents.ts";
+import { incidentSubjectText } from "./incidents.ts";
 import { show } from "./output.ts";
 import { renderTable, type Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,17 +16,14 @@ import type { Terminal } from "./terminal.ts";
 /** Of targets and incidents in a table; the others are counted. */
 const mostShown = 20;
 
-export function addStatus(program: Command, terminal: Terminal, clock = systemClock): void {
-  apiCommand(
+export function addStatus(program: Command, terminal: Terminal): void {
+  timesCommand(
     program.command("status"),
     "show what is wrong, and how many servers are in which status",
-  )
-    .option("--timestamps", "show times instead of how long ago they were")
-    .action(async ({ timestamps, ...options }) => {
-      const view = await readStatus(options, terminal);
-      const timeText = timeColumn(timestamps, clock.now().utcMs);
-      show(view, options, terminal, (each) => statusText(each, timeText, terminal.columns));
-    });
+  ).action(async ({ timestamps, ...options }) => {
+    const view = await readStatus(options, terminal);
+    show(view, options, terminal, (each) => statusText(each, lookOf(terminal, timestamps)));
+  });
 }
 
 interface StatusView {
@@ -62,11 +59,7 @@ function isQuiet({ muted, inhibited_by: inhibitor }: IncidentView): boolean {
   return muted || inhibitor !== null;
 }
 
-function statusText(
-  { targets, incidents }: StatusView,
-  timeText: (isoTime: string | null) => string,
-  width: number | undefined,
-): string {
+function statusText({ targets, incidents }: StatusView, look: Look): string {
   const down = targets.filter(({ up }) => up === false);
   const unpolled = targets.filter(({ up }) => up === null);
   const quiet = incidents.filter(isQuiet).length;
@@ -76,48 +69,38 @@ function statusText(
     down.length > 0 && `${down.length} of ${counted(targets.length, "target")} down`,
     unpolled.length > 0 && `${counted(unpolled.length, "target")} not polled since the start`,
   ].filter((note) => note !== false);
-  const sentence =
-    notes.length > 0
-      ? notes.join(", ")
-      : `No incident is firing; ${counted(targets.length, "target")} up`;
+  const isWell = notes.length === 0;
+  const sentence = isWell
+    ? `No incident is firing; ${counted(targets.length, "target")} up`
+    : notes.join(", ");
   const sections = [
-    `${sentence}\n${serversText(targets)}\n`,
-    tableText<IncidentView>(
-      incidents,
-      {
-        firing: incidentStateText,
-        since: ({ started_at: at }) => timeText(at),
-        severity: "severity",
-        rule: "rule",
-        region: "region",
-        key: "key",
-        subject: incidentSubjectText,
-        id: "id",
-      },
-      width,
-    ),
-    tableText<TargetView>(
-      down,
-      {
-        down: targetName,
-        since: ({ blind_since: at }) => (at === null ? "never up" : timeText(at)),
-        "polls failed": "failures_in_a_row",
-        why: ({ last_failure_detail: detail, last_failure_reason: reason }) => detail ?? reason,
-      },
-      width,
-    ),
+    `${look.paint(isWell ? "green" : "red", sentence)}\n${serversText(targets)}\n`,
+    worstText(down, downColumns, look),
+    worstText(incidents, incidentColumns, look),
   ];
   return sections.filter((section) => section !== "").join("\n");
 }
 
-function tableText<Item>(
-  items: readonly Item[],
-  columns: Columns<Item>,
-  width: number | undefined,
-): string {
+const downColumns: Columns<TargetView> = {
+  down: (target) => ({ text: targetName(target), color: "red" }),
+  since: ({ blind_since: at }, { timeText }) => (at === null ? "never up" : timeText(at)),
+  failed: ({ failures_in_a_row: count }) => counted(count, "poll"),
+  why: ({ last_failure_detail: detail, last_failure_reason: reason }) => detail ?? reason,
+};
+
+const incidentColumns: Columns<IncidentView> = {
+  severity: ({ severity }) => severityCell(severity),
+  rule: "rule",
+  since: ({ started_at: at }, { timeText }) => timeText(at),
+  id: "id",
+  subject: incidentSubjectText,
+  notes: (incident) => incidentNotes(incident).join(", "),
+};
+
+function worstText<Item>(items: readonly Item[], columns: Columns<Item>, look: Look): string {
   if (items.length === 0) return "";
   const more = items.length - mostShown;
-  const table = renderTable(items.slice(0, mostShown), columns, width);
+  const table = renderTable(items.slice(0, mostShown), columns, look);
   return more > 0 ? `${table}and ${more} more\n` : table;
 }
 

@@ -1,54 +1,142 @@
 import { eastAsianWidth } from "get-east-asian-width";
 import { printableLine } from "../lib/printable.ts";
+import type { Color, Look } from "./look.ts";
 
-export type Cell = string | number | boolean | null | undefined;
+type Plain = string | number | boolean | null | undefined;
+
+interface Colored {
+  readonly text: string;
+  readonly color?: Color | undefined;
+}
+
+export type Cell = Plain | Colored;
 
 /** By the titles of the columns, the field that each shows, or how it is computed. */
-export type Columns<Item> = Readonly<Record<string, FieldOf<Item> | ((item: Item) => Cell)>>;
+export type Columns<Item> = Readonly<
+  Record<string, FieldOf<Item> | ((item: Item, look: Look) => Cell)>
+>;
 
 type FieldOf<Item> = {
-  [Field in keyof Item]: Item[Field] extends Cell ? Field : never;
+  [Field in keyof Item]: Item[Field] extends Plain ? Field : never;
 }[keyof Item];
 
-/** Aligned columns for a terminal, whose lines have at most the width. */
+/** Aligned columns. Where lines are limited, empty columns are omitted and the widest ones are cut. */
 export function renderTable<Item>(
   items: readonly Item[],
   columns: Columns<Item>,
-  width?: number,
+  look: Look,
 ): string {
-  return createGrowingTable(columns, width)(items);
+  if (look.width === undefined) return createGrowingTable(columns, look)(items);
+  const rows = items.map((item) => rowOf(item, columns, look));
+  const filled = Object.entries(columns).filter((_, column) =>
+    rows.some((row) => row[column]?.text !== ""),
+  );
+  return createGrowingTable(Object.fromEntries(filled), look)(items);
 }
+
+type Row = readonly Colored[];
 
 /** A table whose rows come over time: the first ones with the header, and each column as wide as needed so far. */
 export function createGrowingTable<Item>(
   columns: Columns<Item>,
-  width?: number,
+  look: Look,
 ): (items: readonly Item[]) => string {
-  let pending = [Object.keys(columns)];
-  let widths = pending[0]?.map(() => 0) ?? [];
+  const titles = Object.keys(columns);
+  let header: readonly Row[] = [titles.map((text) => ({ text, color: "bold" }))];
+  let widths: readonly number[] = titles.map(() => 0);
+  let leastWidths: readonly number[] = widths;
   return (items) => {
-    const lines = [...pending, ...items.map((item) => cellsOf(item, columns))];
-    pending = [];
-    widths = widths.map((before, column) =>
-      lines.reduce((widest, cells) => Math.max(widest, textWidth(cells[column] ?? "")), before),
-    );
-    return lines
-      .map((cells) => cells.map((cell, column) => padded(cell, widths[column] ?? 0)).join("  "))
-      .map((line) => `${cutToWidth(line.trimEnd(), width)}\n`)
-      .join("");
+    const rows = [...header, ...items.map((item) => rowOf(item, columns, look))];
+    header = [];
+    const isTooWide = totalOf(widened(widths, rows)) > (look.width ?? Number.POSITIVE_INFINITY);
+    const shown = isTooWide ? rows.map(shortened) : rows;
+    widths = widened(widths, shown);
+    leastWidths = widened(leastWidths, shown, leastText);
+    const fitting = fitted(widths, leastWidths, look.width);
+    return shown.map((row) => lineText(row, fitting, look)).join("");
   };
 }
 
-function cellsOf<Item>(item: Item, columns: Columns<Item>): string[] {
+function rowOf<Item>(item: Item, columns: Columns<Item>, look: Look): Row {
   return Object.values(columns).map((column) => {
-    const value: unknown = typeof column === "function" ? column(item) : item[column];
-    if (typeof value === "string") return printableLine(value);
-    return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+    const cell: unknown = typeof column === "function" ? column(item, look) : item[column];
+    if (isColored(cell)) return { ...cell, text: printableLine(cell.text) };
+    return { text: plainText(cell) };
   });
 }
 
-function padded(cell: string, width: number): string {
-  return cell + " ".repeat(Math.max(0, width - textWidth(cell)));
+function isColored(cell: unknown): cell is Colored {
+  return typeof cell === "object" && cell !== null;
+}
+
+function plainText(cell: unknown): string {
+  if (typeof cell === "string") return printableLine(cell);
+  return typeof cell === "number" || typeof cell === "boolean" ? String(cell) : "";
+}
+
+function shortened(row: Row): Row {
+  return row.map((cell) => ({ ...cell, text: withShortIds(cell.text) }));
+}
+
+const gap = "  ";
+
+function totalOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + gap.length + width, -gap.length);
+}
+
+/** @param partOf the part of a cell's text that counts */
+function widened(
+  widths: readonly number[],
+  rows: readonly Row[],
+  partOf = (text: string): string => text,
+): readonly number[] {
+  return widths.map((before, column) =>
+    rows.reduce(
+      (widest, row) => Math.max(widest, textWidth(partOf(row[column]?.text ?? ""))),
+      before,
+    ),
+  );
+}
+
+const exactTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+/** What of a text is not cut: all of an exact time, and eight characters of others, such as a shortened id. */
+function leastText(text: string): string {
+  return exactTime.test(text) ? text : cutToWidth(text, 8);
+}
+
+/** The widest columns become narrower, until all fit or none can. */
+function fitted(
+  widths: readonly number[],
+  leastWidths: readonly number[],
+  total = Number.POSITIVE_INFINITY,
+): readonly number[] {
+  const fitting = [...widths];
+  for (let excess = totalOf(widths) - total; excess > 0; excess -= 1) {
+    const slack = fitting.map((width, column) => (width > (leastWidths[column] ?? 0) ? width : 0));
+    const widest = Math.max(...slack);
+    if (widest === 0) break;
+    fitting[slack.lastIndexOf(widest)] = widest - 1;
+  }
+  return fitting;
+}
+
+function lineText(row: Row, widths: readonly number[], { width, paint }: Look): string {
+  const texts = row.map(({ text }, column) => cutToWidth(text, widths[column]));
+  const after = texts.map((text, column) =>
+    " ".repeat(Math.max(0, (widths[column] ?? 0) - textWidth(text))),
+  );
+  const plain = texts
+    .map((text, column) => `${text}${after[column]}`)
+    .join(gap)
+    .trimEnd();
+  const line = cutToWidth(plain, width);
+  if (line !== plain) return `${line}\n`;
+  const painted = row.map(({ color }, column) => {
+    const text = texts[column] ?? "";
+    return `${color === undefined ? text : paint(color, text)}${after[column]}`;
+  });
+  return `${painted.join(gap).trimEnd()}\n`;
 }
 
 /** How many columns of a terminal a text takes. */
@@ -78,9 +166,9 @@ export function cutToWidth(text: string, width: number = Number.POSITIVE_INFINIT
   return `${kept}…`;
 }
 
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const uuid = /\b([\da-f]{8})(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
 
-/** Enough of a UUID to find it. Other ids may all begin alike. */
-export function shortId(id: string): string {
-  return uuid.test(id) ? id.slice(0, 8) : id;
+/** Enough of each UUID to find it. Other ids may all begin alike. */
+export function withShortIds(text: string): string {
+  return text.replaceAll(uuid, "$1");
 }

@@ -1,5 +1,7 @@
 import { once } from "node:events";
-import { printableLines } from "../lib/printable.ts";
+import { styleText } from "node:util";
+import type { Clock } from "../lib/clock.ts";
+import { printableLines, printablePainted } from "../lib/printable.ts";
 
 /** Where commands write: standard output for results, standard error for what went wrong. */
 export interface Terminal {
@@ -15,20 +17,23 @@ export interface Terminal {
   readonly columns?: number | undefined;
   /** Whether it shows more than ASCII. Default: it may not. */
   readonly isUnicode?: boolean;
+  /** Whether results are in colour. Default: they are not. */
+  readonly isColored?: boolean;
+  /** The clock of ages. Default: that of the system. */
+  readonly clock?: Clock;
 }
 
 /** The terminal, to which nothing is written that it would obey. All commands write through it. */
 export function printableTerminal(terminal: Terminal): Terminal {
+  const printable = terminal.isColored ? printablePainted : printableLines;
   return {
-    out: (text) => terminal.out(printableLines(text)),
+    ...terminal,
+    out: (text) => terminal.out(printable(text)),
     err: (text) => terminal.err(printableLines(text)),
     data: (text) => terminal.out(terminal.isInteractive ? printableLines(text) : text),
-    drained: async () => terminal.drained?.(),
-    isInteractive: terminal.isInteractive,
     get columns() {
       return terminal.columns;
     },
-    isUnicode: terminal.isUnicode ?? false,
   };
 }
 
@@ -53,6 +58,10 @@ export const processTerminal: Terminal = {
   get isUnicode() {
     const { LC_ALL, LC_CTYPE, LANG } = process.env;
     return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || "");
+  },
+  /** Node.js looks at the terminal, `NO_COLOR` and `FORCE_COLOR`. */
+  get isColored() {
+    return styleText("bold", "x", { stream: process.stdout }) !== "x";
   },
 };
 

@@ -9,6 +9,10 @@ const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** Line ends, as commands write them, are kept. */
 const obeyedWithinLines = /(?!\n|\r\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
+/** What commands print for bold, red, green, yellow and their ends. */
+const paint = new Set([1, 22, 31, 32, 33, 39].map((code) => `\u001b[${code}m`));
+const paintOrObeyed = /\p{Cc}\[\d+m|(?!\n|\r\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
 /** Most log lines: looking for the others in them takes ten times as long. */
 const isPlain = /^[\n\x20-\x7e]*$/;
 
@@ -20,6 +24,13 @@ export function printableLine(text: string): string {
 /** Lines with values in them. */
 export function printableLines(text: string): string {
   return text.replaceAll(obeyedWithinLines, escapeCharacter);
+}
+
+/** Lines in colour with values in them. */
+export function printablePainted(text: string): string {
+  return text.replaceAll(paintOrObeyed, (match) =>
+    paint.has(match) ? match : printableLines(match),
+  );
 }
 
 /** JSON text that means the same. */

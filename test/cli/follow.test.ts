@@ -140,7 +140,7 @@ it("incidents --follow prints an incident each time that it changes", async () =
     "state rule",
     "firing server-error",
     "firing (acknowledged by ann) server-error",
-    "resolved (recovered) server-error",
+    "resolved server-error",
   ]);
 });
 

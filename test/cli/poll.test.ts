@@ -86,7 +86,7 @@ describe("poll", () => {
     const { baseUrl } = await startPeer(answer(200, listing));
     expect((await poll(baseUrl)).out).not.toContain("v1");
     const { out } = await poll(baseUrl, "--verbose");
-    expect(out.split("\n")[1]).toMatch(/^us +research +s1 +v1 +unknown$/);
+    expect(out.split("\n")[1]).toMatch(/^unknown +us +research +v1 +s1$/);
     expect(out.trimEnd().split("\n").at(-1)).toMatch(/^us +research +ok +1 /);
   });
 

@@ -4,7 +4,7 @@ import { csvOf, jsonOf } from "../../src/cli/report/json-csv.ts";
 import type { StreamedReport, Texts } from "../../src/cli/report/json-csv.ts";
 import { bar, durationText, shareText } from "../../src/cli/report/quantities.ts";
 import { tableOf } from "../../src/cli/report/table.ts";
-import type { Screen } from "../../src/cli/report/table.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
 import { textWidth } from "../../src/cli/table.ts";
 import { noDwells } from "../../src/fleet/dwell.ts";
 import { viewRow } from "../../src/api/operations/occupancy.ts";
@@ -46,8 +46,8 @@ async function join(texts: Texts): Promise<string> {
   return (await collect(texts)).join("");
 }
 
-const table = (report: StreamedReport, screen: Partial<Screen> = {}): Promise<string> =>
-  join(tableOf(report, { isUnicode: true, ...screen }));
+const table = (report: StreamedReport, screen: Partial<Terminal> = {}): Promise<string> =>
+  join(tableOf(report, { out() {}, err() {}, isInteractive: true, isUnicode: true, ...screen }));
 
 const formulas = ["=1+1", "+1", "-1", "@sum", "＝1+1", "\ttab", "\n=1+1"];
 
@@ -115,11 +115,18 @@ describe("a report as a table", () => {
     expect(cut).toMatch(/^eu {6}ops {2}a{20}… {2}2026-11-01T01:00Z {2}█/);
   });
 
-  it("shortens UUIDs, and no other ids, which may all begin alike", async () => {
+  it("shortens UUIDs on a screen, and no other ids, which may all begin alike", async () => {
     const ids = ["3f2a0c1e-5b7d-4e0a-9c55-2d1f7a6b8c90", "instance-1", "instance-2", "7"];
     const rows = ids.map((server) => ({ server }));
-    const shown = (await table(reportOf(["server"], rows))).split("\n").slice(2, -1);
-    expect(shown.map((line) => line.split(" ")[0])).toEqual(["3f2a0c1e", ...ids.slice(1)]);
+    const shown = async (columns?: number) => {
+      const text = await table(reportOf(["server"], rows), { columns });
+      return text
+        .split("\n")
+        .slice(2, -1)
+        .map((line) => line.split(" ")[0]);
+    };
+    expect(await shown(80)).toEqual(["3f2a0c1e", ...ids.slice(1)]);
+    expect(await shown()).toEqual(ids);
   });
 
   it("is ASCII where the screen shows no more", async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { addServers } from "../../src/cli/servers.ts";
-import { ageText } from "../../src/web/browser/age.ts";
+import { lookOf } from "../../src/cli/look.ts";
 import { addStatus } from "../../src/cli/status.ts";
 import { Command } from "commander";
+import { createFakeClock } from "../support/fake-clock.ts";
 import { runCommand } from "../support/run-command.ts";
 import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 
@@ -13,9 +14,10 @@ async function printed(
   ...args: readonly string[]
 ): Promise<string> {
   let out = "";
-  const terminal = { out: (text: string) => (out += text), err() {}, isInteractive: false };
+  const { clock } = world;
+  const terminal = { out: (text: string) => (out += text), err() {}, isInteractive: false, clock };
   const program = new Command();
-  add(program, terminal, world.clock);
+  add(program, terminal);
   await program.parseAsync([...args, "--url", await world.address()], { from: "user" });
   return out;
 }
@@ -48,14 +50,14 @@ describe("status", () => {
       "",
     ]);
     const rules = lines
-      .slice(4, 8)
+      .slice(8, 12)
       .map((line) => / (region-down|server-error|target-down) /.exec(line)?.[1]);
     expect(rules).toEqual(["region-down", "server-error", "target-down", "target-down"]);
-    expect(lines[6]).toMatch(/^firing \(inhibited by \w{8}\) /);
-    expect(lines.slice(9)).toEqual([
-      expect.stringMatching(/^down +since +polls failed +why$/),
-      expect.stringMatching(/^us\/a +2 min +24 +HTTP 400$/),
-      expect.stringMatching(/^us\/b +2 min +24 +HTTP 400$/),
+    expect(lines[10]).toMatch(/^warning +target-down .* us\/\w +inhibited by \w{8}$/);
+    expect(lines.slice(3, 7)).toEqual([
+      expect.stringMatching(/^down +since +failed +why$/),
+      expect.stringMatching(/^us\/a +2 min ago +24 polls +HTTP 400$/),
+      expect.stringMatching(/^us\/b +2 min ago +24 polls +HTTP 400$/),
       "",
     ]);
     const exact = await printed(world, addStatus, "status", "--timestamps");
@@ -69,7 +71,7 @@ describe("servers", () => {
   it("lists the servers that are selected, and says how to go on", async () => {
     const world = await watchTrouble();
     const erring = await printed(world, addServers, "servers", "--status", "error");
-    expect(erring).toMatch(/^error +115 s +eu +a .* [-\da-f]{36} /m);
+    expect(erring).toMatch(/^error +115 s ago +eu +a .* [-\da-f]{36} /m);
     expect(erring.split("\n")).toHaveLength(3);
     const page = await printed(world, addServers, "servers", "--region", "us", "--limit", "1");
     const [, cursor = ""] = /^There is more: add --cursor (\S+)$/m.exec(page) ?? [];
@@ -89,14 +91,18 @@ it("commands find the daemon by SANDWATCH_URL, where neither a configuration nor
 });
 
 it.each([
-  [0, "0 s"],
-  [119, "119 s"],
-  [120, "2 min"],
-  [7_199, "119 min"],
-  [7_200, "2 h"],
-  [172_799, "47 h"],
-  [172_800, "2 d"],
-  [-5, "0 s"],
+  [0, "0 s ago"],
+  [119, "119 s ago"],
+  [120, "2 min ago"],
+  [7_199, "119 min ago"],
+  [7_200, "2 h ago"],
+  [172_799, "47 h ago"],
+  [172_800, "2 d ago"],
+  [-5, "in 5 s"],
+  [-172_800, "in 2 d"],
 ])("a time %i seconds ago is %j", (seconds, text) => {
-  expect(ageText(seconds * 1_000)).toBe(text);
+  const clock = createFakeClock();
+  const look = lookOf({ out() {}, err() {}, isInteractive: true, clock });
+  const atMs = clock.now().utcMs - seconds * 1_000;
+  expect(look.timeText(new Date(atMs).toISOString())).toBe(text);
 });

@@ -2,13 +2,12 @@ import type { ReportField } from "../../reports/report-fields.ts";
 import type { RowView } from "../../api/operations/occupancy.ts";
 import { offsetText, openZone, toLocal, utc } from "../../reports/zone.ts";
 import { printableLine } from "../../lib/printable.ts";
-import { createGrowingTable, cutToWidth, shortId, textWidth } from "../table.ts";
+import { lookOf } from "../look.ts";
+import { createGrowingTable, cutToWidth, textWidth, withShortIds } from "../table.ts";
 import type { Columns } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { averageText, bar, countText, durationText, shareText } from "./quantities.ts";
 import type { StreamedReport, Texts } from "./json-csv.ts";
-
-export type Screen = Pick<Terminal, "columns" | "isUnicode">;
 
 /** These are in memory at a time, and share the widths of columns. */
 const rowsAtOnce = 1_000;
@@ -17,15 +16,17 @@ const widestLabel = 40;
 const leastLabel = 4;
 
 /** A table whose lines fit the screen: the least important columns are dropped. */
-export async function* tableOf(report: StreamedReport, { columns, isUnicode }: Screen): Texts {
+export async function* tableOf(report: StreamedReport, screen: Terminal): Texts {
   const { by, from, to, tz } = report;
-  const width = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(columns, leastColumns);
+  const { isUnicode = false } = screen;
+  const look = lookOf(screen);
+  const width = Math.max(look.width ?? Number.POSITIVE_INFINITY, leastColumns);
   const shown = (text: string): string => (isUnicode ? text : ascii(text));
   yield shown(`${cutToWidth(`${timeText(from, tz)} to ${timeText(to, tz)}, ${tz}`, width)}\n`);
 
   let table: ((rows: readonly RowView[]) => string) | null = null;
   const render = (rows: readonly RowView[]): string => {
-    table ??= createGrowingTable(columnsFor(rows, by, width, isUnicode ?? false), width);
+    table ??= createGrowingTable(columnsFor(rows, by, width, isUnicode), { ...look, width });
     return shown(table(rows));
   };
   let rows: RowView[] = [];
@@ -85,9 +86,10 @@ function columnsFor(
   width: number,
   isUnicode: boolean,
 ): Columns<RowView> {
+  const isLimited = Number.isFinite(width);
   const labels = by.map((field) => {
     const title = field === "server_name" ? "name" : field;
-    const text = (row: RowView): string => labelOf(row, field);
+    const text = (row: RowView): string => labelOf(row, field, isLimited);
     return { title, text, width: Math.max(...rows.map((row) => textWidth(text(row)))) };
   });
   const usedWith = (most: number): number =>
@@ -96,7 +98,7 @@ function columnsFor(
       -gap,
     );
   // Labels may take two thirds: without figures a row is of no use. The longest are cut first.
-  let widest = widestLabel;
+  let widest = isLimited ? widestLabel : Number.POSITIVE_INFINITY;
   while (widest > leastLabel && usedWith(widest) > (width * 2) / 3) widest -= 1;
   const columns: Record<string, (row: RowView) => string> = {};
   for (const { title, text } of labels) columns[title] = (row) => cutToWidth(text(row), widest);
@@ -111,10 +113,10 @@ function columnsFor(
 
 const gap = 2;
 
-export function labelOf(row: RowView, field: ReportField): string {
-  const text = row[field] ?? "";
-  const shown = field === "server" || field === "sandbox" ? shortId(text) : text;
-  return shown === "" ? "-" : printableLine(shown);
+export function labelOf(row: RowView, field: ReportField, isShort = true): string {
+  const text = row[field] || "-";
+  const isId = field === "server" || field === "sandbox";
+  return printableLine(isShort && isId ? withShortIds(text) : text);
 }
 
 /** Names may contain anything: what an ASCII screen cannot show becomes question marks. */
