@@ -17,6 +17,7 @@ import {
   showNotification,
 } from "./operations/notifications.ts";
 import { reportOccupancy } from "./operations/occupancy.ts";
+import { reportOccupancySeries } from "./operations/occupancy-series.ts";
 import { listProbes } from "./operations/probes.ts";
 import { showIncident } from "./operations/show-incident.ts";
 import { addSilence, expireSilence, listSilences } from "./operations/silences.ts";
@@ -29,6 +30,7 @@ export const apiOperations: readonly Operation[] = [
   listServers,
   listChanges,
   reportOccupancy,
+  reportOccupancySeries,
   computeInsights,
   explainServer,
   listIncidents,

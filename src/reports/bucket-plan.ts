@@ -20,6 +20,8 @@ export interface PlanRequest {
   readonly range: TimeRange;
   /** The time fields by which rows are grouped. */
   readonly fields: readonly TimeField[];
+  /** The length of cells of a series, a whole number of five minutes. They begin in UTC. */
+  readonly stepMs?: number | undefined;
   readonly zone: Zone;
   readonly keptFrom: KeptFrom;
   /** When the first target was first recorded: of what was before there is nothing to be read. */
@@ -29,9 +31,10 @@ export interface PlanRequest {
 const dayMs = 24 * 60 * 60_000;
 
 /** Takes the coarsest buckets that will do, for the finest there are at the edges. */
-export function planReport({ range, fields, zone, keptFrom, begunMs }: PlanRequest): Plan {
+export function planReport(request: PlanRequest): Plan {
+  const { range, fields, stepMs, zone, keptFrom, begunMs } = request;
   const isByHour = fields.includes("hour");
-  const usable: readonly Resolution[] = isByHour ? ["5m", "1h"] : resolutions;
+  const usable = usableFor(stepMs ?? (isByHour ? resolutionMs["1h"] : resolutionMs["1d"]));
   const finestMsAt = (atMs: number): number =>
     resolutionMs[usable.find((resolution) => keptFrom[resolution] <= atMs) ?? "5m"];
   const up = (atMs: number): number => Math.ceil(atMs / finestMsAt(atMs)) * finestMsAt(atMs);
@@ -39,6 +42,7 @@ export function planReport({ range, fields, zone, keptFrom, begunMs }: PlanReque
   const covered = { fromMs: Math.floor(range.fromMs / unitMs) * unitMs, toMs: up(range.toMs) };
 
   const calendarSince = (sinceMs: number): Iterable<Cell> => {
+    if (stepMs !== undefined) return stepsOf(covered, stepMs, sinceMs);
     // From any midnight on they are the same; a few days before show where those begin that are moved.
     const midnightMs = toUtc(zone, Math.floor(toLocal(zone, sinceMs) / dayMs - 3) * dayMs);
     const fromMs = fields.length === 0 ? covered.fromMs : Math.max(covered.fromMs, midnightMs);
@@ -79,6 +83,19 @@ export function planReport({ range, fields, zone, keptFrom, begunMs }: PlanReque
   }
   const bucketRanges = bucketRangesOf(cellsSince(knownFromMs), usable, keptFrom);
   return { range: covered, cellsSince, bucketRanges, notes };
+}
+
+/** The resolutions of which cells of a length are made, from the finest. */
+function usableFor(cellMs: number): readonly Resolution[] {
+  return resolutions.filter((resolution) => cellMs % resolutionMs[resolution] === 0);
+}
+
+/** The first and the last one are clipped to the range. */
+function* stepsOf({ fromMs, toMs }: TimeRange, stepMs: number, sinceMs: number): Iterable<Cell> {
+  const beginMs = Math.floor(Math.max(fromMs, sinceMs) / stepMs) * stepMs;
+  for (let atMs = beginMs; atMs < toMs; atMs += stepMs) {
+    yield { fromMs: Math.max(atMs, fromMs), toMs: Math.min(atMs + stepMs, toMs), labels: {} };
+  }
 }
 
 /** In UTC, without what it does not need. */

@@ -1,6 +1,6 @@
 import { addAccount, emptyAccount, serverMsOf } from "../fleet/buckets.ts";
 import type { Bucket, NameAccount } from "../fleet/buckets.ts";
-import { countByStatus } from "../fleet/tallies.ts";
+import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import { targetName } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import type { BucketRange, TargetBucket } from "../store/occupancy-history.ts";
@@ -38,19 +38,18 @@ export interface OccupancyReport {
 type GroupPeaks = ReadonlyMap<Group, number>;
 
 /** The sums for the rows of one cell, or of all cells with the same label. */
-interface CellSums {
+export interface CellSums {
   readonly cell: Cell;
   readonly rows: Map<Group, RowSums>;
-  /** By number of target: for how long it was observed, and for how long nothing is known of it. */
+  /** By number of target: for how long it is reported, it was observed, and nothing is known of it. */
+  readonly reportedMs: Float64Array;
   readonly observedMs: Float64Array;
   readonly missingMs: Float64Array;
 }
 
 interface RowSums extends IncidentCounts {
-  servers: NameAccount;
-  /** Milliseconds of occupied servers and of all, by number of target. */
-  readonly occupiedMs: Map<number, number>;
-  readonly listedMs: Map<number, number>;
+  /** Of its servers, by number of target. */
+  readonly accounts: Map<number, NameAccount>;
   readonly peak: PeakSum;
   readonly serversPeak: PeakSum;
   /** The most occupied servers of a single target, or of a name of it. */
@@ -72,31 +71,20 @@ export async function* reportOccupancy(
 ): AsyncIterable<PlacedRow> {
   const { plan, fields, targets } = report;
   const groups = createRowGroups(targets, fields);
-  const emptyCell = (cell: Cell): CellSums => ({
-    cell,
-    rows: new Map(),
-    observedMs: new Float64Array(targets.length),
-    missingMs: new Float64Array(targets.length),
-  });
-  let averages: ReadonlyMap<Leaf, number> | null = null;
-  const rowsOf = async (sums: CellSums): Promise<readonly ReportRow[]> => {
-    if (sums.missingMs.some((ms) => ms > 0)) {
-      averages ??= await averageServers(report, groups);
-      addMissing(sums, groups, averages);
-    }
-    return rowsOfCell(sums, groups, await exactPeaks(report, sums, groups));
-  };
+  const rowsOf = async (sums: CellSums): Promise<readonly ReportRow[]> =>
+    rowsOfCell(sums, groups, await exactPeaks(report, sums, groups));
   if (fields.filter(isTimeField).join() !== "weekday") {
-    for await (const sums of addUp(report, groups, after?.cellMs ?? plan.range.fromMs, emptyCell)) {
+    for await (const sums of sumsOfCells(report, groups, after?.cellMs ?? plan.range.fromMs)) {
       yield* placeRows(await rowsOf(sums), sums.cell.fromMs, after);
     }
     return;
   }
   // Weekdays repeat, so their rows are complete only at the end.
   const byDay = new Map<string, CellSums>();
+  const addTime = unknownTime(report, groups);
   const sumsOf = (cell: Cell): CellSums => {
     const day = cell.labels.weekday ?? "";
-    const known = byDay.get(day) ?? emptyCell(cell);
+    const known = byDay.get(day) ?? emptyCell(cell, targets.length);
     byDay.set(day, known);
     return known;
   };
@@ -104,9 +92,41 @@ export async function* reportOccupancy(
   const rows: ReportRow[] = [];
   for (const day of weekdays) {
     const sums = byDay.get(day);
-    if (sums) rows.push(...(await rowsOf(sums)));
+    if (!sums) continue;
+    await addTime(sums);
+    rows.push(...(await rowsOf(sums)));
   }
   yield* placeRows(rows, plan.range.fromMs, after);
+}
+
+/** The sums of each cell that ends after a moment, with time of which nothing is known. */
+export async function* sumsOfCells(
+  report: OccupancyReport,
+  groups: Groups,
+  sinceMs: number,
+): AsyncIterable<CellSums> {
+  const addTime = unknownTime(report, groups);
+  const { length } = report.targets;
+  for await (const sums of addUp(report, groups, sinceMs, (cell) => emptyCell(cell, length))) {
+    await addTime(sums);
+    yield sums;
+  }
+}
+
+function emptyCell(cell: Cell, targets: number): CellSums {
+  const noTimes = (): Float64Array => new Float64Array(targets);
+  const times = { reportedMs: noTimes(), observedMs: noTimes(), missingMs: noTimes() };
+  return { cell, rows: new Map(), ...times };
+}
+
+/** Adds unknown time as unobserved time, for the average number of servers. */
+function unknownTime(report: OccupancyReport, groups: Groups) {
+  let averages: ReadonlyMap<Leaf, number> | null = null;
+  return async (sums: CellSums): Promise<void> => {
+    if (sums.missingMs.every((ms) => ms === 0)) return;
+    averages ??= await averageServers(report, groups);
+    addMissing(sums, groups, averages);
+  };
 }
 
 /**
@@ -137,7 +157,8 @@ async function* addUp(
         addBucket(sums, groups, number, next.value.bucket);
       }
       for (const [number, { untilMs }] of targets.entries()) {
-        const passedMs = Math.min(cell.toMs, untilMs) - cell.fromMs;
+        const passedMs = Math.max(0, Math.min(cell.toMs, untilMs) - cell.fromMs);
+        add(sums.reportedMs, number, passedMs);
         add(sums.missingMs, number, Math.max(0, passedMs - (recordedMs[number] ?? 0)));
       }
       for (; !incident.done && incident.value.atMs < cell.toMs; incident = times.next()) {
@@ -165,10 +186,9 @@ async function* bucketsSince(
 function sumsOfGroup({ rows }: CellSums, group: Group): RowSums {
   let sums = rows.get(group);
   if (!sums) {
-    const nothing = { servers: emptyAccount, incidents: 0, recoveries: { count: 0, ms: 0 } };
-    const times = { occupiedMs: new Map(), listedMs: new Map() };
+    const nothing = { accounts: new Map(), incidents: 0, recoveries: { count: 0, ms: 0 } };
     const peaks = { peak: new PeakSum(), serversPeak: new PeakSum(), highest: 0 };
-    rows.set(group, (sums = { ...nothing, ...times, ...peaks }));
+    rows.set(group, (sums = { ...nothing, ...peaks }));
   }
   return sums;
 }
@@ -178,12 +198,10 @@ function addBucket(cell: CellSums, groups: Groups, target: number, bucket: Bucke
   add(cell.observedMs, target, bucketMs);
   for (const [name, account] of bucket.names) {
     const sums = sumsOfGroup(cell, groups.leafOf(target, name).group);
-    sums.servers = addAccount(sums.servers, account);
-    const listedMs = countByStatus(account.ms);
-    sums.occupiedMs.set(target, (sums.occupiedMs.get(target) ?? 0) + account.ms.occupied);
-    sums.listedMs.set(target, (sums.listedMs.get(target) ?? 0) + listedMs);
+    sums.accounts.set(target, addAccount(sums.accounts.get(target) ?? emptyAccount, account));
     if (!account.extent) continue;
     const { most } = account.extent;
+    const listedMs = countByStatus(account.ms);
     sums.peak.add(bucket.startMs, most.occupied);
     sums.highest = Math.max(sums.highest, most.occupied);
     // How many there were at a time is not stored, but how many on average, and the most of each status.
@@ -192,15 +210,14 @@ function addBucket(cell: CellSums, groups: Groups, target: number, bucket: Bucke
   }
 }
 
-/** Adds unknown time as unobserved time, for the average number of servers. */
 function addMissing(cell: CellSums, groups: Groups, averages: ReadonlyMap<Leaf, number>): void {
   for (const [target, ms] of cell.missingMs.entries()) {
     for (const leaf of groups.leavesOf(target)) {
       const serverMs = ms * (averages.get(leaf) ?? 0);
       if (serverMs === 0) continue;
-      const sums = sumsOfGroup(cell, leaf.group);
-      const { unobservedMs } = sums.servers;
-      sums.servers = { ...sums.servers, unobservedMs: unobservedMs + serverMs };
+      const { accounts } = sumsOfGroup(cell, leaf.group);
+      const account = accounts.get(target) ?? emptyAccount;
+      accounts.set(target, { ...account, unobservedMs: account.unobservedMs + serverMs });
     }
   }
 }
@@ -260,13 +277,14 @@ function toRow(
   sums: RowSums,
   peaks: GroupPeaks | null,
 ): ReportRow {
-  const { servers, occupiedMs, listedMs, peak, serversPeak, incidents, recoveries } = sums;
+  const { accounts, peak, serversPeak, incidents, recoveries } = sums;
+  const servers = accounts.values().reduce(addAccount, emptyAccount);
   const isObserved = [...group.targets].some((target) => (observedMs[target] ?? 0) > 0);
   // Each target is weighted by its own observed time.
-  const average = (serverMs: ReadonlyMap<number, number>): number =>
-    serverMs.entries().reduce((sum, [target, ms]) => {
+  const average = (serverMs: (ms: CountByStatus) => number): number =>
+    accounts.entries().reduce((sum, [target, { ms }]) => {
       const ofMs = observedMs[target] ?? 0;
-      return ofMs > 0 ? sum + ms / ofMs : sum;
+      return ofMs > 0 ? sum + serverMs(ms) / ofMs : sum;
     }, 0);
   const bound = peak.get();
   const most = peaks?.get(group) ?? 0;
@@ -277,9 +295,9 @@ function toRow(
     ms: servers.ms,
     unobservedMs: servers.unobservedMs,
     isObserved,
-    occupiedAverage: isObserved ? average(occupiedMs) : null,
+    occupiedAverage: isObserved ? average(({ occupied }) => occupied) : null,
     occupiedPeak: bound && isExact ? { count: most, isExact } : bound,
-    serversAverage: isObserved ? average(listedMs) : null,
+    serversAverage: isObserved ? average(countByStatus) : null,
     serversPeak: serversPeak.get()?.count ?? null,
     dwells: servers.dwells,
     incidents,

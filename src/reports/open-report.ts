@@ -1,7 +1,7 @@
 import { serverMsOf } from "../fleet/buckets.ts";
 import { targetName } from "../fleet/model.ts";
 import { RefusedError } from "../lib/refused-error.ts";
-import type { TargetFilter } from "../store/occupancy-history.ts";
+import type { Names, TargetFilter } from "../store/occupancy-history.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
 import { reportOccupancy, type OccupancyReport } from "./occupancy-report.ts";
@@ -24,23 +24,34 @@ export interface ReportQuery {
   readonly after: RowPosition | null;
 }
 
-/** @throws {RefusedError} when the range has not begun */
-export async function openReport(query: ReportQuery, sources: ReportSources): Promise<Report> {
-  const { fields, zone, filter, nowMs, after } = query;
-  checkBegun(query.range, nowMs);
-  const asked = { fromMs: query.range.fromMs, toMs: Math.min(query.range.toMs, nowMs) };
+/**
+ * Opens what reports of a range are made of.
+ *
+ * @throws {RefusedError} when the range has not begun
+ */
+export async function openOccupancy(
+  { range: wanted, zone, filter, nowMs }: Pick<ReportQuery, "range" | "zone" | "filter" | "nowMs">,
+  sources: ReportSources,
+) {
+  checkBegun(wanted, nowMs);
+  const asked = { fromMs: wanted.fromMs, toMs: Math.min(wanted.toMs, nowMs) };
   const occupancy = await sources.occupancy.open(filter);
   const { extents } = occupancy;
   const watched = await sources.targets();
   const keptFrom = keptFromOf(extents);
   const begunMs = Math.min(...extents.map(({ firstMs }) => firstMs));
+  const selectIn = (range: TimeRange): readonly ReportedTarget[] =>
+    selectTargets(watched, extents, { range, filter, nowMs });
 
-  /** What a report of a range is made of, but for incidents. */
-  const reportOf = (range: TimeRange, by: readonly ReportField[]) => {
+  /** What a report is made of, but for incidents. */
+  const reportOf = (
+    range: TimeRange,
+    by: readonly ReportField[],
+    { stepMs, names = by.includes("server_name") ? "each" : "together" }: SeriesOptions = {},
+  ) => {
     const kept = { zone, keptFrom, begunMs };
-    const plan = planReport({ ...kept, range, fields: by.filter(isTimeField) });
-    const targets = selectTargets(watched, extents, { range: plan.range, filter, nowMs });
-    const byName = by.includes("server_name");
+    const plan = planReport({ ...kept, range, fields: by.filter(isTimeField), stepMs });
+    const targets = selectIn(plan.range);
     return {
       plan,
       wholeRange: planReport({ ...kept, range: plan.range, fields: [] }).bucketRanges,
@@ -50,16 +61,32 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
       incidents: [],
       occupiedPeaks: async () => null,
       read: (bucketRange: Parameters<typeof occupancy.buckets>[0]) =>
-        occupancy.buckets(bucketRange, byName),
+        occupancy.buckets(bucketRange, names),
     };
   };
   const notesOn = (targets: readonly ReportedTarget[], more: readonly string[]) => [
-    ...(query.range.toMs > nowMs
+    ...(wanted.toMs > nowMs
       ? ["The range ends in the future: the report covers it until now."]
       : []),
     ...more,
     ...(targets.length === 0 ? ["No target matches."] : []),
   ];
+  return { asked, extents, keptFrom, selectIn, reportOf, notesOn };
+}
+
+/** Of a report by no field. */
+interface SeriesOptions {
+  /** The length of its cells. Default: one for the whole range. */
+  readonly stepMs?: number;
+  /** The names of the servers that it is of. Default: all. */
+  readonly names?: Names;
+}
+
+/** @throws {RefusedError} when the range has not begun */
+export async function openReport(query: ReportQuery, sources: ReportSources): Promise<Report> {
+  const { fields, filter, nowMs, after } = query;
+  const opened = await openOccupancy(query, sources);
+  const { asked, extents, selectIn, reportOf, notesOn } = opened;
   /** Of a range as a whole. */
   const readCoverageNotes = async (range: TimeRange): Promise<readonly string[]> => {
     const coverage = createCoverage();
@@ -69,7 +96,7 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   };
 
   if (fields.includes("sandbox") || fields.includes("server")) {
-    const targets = selectTargets(watched, extents, { range: asked, filter, nowMs });
+    const targets = selectIn(asked);
     const numbers = new Map(targets.map((each, at) => [targetName(each.target), at]));
     // What a poll observed at this very moment has happened, too.
     const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };

@@ -13,7 +13,7 @@ export interface ReportedTarget {
 }
 
 /** A target whose last poll is older is not being watched any more. */
-const mostBetweenPollsMs = 10 * 60_000;
+export const mostBetweenPollsMs = 10 * 60_000;
 
 /**
  * The targets of a report: those that the configuration has, and those that it had as long as they were watched. What

@@ -21,22 +21,14 @@ const dwellColumns = [
   "dwell_over_7d",
 ] as const;
 
-/** The columns of `occupancy` that can be summed over names. */
-export const sumColumns = [
-  "idle_ms",
-  "occupied_ms",
-  "error_ms",
-  "unknown_ms",
-  "unobserved_ms",
-  ...dwellColumns,
-  "dwell_ms",
-] as const;
-
-export type SumColumns = Record<(typeof sumColumns)[number], number>;
+type SumColumns = Record<`${Status}_ms` | (typeof dwellColumns)[number] | "dwell_ms", number>;
+/** The sums of all names in a row of `target_buckets`, where `unobserved_ms` is time of the target. */
+export type TotalColumns = SumColumns & Record<"servers_unobserved_ms", number>;
 export type ExtentColumns = Record<`${Status}_${"least" | "most"}`, number | null>;
 
 /** What a row of `occupancy` holds beside its key. */
 export interface AccountColumns extends ExtentColumns, SumColumns {
+  unobserved_ms: number;
   exhausted_ms: number;
 }
 
@@ -62,7 +54,20 @@ export function extentFromColumns(row: ExtentColumns): Extent | null {
   };
 }
 
-export function accountToColumns({ ms, dwells, ...account }: NameAccount): AccountColumns {
+export function accountToColumns(account: NameAccount): AccountColumns {
+  return {
+    ...sumsToColumns(account),
+    unobserved_ms: account.unobservedMs,
+    exhausted_ms: account.exhaustedMs,
+    ...extentToColumns(account.extent),
+  };
+}
+
+export function totalToColumns(account: NameAccount): TotalColumns {
+  return { ...sumsToColumns(account), servers_unobserved_ms: account.unobservedMs };
+}
+
+function sumsToColumns({ ms, dwells }: NameAccount): SumColumns {
   const counts: (string | number)[][] = dwellColumns.map((column, bound) => [
     column,
     dwells.counts[bound] ?? 0,
@@ -72,9 +77,6 @@ export function accountToColumns({ ms, dwells, ...account }: NameAccount): Accou
     occupied_ms: ms.occupied,
     error_ms: ms.error,
     unknown_ms: ms.unknown,
-    unobserved_ms: account.unobservedMs,
-    exhausted_ms: account.exhaustedMs,
-    ...extentToColumns(account.extent),
     ...Object.fromEntries(counts),
     dwell_ms: dwells.sumMs,
   };
@@ -83,18 +85,21 @@ export function accountToColumns({ ms, dwells, ...account }: NameAccount): Accou
 export function accountFromColumns(row: AccountColumns): NameAccount {
   return {
     ...sumsFromColumns(row),
+    unobservedMs: row.unobserved_ms,
     extent: extentFromColumns(row),
     exhaustedMs: row.exhausted_ms,
   };
 }
 
-export function sumsFromColumns(
-  row: SumColumns,
-): Pick<NameAccount, "ms" | "unobservedMs" | "dwells"> {
+export function totalFromColumns(row: TotalColumns): NameAccount {
+  const unobservedMs = row.servers_unobserved_ms;
+  return { ...sumsFromColumns(row), unobservedMs, extent: null, exhaustedMs: 0 };
+}
+
+function sumsFromColumns(row: SumColumns): Pick<NameAccount, "ms" | "dwells"> {
   const counts = dwellColumns.map((column) => row[column]);
   return {
     ms: byStatus((status) => row[`${status}_ms`]),
-    unobservedMs: row.unobserved_ms,
     dwells: counts.some((count) => count > 0) ? { counts, sumMs: row.dwell_ms } : noDwells,
   };
 }

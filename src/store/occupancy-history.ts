@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Gap, OpenBuckets } from "../fleet/accounting.ts";
 import {
+  addAccount,
   addBucket,
   bucketStart,
   coarserThan,
@@ -16,12 +17,7 @@ import {
 import type { Bucket, NameAccount, Resolution } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
 import { readGaps, type GapQuery } from "./gaps.ts";
-import {
-  accountFromColumns,
-  extentFromColumns,
-  sumColumns,
-  sumsFromColumns,
-} from "./occupancy-columns.ts";
+import { accountFromColumns, extentFromColumns, totalFromColumns } from "./occupancy-columns.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import { readConsistently } from "./sql-helpers.ts";
@@ -53,6 +49,8 @@ export interface BucketExtent {
   readonly lastMs: number;
 }
 
+export type Names = "each" | "together" | readonly string[];
+
 /** The buckets of some targets; of the open ones as they were at one moment. */
 export interface OccupancyReader {
   /** Of each target and resolution of which anything is stored. */
@@ -61,11 +59,12 @@ export interface OccupancyReader {
    * By start, then by target, in the order in which targets were first polled. Complete: with what is not closed
    * yet, and with what passed unobserved and was stored in coarser buckets only. Some at a time.
    *
-   * @param byName whether the servers of each name have an account; else all have one, under the empty name
+   * @param names whether the servers of each name have an account, or all have one, under the empty name; or the names
+   *   of those that have one together
    */
   readonly buckets: (
     bucketRange: BucketRange,
-    byName?: boolean,
+    names?: Names,
   ) => AsyncIterable<readonly TargetBucket[]>;
 }
 
@@ -83,8 +82,8 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
       });
       return {
         extents,
-        buckets: (bucketRange, byName = true) =>
-          readBuckets(reader, { targets, open, extents, bucketRange, byName }),
+        buckets: (bucketRange, names = "each") =>
+          readBuckets(reader, { targets, open, extents, bucketRange, names }),
       };
     },
     /** The gaps of a target in order, clipped to the range. */
@@ -144,22 +143,23 @@ interface Reading {
   readonly open: OpenByTarget;
   readonly extents: readonly BucketExtent[];
   readonly bucketRange: BucketRange;
-  readonly byName: boolean;
+  readonly names: Names;
 }
 
 /** Buckets that are read with one statement. */
 const bucketsAtOnce = 200;
-const sumsAtOnce = 500;
+const totalsAtOnce = 1_000;
 
 async function* readBuckets(
   reader: Db,
-  { targets, open, extents, bucketRange, byName }: Reading,
+  { targets, open, extents, bucketRange, names }: Reading,
 ): AsyncIterable<readonly TargetBucket[]> {
   if (targets.size === 0) return;
   const { resolution, fromMs, toMs } = bucketRange;
   const stepMs = resolutionMs[resolution];
   const windowMs =
-    stepMs * Math.max(1, Math.floor((byName ? bucketsAtOnce : sumsAtOnce) / targets.size));
+    stepMs *
+    Math.max(1, Math.floor((names === "each" ? bucketsAtOnce : totalsAtOnce) / targets.size));
   const span = spanOf(extents, resolution);
   const lastEndMs = Math.min(span.endMs, toMs);
   let startMs = Math.max(span.startMs, bucketStart(resolution, fromMs + stepMs - 1));
@@ -168,11 +168,11 @@ async function* readBuckets(
     const window: Window = { targets, resolution, startMs, endMs };
     const { unobserved, closed } = await readConsistently(reader, async (trx) => ({
       unobserved: await readUnobserved(trx, window),
-      closed: await readClosed(trx, window, byName),
+      closed: await readClosed(trx, window, names),
     }));
     const made = [...unobserved, ...openParts(open, window)];
     const all = [
-      ...(byName ? made : made.map((each) => ({ ...each, bucket: mergeNames(each.bucket) }))),
+      ...made.map((each) => ({ ...each, bucket: withNames(each.bucket, names) })),
       ...closed,
     ];
     // If several stand for the same time, the last one is used: a bucket that closed after the open ones were read is
@@ -224,17 +224,27 @@ function isWithin({ targets, resolution, startMs, endMs }: Window) {
   `;
 }
 
-async function readClosed(reader: Db, window: Window, byName: boolean): Promise<readonly Found[]> {
+async function readClosed(reader: Db, window: Window, names: Names): Promise<readonly Found[]> {
   const rows = await reader
     .selectFrom("target_buckets")
     .selectAll()
     .where(isWithin(window))
     .execute();
-  const accounts = byName ? await readNames(reader, window) : await readSums(reader, window);
+  const accounts = names === "together" ? null : await readNames(reader, window, names);
   return rows.map((row) => {
-    const found = toFound(row, accounts);
-    return byName ? found : { ...found, bucket: mergeNames(found.bucket) };
+    const own = accounts ? accounts.get(keyOf(row)) : new Map([["", totalFromColumns(row)]]);
+    const found = toFound(row, own ?? noAccounts);
+    return { ...found, bucket: withNames(found.bucket, names) };
   });
+}
+
+function withNames(bucket: Bucket, names: Names): Bucket {
+  if (names === "each") return bucket;
+  if (names === "together") return mergeNames(bucket);
+  const some = names.map((name) => bucket.names.get(name) ?? emptyAccount);
+  // Of several names together neither the extent is known nor how long they were exhausted.
+  const all = { ...some.reduce(addAccount, emptyAccount), extent: null, exhaustedMs: 0 };
+  return { ...bucket, names: new Map([["", all]]) };
 }
 
 /** By the start of the bucket and the target. */
@@ -244,47 +254,35 @@ function keyOf(row: { readonly start_at_ms: number; readonly target_id: number }
   return `${row.start_at_ms} ${row.target_id}`;
 }
 
-function toFound(row: Tables["target_buckets"], accounts: Accounts): Found {
+const noAccounts: Bucket["names"] = new Map();
+
+function toFound(row: Tables["target_buckets"], names: Bucket["names"]): Found {
   const bucket = {
     startMs: row.start_at_ms,
     recordedMs: row.recorded_ms,
     unobservedMs: row.unobserved_ms,
     extent: extentFromColumns(row),
-    names: accounts.get(keyOf(row)) ?? new Map<string, NameAccount>(),
+    names,
   };
   return { targetId: row.target_id, bucket };
 }
 
-async function readNames(reader: Db, window: Window): Promise<Accounts> {
-  const rows = await reader
+async function readNames(reader: Db, window: Window, names: Names = "each"): Promise<Accounts> {
+  let select = reader
     .selectFrom("occupancy")
     .innerJoin("server_names", "server_names.id", "occupancy.name_id")
     .selectAll("occupancy")
     .select("server_names.name")
-    .where(isWithin(window))
-    .execute();
+    .where(isWithin(window));
+  if (typeof names !== "string") select = select.where("server_names.name", "in", names);
+  const rows = await select.execute();
   const all = new Map<string, Map<string, NameAccount>>();
   for (const row of rows) {
     const key = keyOf(row);
-    const names = all.get(key) ?? new Map<string, NameAccount>();
-    all.set(key, names.set(row.name, accountFromColumns(row)));
+    const accounts = all.get(key) ?? new Map<string, NameAccount>();
+    all.set(key, accounts.set(row.name, accountFromColumns(row)));
   }
   return all;
-}
-
-async function readSums(reader: Db, window: Window): Promise<Accounts> {
-  const rows = await reader
-    .selectFrom("occupancy")
-    .select(({ fn }) => [
-      "target_id",
-      "start_at_ms",
-      ...sumColumns.map((column) => fn.sum<number>(column).as(column)),
-    ])
-    .where(isWithin(window))
-    .groupBy(["start_at_ms", "target_id"])
-    .execute();
-  const account = (row: (typeof rows)[number]) => ({ ...emptyAccount, ...sumsFromColumns(row) });
-  return new Map(rows.map((row) => [keyOf(row), new Map([["", account(row)]])]));
 }
 
 /** What coarser buckets that passed as a whole without being observed stand for, where no finer ones were written; from the coarsest. */
@@ -313,7 +311,7 @@ async function readUnobserved(reader: Db, window: Window): Promise<readonly Foun
     if (rows.length === 0) continue;
     const accounts = await readNames(reader, within);
     for (const row of rows) {
-      const { targetId, bucket } = toFound(row, accounts);
+      const { targetId, bucket } = toFound(row, accounts.get(keyOf(row)) ?? noAccounts);
       const part = partOfUnobserved(bucket, coarser, resolution);
       if (!part) continue;
       const lastMs = Math.min(bucket.startMs + wholeMs, endMs);

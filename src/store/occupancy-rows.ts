@@ -1,11 +1,13 @@
 import { noOpenBuckets, type Accounting, type OpenBuckets } from "../fleet/accounting.ts";
-import { isEmptyBucket, type Bucket, type Resolution } from "../fleet/buckets.ts";
+import { addAccount, emptyAccount, isEmptyBucket } from "../fleet/buckets.ts";
+import type { Bucket, Resolution } from "../fleet/buckets.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import {
   accountToColumns,
   bucketFromJson,
   bucketToJson,
   extentToColumns,
+  totalToColumns,
 } from "./occupancy-columns.ts";
 import { prepareUpsert, rowsPerInsert } from "./sql-helpers.ts";
 import type { RowReading } from "./damaged-rows.ts";
@@ -50,7 +52,8 @@ async function writeClosed(
   const { startMs, recordedMs, unobservedMs, extent, names } = bucket;
   const key = { resolution, start_at_ms: startMs, target_id: targetId };
   const times = { recorded_ms: recordedMs, unobserved_ms: unobservedMs };
-  await upsertTargetBuckets(trx, [{ ...key, ...times, ...extentToColumns(extent) }]);
+  const total = totalToColumns(names.values().reduce(addAccount, emptyAccount));
+  await upsertTargetBuckets(trx, [{ ...key, ...times, ...extentToColumns(extent), ...total }]);
   for await (const some of paced(batches(names, rowsPerInsert))) {
     const ids = await nameIds(
       trx,

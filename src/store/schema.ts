@@ -26,6 +26,16 @@ export interface SchemaDialect {
 /** The statements that make an empty store, in order. */
 export function schemaStatements(dialect: SchemaDialect): readonly string[] {
   const { identity, bigint, double, text, table, clustered } = dialect;
+  // Dwell times in occupied that ended, by how long they were, and their sum.
+  const dwells = `
+      dwell_to_10s ${bigint} not null, dwell_to_30s ${bigint} not null,
+      dwell_to_1m ${bigint} not null, dwell_to_2m ${bigint} not null,
+      dwell_to_5m ${bigint} not null, dwell_to_15m ${bigint} not null,
+      dwell_to_30m ${bigint} not null, dwell_to_1h ${bigint} not null,
+      dwell_to_2h ${bigint} not null, dwell_to_4h ${bigint} not null,
+      dwell_to_12h ${bigint} not null, dwell_to_1d ${bigint} not null,
+      dwell_to_7d ${bigint} not null, dwell_over_7d ${bigint} not null,
+      dwell_ms ${bigint} not null`.trim();
   return [
     // One row. A commit takes the numbers of what it adds from here as its last step, so that with several
     // writers, too, the order of the numbers is the order of the commits.
@@ -131,6 +141,11 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       -- The least and the most servers in each status at a time. Null: none of it was observed.
       idle_least integer, idle_most integer, occupied_least integer, occupied_most integer,
       error_least integer, error_most integer, unknown_least integer, unknown_most integer,
+      -- The sums of its rows in occupancy: a report that is not by name reads only these.
+      idle_ms ${bigint} not null, occupied_ms ${bigint} not null,
+      error_ms ${bigint} not null, unknown_ms ${bigint} not null,
+      servers_unobserved_ms ${bigint} not null,
+      ${dwells},
       primary key (resolution, start_at_ms, target_id)
     )${clustered}`,
 
@@ -158,15 +173,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       exhausted_ms ${bigint} not null,
       idle_least integer, idle_most integer, occupied_least integer, occupied_most integer,
       error_least integer, error_most integer, unknown_least integer, unknown_most integer,
-      -- Dwell times in occupied that ended, by how long they were, and their sum.
-      dwell_to_10s ${bigint} not null, dwell_to_30s ${bigint} not null,
-      dwell_to_1m ${bigint} not null, dwell_to_2m ${bigint} not null,
-      dwell_to_5m ${bigint} not null, dwell_to_15m ${bigint} not null,
-      dwell_to_30m ${bigint} not null, dwell_to_1h ${bigint} not null,
-      dwell_to_2h ${bigint} not null, dwell_to_4h ${bigint} not null,
-      dwell_to_12h ${bigint} not null, dwell_to_1d ${bigint} not null,
-      dwell_to_7d ${bigint} not null, dwell_over_7d ${bigint} not null,
-      dwell_ms ${bigint} not null,
+      ${dwells},
       primary key (resolution, start_at_ms, target_id, name_id)
     )${clustered}`,
 

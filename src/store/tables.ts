@@ -6,7 +6,7 @@ import type { Resolution } from "../fleet/buckets.ts";
 import type { DeviationProblem } from "../fleet/deviation.ts";
 import type { FailureReason, Operation } from "../fleet/model.ts";
 import type { Presence, Status } from "../fleet/status.ts";
-import type { AccountColumns, ExtentColumns } from "./occupancy-columns.ts";
+import type { AccountColumns, ExtentColumns, TotalColumns } from "./occupancy-columns.ts";
 
 export type Db = Kysely<Tables>;
 
@@ -39,7 +39,10 @@ export interface Tables {
     observation: "missing" | "seen" | null;
   };
   server_names: { id: Generated<number>; name: string };
-  target_buckets: BucketKey & ExtentColumns & Numbers<"recorded_ms" | "unobserved_ms">;
+  target_buckets: BucketKey &
+    ExtentColumns &
+    TotalColumns &
+    Numbers<"recorded_ms" | "unobserved_ms">;
   open_buckets: { target_id: number; resolution: Resolution; bucket: string };
   occupancy: BucketKey & AccountColumns & Numbers<"name_id">;
   gaps: Numbers<"target_id" | "from_at_ms" | "to_at_ms">;

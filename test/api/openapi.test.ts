@@ -92,6 +92,7 @@ describe("the OpenAPI document", () => {
         listServers: ["/api/v1/servers?limit=2&status=error,idle"],
         listChanges: ["/api/v1/changes?limit=2"],
         reportOccupancy: ["/api/v1/occupancy?from=1h&by=region,server_name,hour"],
+        reportOccupancySeries: ["/api/v1/occupancy/series?from=1h&server_name=git"],
         computeInsights: ["/api/v1/insights?from=1h"],
         listDrift: ["/api/v1/drift"],
         checkConformance: ["/api/v1/conformance", { user: "user-1" }],

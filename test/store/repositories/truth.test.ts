@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mergeNames, resolutions, serverMsOf } from "../../../src/fleet/buckets.ts";
+import { emptyAccount, mergeNames, resolutions, serverMsOf } from "../../../src/fleet/buckets.ts";
+import type { Bucket } from "../../../src/fleet/buckets.ts";
 import { countDwells } from "../../../src/fleet/dwell.ts";
 import { statuses } from "../../../src/fleet/model.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -42,8 +43,17 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
         const found = (await bucketsIn(occupancy, { resolution })).map(({ bucket }) => bucket);
         const held = found.filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
         expect(held).toEqual(trueBuckets(truth, resolution));
-        const merged = await bucketsIn(occupancy, { resolution, byName: false });
+        const merged = await bucketsIn(occupancy, { resolution, names: "together" });
         expect(merged.map(({ bucket }) => bucket)).toEqual(found.map(mergeNames));
+        const wanted = found.flatMap(({ names }) => [...names.keys()]).slice(0, 1);
+        const chosen = await bucketsIn(occupancy, { resolution, names: ["none", ...wanted] });
+        const timesOf = (names: Bucket["names"], name: string) => {
+          const { ms, unobservedMs, dwells } = names.get(name) ?? emptyAccount;
+          return { ms, unobservedMs, dwells };
+        };
+        expect(chosen.map(({ bucket }) => timesOf(bucket.names, ""))).toEqual(
+          found.map(({ names }) => timesOf(names, wanted[0] ?? "")),
+        );
       }
     }));
 
@@ -62,6 +72,8 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
           (each) => each.bucket,
         );
         const accounts = buckets.flatMap(({ names }) => [...names.values()]);
+        const merged = await bucketsIn(store.occupancy, { resolution, names: "together" });
+        expect(merged.map(({ bucket }) => bucket)).toEqual(buckets.map(mergeNames));
         expect({
           recordedMs: sum(buckets.map(({ recordedMs }) => recordedMs)),
           unobservedMs: sum(buckets.map(({ unobservedMs }) => unobservedMs)),

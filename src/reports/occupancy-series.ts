@@ -1,0 +1,86 @@
+import { resolutionMs, resolutions } from "../fleet/buckets.ts";
+import { byStatus, noneByStatus, type CountByStatus } from "../fleet/tallies.ts";
+import { sumsOfCells, type CellSums } from "./occupancy-report.ts";
+import { openOccupancy, type ReportQuery } from "./open-report.ts";
+import type { ReportSources } from "./report-sources.ts";
+import { mostBetweenPollsMs, type KeptFrom } from "./reported-targets.ts";
+import { createRowGroups } from "./row-groups.ts";
+import type { TimeRange } from "./time-range.ts";
+
+export interface SeriesQuery extends Omit<ReportQuery, "fields" | "after"> {
+  /** The names of the servers. Empty: all. */
+  readonly names: readonly string[];
+  /** The length of a cell, a whole number of five minutes. Null: it is chosen. */
+  readonly stepMs: number | null;
+}
+
+/** How many servers there were, cell by cell. */
+export interface OccupancySeries {
+  /** As it was asked for, rounded outwards to the buckets that are kept. */
+  readonly range: TimeRange;
+  readonly stepMs: number;
+  readonly cells: readonly SeriesCell[];
+  readonly notes: readonly string[];
+}
+
+/** A stretch of time. The first and the last one are clipped to the range, and so may be shorter. */
+export interface SeriesCell extends TimeRange {
+  /** On average over the whole cell: how many servers were in each status, and how many were unobserved. */
+  readonly average: CountByStatus;
+  readonly unobserved: number;
+}
+
+/** As many as a chart can show, and the fewest that show a course. */
+const mostCells = 400;
+const fewestCells = 60;
+
+/** @throws {RefusedError} when the range has not begun */
+export async function readSeries(
+  query: SeriesQuery,
+  sources: ReportSources,
+): Promise<OccupancySeries> {
+  const { asked, keptFrom, reportOf, notesOn } = await openOccupancy(query, sources);
+  const stepMs = query.stepMs ?? chooseStep(asked, keptFrom);
+  const names = query.names.length > 0 ? query.names : "together";
+  const report = reportOf(asked, [], { stepMs, names });
+  const { plan, targets } = report;
+  // What came after the last poll of a target is not recorded yet.
+  const recentMs = query.nowMs - mostBetweenPollsMs;
+  const untilMs = targets
+    .filter((target) => target.untilMs >= recentMs)
+    .reduce((ms, target) => Math.min(ms, target.untilMs), query.nowMs);
+  const range = { fromMs: plan.range.fromMs, toMs: Math.min(plan.range.toMs, untilMs) };
+  const cells: SeriesCell[] = [];
+  const groups = createRowGroups(targets, []);
+  for await (const sums of sumsOfCells(report, groups, range.fromMs)) {
+    const { fromMs, toMs } = sums.cell;
+    if (fromMs >= range.toMs) break;
+    cells.push({ fromMs, toMs: Math.min(toMs, range.toMs), ...averageOf(sums) });
+  }
+  return { range, stepMs, cells, notes: notesOn(targets, plan.notes) };
+}
+
+/** A few of the coarsest buckets that show a course, are kept from the beginning, and are read the fastest. */
+function chooseStep({ fromMs, toMs }: TimeRange, keptFrom: KeptFrom): number {
+  const lengthMs = toMs - fromMs;
+  const kept = resolutions.filter((resolution) => keptFrom[resolution] <= fromMs);
+  const resolution =
+    kept.findLast((each) => lengthMs / resolutionMs[each] >= fewestCells) ?? kept[0] ?? "5m";
+  const least = lengthMs / resolutionMs[resolution] / mostCells;
+  const times = [1, 2, 3, 4, 6, 12].find((each) => each >= least) ?? Math.ceil(least);
+  return times * resolutionMs[resolution];
+}
+
+/** Targets were last polled at different moments, so each counts over the time for which it is reported. */
+function averageOf({ rows, reportedMs }: CellSums): Pick<SeriesCell, "average" | "unobserved"> {
+  let average = noneByStatus;
+  let unobserved = 0;
+  for (const [target, account] of rows.values().flatMap(({ accounts }) => accounts)) {
+    const ofMs = reportedMs[target] ?? 0;
+    if (ofMs === 0) continue;
+    const sums = average;
+    average = byStatus((status) => sums[status] + account.ms[status] / ofMs);
+    unobserved += account.unobservedMs / ofMs;
+  }
+  return { average, unobserved };
+}
