@@ -56,8 +56,8 @@ export function readFlaps(
     const enteredMs = known.enteredMs.map((each) => each + event.passed.ms);
     return { flaps: "no", frequency: "", changed: { ...known, enteredMs } };
   }
-  if (!limit || (event.kind !== "holds" && event.kind !== "clears")) return null;
-  if (!known && event.kind === "clears") return null;
+  if (!limit || !("now" in event)) return null;
+  if (!known && event.kind !== "holds") return null;
   const { ms } = event.now;
   const recent = recentEntries(known?.enteredMs ?? [], ms, limit);
   const enters = event.kind === "holds" && (!before || isClearing(before));

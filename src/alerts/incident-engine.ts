@@ -146,8 +146,8 @@ export function createIncidentEngine(
     { before, reading, inhibitors }: Known,
   ): IncidentEvent => {
     const flapping = reading?.flaps ?? "no";
-    if (event.kind === "clears") return { ...event, flaps: flapping };
-    if (event.kind !== "holds") return event;
+    if (!("now" in event)) return event;
+    if (event.kind !== "holds") return { ...event, flaps: flapping };
     const facts = silenced.length > 0 ? silenceFacts(rule, target, subject, observed) : null;
     return {
       ...event,
@@ -268,15 +268,11 @@ export function createIncidentEngine(
     },
 
     /**
-     * Deletes the flap records of subjects that settled or are gone. To be called after the rules were applied.
+     * Deletes the flap records of subjects that settled. To be called after the rules were applied.
      *
      * @param nowMs a reading of the subjects' clock
      */
-    forgetSettled(
-      rules: readonly Rule[],
-      nowMs: number,
-      isGone?: (subject: Subject) => boolean,
-    ): void {
+    forgetSettled(rules: readonly Rule[], nowMs: number): void {
       if (flaps.size === 0) return;
       const limits = new Map(rules.map((rule) => [ruleFingerprint(rule), flapLimitOf(rule)]));
       const changed = new Set(changedFlaps.map(flapKey));
@@ -285,7 +281,7 @@ export function createIncidentEngine(
         const limit = limits.get(each.ruleFingerprint);
         if (limit === undefined) continue;
         const counts = limit && recentEntries(each.enteredMs, nowMs, limit).length > 0;
-        if (!counts || isGone?.(each.subject)) forget(each);
+        if (!counts) forget(each);
       }
     },
   };

@@ -36,15 +36,14 @@ export type Flaps = "no" | "recently" | "too_often";
 
 /** The subject was observed, and the rule's condition holds or does not. */
 type Held = { readonly kind: "holds"; readonly now: ClockReading };
-type Cleared = { readonly kind: "clears"; readonly now: ClockReading };
+type Ended = { readonly kind: "clears" | "gone"; readonly now: ClockReading };
 type Other =
   /** The clock went on, but the subject itself was not observed: what passed does not count. */
   | { readonly kind: "unobserved"; readonly passed: ClockReading }
-  | { readonly kind: "gone" }
   | { readonly kind: "rule_removed" };
 
 /** What happened to a subject, before silences, acknowledgements and flapping are taken into account. */
-export type SubjectEvent = Held | Cleared | Other;
+export type SubjectEvent = Held | Ended | Other;
 
 type Holds = Held & {
   readonly silenced: boolean;
@@ -53,8 +52,8 @@ type Holds = Held & {
   readonly acknowledged: boolean;
   readonly flaps: Flaps;
 };
-type Clears = Cleared & { readonly flaps: Flaps };
-export type IncidentEvent = Holds | Clears | Other;
+type Ends = Ended & { readonly flaps: Flaps };
+export type IncidentEvent = Holds | Ends | Other;
 
 export interface IncidentTiming {
   readonly hold: Hold;
@@ -126,15 +125,15 @@ function advanceFiring(phase: Firing, event: IncidentEvent, timing: IncidentTimi
     case "holds":
       return keepFiring(phase, event, timing.remindEveryMs);
     case "clears":
+    case "gone":
       return clear(phase, event, timing);
     case "unobserved": {
       // Where its clock decides nothing any more, what passes need not be written.
       const isTimed = phase.clearSinceMs !== null || timing.remindEveryMs !== null;
       return { phase: isTimed ? shift(phase, event.passed) : phase, step: null };
     }
-    case "gone":
     case "rule_removed":
-      return resolve(event.kind);
+      return resolve("rule_removed");
   }
 }
 
@@ -197,13 +196,15 @@ export function goesOnFiring(
 
 function clear(
   phase: Firing,
-  { now, flaps }: Clears,
+  { kind, now, flaps }: Ends,
   { keepFiringForMs, holdsFlapping = false }: IncidentTiming,
 ): Transition {
   const clearSinceMs = phase.clearSinceMs ?? now.ms;
   // Otherwise it would be notified as soon as it holds again, for whatever time.
   const isOver = holdsFlapping && phase.notifiedAtMs === null;
   const isSettling = phase.flapping && flaps !== "no" && !isOver;
+  // What flaps by disappearing settles, too, before it is notified again.
+  if (!isSettling && kind === "gone") return resolve("gone");
   if (!isSettling && now.ms - clearSinceMs >= keepFiringForMs) return resolve("recovered");
   return { phase: phase.clearSinceMs === null ? { ...phase, clearSinceMs } : phase, step: null };
 }

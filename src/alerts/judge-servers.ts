@@ -36,21 +36,16 @@ export function* judgeServers(
   yield* eachInSlices(listed.values(), judgedPerSlice, (judged) =>
     judgeListed(engine, judged, observed, rules),
   );
-  const isGone = (subject: ServerSubject): boolean => isServerGone(subject, state, observed);
   yield* eachInSlices(unlisted, judgedPerSlice, (incident) => {
     const rule = rules.find(({ name }) => name === incident.rule);
     if (!rule) return;
-    const event: SubjectEvent = isGone(incident.subject)
-      ? { kind: "gone" }
+    const event: SubjectEvent = isServerGone(incident.subject, state, observed)
+      ? { kind: "gone", now: observed.now }
       : { kind: "unobserved", passed: observed.passed };
     const condition = conditionOfIncident(incident);
     engine.advance(rule, incident.subject, event, { condition, status: "absent" });
   });
-  engine.forgetSettled(
-    rules,
-    observed.now.ms,
-    (subject) => subject.kind === "server" && isGone(subject),
-  );
+  engine.forgetSettled(rules, observed.now.ms);
 }
 
 interface Judged {

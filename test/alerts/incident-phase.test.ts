@@ -10,7 +10,7 @@ import type { IncidentStep, IncidentTiming, Transition } from "../../src/alerts/
 import { inPolls, lasting } from "./support/watch.ts";
 
 type Holds = Extract<IncidentEvent, { kind: "holds" }>;
-type Clears = Extract<IncidentEvent, { kind: "clears" }>;
+type Ends = Extract<IncidentEvent, { kind: "clears" | "gone" }>;
 
 const minute = 60_000;
 const at = (minutes: number): ClockReading => ({ ms: minutes * minute, polls: minutes });
@@ -18,9 +18,10 @@ const holds = (now: ClockReading, more: Partial<Holds> = {}): Holds => {
   const nothing = { silenced: false, inhibited: false, acknowledged: false, flaps: "no" } as const;
   return { kind: "holds", now, ...nothing, ...more };
 };
-const clears = (now: ClockReading, more: Partial<Clears> = {}): Clears => {
+const clears = (now: ClockReading, more: Partial<Ends> = {}): Ends => {
   return { kind: "clears", now, flaps: "no", ...more };
 };
+const gone = (more: Partial<Ends> = {}): Ends => clears(at(12), { kind: "gone", ...more });
 const firingSince = (heldSince: ClockReading, notifiedAtMs: number | null) =>
   ({ name: "firing", heldSince, clearSinceMs: null, notifiedAtMs, flapping: false }) as const;
 
@@ -62,7 +63,8 @@ const events = new Map<string, IncidentEvent>([
   ["clears", clears(at(12))],
   ["clearsRecently", clears(at(12), { flaps: "recently" })],
   ["unobserved", { kind: "unobserved", passed: at(2) }],
-  ["gone", { kind: "gone" }],
+  ["gone", gone()],
+  ["goneRecently", gone({ flaps: "recently" })],
   ["rule_removed", { kind: "rule_removed" }],
 ]);
 
@@ -81,6 +83,7 @@ clears            -       dropped  clears    -         clears   -              c
 clearsRecently    -       dropped  clears    -         clears   -              clears    -                 clears         -
 unobserved        -       shifts   -         shifts    -        shifts         -         shifts            -              -
 gone              -       dropped  gone      gone      gone     gone           gone      gone              gone           -
+goneRecently      -       dropped  gone      gone      gone     gone           clears    -                 clears         -
 rule_removed      -       dropped  removed   removed   removed  removed        removed   removed           removed        -
 `;
 
@@ -147,7 +150,7 @@ describe("every phase meets every event", () => {
 
   it.each(cells)("%s, %s: %s", (name, eventName, cell) => {
     const phase = phases.get(name) ?? null;
-    const event = events.get(eventName) ?? { kind: "gone" };
+    const event = events.get(eventName) ?? gone();
     const transition = advanceIncident(phase, event, timing);
     expect(transition).toEqual(outcomeOf(cell, phase));
     expect(transition.phase === phase).toBe(cell === "-");

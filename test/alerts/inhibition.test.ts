@@ -130,6 +130,11 @@ describe("inhibition", () => {
 it.each([
   ["a server", serverRule(), (watch: Watch, holds: boolean) => watch.see(holds ? broken : idle)],
   [
+    "a server that disappears and returns",
+    serverRule(),
+    (watch: Watch, holds: boolean) => watch.see(...(holds ? [broken] : [])),
+  ],
+  [
     "a target",
     targetRule({ for: inPolls(2) }),
     (watch: Watch, holds: boolean) => (holds ? watch.fail() : watch.see(idle)),
@@ -140,7 +145,7 @@ it.each([
     const limited = { ...rule, flap: { changes: 1, withinMs: 3_600_000, firingOnly: true } };
     fc.assert(
       fc.property(runs, (script) => {
-        const watch = createWatch({ rules: [limited] });
+        const watch = createWatch({ rules: [limited], goneAfter: 1 });
         const times = script.flatMap((holds, index) =>
           show(watch, holds).incidents.outbox.map(() => index),
         );

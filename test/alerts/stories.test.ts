@@ -146,8 +146,8 @@ const flaps: readonly Story[] = [
   ["does not settle while its target is down", `${flapping}i!{50}ei{18}`],
   ["does not settle while partial listings lack it", `${flapping}-{50}e{19}e[settled]`],
   [
-    "counts from the beginning after it was gone",
-    `${flapping}.[gone]e[fired]i[recovered]e[fired]`,
+    "by disappearing is notified once as flapping, and then when it is gone for good",
+    "e[fired].[gone]e[fired].[gone]e[fired].e.e.{19}.[gone]",
     by({ flap }, { goneAfter: 1 }),
   ],
   [

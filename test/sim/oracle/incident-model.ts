@@ -72,11 +72,11 @@ export function advance(state: State, step: Step): readonly State[] {
     case "holds":
       return onHolds({ ...state, lacking: 0 }, step);
     case "clears":
-      return onClears({ ...state, lacking: 0 }, step);
+      return onEnds({ ...state, lacking: 0 }, step, "recovered");
     case "lacking": {
       const lacking = state.lacking + 1;
       if (lacking < step.goneAfter) return [unobserved({ ...state, lacking }, step)];
-      return end({ ...state, lacking, entries: [] }, "gone", step.at, step.expected);
+      return onEnds({ ...state, lacking }, step, "gone");
     }
     case "unstated":
       return [unobserved({ ...state, lacking: 0 }, step)];
@@ -177,7 +177,7 @@ function goOn(state: State, incident: Incident, step: Step): readonly State[] {
   });
 }
 
-function onClears(before: State, step: Step): readonly State[] {
+function onEnds(before: State, step: Step, reason: "recovered" | "gone"): readonly State[] {
   const { observation, rule } = step;
   return age(before, step, false).flatMap((state): readonly State[] => {
     const { incident } = state;
@@ -185,9 +185,9 @@ function onClears(before: State, step: Step): readonly State[] {
     const isFlapping = incident.flapping && state.entries.length > 0;
     const clear = incident.clear === null ? noTime : plus(incident.clear, observation);
     const quiet = plus(incident.quiet, observation);
-    return reach(clear, rule.keepFiringMs).flatMap(({ reached, span }) =>
+    return reach(clear, reason === "gone" ? 0 : rule.keepFiringMs).flatMap(({ reached, span }) =>
       reached && !isFlapping
-        ? end(countEnd(state, rule), "recovered", step.at, step.expected)
+        ? end(countEnd(state, rule), reason, step.at, step.expected)
         : [{ ...state, incident: { ...incident, clear: span, quiet } }],
     );
   });
