@@ -211,6 +211,26 @@ describe("delivery to PagerDuty", () => {
     );
   });
 
+  it("sends one event for the notifications that wait, and one for what joins later", async () => {
+    const { fire, over, pass, actions, server, accept } = await open();
+    server.answerWith(status(503));
+    for (const id of ["a", "b", "c"]) {
+      await fire(id);
+      await pass(0);
+    }
+    server.answerWith(accept);
+    for (let run = 0; run < 5; run++) await pass(10_000);
+    expect(actions()).toEqual(["trigger 3"]);
+    await over("a");
+    await fire("d");
+    await pass(0);
+    await over("b", "c", "d");
+    await pass(0);
+    await fire("e");
+    await pass(0);
+    expect(actions().slice(1)).toEqual(["trigger 3", "resolve 3", "trigger 1"]);
+  });
+
   it("acknowledges the alert when all of its incidents are", async () => {
     const { fire, ack, pass, actions, state } = await open();
     await fire("a", "b");
@@ -254,8 +274,9 @@ describe("delivery to PagerDuty", () => {
       },
     });
     const incidents = [incidentOf({ id: "a" }), incidentOf({ id: "b", subject: "target" })];
+    const reminder = notificationOf({ type: "incident.reminder", incidents });
     const { signal } = new AbortController();
-    const send = () => receiver.send(notificationOf({ incidents }), signal);
+    const send = () => receiver.send(reminder, signal);
     await Promise.all([send(), send()]);
     const keys = server.requests.map(({ body }) => readPagerdutyEvent(body).dedup_key);
     expect([keys.length, new Set(keys).size]).toEqual([4, 2]);

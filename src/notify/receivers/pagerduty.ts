@@ -29,6 +29,8 @@ export function createPagerdutyReceiver(
   const url = parseReceiverUrl(settings);
   const headers = { "content-type": "application/json" };
   let last: Promise<unknown> = Promise.resolve();
+  /** Of each alert, the incidents of the last trigger that PagerDuty accepted. */
+  const triggered = new Map<string, ReadonlySet<string>>();
 
   const post = (
     action: Action,
@@ -58,6 +60,7 @@ export function createPagerdutyReceiver(
     const items = known.map((alert) => ({ alert, item: alertItem({ ...alert, text: null }) }));
     const firing = items.filter(({ item }) => alertKey(rule, item.incident) === key);
     if (firing.length === 0) {
+      triggered.delete(key);
       if (type !== "incident.resolved") return { kind: "delivered" };
       // What fired when it was composed does not any more.
       const { stillFiring: _, ...over } = notification;
@@ -68,6 +71,11 @@ export function createPagerdutyReceiver(
       firing.map(({ item }) => item.incident),
     );
     if (action === null) return { kind: "delivered" };
+    const ids = new Set(firing.map(({ alert }) => alert.incident.id));
+    // Its incidents joined an event that was sent for an earlier notification.
+    if (type === "incident.firing" && triggered.get(key)?.isSupersetOf(ids)) {
+      return { kind: "delivered" };
+    }
     const current = await withTexts(
       store,
       name,
@@ -76,7 +84,10 @@ export function createPagerdutyReceiver(
     const now = current.map((alert) => ({ ...alertItem(alert), type: typeOf(type) }));
     const summary = summarize(now, clock.now().utcMs);
     const incidents = now.map(({ incident }) => incident);
-    return post(action, key, { ...notification, summary, incidents, truncated: 0 }, signal);
+    const state = { ...notification, summary, incidents, truncated: 0 };
+    const result = await post(action, key, state, signal);
+    if (action === "trigger" && result.kind === "delivered") triggered.set(key, ids);
+    return result;
   };
 
   const sendAll = async (notification: Notification, signal: AbortSignal): Promise<SendResult> => {
