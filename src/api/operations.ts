@@ -19,7 +19,9 @@ import {
 import { reportOccupancy } from "./operations/occupancy.ts";
 import { reportOccupancySeries } from "./operations/occupancy-series.ts";
 import { listProbes } from "./operations/probes.ts";
+import { searchServers } from "./operations/search-servers.ts";
 import { showIncident } from "./operations/show-incident.ts";
+import { showTimeline } from "./operations/show-timeline.ts";
 import { addSilence, expireSilence, listSilences } from "./operations/silences.ts";
 import { listServers, listTargets, pollTargets } from "./operations/targets.ts";
 
@@ -28,6 +30,8 @@ export const apiOperations: readonly Operation[] = [
   listTargets,
   pollTargets,
   listServers,
+  searchServers,
+  showTimeline,
   listChanges,
   reportOccupancy,
   reportOccupancySeries,

@@ -42,6 +42,6 @@ function inOrder(one: PlacedServer, other: PlacedServer): number {
 }
 
 /** Unlike `localeCompare`, the same everywhere. */
-function compareTexts(one: string, other: string): number {
+export function compareTexts(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -90,6 +90,8 @@ describe("the OpenAPI document", () => {
         listTargets: ["/api/v1/targets?region=us"],
         pollTargets: ["/api/v1/targets/poll", { region: "none" }],
         listServers: ["/api/v1/servers?limit=2&status=error,idle"],
+        searchServers: ["/api/v1/servers/search?q=a&status=error,unobserved&sort=since"],
+        showTimeline: ["/api/v1/servers/timeline?region=us&key=research&sandbox=a&server=b"],
         listChanges: ["/api/v1/changes?limit=2"],
         reportOccupancy: ["/api/v1/occupancy?from=1h&by=region,server_name,hour"],
         reportOccupancySeries: ["/api/v1/occupancy/series?from=1h&server_name=git"],

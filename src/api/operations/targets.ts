@@ -102,7 +102,7 @@ export const pollTargets = defineOperation({
 });
 
 /** The chosen targets, by region and key. An empty list chooses all. */
-function selectTargets(
+export function selectTargets(
   targets: readonly WatchedView[],
   { region, key }: { readonly region: readonly string[]; readonly key: readonly string[] },
 ): readonly WatchedView[] {
@@ -154,7 +154,7 @@ export const serverView = z.object({
   missing: z.int().min(0).describe("How many complete listings in a row lacked it"),
   stale: z.boolean().describe("Whether its target is stale"),
 });
-type ServerView = z.output<typeof serverView>;
+export type ServerView = z.output<typeof serverView>;
 
 const filterFields = z.strictObject({
   sandbox: sandboxText.optional().describe("A sandbox's id, or a prefix of one"),
@@ -191,19 +191,7 @@ export const listServers = defineOperation({
         isWanted,
       });
       for (const { sandbox, server } of await runInSlices(slices)) {
-        const { id, name, status, since, benchmark, tags, missing } = server;
-        found.push({
-          ...target,
-          sandbox_id: sandbox.id,
-          server_id: id,
-          server_name: name,
-          status,
-          since: timeText(since.atMs),
-          benchmark,
-          tags,
-          missing,
-          stale: withheld,
-        });
+        found.push(viewServer({ target, withheld }, { sandbox, server }));
       }
       if (found.length > size) break;
     }
@@ -213,6 +201,25 @@ export const listServers = defineOperation({
     return { servers: page, next, notes: matchNotes(context, { region, key }) };
   },
 });
+
+export function viewServer(
+  { target, withheld: stale }: Pick<WatchedView, "target" | "withheld">,
+  { sandbox, server }: PlacedServer,
+): ServerView {
+  const { id, name, status, since, benchmark, tags, missing } = server;
+  return {
+    ...target,
+    sandbox_id: sandbox.id,
+    server_id: id,
+    server_name: name,
+    status,
+    since: timeText(since.atMs),
+    benchmark,
+    tags,
+    missing,
+    stale,
+  };
+}
 
 function serverFilter(filter: z.output<typeof filterFields>) {
   const { sandbox: sandboxId, server: text } = filter;

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { listChanges } from "../../src/api/operations/changes.ts";
+import { searchServers } from "../../src/api/operations/search-servers.ts";
+import { showTimeline } from "../../src/api/operations/show-timeline.ts";
+import { listServers } from "../../src/api/operations/targets.ts";
+import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
+import { erring, refusal } from "./support/api-world.ts";
+
+describe("the search of servers", () => {
+  it("finds each word in names, ids, tags and benchmarks, whatever the case", async () => {
+    const world = await erring(1);
+    const { api } = world.daemon();
+    const found = async (q: string) =>
+      (await api(searchServers, { q })).servers.map(({ server_id: id }) => id);
+    const [server] = (await api(listServers, { status: "error" })).servers;
+    if (!server) throw new Error("no server is in error");
+    const { server_id: id, sandbox_id: sandbox, server_name: name, tags, benchmark } = server;
+    for (const text of [name, id, sandbox, benchmark, ...tags]) {
+      expect(await found((text ?? "").toUpperCase())).toContain(id);
+    }
+    expect(await found(`${id.slice(4, 9)} ${name?.slice(1)}`)).toEqual([id]);
+    expect(await found(`${id} elsewhere`)).toEqual([]);
+    for (const pattern of [".*", "(", "[a-z]", "\\w", "\ud83d"]) {
+      expect(await found(pattern)).toEqual([]);
+    }
+  });
+
+  it("filters, sorts and counts, with the worst first", async () => {
+    const world = await watchWorld({ servers: 25 });
+    await world.poll();
+    world.show(3, "error");
+    world.show(5, "occupied");
+    await world.poll();
+    world.show(4, "error");
+    await world.poll();
+    const { api } = world.daemon();
+    const { servers, total, counts } = await api(searchServers, { limit: 3 });
+    expect(servers.map(({ server_id: id }) => id)).toEqual(
+      [4, 3, 5].map((at) => world.serverIds[at]),
+    );
+    expect(total).toBe(25);
+    expect(counts).toEqual({ idle: 22, occupied: 1, error: 2, unknown: 0, unobserved: 0 });
+    const idle = await api(searchServers, { status: "idle", offset: "20", sort: "name" });
+    expect(idle).toMatchObject({ total: 22, counts, notes: [] });
+    expect(idle.servers).toHaveLength(2);
+    const none = await api(searchServers, { server_name: "none", tag: "none" });
+    expect(none).toMatchObject({ servers: [], total: 0, counts: { idle: 0 } });
+    const elsewhere = await api(searchServers, { region: "su" });
+    expect(elsewhere.notes).toEqual([expect.stringContaining('no region is called "su"')]);
+  });
+
+  it("has servers of a stale target as unobserved, whatever they were", async () => {
+    const world = await erring(1);
+    world.fail({ kind: "status", status: 503 });
+    await world.poll(3);
+    const { api } = world.daemon();
+    expect(await api(searchServers, { status: "error" })).toMatchObject({
+      servers: [],
+      total: 0,
+      counts: { error: 0, unobserved: 3 },
+    });
+    const { servers } = await api(searchServers, { status: "unobserved", sort: "since" });
+    expect(servers).toHaveLength(3);
+    expect(servers.at(-1)).toMatchObject({ status: "error", stale: true });
+  });
+
+  it.each([
+    [{ status: "busy" }, "status: idle, occupied, error, unknown, unobserved"],
+    [{ sort: "age" }, "sort: name, status, since, target"],
+    [{ offset: "-1" }, "offset: a whole number of at least 0"],
+    [{ q: "a".repeat(1_001) }, "q: a text of at most 1000 characters"],
+  ])("refuses %j", async (query: object, allowed) => {
+    const { api } = (await watchWorld()).daemon();
+    await expect(api(searchServers, query)).rejects.toMatchObject(refusal("invalid", allowed));
+  });
+});
+
+/** The statuses that the first server had, with how many seconds each lasted. */
+async function timelineOf(world: WatchedWorld, from: string): Promise<readonly string[]> {
+  const { api } = world.daemon();
+  const [server] = world.serverIds;
+  const sandbox = (await api(listChanges, { server })).changes[0]?.sandbox_id ?? "";
+  const request = { ...world.target, sandbox, server: server ?? "", from };
+  const { segments, truncated, ...range } = await api(showTimeline, request);
+  expect(truncated).toBe(false);
+  expect(segments[0]?.from).toBe(range.from);
+  const starts = segments.map(({ from: start }) => start);
+  expect(segments.map(({ to }) => to)).toEqual([...starts.slice(1), range.to]);
+  return segments.map(
+    ({ status, from: start, to }) => `${status} ${(Date.parse(to) - Date.parse(start)) / 1_000}`,
+  );
+}
+
+describe("the timeline of a server", () => {
+  it("has what it was at each time, and is unobserved before the first bucket", async () => {
+    const world = await watchWorld();
+    await world.poll(2);
+    world.show(0, "error");
+    await world.poll(2);
+    world.show(0, "occupied");
+    await world.poll();
+    world.clock.advance(2_000);
+    const whole = ["unobserved 33", "absent 5", "idle 10", "error 10", "occupied 2"];
+    expect(await timelineOf(world, "60s")).toEqual(whole);
+    expect(await timelineOf(world, "14s")).toEqual(["idle 2", "error 10", "occupied 2"]);
+    expect(await timelineOf(world, "1s")).toEqual(["occupied 1"]);
+  });
+
+  it("is unobserved while polls fail, and since the last one while the target is down", async () => {
+    const world = await watchWorld();
+    await world.poll(2);
+    world.fail({ kind: "status", status: 503 });
+    await world.poll(2);
+    world.fail();
+    world.show(0, "error");
+    await world.poll(3);
+    expect(await timelineOf(world, "30s")).toEqual(["idle 5", "unobserved 15", "error 10"]);
+    world.fail({ kind: "status", status: 503 });
+    await world.poll(1);
+    world.clock.advance(3_000);
+    expect(await timelineOf(world, "12s")).toEqual(["error 4", "unobserved 8"]);
+  });
+
+  it("is unobserved while listings lack it, and absent when it is gone and before it appeared", async () => {
+    const world = await watchWorld({ poll: { every: "5s", gone_after: 2 } });
+    world.show(0, "absent");
+    await world.poll(2);
+    world.show(0, "idle");
+    await world.poll(2);
+    world.show(0, "absent");
+    await world.poll();
+    expect(await timelineOf(world, "15s")).toEqual(["absent 5", "idle 10"]);
+    world.clock.advance(1_000);
+    expect(await timelineOf(world, "11s")).toEqual(["idle 10", "unobserved 1"]);
+    await world.poll(3);
+    expect(await timelineOf(world, "22s")).toEqual(["idle 6", "unobserved 6", "absent 10"]);
+  });
+
+  it("of which nothing is known is unobserved", async () => {
+    const world = await watchWorld();
+    const { api } = world.daemon();
+    const request = { region: "su", key: "none", sandbox: "a", server: "b" };
+    const { segments } = await api(showTimeline, request);
+    expect(segments.map(({ status }) => status)).toEqual(["unobserved"]);
+    const refused = api(showTimeline, { ...request, from: "soon" });
+    await expect(refused).rejects.toMatchObject(refusal("invalid", "from: a time such as"));
+  });
+});
