@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { schemaVersion } from "../../src/store/schema.ts";
+import { migrations } from "../../src/store/migrations.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { inMemory, isStoreInUse } from "../../src/store/sqlite/file-lock.ts";
 import { asStoreError, StoreError } from "../../src/store/store-error.ts";
@@ -161,7 +161,7 @@ describe("a file that is not a store of this version is left as it is, and refus
     [
       "of a newer version",
       (path) => execute(path, "pragma user_version = 1000"),
-      new RegExp(`version is 1000; this version supports ${schemaVersion}\\)`),
+      new RegExp(`version is 1000; this version supports ${migrations.length}\\)`),
     ],
     [
       "from before version 1",

@@ -14,17 +14,20 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Kysely } from "kysely";
 import type { UnreadableRow } from "../damaged-rows.ts";
+import type { Migration } from "../migrations.ts";
 import { asStoreError, isSqliteError, StoreError } from "../store-error.ts";
 import type { Db, Tables } from "../tables.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { inMemory, lockFile, shareFile } from "./file-lock.ts";
 import {
+  checkCurrent,
   checkIntegrity,
   checkOwnership,
   checkSchema,
   checkWritten,
   createSchema,
   isEmpty,
+  migrate,
 } from "./schema-check.ts";
 
 export interface OpenDatabase {
@@ -45,6 +48,8 @@ export interface OpenOptions {
   readonly mustExist?: boolean;
   /** Called with each row that cannot be read, once. */
   readonly onUnreadableRow?: (row: UnreadableRow) => void;
+  /** Replaces those of this version. */
+  readonly migrations?: readonly Migration[];
 }
 
 /**
@@ -54,14 +59,14 @@ export interface OpenOptions {
 const busyTimeoutMs = 20;
 
 /**
- * Opens and checks the store, creates its schema where it is new, and holds it against every other process until closed.
- * No row of a file that is not a sound store of this version is changed.
+ * Opens and checks the store, creates its schema or brings it to this version, and holds it against every other process
+ * until closed. No row of a file that is not a sound store of this version or an earlier one is changed.
  *
  * @throws {StoreError} when the file cannot be used
  */
 export function openDatabase(
   path: string,
-  { isTemporary = false, mustExist = false, onReplaced }: OpenOptions = {},
+  { isTemporary = false, mustExist = false, onReplaced, migrations }: OpenOptions = {},
 ): OpenDatabase {
   if (path === inMemory) return openInMemory();
   if (mustExist && !existsSync(path)) throw missing(resolve(path));
@@ -69,7 +74,7 @@ export function openDatabase(
   const unlock = lockFile(file);
   let database: DatabaseSync | undefined;
   try {
-    inspect(file, mustExist);
+    inspect(file, mustExist, migrations);
     keepPrivate(file);
     database = openSqlite(file);
     database.exec("pragma journal_mode = wal");
@@ -77,8 +82,9 @@ export function openDatabase(
     // the commit and read them again; with the usual 1,000 pages, it would copy them to the file at each poll.
     database.exec("pragma cache_size = -16000; pragma wal_autocheckpoint = 8000");
     database.exec(`pragma synchronous = ${isTemporary ? "off" : "full"}`);
-    if (isEmpty(database)) createSchema(database);
-    checkSchema(database, file);
+    if (isEmpty(database)) createSchema(database, migrations);
+    checkSchema(database, file, migrations);
+    migrate(database, file, migrations);
     const check = watchFiles(file, onReplaced);
     const writer = openKysely(database, check);
     const reader = openKysely(new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs }));
@@ -106,25 +112,55 @@ export interface OpenReader {
  *
  * @throws {StoreError} when there is no such store, or it is not of this version
  */
-export function openReader(path: string): OpenReader {
+export function openReader(path: string, { migrations }: StoredOptions = {}): OpenReader {
+  const { database, file, release } = openStored(path, { migrations });
+  try {
+    checkCurrent(database, file, migrations);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  const { kysely, close } = openKysely(database);
+  return { reader: kysely, close: () => close().finally(release) };
+}
+
+export interface StoredOptions {
+  readonly timeoutMs?: number;
+  /** Whether no daemon can run on it, so that nothing is put beside it. */
+  readonly isBackup?: boolean;
+  /** Replaces those of this version. */
+  readonly migrations?: readonly Migration[] | undefined;
+}
+
+/**
+ * The same for a store of this version or an earlier one, without Kysely.
+ *
+ * @throws {StoreError} when there is no such store, or it cannot be read
+ */
+export function openStored(
+  path: string,
+  { timeoutMs = busyTimeoutMs, isBackup = false, migrations }: StoredOptions = {},
+) {
   const file = resolve(path);
   if (!existsSync(file)) throw missing(file);
   let database: DatabaseSync | undefined;
   let unlock: (() => void) | null = null;
+  const release = (): void => {
+    if (database?.isOpen) database.close();
+    unlock?.();
+  };
   try {
     const realFile = realpathSync(file);
-    unlock = shareFile(realFile);
-    database = openReadOnly(realFile, unlock !== null);
-    checkOwnership(database, file);
+    unlock = isBackup ? () => {} : shareFile(realFile);
+    database = openReadOnly(realFile, unlock !== null, timeoutMs);
+    checkOwnership(database, file, migrations);
     checkWritten(database, file);
-    checkSchema(database, file);
+    checkSchema(database, file, migrations);
+    return { database, file: realFile, release };
   } catch (error) {
-    database?.close();
-    unlock?.();
+    release();
     throw asStoreError(error, file);
   }
-  const { kysely, close } = openKysely(database);
-  return { reader: kysely, close: () => close().finally(() => unlock?.()) };
 }
 
 function openInMemory(): OpenDatabase {
@@ -156,7 +192,7 @@ function locate(file: string): string {
 }
 
 /** One by one: where a parent cannot hold folders, the recursive kind may never return. */
-function makeFolder(folder: string): void {
+export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   mkdirSync(folder, { mode: 0o700 });
@@ -176,9 +212,9 @@ function keepPrivate(file: string): void {
 }
 
 /** Reads only: to open a database for writing alters one that was left by a crash, and this one may not be ours. */
-function inspect(file: string, mustBeWritten: boolean): void {
+function inspect(file: string, mustBeWritten: boolean, known?: readonly Migration[]): void {
   const check = (database: DatabaseSync): void => {
-    checkOwnership(database, file);
+    checkOwnership(database, file, known);
     checkIntegrity(database, file);
     if (mustBeWritten) checkWritten(database, file);
   };
@@ -200,11 +236,11 @@ function inspect(file: string, mustBeWritten: boolean): void {
  *
  * @param isHeld whether no other process can be writing it
  */
-function openReadOnly(file: string, isHeld = true): DatabaseSync {
+export function openReadOnly(file: string, isHeld = true, timeoutMs = busyTimeoutMs): DatabaseSync {
   const address = pathToFileURL(file);
   const alone = ["-wal", "-journal"].every((end) => !existsSync(file + end));
   if (alone && isHeld) address.searchParams.set("immutable", "1");
-  return new DatabaseSync(address, { readOnly: true, timeout: busyTimeoutMs });
+  return new DatabaseSync(address, { readOnly: true, timeout: timeoutMs });
 }
 
 function openSqlite(file: string): DatabaseSync {

@@ -1,24 +1,54 @@
 import { DatabaseSync } from "node:sqlite";
-import { schemaStatements, schemaVersion } from "../schema.ts";
-import { corrupt, StoreError } from "../store-error.ts";
+import { migrations, type Migration } from "../migrations.ts";
+import { corrupt, isSqliteError, StoreError } from "../store-error.ts";
 
 /** "swch": distinguishes a store of sandwatch from any other SQLite file. */
 const applicationId = 0x73776368;
 
+const dialect = {
+  identity: "integer primary key autoincrement",
+  bigint: "integer",
+  double: "real",
+  text: "text",
+  table: " strict",
+  clustered: " strict, without rowid",
+};
+
 /** Creates the schema in an empty database, whole or not at all. */
-export function createSchema(database: DatabaseSync): void {
-  const statements = schemaStatements({
-    identity: "integer primary key autoincrement",
-    bigint: "integer",
-    double: "real",
-    text: "text",
-    table: " strict",
-    clustered: " strict, without rowid",
-  });
+export function createSchema(database: DatabaseSync, known = migrations): void {
+  runMigrations(database, 0, known);
+}
+
+/**
+ * Brings a store to the present version, whole or not at all.
+ *
+ * @throws {StoreError} when that is not possible: then nothing is changed
+ */
+export function migrate(database: DatabaseSync, file: string, known = migrations): void {
+  const version = versionOf(database);
+  if (version === known.length) return;
+  try {
+    runMigrations(database, version, known);
+  } catch (error) {
+    if (database.isTransaction) database.exec("rollback");
+    if (!isSqliteError(error)) throw error;
+    throw new StoreError(
+      `The schema of the store ${file} could not be brought from version ${version} to ${known.length}: ${error.message}. The store was not changed.`,
+      { cause: error },
+    );
+  }
+}
+
+function runMigrations(database: DatabaseSync, from: number, known: readonly Migration[]): void {
+  const statements = known.slice(from).flatMap((migration) => migration(dialect));
   database.exec(
     `begin immediate; ${statements.join(";\n")};
-    pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}; commit;`,
+    pragma application_id = ${applicationId}; pragma user_version = ${known.length}; commit;`,
   );
+}
+
+function versionOf(database: DatabaseSync): number {
+  return Number(read(database, "pragma user_version"));
 }
 
 export function isEmpty(database: DatabaseSync): boolean {
@@ -28,8 +58,8 @@ export function isEmpty(database: DatabaseSync): boolean {
   );
 }
 
-/** @throws {StoreError} when the database is not a store of this version; an empty one is none yet */
-export function checkOwnership(database: DatabaseSync, file: string): void {
+/** @throws {StoreError} when the database is not a store of this version or an earlier one; an empty one is none yet */
+export function checkOwnership(database: DatabaseSync, file: string, known = migrations): void {
   if (isEmpty(database)) return;
   if (read(database, "pragma application_id") !== applicationId) {
     throw new StoreError(`${file} is a database of another program. Set another store.path.`);
@@ -40,10 +70,10 @@ export function checkOwnership(database: DatabaseSync, file: string): void {
       `The store ${file} was written by a version of sandwatch before 1, which this version cannot read. Move it away to start with an empty one.`,
     );
   }
-  const version = Number(read(database, "pragma user_version"));
-  if (version > schemaVersion) {
+  const version = versionOf(database);
+  if (version > known.length) {
     throw new StoreError(
-      `The store ${file} was written by a newer version of sandwatch (its schema version is ${version}; this version supports ${schemaVersion}). Use the newer version, or set another store.path.`,
+      `The store ${file} was written by a newer version of sandwatch (its schema version is ${version}; this version supports ${known.length}). Use the newer version, restore a backup that was made before the upgrade, or set another store.path.`,
     );
   }
 }
@@ -56,21 +86,38 @@ export function checkWritten(database: DatabaseSync, file: string): void {
   );
 }
 
+/** Whether its schema is the present one. */
+export function isCurrent(database: DatabaseSync, known = migrations): boolean {
+  return versionOf(database) === known.length;
+}
+
+/** @throws {StoreError} when only a daemon of this version can bring it to the present version */
+export function checkCurrent(database: DatabaseSync, file: string, known = migrations): void {
+  if (isCurrent(database, known)) return;
+  throw new StoreError(
+    `The store ${file} was written by an older version of sandwatch. Start the daemon of this version once: it brings the store to the present version.`,
+  );
+}
+
 export function checkIntegrity(database: DatabaseSync, file: string): void {
   if (read(database, "pragma quick_check(1)") !== "ok") throw new StoreError(corrupt(file));
 }
 
-let expected: ReadonlySet<string> | undefined;
+/** The names in a store of each version, and of which migrations they are. */
+let expected: ReadonlySet<string>[] = [];
+let expectedOf = migrations;
 
 /**
  * So that a store that was changed or restored in part is refused when it is opened, and not met as an error of a statement
- * later. What is there beside the schema does no harm.
+ * later. What is there beside the schema of its version does no harm.
  *
  * @throws {StoreError} at the first table, index or column that is missing
  */
-export function checkSchema(database: DatabaseSync, file: string): void {
-  expected ??= namesInNewStore();
-  const [missing] = expected.difference(namesIn(database));
+export function checkSchema(database: DatabaseSync, file: string, known = migrations): void {
+  if (expectedOf !== known) [expected, expectedOf] = [[], known];
+  const version = versionOf(database);
+  const names = (expected[version] ??= namesInNewStore(known.slice(0, version)));
+  const [missing] = names.difference(namesIn(database));
   if (missing !== undefined) throw wrongSchema(file, `the ${missing} is missing`);
   // Each commit counts on: without its one row, or behind what took its numbers, every commit would fail.
   if (read(database, "select count(*) from commit_sequence") !== 1) {
@@ -90,9 +137,9 @@ function wrongSchema(file: string, what: string): StoreError {
   );
 }
 
-function namesInNewStore(): ReadonlySet<string> {
+function namesInNewStore(known: readonly Migration[]): ReadonlySet<string> {
   using database = new DatabaseSync(":memory:");
-  createSchema(database);
+  createSchema(database, known);
   return namesIn(database);
 }
 
@@ -108,6 +155,6 @@ function namesIn(database: DatabaseSync): ReadonlySet<string> {
 }
 
 /** The only value of a statement's first row. */
-function read(database: DatabaseSync, statement: string): unknown {
+export function read(database: DatabaseSync, statement: string): unknown {
   return Object.values(database.prepare(statement).get() ?? {})[0];
 }

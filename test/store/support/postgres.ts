@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from "kysely";
 import { Pool, TypeOverrides, types } from "pg";
-import { schemaStatements, type SchemaDialect } from "../../../src/store/schema.ts";
+import { migrations } from "../../../src/store/migrations.ts";
+import type { SchemaDialect } from "../../../src/store/schema.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 
 const postgresSchema: SchemaDialect = {
@@ -29,7 +30,9 @@ export async function openPostgres(folder: string) {
     types: numbers,
     options: `-c search_path=${schema}`,
   });
-  await pool.query(`create schema ${schema}; ${schemaStatements(postgresSchema).join(";\n")}`);
+  await pool.query(
+    `create schema ${schema}; ${migrations.flatMap((migration) => migration(postgresSchema)).join(";\n")}`,
+  );
   const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   return { kysely, close: () => kysely.destroy() };
 }
