@@ -27,7 +27,7 @@ export interface Operation<
   /** Statuses by which it can refuse a valid request. */
   readonly refusals?: readonly (404 | 409 | 429)[];
   /** What its caller must be permitted to do. `call`: it calls the service. */
-  readonly permission: "read" | "act" | "call";
+  readonly permission: "read" | "act" | "call" | "delete";
   /** How long a client waits for the response. Default: 30 s. */
   readonly timeoutMs?: number;
   /** @throws {RefusedError} when the request cannot be fulfilled */

@@ -8,6 +8,7 @@ import {
   acknowledgeIncidents,
   listIncidents,
 } from "./operations/incidents.ts";
+import { forgetKey } from "./operations/forget-key.ts";
 import { computeInsights } from "./operations/insights.ts";
 import { lookUp } from "./operations/lookups.ts";
 import {
@@ -52,4 +53,5 @@ export const apiOperations: readonly Operation[] = [
   listDrift,
   checkConformance,
   lookUp,
+  forgetKey,
 ];

@@ -3,13 +3,13 @@ import type { PasswordHash } from "./password.ts";
 import type { Secret } from "./secret.ts";
 
 /** The permission that a route or an operation requires. */
-export type Permission = "health" | "metrics" | "read" | "act" | "call" | "reload";
+export type Permission = "health" | "metrics" | "read" | "act" | "call" | "reload" | "delete";
 
 const toRead = ["health", "metrics", "read"] as const;
 
 /**
  * What each role allows. `act` changes what is notified; `call` spends the rate limit of API keys and shows the
- * service's data.
+ * service's data; `delete` deletes history.
  */
 const permissionsOf = {
   health: ["health"],
@@ -17,7 +17,7 @@ const permissionsOf = {
   viewer: toRead,
   operator: [...toRead, "act"],
   caller: [...toRead, "call"],
-  admin: [...toRead, "act", "call", "reload"],
+  admin: [...toRead, "act", "call", "reload", "delete"],
 } as const satisfies Readonly<Record<string, readonly Permission[]>>;
 
 export type Role = keyof typeof permissionsOf;

@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { createAcknowledgements } from "./acknowledgements.ts";
 import { createChangeHistory } from "./changes.ts";
 import { createStoredDrift } from "./drift.ts";
+import { createForgetting } from "./forgetting.ts";
 import { createIncidentHistory } from "./incident-history.ts";
 import { createIncidentsWithoutTarget } from "./incidents.ts";
 import { createNotifications } from "./notifications.ts";
@@ -70,6 +71,7 @@ export function createStore(
     notifications: createNotifications(kysely, reader, reading),
     incidentsWithoutTarget: createIncidentsWithoutTarget(kysely, reader, reading),
     prune: createPruning(kysely),
+    forgetting: createForgetting(kysely),
     silences: createSilences(kysely, reader, reading),
     acknowledgements: createAcknowledgements(kysely, reading),
     incidents: createIncidentHistory(reader, reading),

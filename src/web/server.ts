@@ -112,7 +112,7 @@ const longestInactivityMs = 15 * 60_000;
 const challenge = 'Basic realm="sandwatch", charset="UTF-8"';
 
 /** Permissions whose use is logged. */
-const audited: ReadonlySet<Permission> = new Set(["act", "call", "reload"]);
+const audited: ReadonlySet<Permission> = new Set(["act", "call", "reload", "delete"]);
 
 /** Handlers check their requests. The compilers that Fastify would use take longer to load than the rest of it. */
 const noCompilers = { buildValidator: refuseSchema, buildSerializer: refuseSchema };

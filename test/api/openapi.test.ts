@@ -112,6 +112,7 @@ describe("the OpenAPI document", () => {
         discardNotifications: ["/api/v1/notifications/discard", { seqs: [1] }],
         listProbes: ["/api/v1/probes"],
         lookUp: ["/api/v1/lookups/user", { id: "user-1" }],
+        forgetKey: ["/api/v1/history/forget", { key: "former" }],
       };
     for (const operation of described) {
       const { operationId } = operation;

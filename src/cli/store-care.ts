@@ -1,0 +1,100 @@
+import type { Command } from "commander";
+import { forgetKey } from "../api/operations/forget-key.ts";
+import { counted } from "../fleet/plural.ts";
+import { systemClock } from "../lib/clock.ts";
+import { backUpStore, restoreStore } from "../store/sqlite/backup.ts";
+import { checkStore } from "../store/sqlite/store-check.ts";
+import type { StoreCheck } from "../store/sqlite/store-check.ts";
+import { apiCommand } from "./api-command.ts";
+import { callOperation } from "./call-api.ts";
+import { CommandError, wrongUse } from "./exit-codes.ts";
+import { configOption, readConfig } from "./options.ts";
+import { show, showNotes } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
+
+export function addBackup(program: Command, terminal: Terminal): void {
+  program
+    .command("backup")
+    .description("copy the store into a file and check the copy; the daemon may run meanwhile")
+    .argument("<file>", "the file of the backup")
+    .addOption(configOption())
+    .option("--force", "replace the file if it exists")
+    .action((file: string, { config, force }) => {
+      const { store } = readConfig(config, terminal);
+      const { bytes } = backUpStore(store.path, file, { force: force === true });
+      terminal.out(`${file}: ${sizeText(bytes)}, checked\n`);
+    });
+}
+
+export function addRestore(program: Command, terminal: Terminal): void {
+  program
+    .command("restore")
+    .description("replace the store by a backup and keep the previous store; no daemon may run")
+    .argument("<file>", "the file of the backup")
+    .addOption(configOption())
+    .action((file: string, { config }) => {
+      const { store } = readConfig(config, terminal);
+      const stamp = new Date(systemClock.now().utcMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+      const kept = restoreStore(store.path, file, { stamp });
+      terminal.out(`The store ${store.path} is now the backup ${file}.\n`);
+      if (kept.length > 0) {
+        terminal.out(`The previous store is kept: ${kept.join(", ")}\n`);
+      }
+      showNotes(checkStore(store.path).faults, terminal);
+    });
+}
+
+export function addStoreCommands(program: Command, terminal: Terminal): void {
+  const store = program
+    .command("store")
+    .description("check the store, and delete the history of a key");
+  store
+    .command("check")
+    .description("check every page of the store and that its rows agree; the daemon may run")
+    .argument("[file]", "the file of a backup, instead of the configured store")
+    .option("-c, --config <file>", "the configuration file")
+    .action((file: string | undefined, { config }) => {
+      if ((file === undefined) === (config === undefined)) {
+        throw wrongUse("Give either --config FILE or the file of a backup.");
+      }
+      const path = file ?? readConfig(config, terminal).store.path;
+      const check = checkStore(path, { isBackup: file !== undefined });
+      if (check.faults.length > 0) throw new CommandError(faultsText(path, check));
+      terminal.out(`${path} is sound: ${sizeText(check.bytes)}, schema version ${check.version}\n`);
+    });
+
+  apiCommand(
+    store.command("forget"),
+    "delete the history of a key that is not configured any more, for good",
+  )
+    .requiredOption("--key <name>", "the name of the key")
+    .option("--undelivered", "also delete notifications about it that were not delivered yet")
+    .option("--yes", "confirm that the history is deleted")
+    .action(async ({ key, undelivered, yes, json, ...options }) => {
+      if (!yes)
+        throw wrongUse(`The history of the key ${key} would be deleted for good: add --yes.`);
+      let deleted = 0;
+      for (let isComplete = false; !isComplete;) {
+        const view = await callOperation(options, terminal, forgetKey, { key, undelivered });
+        deleted += view.deleted;
+        isComplete = view.complete;
+      }
+      show({ key, deleted }, { json }, terminal, () =>
+        deleted === 0
+          ? `Nothing is stored of a key ${key}.\n`
+          : `${counted(deleted, "row")} of the key ${key} were deleted. Backups that were made before still have them.\n`,
+      );
+    });
+}
+
+function faultsText(path: string, { faults }: StoreCheck): string {
+  return [
+    `${path} has ${counted(faults.length, "fault")}:`,
+    ...faults.map((fault) => `  ${fault}`),
+    "Restore a backup if SQLite reports faults. Otherwise sandwatch runs without the rows that it cannot use.",
+  ].join("\n");
+}
+
+function sizeText(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}

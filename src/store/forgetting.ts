@@ -1,0 +1,188 @@
+import { setImmediate } from "node:timers/promises";
+import { sql, type RawBuilder } from "kysely";
+import { releaseWaiting } from "./notifications.ts";
+import type { Db } from "./tables.ts";
+
+const rowsAtOnce = 500;
+const bucketsAtOnce = 25;
+const serversAtOnce = 20;
+const incidentsAtOnce = 50;
+const notificationsAtOnce = 20;
+
+export interface UndeliveredOf {
+  /** Items and notifications that wait for their receivers and concern the key. */
+  readonly waiting: number;
+  /** Of these, notifications that also concern others. */
+  readonly shared: number;
+}
+
+/** Deletes a slice of some rows. 0: none are left. */
+type Slice = () => Promise<number>;
+
+/**
+ * Deletes everything that is stored of a key, a few rows with each transaction, so that polls wait briefly. Names of servers
+ * stay: other keys may have servers of the same name.
+ */
+export function createForgetting(kysely: Db) {
+  return {
+    async undelivered(key: string): Promise<UndeliveredOf> {
+      const { rows } = await sql<{ readonly waiting: number; readonly shared: number }>`
+        select
+          (select count(*) from outbox_items
+            where notification_seq is null and incident_id in (${incidentsOf(key)})) +
+          (select count(*) from notifications where ${isPendingOf(key)}) as waiting,
+          (select count(*) from notifications where ${isPendingOf(key)} and exists (
+            select 1 from outbox_items where notification_seq = notifications.seq
+              and incident_id not in (${incidentsOf(key)})
+          )) as shared
+      `.execute(kysely);
+      return rows[0] ?? { waiting: 0, shared: 0 };
+    },
+
+    /**
+     * @param goesOn asked after each transaction whether there is time for another one
+     * @returns how many rows were deleted, and whether none are left
+     */
+    async forget(
+      key: string,
+      goesOn: () => boolean,
+    ): Promise<{ readonly deleted: number; readonly isComplete: boolean }> {
+      let deleted = 0;
+      for (const slice of slicesOf(kysely, key)) {
+        for (let some = await slice(); some > 0; some = await slice()) {
+          deleted += some;
+          await setImmediate();
+          if (!goesOn()) return { deleted, isComplete: false };
+        }
+      }
+      return { deleted, isComplete: true };
+    },
+  };
+}
+
+/** In this order: rows are deleted before those that they refer to. */
+function slicesOf(kysely: Db, key: string): readonly Slice[] {
+  const deletes = (statement: RawBuilder<unknown>): Slice => {
+    return async () => Number((await statement.execute(kysely)).numAffectedRows ?? 0);
+  };
+  const ofTargets = (table: string, columns: string): Slice =>
+    deletes(sql`delete from ${sql.table(table)} where (${sql.raw(columns)}) in (
+      select ${sql.raw(columns)} from ${sql.table(table)}
+      where target_id in (${targetsOf(key)}) limit ${rowsAtOnce}
+    )`);
+  const probes = sql`select id from probes where key = ${key}`;
+  return [
+    deletes(sql`delete from probe_results where (probe_id, run) in (
+      select probe_id, run from probe_results where probe_id in (${probes}) limit ${rowsAtOnce}
+    )`),
+    deletes(sql`delete from probe_flap_records where probe_id in (${probes})`),
+    deletes(sql`delete from probes where key = ${key}`),
+    () => forgetIncidents(kysely, key),
+    () => forgetServers(kysely, key),
+    ofTargets("sandboxes", "target_id, sandbox_id"),
+    () => forgetBuckets(kysely, key),
+    ofTargets("open_buckets", "target_id, resolution"),
+    ofTargets("gaps", "target_id, from_at_ms"),
+    ofTargets("flap_records", "target_id, rule, sandbox_id, server_id"),
+    deletes(sql`delete from targets where key = ${key}`),
+    // Both are named by JSON in which names stand.
+    deletes(sql`delete from pool_clocks where scope like ${`%,${JSON.stringify(key)}]`}`),
+    deletes(sql`delete from group_times where group_name like ${`%${JSON.stringify(key)}%`}`),
+  ];
+}
+
+const targetsOf = (key: string) => sql`select id from targets where key = ${key}`;
+
+const incidentsOf = (key: string) =>
+  sql`select id from incidents where key = ${key} or target_id in (${targetsOf(key)})`;
+
+const isPendingOf = (key: string) => sql`state = 'pending' and exists (
+  select 1 from outbox_items where notification_seq = notifications.seq
+    and incident_id in (${incidentsOf(key)})
+)`;
+
+/** With their notifications, also where these concern other incidents, too. */
+function forgetIncidents(kysely: Db, key: string): Promise<number> {
+  return kysely.transaction().execute(async (trx) => {
+    const count = async (statement: RawBuilder<unknown>): Promise<number> =>
+      Number((await statement.execute(trx)).numAffectedRows ?? 0);
+    const incidents = await sql<{ readonly id: string }>`
+      ${incidentsOf(key)} limit ${incidentsAtOnce}
+    `.execute(trx);
+    const ids = incidents.rows.map(({ id }) => id);
+    if (ids.length === 0) return 0;
+    const notifications = await sql<{ readonly seq: number }>`
+      select distinct notification_seq as seq from outbox_items
+      where incident_id in (${sql.join(ids)}) and notification_seq is not null
+      limit ${notificationsAtOnce}
+    `.execute(trx);
+    const seqs = notifications.rows.map(({ seq }) => seq);
+    const isItem =
+      seqs.length === 0
+        ? sql`incident_id in (${sql.join(ids)})`
+        : sql`notification_seq in (${sql.join(seqs)})`;
+    const items = await count(sql`delete from outbox_items where seq in (
+      select seq from outbox_items where ${isItem} limit ${rowsAtOnce}
+    )`);
+    if (items === rowsAtOnce) return items;
+    if (seqs.length > 0) {
+      for (const seq of seqs) await releaseWaiting(trx, seq);
+      const isOne = sql.join(seqs);
+      return (
+        items +
+        (await count(sql`delete from delivery_attempts where notification_seq in (${isOne})`)) +
+        (await count(sql`delete from notifications where seq in (${isOne})`))
+      );
+    }
+    return (
+      items +
+      (await count(sql`delete from acknowledgements where incident_id in (${sql.join(ids)})`)) +
+      (await count(sql`delete from incidents where id in (${sql.join(ids)})`))
+    );
+  });
+}
+
+/** With their changes. */
+function forgetServers(kysely: Db, key: string): Promise<number> {
+  return kysely.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ readonly id: number }>`
+      select id from servers where target_id in (${targetsOf(key)}) limit ${serversAtOnce}
+    `.execute(trx);
+    if (rows.length === 0) return 0;
+    const ids = sql.join(rows.map(({ id }) => id));
+    const changes = await sql`delete from changes where seq in (
+      select seq from changes where server in (${ids}) limit ${rowsAtOnce}
+    )`.execute(trx);
+    const deleted = Number(changes.numAffectedRows ?? 0);
+    if (deleted === rowsAtOnce) return deleted;
+    await sql`delete from servers where id in (${ids})`.execute(trx);
+    return deleted + rows.length;
+  });
+}
+
+/** With the occupancy by name, which has an index by bucket only. */
+function forgetBuckets(kysely: Db, key: string): Promise<number> {
+  return kysely.transaction().execute(async (trx) => {
+    const { rows } = await sql<{
+      readonly resolution: string;
+      readonly start_at_ms: number;
+      readonly target_id: number;
+    }>`
+      select resolution, start_at_ms, target_id from target_buckets
+      where resolution in ('5m', '1h', '1d') and target_id in (${targetsOf(key)})
+      limit ${bucketsAtOnce}
+    `.execute(trx);
+    if (rows.length === 0) return 0;
+    const buckets = sql.join(
+      rows.map((row) => sql`(${row.resolution}, ${row.start_at_ms}, ${row.target_id})`),
+    );
+    let deleted = 0;
+    for (const table of [sql`occupancy`, sql`target_buckets`]) {
+      const { numAffectedRows } = await sql`
+        delete from ${table} where (resolution, start_at_ms, target_id) in (values ${buckets})
+      `.execute(trx);
+      deleted += Number(numAffectedRows ?? 0);
+    }
+    return deleted;
+  });
+}
