@@ -25,7 +25,6 @@ export interface SchemaDialect {
 /** The statements that make an empty store, in order. */
 export function schemaStatements(dialect: SchemaDialect): readonly string[] {
   const { identity, bigint, double, text, table, clustered } = dialect;
-  // Dwell times in occupied that ended, by how long they were, and their sum.
   const dwells = `
       dwell_to_10s ${bigint} not null, dwell_to_30s ${bigint} not null,
       dwell_to_1m ${bigint} not null, dwell_to_2m ${bigint} not null,
@@ -172,6 +171,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       exhausted_ms ${bigint} not null,
       idle_least integer, idle_most integer, occupied_least integer, occupied_most integer,
       error_least integer, error_most integer, unknown_least integer, unknown_most integer,
+      -- Dwell times in occupied that ended, by how long they were, and their sum.
       ${dwells},
       primary key (resolution, start_at_ms, target_id, name_id)
     )${clustered}`,
