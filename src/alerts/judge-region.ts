@@ -13,6 +13,7 @@ import { failureText, matchesAny, matchesTarget, ruleFingerprint } from "./rule.
 import type { RegionRule, Rule } from "./rule.ts";
 import type { FailureKind, Joining, RegionDown, RegionsDown } from "./silence.ts";
 import type { TargetState } from "./target-state.ts";
+import { someOf } from "./template.ts";
 
 function kindOf(reason: FailureReason): FailureKind {
   return reason === "auth" || reason === "rate_limited" ? reason : "outage";
@@ -94,6 +95,17 @@ export function judgeRegion(
   }
   engine.forgetSettled(rules, atMs);
   return { incidents: engine.outcome, down };
+}
+
+/** What a region's incident is about at present; null: the region does not fail as a whole any more. */
+export function regionText(
+  rule: RegionRule,
+  targets: readonly RegionTarget[],
+  atMs: number,
+): Observed | null {
+  const about = targets.filter(({ target }) => matchesTarget(rule.match, target));
+  const failing = failingAlike(about);
+  return failing.length < leastTargets ? null : observationOf(failing, about.length, atMs);
 }
 
 /** The rules on regions that are about a region. */
@@ -206,10 +218,12 @@ function hasHeld(
   return hold.kind === "polls" ? failuresInARow >= hold.polls : atMs - failure.sinceMs >= hold.ms;
 }
 
-/** Such as "all 12 keys failing" because of "HTTP 503". */
+/** Such as "all 12 keys failing" because of "HTTP 503", or "2 of 12 keys failing" because of "HTTP 503: batch, research". */
 function observationOf(failing: readonly FailingTarget[], all: number, atMs: number): Observed {
   const reasons = failing.map(({ failure }) => failureText(failure.reason, failure.status));
-  const detail = [...new Set(reasons)].toSorted().join(", ");
+  const why = [...new Set(reasons)].toSorted().join(", ");
+  const detail =
+    failing.length === all ? why : `${why}: ${someOf(failing.map(({ target }) => target.key))}`;
   const count = failing.length === all ? `all ${all}` : `${failing.length} of ${all}`;
   const unmonitored = failing.reduce((sum, each) => sum + each.servers, 0);
   // Not in the future, where the wall clock was set back.

@@ -4,6 +4,7 @@ import { noIncidentDetails } from "../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../alerts/notification.ts";
 import { counted } from "../fleet/plural.ts";
 import { systemClock } from "../lib/clock.ts";
+import { shortId } from "../lib/short-id.ts";
 import { userAgent } from "../lib/version.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import { silentLog } from "../notify/receiver.ts";
@@ -65,18 +66,19 @@ async function testReceiver(name: string, file: string, terminal: Terminal): Pro
 function testMessages(name: string): readonly Notification[] {
   const test = randomUUID();
   const nowMs = systemClock.now().utcMs;
-  return [1, 8].flatMap((count) =>
-    (["firing", "resolved"] as const).map((state): Notification => {
+  return [1, 8].flatMap((count) => {
+    const ids = Array.from({ length: count }, () => shortId());
+    return (["firing", "resolved"] as const).map((state): Notification => {
       const end = { state, resolvedAtMs: nowMs, resolvedReason: "recovered" } as const;
-      const incidents = Array.from({ length: count }, (_, n): NotifiedIncident => ({
+      const incidents = ids.map((id, n): NotifiedIncident => ({
         ...noIncidentDetails,
-        id: `sandwatch-test-${test}-${count}-${n}`,
+        id,
         state: "firing",
         subject: "server",
         region: "test",
         key: "test",
         sandboxId: "test",
-        serverId: `test-${n}`,
+        serverId: `test-${count}-${n + 1}`,
         serverName: "test",
         status: state === "firing" ? "error" : "idle",
         startedAtMs: nowMs,
@@ -96,6 +98,6 @@ function testMessages(name: string): readonly Notification[] {
         incidents,
         truncated: 0,
       };
-    }),
-  );
+    });
+  });
 }

@@ -144,7 +144,7 @@ describe("a region", () => {
     const all = watchRegion().judge([2], [1]).conditions;
     expect(all).toEqual(["all 2 keys failing, HTTP 503, 300"]);
     const some = watchRegion().judge([2, 0, "timeout"], [1], "up").conditions;
-    expect(some).toEqual(["2 of 3 keys failing, HTTP 503, timeout, 300"]);
+    expect(some).toEqual(["2 of 3 keys failing, HTTP 503, timeout: key-0, key-1, 300"]);
   });
 
   it("starts with the first failure of its targets, also if it is judged later", () => {

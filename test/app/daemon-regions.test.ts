@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { showIncident } from "../../src/api/operations/show-incident.ts";
 import { watchWorld, type WatchedWorld, type WorldOptions } from "../support/watched-world.ts";
 
 const keys = Array.from({ length: 12 }, (_, index) => `key-${index}`);
@@ -48,9 +49,13 @@ describe("a region that fails as a whole", () => {
     }
     await world.poll(3);
     expect(notified(world)).toEqual([
-      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400); 6 servers unmonitored",
+      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400: key-0, key-1); 6 servers unmonitored",
     ]);
     expect(await incidentsOf(world, "target-down")).toHaveLength(12);
+    const [region] = await incidentsOf(world, "region-down");
+    expect(await world.daemon().api(showIncident, { id: region?.id ?? "" })).toMatchObject({
+      summary: "eu: all 12 keys failing since 09:30 UTC (1 min, HTTP 400); 36 servers unmonitored",
+    });
   });
 
   it("does not hide that many more of its targets fail long after the first ones", async () => {
@@ -63,7 +68,7 @@ describe("a region that fails as a whole", () => {
     failing("key-0", "key-1", "key-2", "key-3", "key-4", "key-5", "key-6", "key-7");
     await world.poll(6);
     expect(notified(world)).toEqual([
-      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400); 6 servers unmonitored",
+      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400: key-0, key-1); 6 servers unmonitored",
       expect.stringMatching(/^firing 6 targets down/),
     ]);
     world.fail({ kind: "status", status: 400 });

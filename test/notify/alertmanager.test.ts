@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/lib/secret.ts";
 import { about, accept, minuteMs, ofServers } from "./support/alertmanager.ts";
 import { openAlertmanager, posted } from "./support/alertmanager.ts";
-import { startMs } from "./support/items.ts";
+import { incidentOf, startMs } from "./support/items.ts";
 import { firing, resolved } from "./support/notified-store.ts";
 import { hang, status } from "./support/receiver-server.ts";
 
@@ -155,15 +155,21 @@ describe("a notification", () => {
     expect(await send(about("a"))).toMatchObject({ kind: "failed", reason });
   });
 
-  it("for a test is an alert for all instances, and all must accept it", async () => {
+  it("for a test is an alert of each incident for all instances, and all must accept them", async () => {
     const { send, server, servers } = await openAlertmanager([accept, status(500)]);
-    const test = { ...about(), type: "test" } as const;
+    const incidents = [incidentOf(), incidentOf({ serverId: "server-2" })];
+    const test = { ...about(), type: "test", rule: "sandwatch-test", incidents } as const;
     const detail = "Alertmanager 2: HTTP 500";
     expect(await send(test)).toMatchObject({ kind: "failed", detail });
     servers[1]?.answerWith(accept);
     expect(await send(test)).toEqual({ kind: "delivered" });
-    const labels = { alertname: "sandwatch-test", severity: "info" };
-    expect(posted(server)[0]?.[0]?.labels).toEqual(labels);
+    const alerts = posted(server)[0] ?? [];
+    expect(alerts.map(({ labels }) => [labels["alertname"], labels["server_id"]])).toEqual([
+      ["sandwatch-test", "server-1"],
+      ["sandwatch-test", "server-2"],
+    ]);
+    const end = { ...test, incidents: [incidentOf({ state: "resolved" })] };
+    expect([await send(end), posted(server).length]).toEqual([{ kind: "delivered" }, 2]);
   });
 
   it.each([

@@ -57,6 +57,8 @@ describe("with the address of sandwatch", () => {
       external_url: `${base}/incidents${query}`,
       incidents: [{ url: page }, { url: `${base}/incidents/incident-2` }],
     });
+    const test = webhookBody({ ...one, type: "test" }, startMs, base);
+    expect(test.data.incidents[0]).not.toHaveProperty("url");
     expect(alertmanagerBody(two, startMs, base)).toMatchObject({
       externalURL: base,
       alerts: [{ generatorURL: page }, { generatorURL: `${base}/incidents/incident-2` }],

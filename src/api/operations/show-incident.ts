@@ -1,8 +1,12 @@
 import { z } from "zod";
-import { currentItem } from "../../alerts/incident.ts";
+import { currentItem, type Incident } from "../../alerts/incident.ts";
+import { regionText } from "../../alerts/judge-region.ts";
+import type { ItemText } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
+import type { Rule } from "../../alerts/rule.ts";
 import { silenceFacts, silences, type SilenceMatch } from "../../alerts/silence.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
+import { targetName } from "../../fleet/model.ts";
 import type { StoreContext } from "../context.ts";
 import { idBeginning, listed, nullableText, nullableTime } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
@@ -36,7 +40,8 @@ export const showIncident = defineOperation({
     const { incident, target, acknowledgement } = stored;
     const nowMs = clock.now().utcMs;
     const rule = rules.find(({ name }) => name === incident.rule);
-    const item = currentItem(target, incident, acknowledgement?.author ?? null, rule);
+    const text = { ...rule, ...(await presentText(context, incident, rule)) };
+    const item = currentItem(target, incident, acknowledgement?.author ?? null, text);
     const { runbookUrlTemplate } = item;
     const facts = silenceFacts({ ...incident, name: incident.rule }, target, incident.subject);
     const concerns = (each: { readonly match: SilenceMatch }) => silences(each.match, facts);
@@ -66,3 +71,16 @@ export const showIncident = defineOperation({
     };
   },
 });
+
+/** What fails of a region may be more by now than receivers were notified of. */
+async function presentText(
+  { store, targets, clock }: StoreContext,
+  { phase, subject }: Incident,
+  rule: Rule | undefined,
+): Promise<Partial<ItemText> | null> {
+  if (phase.name !== "firing" || subject.kind !== "region" || rule?.on !== "region") return null;
+  const configured = new Set(targets.map(({ target }) => targetName(target)));
+  const stored = (await store.regions.read(subject.region)).targets;
+  const polled = stored.filter(({ target }) => configured.has(targetName(target)));
+  return regionText(rule, polled, clock.now().utcMs);
+}

@@ -75,14 +75,17 @@ export function renderAlert(
   };
 }
 
-/** A test alert that ends after a minute without a resolve. */
-export function renderTestAlert({ summary }: Notification, nowMs: number): PostableAlert {
-  return {
-    labels: { alertname: "sandwatch-test", severity: "info" },
-    annotations: { summary },
+/** Alerts of a test, which end after a minute: those that are resolved at once would be shown nowhere. */
+export function renderTestAlerts(
+  { rule, severity, summary, incidents }: Notification,
+  nowMs: number,
+): readonly PostableAlert[] {
+  return incidents.map((incident) => ({
+    labels: sendable(alertLabels(rule, severity, incident)),
+    annotations: sendable({ summary }),
     startsAt: isoTime(nowMs),
     endsAt: isoTime(nowMs + repostEveryMs),
-  };
+  }));
 }
 
 function labelsOf({ target, incident }: NotifiedAlert): Texts {

@@ -8,7 +8,7 @@ import { failed } from "../receiver.ts";
 import type { AttemptFailure, DeliveryObserver, Log, Receiver, SendResult } from "../receiver.ts";
 import { createRepeater } from "../repeater.ts";
 import { isFinal } from "../retry.ts";
-import { currentAlerts, renderAlert, renderTestAlert } from "./alertmanager-alerts.ts";
+import { currentAlerts, renderAlert, renderTestAlerts } from "./alertmanager-alerts.ts";
 import { repostEveryMs } from "./alertmanager-alerts.ts";
 import type { PostableAlert } from "./alertmanager-alerts.ts";
 import type { CurrentAlert, NotifiedAlerts } from "./notified-alerts.ts";
@@ -104,7 +104,12 @@ export function createAlertmanagerReceiver(
       const either = AbortSignal.any([signal, closing.signal]);
       if (notification.type === "test") {
         const url = externalUrl === null ? null : messageUrl(externalUrl, notification);
-        const test = [[withLink(renderTestAlert(notification, clock.now().utcMs), url)]];
+        // They end by themselves.
+        if (notification.incidents.every(({ state }) => state === "resolved")) {
+          return { kind: "delivered" };
+        }
+        const alerts = renderTestAlerts(notification, clock.now().utcMs);
+        const test = [alerts.map((alert) => withLink(alert, url))];
         return allAccepted(instances.map((instance) => instance(test, either)));
       }
       const alerts = await read(incidentsOf(notification));

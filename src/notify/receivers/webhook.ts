@@ -73,7 +73,8 @@ export function webhookBody(
       ...(externalUrl !== null && { external_url: messageUrl(externalUrl, notification) }),
       incidents: incidents.map((incident) => ({
         ...incidentFields(incident),
-        ...(externalUrl !== null && { url: incidentUrl(externalUrl, incident.id) }),
+        ...(externalUrl !== null &&
+          type !== "test" && { url: incidentUrl(externalUrl, incident.id) }),
       })),
       truncated,
       still_firing: stillFiring,
