@@ -117,9 +117,11 @@ export function rulesOnRegion(rules: readonly Rule[], region: string): readonly 
 
 /**
  * The incidents of a target's region of which its failure is a consequence: it began to fail soon after the others, or
- * while half of the region failed. That many more fail later is another cause, of which receivers must be notified.
+ * while half of the region failed. That many more fail later is another cause, of which receivers must be notified. A
+ * target that was part of it stays down with the region, in whatever way it fails then.
  */
 export function regionInhibitors(
+  trouble: "auth" | "failing",
   regionsDown: RegionsDown,
   rules: readonly Rule[],
   { target, incidents }: Pick<TargetState, "target" | "incidents">,
@@ -130,10 +132,13 @@ export function regionInhibitors(
     incidents.values().some(({ inhibitedBy }) => inhibitedBy === id);
   return (regionsDown.get(target.region) ?? []).flatMap(({ incidentId, rule: name, kinds }) => {
     const rule = rules.find((each) => each.name === name);
+    if (!rule || !matchesTarget(rule.match, target)) return [];
     const joining = kinds.get(kindOf(lastFailure));
-    if (!rule || !joining || !matchesTarget(rule.match, target)) return [];
-    const isPart = failingSinceMs <= joining.untilMs || failingSinceMs > joining.afterMs;
-    return isPart || isInhibitedBy(incidentId) ? [{ incidentId, receivers: rule.receivers }] : [];
+    const isPart =
+      joining && (failingSinceMs <= joining.untilMs || failingSinceMs > joining.afterMs);
+    const mayGoOn = joining || (trouble === "failing" && kinds.size > 0);
+    const isInhibited = isPart || (mayGoOn && isInhibitedBy(incidentId));
+    return isInhibited ? [{ incidentId, receivers: rule.receivers }] : [];
   });
 }
 

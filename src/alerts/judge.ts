@@ -131,7 +131,8 @@ function judgeTarget(
   eventOf: (rule: TargetRule) => SubjectEvent,
 ): readonly Inhibitor[] {
   const { lastFailure, lastStatus, failuresInARow, attempted } = progress;
-  const ofRegion = regionInhibitors(suppressions.regionsDown, rules, state, progress);
+  const ofRegion = (trouble: "auth" | "failing"): readonly Inhibitor[] =>
+    regionInhibitors(trouble, suppressions.regionsDown, rules, state, progress);
   const onTarget = rulesOn("target", rules, state.target);
   const failure = lastFailure && {
     detail: `${failureText(lastFailure, lastStatus)}, ${counted(failuresInARow, "poll")} in a row`,
@@ -152,8 +153,8 @@ function judgeTarget(
       if (clearSinceMs === null || !flapping) down.push(inhibitor);
     }
   };
-  judge("auth", ofRegion);
-  judge("failing", [...holding, ...ofRegion]);
+  judge("auth", ofRegion("auth"));
+  judge("failing", [...holding, ...ofRegion("failing")]);
   judge("partial", []);
   engine.forgetSettled(onTarget, attempted.ms);
   return down;

@@ -61,7 +61,10 @@ export function createProbeUnits(
   const isOfRegionDown = (target: Target): boolean => {
     const state = targets.get(targetName(target))?.state;
     if (!state) return false;
-    return regionInhibitors(deps.regions.down(), judge.rules, state, state.progress).length > 0;
+    const { rules } = judge;
+    return (
+      regionInhibitors("failing", deps.regions.down(), rules, state, state.progress).length > 0
+    );
   };
 
   return probes.flatMap((watched): Unit<Answered, ProbeVerdict>[] => {

@@ -55,6 +55,20 @@ describe("inhibition", () => {
     expect(stepsOf(watch.fail("auth").incidents)).toEqual(["fired refused"]);
   });
 
+  it("a target that goes down with its region stays inhibited by it, in whatever way it fails", () => {
+    const slow = { ...refused, for: inPolls(2) };
+    const watch = createWatch({ rules: [down, slow, region(["oncall"])] });
+    watch.setRegionsDown(ofRegion(["outage"]));
+    watch.fail();
+    watch.fail("auth");
+    expect(inhibited(watch)).toContainEqual(["target-down", "region"]);
+    expect(stepsOf(watch.fail("auth").incidents)).toEqual(["fired refused"]);
+    watch.see(idle);
+    watch.fail();
+    watch.setRegionsDown(ofRegion([]));
+    expect(stepsOf(watch.fail("auth").incidents)).toContain("fired target-down");
+  });
+
   it("that a target is down is notified when the rule on its region is about other keys", () => {
     const watch = createWatch({ rules: [down, region(["oncall"], { key: ["batch"] })] });
     watch.setRegionsDown(ofRegion(["outage"]));

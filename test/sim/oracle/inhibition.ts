@@ -100,14 +100,22 @@ export function checkInhibition(
     rules.find((each) => each.name === name);
 
   /** The incidents that inhibit one at a poll: those that may, and those that certainly do. */
-  const inhibitors = (rule: ScenarioRule, poll: JudgedPoll, isSure: boolean) =>
+  const inhibitors = (
+    rule: ScenarioRule,
+    poll: JudgedPoll,
+    before: StoredIncident | undefined,
+    isSure: boolean,
+  ) =>
     explaining.flatMap((versions) => {
       const present = versionAt(versions, poll.toMs);
       const other = ruleOf(present?.rule ?? "");
       if (!present || !other || present.rule === rule.name) return [];
       const inhibits =
         other.on === "region"
-          ? rule.on === "target" && isOfRegion(evidence, poll, versions, region, isSure)
+          ? rule.on === "target" &&
+            isOfRegion(evidence, poll, versions, region, isSure, {
+              goesOn: isFailing(rule) && before?.inhibitedBy === present.id,
+            })
           : present.phase === "firing" && explains(rule, other, present);
       return inhibits
         ? [{ id: present.id, receivers: recipients(evidence, other, poll.life) }]
@@ -121,9 +129,9 @@ export function checkInhibition(
       if (!present || !rule || present.phase !== "firing") return [];
       if (!holdsFor(rule, poll, present.server)) return [];
       const { id, inhibitedBy, receivers, server } = present;
-      const possible = inhibitors(rule, poll, false);
-      const sure = inhibitors(rule, poll, true);
-      const before = versionAt(versions, polls[at - 1]?.toMs ?? -1)?.receivers ?? [];
+      const before = versionAt(versions, polls[at - 1]?.toMs ?? -1);
+      const possible = inhibitors(rule, poll, before, false);
+      const sure = inhibitors(rule, poll, before, true);
       const silenced = silencedAt(
         evidence,
         { rule: rule.name, target, server: server ?? "" },
@@ -134,7 +142,8 @@ export function checkInhibition(
       );
       const names = (some: typeof possible, receiver: string): boolean =>
         some.some((each) => each.receivers.includes(receiver));
-      const needless = receivers.filter((name) => !before.includes(name) && names(sure, name));
+      const added = receivers.filter((name) => !before?.receivers.includes(name));
+      const needless = added.filter((name) => names(sure, name));
       const uninformed = missing.filter((name) => inhibitedBy === null || !names(possible, name));
       const isExplained = inhibitedBy === null || possible.some((each) => each.id === inhibitedBy);
       return [
@@ -168,13 +177,18 @@ function isFailing(rule: ScenarioRule): rule is TargetRule {
 /** How long it may take until a region is judged after a poll. */
 export const judgedWithinMs = 1_500;
 
-/** Whether a target fails as its region does, while that fires. */
+/**
+ * Whether a target fails as its region does, while that fires.
+ *
+ * @param goesOn whether it did so at the poll before; then it may fail in another way now
+ */
 function isOfRegion(
   evidence: Evidence,
   poll: JudgedPoll,
   incident: readonly StoredIncident[],
   region: readonly RegionState[],
   isSure: boolean,
+  { goesOn }: { readonly goesOn: boolean },
 ): boolean {
   const { life, kinds, fromMs, toMs } = poll;
   const sinceMs = fromMs - judgedWithinMs - stalledMs(evidence, fromMs - 3_000, toMs);
@@ -182,7 +196,7 @@ function isOfRegion(
   const alike = inForce(region, sinceMs, toMs).map((state) => {
     const some = alikeIn(state, isSure);
     const isPart = !isSure || joins(poll, state, evidence.scenario);
-    return isPart && kinds.some((kind) => some.has(kind));
+    return (isPart && kinds.some((kind) => some.has(kind))) || (goesOn && some.size > 0);
   });
   if (!isSure) return firing.includes(true) && alike.includes(true);
   const isCertain = kinds.length === 1 && !hasFault(evidence, life, 0, toMs);
