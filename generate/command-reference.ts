@@ -49,7 +49,9 @@ function argumentText(argument: Argument): string {
 function optionRow(option: Option): readonly string[] {
   const notes = [
     ...(option.mandatory ? ["required"] : []),
-    ...(option.argChoices ? [`one of ${option.argChoices.join(", ")}`] : []),
+    ...(option.argChoices
+      ? [`${option.parseArg ? "one" : "any"} of ${option.argChoices.join(", ")}`]
+      : []),
     ...defaultNote(option),
   ];
   const after = notes.length === 0 ? "" : ` (${notes.join("; ")})`;

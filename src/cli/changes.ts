@@ -1,16 +1,18 @@
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import { listChanges } from "../api/operations/changes.ts";
+import { statuses } from "../fleet/model.ts";
 import { formatDuration } from "../fleet/duration.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
+import { wordsOption } from "./options.ts";
 import { statusCell } from "./cells.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addChanges(program: Command, terminal: Terminal, times?: FollowTimes): void {
   historyCommand(program.command("changes"), "list changes of servers, latest first")
-    .option("--status <statuses>", "only changes from or to these statuses, separated by commas")
-    .option("--from-status <statuses>", "only from these: idle, occupied, error, unknown, absent")
-    .option("--to-status <statuses>", "only changes to these statuses, separated by commas")
+    .addOption(statusOption("--status", "only changes from or to these, separated by commas"))
+    .addOption(statusOption("--from-status", "only changes from these"))
+    .addOption(statusOption("--to-status", "only changes to these"))
     .option("--lapses", "also list when servers were missing from a listing and were listed again")
     .action(
       listsHistory(terminal, times, {
@@ -36,6 +38,10 @@ export function addChanges(program: Command, terminal: Terminal, times?: FollowT
         },
       }),
     );
+}
+
+function statusOption(name: string, description: string): Option {
+  return wordsOption(`${name} <statuses>`, description, [...statuses, "absent"]);
 }
 
 const observations = { missing: "(missing)", seen: "(seen again)" } as const;

@@ -1,12 +1,19 @@
 import type { Command } from "commander";
 import { acknowledgeIncident, acknowledgeIncidents } from "../api/operations/incidents.ts";
-import { incidentNotes, listIncidents, type IncidentView } from "../api/operations/incidents.ts";
+import {
+  incidentNotes,
+  incidentStates,
+  listIncidents,
+  type IncidentView,
+} from "../api/operations/incidents.ts";
+import { severities } from "../alerts/rule.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand, callsOperation } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
 import { printableLine } from "../lib/printable.ts";
+import { wordsOption } from "./options.ts";
 import { severityCell } from "./cells.ts";
 import type { Cell } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -14,9 +21,9 @@ import type { Terminal } from "./terminal.ts";
 /** Followed, an incident is printed each time that it changes. */
 export function addIncidents(program: Command, terminal: Terminal, times?: FollowTimes): void {
   historyCommand(program.command("incidents"), "list incidents, latest first")
-    .option("--state <states>", "only these states, separated by commas: pending, firing, resolved")
+    .addOption(wordsOption("--state <states>", "only these, separated by commas", incidentStates))
     .option("--rule <names>", "only incidents of these rules, separated by commas")
-    .option("--severity <severities>", "only these severities: critical, warning, info")
+    .addOption(wordsOption("--severity <severities>", "only these severities", severities))
     .action(
       listsHistory(terminal, times, {
         operation: listIncidents,

@@ -5,6 +5,8 @@ import { targetName } from "../fleet/model.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
+import { poolFields } from "../reports/report-fields.ts";
+import { wordsOption } from "./options.ts";
 import { show } from "./output.ts";
 import { countText, durationText, shareText } from "./report/quantities.ts";
 import { lookOf, type Look } from "./look.ts";
@@ -19,9 +21,12 @@ export function addInsights(program: Command, terminal: Terminal): void {
     .option("--tz <zone>", "the time zone of hours, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
-    .option(
-      "--by <fields>",
-      "the pools of forecasts: region, key, server_name (default: server_name)",
+    .addOption(
+      wordsOption(
+        "--by <fields>",
+        "the pools of forecasts, separated by commas (default: server_name)",
+        poolFields,
+      ),
     )
     .option("--threshold <share>", "the occupied share that the forecast is about (default: 0.9)")
     .action(async ({ config, url, json, tokenFile, ...request }) => {

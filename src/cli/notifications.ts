@@ -6,11 +6,11 @@ import {
   showNotification,
 } from "../api/operations/notifications.ts";
 import type { NotificationDetailView } from "../api/operations/notifications.ts";
-import type { NotificationState } from "../store/notifications.ts";
+import { notificationStates, type NotificationState } from "../store/notifications.ts";
 import { apiCommand, callsOperation, listCommand, timesCommand } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
 import type { Color, Look } from "./look.ts";
-import { wholeNumber } from "./options.ts";
+import { wholeNumber, wordsOption } from "./options.ts";
 import { linesText, listText } from "./output.ts";
 import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -22,7 +22,9 @@ export function addNotifications(program: Command, terminal: Terminal): void {
 
   const list = notifications.command("list", { isDefault: true });
   listCommand(list, "list notifications, latest first")
-    .option("--state <states>", "only these states: pending, delivered, dead, discarded")
+    .addOption(
+      wordsOption("--state <states>", "only these, separated by commas", notificationStates),
+    )
     .option("--receiver <name>", "only notifications to this receiver")
     .action(
       callsOperation(terminal, {

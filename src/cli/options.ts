@@ -24,6 +24,13 @@ export function seedOption(): Option {
     .default(1);
 }
 
+/** An option with some of these words, separated by commas. The operation that takes them checks them. */
+export function wordsOption(flags: string, description: string, words: readonly string[]): Option {
+  const option = new Option(flags, description);
+  option.argChoices = [...words];
+  return option;
+}
+
 /** An option that can be repeated. */
 export const collected = (text: string, earlier: readonly string[] = []) => [...earlier, text];
 

@@ -37,6 +37,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   "test-rules": async () => (await import("./test-rules.ts")).addTestRules,
   "hash-password": async () => (await import("./hash-password.ts")).addHashPassword,
   simulate: async () => (await import("./simulate.ts")).addSimulate,
+  completion: async () => (await import("./completion.ts")).addCompletion,
 };
 
 const firstSteps = `
@@ -76,7 +77,7 @@ export async function runProgram(args: readonly string[], output: Terminal): Pro
   }
 }
 
-/** @param name the only command that is needed. Any other text: all are. */
+/** @param name the only command that is needed. Any other text: all are, as they are for completions. */
 export async function createProgram(terminal: Terminal, name = ""): Promise<Command> {
   const program = new Command("sandwatch")
     .description("Monitors the sandboxes of a service: metrics, history and alerts.")
@@ -86,7 +87,8 @@ export async function createProgram(terminal: Terminal, name = ""): Promise<Comm
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .addHelpText("after", firstSteps);
   if (name === "--version") return program;
-  const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const isAlone = Object.hasOwn(commands, name) && name !== "completion";
+  const named = isAlone ? commands[name] : undefined;
   for (const load of named ? [named] : Object.values(commands)) (await load())(program, terminal);
   return program;
 }

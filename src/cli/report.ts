@@ -23,6 +23,8 @@ import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
+import { reportFields } from "../reports/report-fields.ts";
+import { wordsOption } from "./options.ts";
 import { showNotes } from "./output.ts";
 import { pageOf, type PageReport } from "./report/html.ts";
 import { csvOf, jsonOf } from "./report/json-csv.ts";
@@ -46,9 +48,12 @@ export function addReport(program: Command, terminal: Terminal): void {
       "the start: a time, a duration ago or a period, as in last week",
     )
     .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
-    .option(
-      "--by <fields>",
-      "what rows are by: region, key, server_name, hour, day, weekday, separated by commas, or sandbox or server without times (default: region,key)",
+    .addOption(
+      wordsOption(
+        "--by <fields>",
+        "what rows are by, separated by commas; sandbox and server without times (default: region,key)",
+        reportFields,
+      ),
     )
     .option("--tz <zone>", "the time zone of hours and days, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")

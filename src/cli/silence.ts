@@ -1,11 +1,13 @@
 import { Option } from "commander";
 import type { Command, OptionValues } from "commander";
 import { addSilence, expireSilence, listSilences } from "../api/operations/silences.ts";
+import { severities } from "../alerts/rule.ts";
 import { matchText } from "../alerts/silence.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand, callsOperation, listCommand } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
+import { wordsOption } from "./options.ts";
 import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -84,7 +86,7 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
 /** By field of the match. */
 const matchOptions: Readonly<Record<keyof SilenceMatch, Option>> = {
   rule: new Option("--rule <patterns...>", "names of rules"),
-  severity: new Option("--severity <patterns...>", "critical, warning, info"),
+  severity: wordsOption("--severity <patterns...>", "severities", severities),
   region: new Option("--region <patterns...>", "names of regions"),
   key: new Option("--key <patterns...>", "names of keys"),
   probe: new Option("--probe <patterns...>", "names of probes"),

@@ -14,7 +14,7 @@ export const reportFields = [
 export type ReportField = (typeof reportFields)[number];
 
 /** What servers can be pooled by. */
-const poolFields = ["region", "key", "server_name"] as const;
+export const poolFields = ["region", "key", "server_name"] as const;
 export type PoolField = (typeof poolFields)[number];
 
 export function isPoolField(field: ReportField): field is PoolField {

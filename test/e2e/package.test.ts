@@ -118,6 +118,8 @@ http: { listen: "127.0.0.1:0" }
   daemon.send("SIGTERM");
   expect(await daemon.ended).toMatchObject({ code: 0 });
 
+  const completion = await run(process.execPath, [file, "completion", "bash"]);
+  expect(completion.stdout).toContain("complete -F _sandwatch sandwatch");
   const report = ["report", "--config", config, "--from", "1h ago", "--json"];
   const { stdout } = await run(process.execPath, [file, ...report]);
   const { rows } = JSON.parse(stdout);

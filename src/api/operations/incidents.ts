@@ -19,13 +19,13 @@ import { matchNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
 import { toView } from "../view-fields.ts";
 
-const states = ["pending", "firing", "resolved"] as const;
+export const incidentStates = ["pending", "firing", "resolved"] as const;
 
 export const incidentView = z.object({
   id: z.string(),
   rule: z.string(),
   severity: z.string(),
-  state: z.enum(states),
+  state: z.enum(incidentStates),
   muted: z.boolean().describe("It is firing, and a silence suppresses its notifications"),
   inhibited_by: nullableText.describe(
     "The id of the firing incident because of which receivers were not notified of this one",
@@ -61,7 +61,7 @@ export const listIncidents = defineOperation({
   summary: "Incidents, latest start first; with `after` in the order of their last changes",
   request: historyRequest(
     {
-      state: listOfWords(states),
+      state: listOfWords(incidentStates),
       rule: names,
       severity: listOfWords(severities),
       before: beforeField,
