@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from "commander";
+import { WordsOption } from "../src/cli/options.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { markdownTable } from "./markdown-table.ts";
 
@@ -50,7 +51,7 @@ function optionRow(option: Option): readonly string[] {
   const notes = [
     ...(option.mandatory ? ["required"] : []),
     ...(option.argChoices
-      ? [`${option.parseArg ? "one" : "any"} of ${option.argChoices.join(", ")}`]
+      ? [`${option instanceof WordsOption ? "any" : "one"} of ${option.argChoices.join(", ")}`]
       : []),
     ...defaultNote(option),
   ];

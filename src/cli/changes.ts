@@ -4,7 +4,7 @@ import { statuses } from "../fleet/model.ts";
 import { formatDuration } from "../fleet/duration.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
-import { wordsOption } from "./options.ts";
+import { WordsOption } from "./options.ts";
 import { statusCell } from "./cells.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -41,7 +41,7 @@ export function addChanges(program: Command, terminal: Terminal, times?: FollowT
 }
 
 function statusOption(name: string, description: string): Option {
-  return wordsOption(`${name} <statuses>`, description, [...statuses, "absent"]);
+  return new WordsOption(`${name} <statuses>`, description, [...statuses, "absent"]);
 }
 
 const observations = { missing: "(missing)", seen: "(seen again)" } as const;

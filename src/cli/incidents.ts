@@ -13,7 +13,7 @@ import { wrongUse } from "./exit-codes.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
 import { printableLine } from "../lib/printable.ts";
-import { wordsOption } from "./options.ts";
+import { WordsOption } from "./options.ts";
 import { severityCell } from "./cells.ts";
 import type { Cell } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -21,9 +21,11 @@ import type { Terminal } from "./terminal.ts";
 /** Followed, an incident is printed each time that it changes. */
 export function addIncidents(program: Command, terminal: Terminal, times?: FollowTimes): void {
   historyCommand(program.command("incidents"), "list incidents, latest first")
-    .addOption(wordsOption("--state <states>", "only these, separated by commas", incidentStates))
+    .addOption(
+      new WordsOption("--state <states>", "only these, separated by commas", incidentStates),
+    )
     .option("--rule <names>", "only incidents of these rules, separated by commas")
-    .addOption(wordsOption("--severity <severities>", "only these severities", severities))
+    .addOption(new WordsOption("--severity <severities>", "only these severities", severities))
     .action(
       listsHistory(terminal, times, {
         operation: listIncidents,

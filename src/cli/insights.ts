@@ -6,7 +6,7 @@ import { counted } from "../fleet/plural.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
 import { poolFields } from "../reports/report-fields.ts";
-import { wordsOption } from "./options.ts";
+import { WordsOption } from "./options.ts";
 import { show } from "./output.ts";
 import { countText, durationText, shareText } from "./report/quantities.ts";
 import { lookOf, type Look } from "./look.ts";
@@ -22,7 +22,7 @@ export function addInsights(program: Command, terminal: Terminal): void {
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
     .addOption(
-      wordsOption(
+      new WordsOption(
         "--by <fields>",
         "the pools of forecasts, separated by commas (default: server_name)",
         poolFields,

@@ -10,7 +10,7 @@ import { notificationStates, type NotificationState } from "../store/notificatio
 import { apiCommand, callsOperation, listCommand, timesCommand } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
 import type { Color, Look } from "./look.ts";
-import { wholeNumber, wordsOption } from "./options.ts";
+import { wholeNumber, WordsOption } from "./options.ts";
 import { linesText, listText } from "./output.ts";
 import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -23,7 +23,7 @@ export function addNotifications(program: Command, terminal: Terminal): void {
   const list = notifications.command("list", { isDefault: true });
   listCommand(list, "list notifications, latest first")
     .addOption(
-      wordsOption("--state <states>", "only these, separated by commas", notificationStates),
+      new WordsOption("--state <states>", "only these, separated by commas", notificationStates),
     )
     .option("--receiver <name>", "only notifications to this receiver")
     .action(

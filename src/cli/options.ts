@@ -24,11 +24,17 @@ export function seedOption(): Option {
     .default(1);
 }
 
-/** An option with some of these words, separated by commas. The operation that takes them checks them. */
-export function wordsOption(flags: string, description: string, words: readonly string[]): Option {
-  const option = new Option(flags, description);
-  option.argChoices = [...words];
-  return option;
+/** An option with some of these words, separated by commas. */
+export class WordsOption extends Option {
+  constructor(flags: string, description: string, words: readonly string[]) {
+    super(flags, description);
+    this.argParser((text) => {
+      const wrong = text.split(",").find((word) => !words.includes(word));
+      if (wrong === undefined) return text;
+      throw new InvalidArgumentError(`"${wrong}" is not one of ${words.join(", ")}.`);
+    });
+    this.argChoices = [...words];
+  }
 }
 
 /** An option that can be repeated. */

@@ -24,7 +24,7 @@ import { readHistory } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { reportFields } from "../reports/report-fields.ts";
-import { wordsOption } from "./options.ts";
+import { WordsOption } from "./options.ts";
 import { showNotes } from "./output.ts";
 import { pageOf, type PageReport } from "./report/html.ts";
 import { csvOf, jsonOf } from "./report/json-csv.ts";
@@ -49,7 +49,7 @@ export function addReport(program: Command, terminal: Terminal): void {
     )
     .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
     .addOption(
-      wordsOption(
+      new WordsOption(
         "--by <fields>",
         "what rows are by, separated by commas; sandbox and server without times (default: region,key)",
         reportFields,

@@ -3,13 +3,13 @@ import { listServers } from "../api/operations/targets.ts";
 import { statuses } from "../fleet/model.ts";
 import { callsOperation, timesCommand } from "./api-command.ts";
 import { statusCell } from "./cells.ts";
-import { collected, wholeNumber, wordsOption } from "./options.ts";
+import { collected, wholeNumber, WordsOption } from "./options.ts";
 import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addServers(program: Command, terminal: Terminal): void {
   timesCommand(program.command("servers"), "list servers in their present status")
-    .addOption(wordsOption("--status <statuses>", "only these, separated by commas", statuses))
+    .addOption(new WordsOption("--status <statuses>", "only these, separated by commas", statuses))
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
     .option("--name <name>", "only servers of this name; can be repeated", collected)

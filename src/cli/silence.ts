@@ -7,7 +7,6 @@ import type { SilenceMatch } from "../alerts/silence.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand, callsOperation, listCommand } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
-import { wordsOption } from "./options.ts";
 import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -86,7 +85,7 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
 /** By field of the match. */
 const matchOptions: Readonly<Record<keyof SilenceMatch, Option>> = {
   rule: new Option("--rule <patterns...>", "names of rules"),
-  severity: wordsOption("--severity <patterns...>", "severities", severities),
+  severity: new Option("--severity <patterns...>", `severities: ${severities.join(", ")}`),
   region: new Option("--region <patterns...>", "names of regions"),
   key: new Option("--key <patterns...>", "names of keys"),
   probe: new Option("--probe <patterns...>", "names of probes"),

@@ -14,7 +14,7 @@ const typed: readonly (readonly [string, string])[] = [
   ["report --format=ht\t", "report --format=html"],
   ["servers --status idle,occ\t", "servers --status idle,occupied"],
   ["servers --status=idle,occ\t", "servers --status=idle,occupied"],
-  ["silence add --severity crit\t", "silence add --severity critical"],
+  ["incidents --severity crit\t", "incidents --severity critical"],
   ["completion fi\t", "completion fish"],
   ["run -c my\t", "run -c my_config.yaml"],
   ["run --config=my\t", "run --config=my_config.yaml"],

@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from "commander";
+import { WordsOption } from "../options.ts";
 
 /** What can stand in the place of a value. */
 export type Values =
@@ -42,20 +43,20 @@ function completed(command: Command, path: readonly string[]): CompletedCommand 
 }
 
 function completedOption(option: Option): CompletedOption {
-  const { long, short, description, required, variadic, parseArg } = option;
+  const { long, short, description, required, variadic, argChoices, parseArg } = option;
   return {
     names: [long, short].filter((name) => name !== undefined && name !== null),
     description,
-    // Commander has a function of two parameters for an option that collects its values.
-    isRepeatable: variadic || (parseArg?.length ?? 0) > 1,
+    // What reads the value of such an option takes the earlier ones as well. That of choices always does.
+    isRepeatable: variadic || (argChoices === undefined && (parseArg?.length ?? 0) > 1),
     value: required ? valuesOf(option) : null,
   };
 }
 
 function valuesOf(value: Argument | Option): Values {
-  const { argChoices: words, variadic } = value;
+  const { argChoices: words } = value;
   if (words !== undefined) {
-    return { kind: value.parseArg || variadic ? "words" : "list", words };
+    return { kind: value instanceof WordsOption ? "list" : "words", words };
   }
   const label = "flags" in value ? value.flags : value.name();
   return { kind: /\bfile\b/.test(label) ? "file" : "any" };
