@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { composeInSlices, type MessageSettings } from "../alerts/compose-messages.ts";
 import type { GroupTimes } from "../alerts/grouping.ts";
+import { mostCounted } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
@@ -61,7 +62,9 @@ export async function composeDue(
       for (const { identity, notification, itemSeqs, groupNames } of batch) {
         const { type, rule, group } = notification;
         const isOver = type === "incident.resolved";
-        const stillFiring = isOver ? await outbox.countFiring(receiver, rule, group) : 0;
+        const stillFiring = isOver
+          ? await outbox.countFiring(receiver, rule, group, mostCounted)
+          : 0;
         notifications.push({
           notification: {
             id: notificationId(identity),

@@ -61,8 +61,17 @@ export interface Outbox {
   ): Promise<IncidentOutcome>;
   /** When the groups of the receiver were last notified, at or after a moment, by name. UTC milliseconds. */
   groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>>;
-  /** How many firing incidents of a rule the receiver was notified of, with these values of the fields of its groups. */
-  countFiring(receiver: string, rule: string, group: Notification["group"]): Promise<number>;
+  /**
+   * How many firing incidents of a rule the receiver was notified of, with these values of the fields of its groups.
+   *
+   * @returns `most` if there are more
+   */
+  countFiring(
+    receiver: string,
+    rule: string,
+    group: Notification["group"],
+    most: number,
+  ): Promise<number>;
   /** Stores notifications in the order in which they are sent, and links their items to them. */
   compose(notifications: readonly NewNotification[]): Promise<void>;
   /**

@@ -72,6 +72,7 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       receiver: string,
       rule: string,
       group: Notification["group"],
+      most: number,
     ): Promise<number> {
       const conditions = groupFields.flatMap((field) => {
         const value = group[field];
@@ -80,13 +81,15 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
           : sql`and coalesce(${columnsOfGroup[field]}, '') = ${value}`;
       });
       const { rows } = await sql<{ readonly count: number }>`
-        select count(*) as count
-        from incidents
-        join incident_receivers on incident_receivers.incident_id = incidents.id
-        left join targets on targets.id = incidents.target_id
-        where incidents.phase <> 'resolved' and incidents.phase = 'firing'
-          and incident_receivers.receiver = ${receiver} and incidents.rule = ${rule}
-          ${sql.join(conditions, sql` `)}
+        select count(*) as count from (
+          select 1 from incidents
+          join incident_receivers on incident_receivers.incident_id = incidents.id
+          left join targets on targets.id = incidents.target_id
+          where incidents.phase <> 'resolved' and incidents.phase = 'firing'
+            and incident_receivers.receiver = ${receiver} and incidents.rule = ${rule}
+            ${sql.join(conditions, sql` `)}
+          limit ${most}
+        ) as counted
       `.execute(reader);
       return Number(rows[0]?.count);
     },
