@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   "check-config": async () => (await import("./check-config.ts")).addCheckConfig,
   poll: async () => (await import("./poll.ts")).addPoll,
   status: async () => (await import("./status.ts")).addStatus,
+  targets: async () => (await import("./targets.ts")).addTargets,
   servers: async () => (await import("./servers.ts")).addServers,
   "test-receiver": async () => (await import("./test-receiver.ts")).addTestReceiver,
   changes: async () => (await import("./changes.ts")).addChanges,

@@ -11,6 +11,7 @@ import { callOperation, type ApiOptions } from "./call-api.ts";
 import { incidentSubjectText } from "./incidents.ts";
 import { show } from "./output.ts";
 import { renderTable, type Columns } from "./table.ts";
+import { downColumns } from "./targets.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Of targets and incidents in a table; the others are counted. */
@@ -49,9 +50,16 @@ async function readStatus(options: ApiOptions, terminal: Terminal): Promise<Stat
   return { targets, incidents: incidents.toSorted((a, b) => urgencyOf(a) - urgencyOf(b)) };
 }
 
+/** What concerns more comes first, and what somebody takes care of comes last. */
 function urgencyOf(incident: IncidentView): number {
-  const rank = severities.findIndex((each) => each === incident.severity);
-  return isQuiet(incident) ? severities.length + rank : rank;
+  const { severity, acknowledged_by: author, subject } = incident;
+  const ranks = [
+    Number(isQuiet(incident)),
+    severities.findIndex((each) => each === severity),
+    Number(author !== null),
+    Number(subject !== "region") + Number(subject === "server"),
+  ];
+  return ranks.reduce((sum, rank) => sum * 10 + rank, 0);
 }
 
 /** Whether nobody is notified of it. */
@@ -61,31 +69,43 @@ function isQuiet({ muted, inhibited_by: inhibitor }: IncidentView): boolean {
 
 function statusText({ targets, incidents }: StatusView, look: Look): string {
   const down = targets.filter(({ up }) => up === false);
-  const unpolled = targets.filter(({ up }) => up === null);
-  const quiet = incidents.filter(isQuiet).length;
-  const notes = [
-    incidents.length > quiet && `${counted(incidents.length - quiet, "incident")} firing`,
-    quiet > 0 && `${quiet} silenced or inhibited`,
-    down.length > 0 && `${down.length} of ${counted(targets.length, "target")} down`,
-    unpolled.length > 0 && `${counted(unpolled.length, "target")} not polled since the start`,
-  ].filter((note) => note !== false);
-  const isWell = notes.length === 0;
-  const sentence = isWell
-    ? `No incident is firing; ${counted(targets.length, "target")} up`
-    : notes.join(", ");
   const sections = [
-    `${look.paint(isWell ? "green" : "red", sentence)}\n${serversText(targets)}\n`,
-    worstText(down, downColumns, look),
+    `${summaryText({ targets, incidents }, down.length, look)}\n${serversText(targets)}\n`,
+    worstText(down, targetColumns, look),
     worstText(incidents, incidentColumns, look),
   ];
   return sections.filter((section) => section !== "").join("\n");
 }
 
-const downColumns: Columns<TargetView> = {
+/** One sentence on whether anything is wrong, and then what else is to be known. */
+function summaryText({ targets, incidents }: StatusView, down: number, look: Look): string {
+  const quiet = incidents.filter(isQuiet).length;
+  const firing = incidents.length - quiet;
+  const unpolled = targets.filter(({ up }) => up === null).length;
+  const all = counted(targets.length, "target");
+  const wrong = [
+    firing > 0 && `${counted(firing, "incident is", "incidents are")} firing`,
+    down > 0 && `${down} of ${all} ${down === 1 ? "is" : "are"} down`,
+  ].filter((each) => each !== false);
+  const lastPoll = targets.reduce<string>((last, { last_poll_at: at }) => {
+    return at !== null && at > last ? at : last;
+  }, "");
+  const rest = [
+    quiet > 0 && `${counted(quiet, "incident is", "incidents are")} silenced or inhibited.`,
+    unpolled > 0 && `${unpolled} of ${all} not polled since the start.`,
+    lastPoll !== "" && `Last poll: ${look.timeText(lastPoll)}.`,
+  ].filter((each) => each !== false);
+  const first =
+    wrong.length > 0
+      ? look.paint("red", `${wrong.join(", and ")}.`)
+      : unpolled === 0 && look.paint("green", `All is well: no incident is firing, ${all} up.`);
+  return [first, ...rest].filter((each) => each !== false).join(" ");
+}
+
+const targetColumns: Columns<TargetView> = {
   down: (target) => ({ text: targetName(target), color: "red" }),
-  since: ({ blind_since: at }, { timeText }) => (at === null ? "never up" : timeText(at)),
   failed: ({ failures_in_a_row: count }) => counted(count, "poll"),
-  why: ({ last_failure_detail: detail, last_failure_reason: reason }) => detail ?? reason,
+  ...downColumns,
 };
 
 const incidentColumns: Columns<IncidentView> = {

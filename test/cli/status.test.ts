@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { addServers } from "../../src/cli/servers.ts";
 import { lookOf } from "../../src/cli/look.ts";
 import { addStatus } from "../../src/cli/status.ts";
+import { addTargets } from "../../src/cli/targets.ts";
+import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { Command } from "commander";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { runCommand } from "../support/run-command.ts";
@@ -37,7 +39,7 @@ describe("status", () => {
     const world = await watchWorld();
     await world.poll();
     expect(await printed(world, addStatus, "status")).toBe(
-      "No incident is firing; 1 target up\nservers: 3 idle, 0 occupied, 0 error, 0 unknown, 0 unobserved\n",
+      "All is well: no incident is firing, 1 target up. Last poll: 0 s ago.\nservers: 3 idle, 0 occupied, 0 error, 0 unknown, 0 unobserved\n",
     );
   });
 
@@ -45,7 +47,7 @@ describe("status", () => {
     const world = await watchTrouble();
     const lines = (await printed(world, addStatus, "status")).split("\n");
     expect(lines.slice(0, 3)).toEqual([
-      "2 incidents firing, 2 silenced or inhibited, 2 of 4 targets down",
+      "2 incidents are firing, and 2 of 4 targets are down. 2 incidents are silenced or inhibited. Last poll: 0 s ago.",
       expect.stringMatching(/^servers: \d+ idle, \d+ occupied, 1 error, 0 unknown, 6 unobserved$/),
       "",
     ]);
@@ -55,16 +57,48 @@ describe("status", () => {
     expect(rules).toEqual(["region-down", "server-error", "target-down", "target-down"]);
     expect(lines[10]).toMatch(/^warning +target-down .* us\/\w +inhibited by \w{8}$/);
     expect(lines.slice(3, 7)).toEqual([
-      expect.stringMatching(/^down +since +failed +why$/),
-      expect.stringMatching(/^us\/a +2 min ago +24 polls +HTTP 400$/),
-      expect.stringMatching(/^us\/b +2 min ago +24 polls +HTTP 400$/),
+      expect.stringMatching(/^down +failed +since +why$/),
+      expect.stringMatching(/^us\/a +24 polls +2 min ago +HTTP 400$/),
+      expect.stringMatching(/^us\/b +24 polls +2 min ago +HTTP 400$/),
       "",
     ]);
     const exact = await printed(world, addStatus, "status", "--timestamps");
-    expect(exact).toMatch(/^us\/a +\d{4}-\d\d-\d\dT/m);
+    expect(exact).toMatch(/^us\/a +24 polls +\d{4}-\d\d-\d\dT/m);
     const json = await printed(world, addStatus, "status", "--json");
     expect(JSON.parse(json)).toMatchObject({ targets: { length: 4 }, incidents: { length: 4 } });
   });
+});
+
+it("status puts a whole region first, and last what somebody takes care of", async () => {
+  const world = await watchTrouble();
+  world.show(1, "error");
+  await world.poll(2);
+  const subjects = async (): Promise<readonly (string | undefined)[]> => {
+    const out = await printed(world, addStatus, "status");
+    return out.split("\n").flatMap((line) => /^critical +(\S+)/.exec(line)?.[1] ?? []);
+  };
+  expect(await subjects()).toEqual(["region-down", "server-error", "server-error"]);
+  const { api } = world.daemon();
+  const { incidents } = await api(listIncidents, { state: "firing", rule: "region-down" });
+  await api(acknowledgeIncident, { id: incidents[0]?.id ?? "", author: "ann" });
+  expect(await subjects()).toEqual(["server-error", "server-error", "region-down"]);
+});
+
+it("targets lists whether they are up, and their servers by status", async () => {
+  const world = await watchTrouble();
+  const lines = (await printed(world, addTargets, "targets")).split("\n");
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^target +state +idle +occupied +error +unknown +unobserved +since +why$/,
+    ),
+    expect.stringMatching(/^eu\/a +up +\d +\d +1 +0 +0$/),
+    expect.stringMatching(/^eu\/b +up +\d +\d +0 +0 +0$/),
+    expect.stringMatching(/^us\/a +down +0 +0 +0 +0 +3 +2 min ago +HTTP 400$/),
+    expect.stringMatching(/^us\/b +down +0 +0 +0 +0 +3 +2 min ago +HTTP 400$/),
+    "",
+  ]);
+  const one = await printed(world, addTargets, "targets", "--region", "us", "--limit", "1");
+  expect(one).toContain("There is more: add --cursor ");
 });
 
 describe("servers", () => {
