@@ -20,12 +20,27 @@ const minuteMs = 60_000;
 export function summarize(items: readonly OutboxItem[], nowMs: number | null): string {
   const [first] = items;
   if (!first) return "";
-  const template = first.summaryTemplate;
-  const filled = template === null ? "" : fillTemplate(template, items);
-  const isOwn = template !== null && !isBlank(filled);
-  const text = isOwn ? filled : statement(first, items, nowMs);
-  const isSaid = !isOwn || placeholdersIn(template).includes("condition");
-  return readable(`${prefixOf(first, items, isSaid)}${text}`, longestSummary);
+  const own = ownSummary(first, items);
+  const text = own?.text ?? statement(first, items, nowMs);
+  const prefix = prefixOf(first, items, own?.saysCondition ?? true);
+  return readable(`${prefix}${text}`, longestSummary);
+}
+
+/** What a page says in place of a summary, as it shows times and details beside it. */
+export function headlineOf(items: readonly OutboxItem[]): string {
+  const [first] = items;
+  if (!first) return "";
+  const { what, more } = subjectsOf(first, items);
+  const text = ownSummary(first, items)?.text ?? `${what}${more === "" ? "" : `: ${more}`}`;
+  return readable(text, longestSummary);
+}
+
+/** From the rule's own template; null: it has none, or it is blank. */
+function ownSummary({ summaryTemplate: template }: OutboxItem, items: readonly OutboxItem[]) {
+  if (template === null) return null;
+  const text = fillTemplate(template, items);
+  if (isBlank(text)) return null;
+  return { text, saysCondition: placeholdersIn(template).includes("condition") };
 }
 
 /** @param isSaid whether the text says that it flaps */

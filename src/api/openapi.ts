@@ -150,7 +150,7 @@ const eventsDescription: ZodOpenApiOperationObject = {
   operationId: "followEvents",
   summary: "Changes and incidents as they are stored",
   description:
-    "Server-sent events: `change` and `incident`, each with a Change or an Incident as its data.",
+    "Server-sent events: `change` and `incident`, each with a Change or an Incident as its data; with `brief` only `news`, with an empty object.",
   requestParams: {
     query: querySchema(Object.entries(eventsQuery.shape)),
     header: z.object({

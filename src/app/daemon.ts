@@ -260,6 +260,7 @@ export async function createDaemon(
       return {
         targets,
         probes,
+        rules: config.alerts.rules,
         receivers: notifiedReceivers,
         incidentsWithoutTarget: await store.incidentsWithoutTarget.open(),
         silences: suppressions.inForce(nowMs),

@@ -11,6 +11,11 @@ export function connectionsAllowed(openFiles = openFilesLimit()): number {
   return Math.min(Math.floor(openFiles / 4), mostConnections);
 }
 
+/** How many of them may be streams of events, which last for as long as a page is open. */
+export function mostStreams(connections: number): number {
+  return Math.min(512, Math.floor(connections / 2));
+}
+
 /**
  * Keeps the connections to a server below a limit. One more closes the connection that has been without a request
  * for longest. When each has a request that is being answered, it is refused itself.

@@ -42,11 +42,11 @@ export function timeOf(utcMs: number): Html {
   return html`<time datetime="${new Date(utcMs).toISOString()}">${timeText(utcMs)}</time>`;
 }
 
-/** How long ago a time was, as "12 min". */
+/** How far a time is from now, as "12 min". */
 export function ageOf(utcMs: number, nowMs: number): Html {
   const iso = new Date(utcMs).toISOString();
   return html`<time datetime="${iso}" title="${timeText(utcMs)}" data-age
-    >${ageText(nowMs - utcMs)}</time
+    >${ageText(Math.abs(nowMs - utcMs))}</time
   >`;
 }
 

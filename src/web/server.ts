@@ -18,14 +18,15 @@ import {
   type Problem,
 } from "./api/problem.ts";
 import type { AccessControl, Identity } from "./access.ts";
-import { connectionsAllowed, limitConnections } from "./connection-limit.ts";
+import { connectionsAllowed, limitConnections, mostStreams } from "./connection-limit.ts";
 import { checkSender, strictHeaders, type KnownAddresses } from "./browser-protection.ts";
 import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
 import { addIncidentPages } from "./pages/incident-routes.ts";
-import { renderStatusPage, type StatusView } from "./pages/overview.ts";
-import { addAssets, pageRoutes } from "./pages/page-route.ts";
+import { addOverview } from "./pages/overview-route.ts";
+import type { StatusView } from "./pages/overview.ts";
+import { addAssets } from "./pages/page-route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -221,13 +222,13 @@ export function createWebServer(deps: WebDeps): WebServer {
     );
   });
 
-  pageRoutes(server, clock)("/", async (_, at) => renderStatusPage(await deps.status(), at));
+  addOverview(server, { ...deps.api, ...deps });
   addIncidentPages(server, { ...deps.api, clock });
   addAssets(server);
 
   addScrapeRoute(server, deps);
 
-  addApi(server, { ...deps.api, ...deps, allowedMethods });
+  addApi(server, { ...deps.api, ...deps, allowedMethods, mostStreams: mostStreams(limit) });
 
   server.get("/-/healthy", { config: { permission: "health" } }, (_, reply) => {
     const deadLoop = deps.deadLoop();

@@ -7,7 +7,10 @@ import type { EventSource } from "../../src/web/api/events-route.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
 /** A server whose events are numbers; a cursor is how many there were. */
-async function serve(wrap: (source: EventSource) => EventSource = (source) => source) {
+async function serve(
+  wrap: (source: EventSource) => EventSource = (source) => source,
+  connectionsAllowed = 1_000,
+) {
   const asked: object[] = [];
   let happened = 0;
   const atOnce = 3;
@@ -23,6 +26,7 @@ async function serve(wrap: (source: EventSource) => EventSource = (source) => so
   };
   const { address, clock, errors } = await serveWeb({
     api: { call: () => Promise.reject(new Error("not called")), events: wrap(source) },
+    connectionsAllowed,
   });
   const open = async (path = "/events", headers: Readonly<Record<string, string>> = {}) => {
     const request = get(`${address}/api/v1${path}`, { headers });
@@ -134,6 +138,17 @@ describe("the stream of events", () => {
     expect(errors).toEqual(["the store is gone"]);
   });
 
+  it("reads for all streams at once what is the same for them", async () => {
+    const { open, asked, happen, clock } = await serve();
+    const streams = [await open(), await open(), await open()];
+    for (const stream of streams) await readTo(stream, "id: 0\n\n");
+    happen(1);
+    await until(() => clock.armed === 3);
+    clock.advance(1_000);
+    for (const stream of streams) await readTo(stream, "id: 1\n\n");
+    expect(asked).toEqual([{}, { after: "0" }]);
+  });
+
   it("is refused to a page of another site, and with an unknown cursor", async () => {
     const { open, asked } = await serve();
     const foreign = await open("/events", { "sec-fetch-site": "cross-site" });
@@ -143,8 +158,8 @@ describe("the stream of events", () => {
     expect(wrong.headers["content-type"]).toBe("application/problem+json");
   });
 
-  it("is open to 64 readers; one that has not read for a minute is replaced", async () => {
-    const { open, clock } = await serve();
+  it("is open to half as many readers as there may be connections; one that has not read for a minute is replaced", async () => {
+    const { open, clock } = await serve((source) => source, 128);
     const first = await open();
     for (let other = 1; other < 64; other += 1) await open();
     const refused = await open();

@@ -22,18 +22,17 @@ export interface EventsDeps {
   readonly events: EventSource;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
+  readonly mostStreams: number;
 }
 
-const queryEveryMs = 1_000;
+/** At the same times for all streams, so that they share what they read. */
+const queryEveryMs = 500;
 
 /** Then something is sent even without news, so that either side notices when the other is gone. */
-const mostQuietQueries = 15;
+const longestQuietMs = 15_000;
 
 /** When a reader reconnects after its connection broke. */
 const retryMs = 2_000;
-
-/** Each reads from the store every second. */
-const mostStreams = 64;
 
 /** A reader that has not read for this long can be replaced. */
 const idleMs = 60_000;
@@ -45,27 +44,28 @@ const idleMs = 60_000;
 export function addEventsRoute(
   api: FastifyInstance,
   url: string,
-  { events, clock, onError }: EventsDeps,
+  { events: source, clock, onError, mostStreams }: EventsDeps,
 ): void {
   const readers = limitReaders(clock, mostStreams, idleMs);
+  const events = shareQueries(source, clock);
 
   async function* follow(query: object, first: News, reader: Reader, signal: AbortSignal) {
     yield `retry: ${retryMs}\n\n`;
     let news = first;
-    let quietQueries = mostQuietQueries;
+    let sentMs = Number.NEGATIVE_INFINITY;
     try {
       for (;;) {
-        reader.readMs = clock.now().monotonicMs;
-        if (news.events.length > 0 || quietQueries >= mostQuietQueries) {
+        const { monotonicMs } = clock.now();
+        reader.readMs = monotonicMs;
+        if (news.events.length > 0 || monotonicMs - sentMs >= longestQuietMs) {
           yield eventText(news);
-          quietQueries = 0;
+          sentMs = monotonicMs;
         }
         // Otherwise a fast reader would block the event loop.
         if (news.hasMore) await setImmediate();
-        else await delay(clock, queryEveryMs, signal);
+        else await delay(clock, queryEveryMs - (monotonicMs % queryEveryMs), signal);
         if (signal.aborted) return;
         news = await events({ ...query, after: news.after });
-        quietQueries += 1;
       }
     } catch (error) {
       if (!signal.aborted) onError(asError(error));
@@ -97,6 +97,21 @@ export function addEventsRoute(
       return reply.send(Readable.from(texts, { highWaterMark: 1 }));
     },
   });
+}
+
+/** Gives equal queries of the same time the same answer: many pages may be open. */
+function shareQueries(source: EventSource, clock: Clock): EventSource {
+  const recent = new Map<string, { readonly atMs: number; readonly answer: Promise<News> }>();
+  return (query) => {
+    const { monotonicMs } = clock.now();
+    for (const [name, { atMs }] of recent) {
+      if (monotonicMs - atMs >= queryEveryMs / 2) recent.delete(name);
+    }
+    const name = JSON.stringify(query);
+    const answer = recent.get(name)?.answer ?? source(query);
+    if (!recent.has(name)) recent.set(name, { atMs: monotonicMs, answer });
+    return answer;
+  };
 }
 
 /** A reader that reconnects sends its last event id in a header; its URL still has the first `after`. */

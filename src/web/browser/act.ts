@@ -1,6 +1,9 @@
-/** Posts a form as JSON, which a form alone cannot, and then shows the page that says what became of it. */
-async function post(form: HTMLFormElement): Promise<void> {
-  const { post: address = "", fields = "{}", next = "" } = form.dataset;
+import { refresh } from "./live.ts";
+import { localTime } from "./times.ts";
+
+/** Posts a form as JSON, which a form alone cannot. Null: it was refused, which the form says. */
+async function post(form: HTMLFormElement): Promise<object | null> {
+  const { post: address = "", fields = "{}" } = form.dataset;
   const inputs = [...new FormData(form)].filter(
     ([, value]) => typeof value === "string" && value.trim() !== "",
   );
@@ -9,22 +12,98 @@ async function post(form: HTMLFormElement): Promise<void> {
   const button = form.querySelector("button");
   const status = form.querySelector("[role=status]");
   if (button) button.disabled = true;
-  const problem = await fetch(address, { method: "POST", headers, body }).then(
-    async (response): Promise<string | null> =>
-      response.ok ? null : String(Object(await response.json()).detail),
-    () => "sandwatch did not answer. Try again.",
-  );
-  if (problem === null) return location.assign(next);
-  if (status) status.textContent = problem;
-  if (button) button.disabled = false;
+  try {
+    const response = await fetch(address, { method: "POST", headers, body });
+    const answer: unknown = await response.json();
+    if (response.ok) return Object(answer);
+    if (status) status.textContent = String(Object(answer).detail);
+  } catch {
+    if (status) status.textContent = "sandwatch did not answer. Try again.";
+  } finally {
+    if (button) button.disabled = false;
+  }
+  return null;
 }
 
-export function postForms(): void {
-  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-post]")) {
-    form.hidden = false;
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      void post(form);
-    });
+/** Shows a form, which a page without scripts hides, and posts it. */
+function enable(form: HTMLFormElement, onDone: (answer: object) => void): void {
+  form.hidden = false;
+  const author = form.querySelector<HTMLInputElement>("[name=author]");
+  if (author) author.value = localStorage.getItem("author") ?? "";
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (author) localStorage.setItem("author", author.value);
+    void post(form).then((answer) => answer && onDone(answer));
+  });
+}
+
+/** What an action did, by the answer of the API. */
+function doneText(answer: object): string {
+  if ("ends_at" in answer)
+    return `Silenced until ${localTime(Date.parse(String(answer.ends_at)))}.`;
+  if ("acknowledged" in answer && Array.isArray(answer.acknowledged)) {
+    const count = answer.acknowledged.length;
+    return `Acknowledged ${count} ${count === 1 ? "incident" : "incidents"}. Reminders stop.`;
   }
+  if ("already" in answer && answer.already === true && "author" in answer) {
+    return `It was acknowledged before, by ${String(answer.author)}.`;
+  }
+  return "Acknowledged. Reminders stop.";
+}
+
+/** Opens the page that a link leads to in a dialog. It follows the link if that fails. */
+async function openDialog(link: HTMLAnchorElement): Promise<void> {
+  const response = await fetch(link.href).catch(() => null);
+  const text = response?.ok === true ? await response.text() : "";
+  const found = new DOMParser().parseFromString(text, "text/html");
+  const content = found.querySelector("main .card");
+  const title = content?.querySelector("h1");
+  if (!content || !title) return location.assign(link.href);
+  for (const each of content.querySelectorAll("a")) {
+    each.href = new URL(each.getAttribute("href") ?? "", link.href).href;
+  }
+  title.id = "dialog-title";
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-labelledby", title.id);
+  dialog.append(document.importNode(content, true));
+  const cancel = document.createElement("button");
+  cancel.type = "button";
+  cancel.textContent = "Cancel";
+  cancel.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    // By then the page may have been refreshed.
+    document.querySelector<HTMLElement>(`a[href="${link.getAttribute("href")}"]`)?.focus();
+  });
+  const form = dialog.querySelector<HTMLFormElement>("form[data-post]");
+  if (form) {
+    form.dataset["post"] = new URL(form.dataset["post"] ?? "", link.href).href;
+    enable(form, (answer) => {
+      dialog.close();
+      say(doneText(answer));
+      void refresh();
+    });
+    form.querySelector("button")?.after(cancel);
+  } else dialog.append(cancel);
+  document.body.append(dialog);
+  dialog.showModal();
+  form?.querySelector<HTMLElement>("input, select")?.focus();
+}
+
+function say(text: string): void {
+  const place = document.querySelector("#said");
+  if (place) place.textContent = text;
+}
+
+export function offerActions(): void {
+  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-post]")) {
+    enable(form, () => location.assign(form.dataset["next"] ?? ""));
+  }
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a[data-act]") : null;
+    if (!(link instanceof HTMLAnchorElement) || event.ctrlKey || event.metaKey || event.shiftKey)
+      return;
+    event.preventDefault();
+    void openDialog(link);
+  });
 }

@@ -87,12 +87,10 @@ function scheduleRefresh(afterMs: number): void {
 
 function openStream(): void {
   if (stream !== null || document.hidden) return;
-  const opened = new EventSource(`${root}api/v1/events`);
+  const opened = new EventSource(`${root}api/v1/events?brief=true`);
   stream = opened;
   opened.addEventListener("open", showConnection);
-  for (const kind of ["change", "incident"]) {
-    opened.addEventListener(kind, () => scheduleRefresh(0));
-  }
+  opened.addEventListener("news", () => scheduleRefresh(0));
   opened.addEventListener("error", () => {
     // Otherwise the browser opens it again by itself.
     if (opened.readyState === EventSource.CLOSED && stream === opened) {
@@ -122,8 +120,8 @@ function showConnection(): void {
   const age = ageText(serverNow() - (lost?.atMs ?? updatedAtMs));
   updated.textContent =
     lost === null
-      ? `updated ${age} ago · ${zone}`
-      : `${age} ago, trying again${lost.why === "" ? "" : ` (${lost.why})`}`;
+      ? ` · updated ${age} ago · ${zone}`
+      : ` ${age} ago, trying again${lost.why === "" ? "" : ` (${lost.why})`}`;
 }
 
 /** Keeps the page current from now on. */

@@ -1,6 +1,6 @@
-import { postForms } from "./act.ts";
+import { offerActions } from "./act.ts";
 import { keepLive } from "./live.ts";
 
 // What every page runs.
 keepLive();
-postForms();
+offerActions();

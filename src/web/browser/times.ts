@@ -28,7 +28,7 @@ export function showTimes(within: ParentNode = document): void {
     const utcMs = Date.parse(time.dateTime);
     const utc = `${time.dateTime.slice(0, 19).replace("T", " ")} UTC`;
     const isAge = time.dataset["age"] !== undefined;
-    setText(time, isAge ? ageText(nowMs - utcMs) : localTime(utcMs));
+    setText(time, isAge ? ageText(Math.abs(nowMs - utcMs)) : localTime(utcMs));
     const title = isAge ? `${localTime(utcMs)} (${utc})` : utc;
     if (time.title !== title) time.title = title;
   }

@@ -123,7 +123,7 @@ function renderAction(at: PageAt, action: Action): string {
       data-next="${root}${next}"
     >
       ${actor.kind === "unnamed" ? author : ""} ${inputs}
-      <button>${title}</button>
+      <button class="main">${title}</button>
       <p role="status"></p>
     </form>
     <p class="quiet">On the command line: <code>${command}</code></p>`;

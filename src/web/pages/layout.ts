@@ -54,11 +54,13 @@ export function page(
           <a class="name" href="${root === "" ? "./" : root}">sandwatch</a>
           <nav aria-label="Pages">${links}</nav>
           <p class="connection" id="connection">
-            <span role="status">As of ${asOf} UTC</span>
-            <span class="updated"></span>
+            <span role="status">As of ${asOf} UTC</span><span class="updated"></span>
           </p>
         </header>
-        <main id="main">${body}</main>
+        <main id="main">
+          <p id="said" role="status"></p>
+          ${body}
+        </main>
         <footer>
           sandwatch ${version} · <a href="${root}metrics">metrics</a> ·
           <a href="${root}api/openapi.json">API</a> · <a href="${root}-/healthy">health</a>

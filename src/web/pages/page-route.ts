@@ -1,3 +1,7 @@
+import { createHash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Negotiator from "negotiator";
 import type { Clock } from "../../lib/clock.ts";
@@ -20,7 +24,17 @@ const pagePolicy = [
   "form-action 'self'",
 ].join("; ");
 
-type RenderPage = (request: FastifyRequest, at: PageAt) => Promise<string> | string;
+/** What is sent of a page. It is the same for as long as the page says the same, but for ages. */
+interface PageBody {
+  readonly etag: string;
+  readonly body: Buffer;
+  readonly gzipped: Buffer;
+}
+
+type RenderPage = (
+  request: FastifyRequest,
+  at: PageAt,
+) => Promise<string | PageBody> | string | PageBody;
 
 /** Adds pages for those who may read. What the API refuses is answered by a page, too. */
 export function pageRoutes(server: FastifyInstance, clock: Clock) {
@@ -29,21 +43,79 @@ export function pageRoutes(server: FastifyInstance, clock: Clock) {
     server.get(path, { config: { permission: "read" } }, async (request, reply) => {
       const at = { root, nowMs: clock.now().utcMs };
       try {
-        return await sendPage(reply, await render(request, at));
+        return await sendPage(request, reply, await render(request, at));
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;
         const problem = asProblem(error);
-        return sendPage(reply.code(problem.status), renderRefusal(problem, at));
+        return sendPage(request, reply.code(problem.status), renderRefusal(problem, at));
       }
     });
   };
 }
 
-function sendPage(reply: FastifyReply, text: string): FastifyReply {
-  return reply
+function sendPage(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  rendered: string | PageBody,
+): FastifyReply {
+  const { etag, body, gzipped } = typeof rendered === "string" ? pageBody(rendered) : rendered;
+  void reply
     .type("text/html; charset=utf-8")
     .header("content-security-policy", pagePolicy)
-    .send(text);
+    .header("etag", etag)
+    .header("vary", "accept-encoding");
+  if (headers["if-none-match"] === etag && reply.statusCode === 200) return reply.code(304).send();
+  return sendEncoded(headers, reply, body, gzipped);
+}
+
+function pageBody(text: string): PageBody {
+  const body = Buffer.from(text);
+  // Browsers keep ages current by themselves.
+  const lasting = text.replaceAll(/(<time [^>]*>)[^<]*| data-now="\d+"|As of [\d:]+/g, "$1");
+  const etag = `"${createHash("sha256").update(lasting).digest("base64url").slice(0, 16)}"`;
+  return { etag, body, gzipped: gzipSync(body, { level: 1 }) };
+}
+
+function sendEncoded(
+  headers: IncomingHttpHeaders,
+  reply: FastifyReply,
+  body: Buffer,
+  gzipped: Buffer,
+): FastifyReply {
+  const encoding = new Negotiator({ headers }).encoding(["gzip", "identity"]);
+  if (encoding !== "gzip") return reply.send(body);
+  return reply.header("content-encoding", "gzip").send(gzipped);
+}
+
+/** Many pages may be open, and all of them have news at once. */
+const leastBetweenMs = 250;
+const mostShared = 64;
+
+/**
+ * Gives readers of the same page the same rendering, at most four times a second. It began after each of them asked, so
+ * that none of them is shown what was before the news that it had.
+ */
+export function shareRenderings() {
+  const shared = new Map<string, () => Promise<PageBody>>();
+  return (name: string, render: () => Promise<string>): Promise<PageBody> => {
+    if (shared.size > mostShared) shared.clear();
+    const found = shared.get(name) ?? shareOne(render);
+    shared.set(name, found);
+    return found();
+  };
+}
+
+function shareOne(render: () => Promise<string>): () => Promise<PageBody> {
+  let beganMs = Number.NEGATIVE_INFINITY;
+  let next: Promise<PageBody> | null = null;
+  const begin = async (): Promise<PageBody> => {
+    const waitMs = beganMs + leastBetweenMs - performance.now();
+    await (waitMs > 0 ? setTimeout(waitMs) : null);
+    next = null;
+    beganMs = performance.now();
+    return pageBody(await render());
+  };
+  return () => (next ??= begin());
 }
 
 function renderRefusal({ status, detail }: Problem, at: PageAt): string {
@@ -70,8 +142,6 @@ export function addAssets(server: FastifyInstance): void {
       .header("etag", asset.etag)
       .header("vary", "accept-encoding");
     if (request.headers["if-none-match"] === asset.etag) return reply.code(304).send();
-    const encoding = new Negotiator(request).encoding(["gzip", "identity"]);
-    if (encoding !== "gzip") return reply.send(asset.body);
-    return reply.header("content-encoding", "gzip").send(asset.gzipped);
+    return sendEncoded(request.headers, reply, asset.body, asset.gzipped);
   });
 }

@@ -9,6 +9,7 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 export const emptyStatus: StatusView = {
   targets: [],
   probes: [],
+  rules: [],
   incidentsWithoutTarget: [],
   silences: [],
   acknowledgedBy: new Map(),

@@ -1,0 +1,112 @@
+import { counted } from "../../fleet/plural.ts";
+import { shownName } from "../../fleet/readable-text.ts";
+import { ageOf, html, numberOf, type Html } from "../html.ts";
+import type { Firing, FiringGroup } from "./firing.ts";
+
+/** Further ones are only counted. */
+const mostRows = 20;
+
+/** The headline of more does not name all of them. */
+const mostNamed = 5;
+
+/** What is wrong, worst first, and what can be done about it. */
+export function firingCard(
+  { groups, silenced, inhibited, pending }: Firing,
+  mayAct: boolean,
+  nowMs: number,
+): Html {
+  const notes = [
+    ...(inhibited > 0 ? [`${inhibited} inhibited by these`] : []),
+    ...(pending > 0 ? [`${pending} pending`] : []),
+  ];
+  return html`<section class="card" id="firing" data-live aria-labelledby="firing-title">
+    <h2 id="firing-title">Firing</h2>
+    ${groups.length === 0 ? html`<p class="quiet">No incident is firing.</p>` : listOf(groups, mayAct, nowMs)}
+    ${
+      silenced.length === 0
+        ? ""
+        : html`<details id="silenced">
+            <summary>
+              ${counted(
+                silenced.reduce((sum, each) => sum + each.incidents.length, 0),
+                "silenced incident",
+              )}
+            </summary>
+            ${listOf(silenced, mayAct, nowMs)}
+          </details>`
+    }
+    ${notes.length === 0 ? "" : html`<p class="quiet"><a href="incidents">${notes.join(", ")}</a></p>`}
+  </section>`;
+}
+
+function listOf(groups: readonly FiringGroup[], mayAct: boolean, nowMs: number): Html {
+  const more = groups.length - mostRows;
+  return html`<ul class="incidents">
+      ${groups.slice(0, mostRows).map((group) => incidentLine(group, mayAct, nowMs))}
+    </ul>
+    ${more > 0 ? html`<p><a href="incidents">and ${more} more</a></p>` : ""}`;
+}
+
+function incidentLine(group: FiringGroup, mayAct: boolean, nowMs: number): Html {
+  const {
+    id,
+    severity,
+    headline,
+    incidents,
+    detail,
+    unmonitored,
+    isAcknowledged,
+    links,
+    runbookUrl,
+  } = group;
+  const [show, ...actions] = links;
+  const facts: readonly (Html | string | false | null)[] = [
+    severity,
+    ageOf(group.startedAtMs, nowMs),
+    detail,
+    lastStatusText(group),
+    unmonitored > 0 && `${counted(unmonitored, "server")} unobserved`,
+    group.isFlapping && "flapping",
+    notifiedText(group, nowMs),
+    acknowledgedText(group),
+  ];
+  const shown = facts.filter((fact) => fact !== null && fact !== false);
+  const buttons = actions
+    .filter(({ text }) => mayAct && !(isAcknowledged && text === "Acknowledge"))
+    .map(
+      ({ text, url }) =>
+        html`<a class="button ${text === "Acknowledge" ? "main" : ""}" href="${url}" data-act
+          >${text}</a
+        > `,
+    );
+  return html`<li class="${isAcknowledged ? "acknowledged" : severity}" id="${id}">
+    <div>
+      <p class="what">
+        <a href="${show?.url ?? "incidents"}">${headline}</a
+        >${incidents.length > mostNamed ? html` <span class="count">${numberOf(incidents.length)} incidents</span>` : ""}
+      </p>
+      <p class="facts">${shown.map((fact, index) => html`${index === 0 ? "" : " · "}${fact}`)}</p>
+    </div>
+    <p class="actions">
+      ${buttons}${runbookUrl === null ? "" : html`<a class="button" href="${runbookUrl}" rel="noreferrer">Runbook</a>`}
+    </p>
+  </li>`;
+}
+
+function lastStatusText({ incidents }: FiringGroup): string | null {
+  const before = new Set(incidents.map(({ previousStatus }) => previousStatus));
+  const [status] = before;
+  return before.size === 1 && status ? (status === "absent" ? "new" : `was ${status}`) : null;
+}
+
+function notifiedText({ receivers, firedAtMs }: FiringGroup, nowMs: number): Html | null {
+  if (receivers.length === 0) return html`nobody notified`;
+  const more = receivers.length - 3;
+  const names = receivers.slice(0, 3).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return html`notified ${names}${firedAtMs === null ? "" : html` ${ageOf(firedAtMs, nowMs)} ago`}`;
+}
+
+function acknowledgedText({ acknowledgedBy: authors, isAcknowledged }: FiringGroup): string | null {
+  if (authors.length === 0) return null;
+  return `${isAcknowledged ? "" : "in part "}acknowledged by ${authors.map(shownName).join(", ")}`;
+}

@@ -1,0 +1,245 @@
+import { groupItems } from "../../alerts/grouping.ts";
+import { currentItem, type Incident } from "../../alerts/incident.ts";
+import { messageLinks } from "../../alerts/links.ts";
+import { headlineOf } from "../../alerts/notification-summary.ts";
+import type { NotifiedIncident, StoredOutboxItem } from "../../alerts/notification.ts";
+import { countPools, poolCondition, poolKey } from "../../alerts/pool.ts";
+import type { PoolCount, PoolCounts } from "../../alerts/pool.ts";
+import { failureText, matchesTarget, severities } from "../../alerts/rule.ts";
+import type { PoolRule, Rule, Severity } from "../../alerts/rule.ts";
+import type { WatchedView } from "../../alerts/target-view.ts";
+import { fillUrlTemplate } from "../../alerts/template.ts";
+import type { ProbeView } from "../../alerts/probe.ts";
+import { addTimes, countByStatus, noneByStatus } from "../../fleet/tallies.ts";
+import { eachInSlices, type Slices } from "../../fleet/slices.ts";
+
+export interface FiringView {
+  readonly targets: readonly WatchedView[];
+  readonly probes: readonly ProbeView[];
+  /** The open incidents that belong to no target. */
+  readonly incidentsWithoutTarget: readonly Incident[];
+  readonly rules: readonly Rule[];
+  /** Who acknowledged an open incident, by its id. */
+  readonly acknowledgedBy: ReadonlyMap<string, string>;
+}
+
+/** Firing incidents that are shown as one, as they are notified together. Times are UTC milliseconds. */
+export interface FiringGroup {
+  /** The same as long as the group is shown. */
+  readonly id: string;
+  readonly severity: Severity;
+  readonly headline: string;
+  readonly detail: string | null;
+  readonly unmonitored: number;
+  readonly incidents: readonly NotifiedIncident[];
+  readonly startedAtMs: number;
+  readonly firedAtMs: number | null;
+  readonly receivers: readonly string[];
+  readonly acknowledgedBy: readonly string[];
+  readonly isAcknowledged: boolean;
+  readonly isFlapping: boolean;
+  readonly runbookUrl: string | null;
+  /** The pages that show them, acknowledge them and silence them, relative to the overview. */
+  readonly links: readonly { readonly text: string; readonly url: string }[];
+}
+
+export interface Firing {
+  /** Of which receivers were notified, worst first. */
+  readonly groups: readonly FiringGroup[];
+  readonly silenced: readonly FiringGroup[];
+  /** How many are a consequence of another one. */
+  readonly inhibited: number;
+  readonly pending: number;
+}
+
+interface Item extends StoredOutboxItem {
+  readonly of: Incident;
+}
+
+/** As `group_by` and `group_limit` of receivers are by default. */
+const grouping = {
+  groupBy: ["rule", "region", "key"],
+  groupLimit: 5,
+  groupWaitMs: 0,
+  groupIntervalMs: 0,
+} as const;
+
+const incidentsPerSlice = 128;
+
+export function* findFiring(view: FiringView): Slices<Firing> {
+  const { acknowledgedBy } = view;
+  const poolsOf = countPoolsOnce(view.targets);
+  const notified: Item[] = [];
+  const silenced: Item[] = [];
+  let inhibited = 0;
+  let pending = 0;
+  const add = (watched: WatchedView | null, incident: Incident): void => {
+    const { phase, inhibitedBy } = incident;
+    if (phase.name === "pending") pending += 1;
+    if (phase.name !== "firing") return;
+    if (phase.notifiedAtMs === null && inhibitedBy !== null) {
+      inhibited += 1;
+      return;
+    }
+    const list = phase.notifiedAtMs === null ? silenced : notified;
+    const author = acknowledgedBy.get(incident.id) ?? null;
+    const text = textOf(view, poolsOf, watched, incident);
+    const item = currentItem(watched?.target ?? null, incident, author, text);
+    list.push({ ...item, of: incident, seq: list.length });
+  };
+  for (const watched of view.targets) {
+    yield* eachInSlices(watched.state.incidents.values(), incidentsPerSlice, (incident) =>
+      add(watched, incident),
+    );
+  }
+  for (const incident of view.incidentsWithoutTarget) add(null, incident);
+  return {
+    groups: yield* groupAll(notified),
+    silenced: yield* groupAll(silenced),
+    inhibited,
+    pending,
+  };
+}
+
+function* groupAll(items: readonly Item[]): Slices<readonly FiringGroup[]> {
+  const incidents = new Map(items.map(({ of }) => [of.id, of]));
+  const { due, waiting } = yield* groupItems(items, grouping, Infinity, new Map());
+  const groups = [...due, ...waiting].map(({ items: some }) => viewGroup(some, incidents));
+  return groups.toSorted(
+    (one, other) =>
+      Number(one.isAcknowledged) - Number(other.isAcknowledged) ||
+      severities.indexOf(one.severity) - severities.indexOf(other.severity) ||
+      Number(other.unmonitored > 0) - Number(one.unmonitored > 0) ||
+      other.incidents.length - one.incidents.length ||
+      one.startedAtMs - other.startedAtMs,
+  );
+}
+
+function viewGroup(
+  items: readonly StoredOutboxItem[],
+  byId: ReadonlyMap<string, Incident>,
+): FiringGroup {
+  const [first] = items;
+  if (!first) throw new RangeError("a group has an item");
+  const { rule, severity } = first;
+  const incidents = items.map(({ incident }) => incident);
+  const own = incidents.flatMap(({ id }) => byId.get(id) ?? []);
+  const region = same(incidents, (incident) => incident.region);
+  const key = same(incidents, (incident) => incident.key);
+  const authors = incidents.map(({ acknowledgedBy }) => acknowledgedBy);
+  const fired = own.flatMap(({ firedAtMs }) => firedAtMs ?? []);
+  const message = { type: "incident.firing", rule, group: {}, incidents, truncated: 0 } as const;
+  return {
+    id: ["firing", rule, severity, region ?? "", key ?? ""].join("-"),
+    severity,
+    headline: headlineOf(items),
+    detail: same(items, ({ detail }) => detail),
+    unmonitored: items.reduce((sum, item) => sum + (item.unmonitored ?? 0), 0),
+    incidents,
+    startedAtMs: incidents.reduce((least, each) => Math.min(least, each.startedAtMs), Infinity),
+    firedAtMs: fired.length === 0 ? null : fired.reduce((most, each) => Math.max(most, each)),
+    receivers: [...new Set(own.flatMap(({ receivers }) => receivers))],
+    acknowledgedBy: [...new Set(authors.filter((author) => author !== null))],
+    isAcknowledged: !authors.includes(null),
+    isFlapping: incidents.some(({ flapping }) => flapping),
+    runbookUrl: first.runbookUrlTemplate && fillUrlTemplate(first.runbookUrlTemplate, items),
+    links: messageLinks(".", message),
+  };
+}
+
+/** The value that all share; null: they differ. */
+function same<Each, Value>(items: readonly Each[], valueOf: (item: Each) => Value): Value | null {
+  const [value, ...others] = new Set(items.map(valueOf));
+  return value === undefined || others.length > 0 ? null : value;
+}
+
+/** What is known of an incident beyond what is stored of it, from the present state of what it is about. */
+function textOf(
+  view: FiringView,
+  poolsOf: (rule: PoolRule) => PoolCounts,
+  watched: WatchedView | null,
+  incident: Incident,
+) {
+  const rule = view.rules.find(({ name }) => name === incident.rule);
+  const { summaryTemplate = null, runbookUrlTemplate = null } = rule ?? {};
+  return {
+    summaryTemplate,
+    runbookUrlTemplate,
+    ...presentText(view, poolsOf, rule, watched, incident),
+  };
+}
+
+function presentText(
+  { targets, probes }: FiringView,
+  poolsOf: (rule: PoolRule) => PoolCounts,
+  rule: Rule | undefined,
+  watched: WatchedView | null,
+  { subject }: Incident,
+) {
+  switch (subject.kind) {
+    case "target":
+      return watched === null
+        ? {}
+        : {
+            detail: failureOf(watched),
+            unmonitored: watched.up ? null : serversOf(watched),
+          };
+    case "region": {
+      const all = targets.filter(({ target }) => target.region === subject.region);
+      const down = all.filter(({ up }) => !up);
+      const reasons = new Set(down.flatMap((each) => failureOf(each) ?? []));
+      const keys =
+        down.length === all.length ? "every key" : `${down.length} of ${all.length} keys`;
+      return {
+        condition: `down for ${keys}`,
+        detail: reasons.size === 0 ? null : [...reasons].toSorted().slice(0, 3).join(", "),
+        unmonitored: down.reduce((sum, each) => sum + serversOf(each), 0),
+      };
+    }
+    case "pool": {
+      if (rule?.on !== "pool") return {};
+      const pools = poolsOf(rule).get(poolKey(subject));
+      return pools ? { condition: poolCondition(rule, pools) } : {};
+    }
+    case "probe": {
+      const probe = probes.find(
+        ({ subject: { probe: name, region, key } }) =>
+          name === subject.probe && region === subject.region && key === subject.key,
+      );
+      const last = probe?.progress.last;
+      return { detail: last?.detail ?? last?.reason ?? null };
+    }
+    case "server":
+    case "receiver":
+      return {};
+  }
+}
+
+/** The pools of a rule over all targets that are observed. */
+function countPoolsOnce(targets: readonly WatchedView[]): (rule: PoolRule) => PoolCounts {
+  const known = new Map<PoolRule, Map<string, PoolCount>>();
+  return (rule) => {
+    const found = known.get(rule);
+    if (found) return found;
+    const counts = new Map<string, PoolCount>();
+    known.set(rule, counts);
+    for (const { target, state, withheld } of targets) {
+      if (withheld || !matchesTarget(rule.match, target)) continue;
+      for (const [key, { subject, servers }] of countPools(rule, target, state.snapshot)) {
+        const others = counts.get(key)?.servers ?? noneByStatus;
+        counts.set(key, { subject, servers: addTimes(others, servers, 1) });
+      }
+    }
+    return counts;
+  };
+}
+
+/** Why the polls of a target fail, or why its listing is partial. */
+export function failureOf({ state, detail }: WatchedView): string | null {
+  const { lastFailure, lastStatus } = state.progress;
+  return detail?.text ?? (lastFailure && failureText(lastFailure, lastStatus).replaceAll("_", " "));
+}
+
+function serversOf({ state }: WatchedView): number {
+  return countByStatus(state.snapshot.tallies.servers);
+}

@@ -1,0 +1,112 @@
+import { targetName } from "../../fleet/model.ts";
+import { counted } from "../../fleet/plural.ts";
+import { ageOf, html, type Html } from "../html.ts";
+import { countAll, type FleetTotals } from "./fleet-totals.ts";
+import type { Firing, FiringView } from "./firing.ts";
+import { isFailing, type QuietView } from "./quiet-cards.ts";
+import { totalsText } from "./status-bar.ts";
+
+export interface Headline {
+  readonly tone: "bad" | "good" | "quiet";
+  /** What stands out of the sentence; empty: nothing. */
+  readonly emphasis: string;
+  readonly rest: string;
+  /** Sentences with details. */
+  readonly details: readonly Html[];
+}
+
+/** Whether anything is wrong, in a sentence. */
+export function composeHeadline(
+  { targets, receivers, probes }: FiringView & QuietView,
+  { groups, silenced, inhibited }: Firing,
+  { all }: FleetTotals,
+  nowMs: number,
+): Headline {
+  const down = targets.filter(({ polled, up }) => polled && !up);
+  const unpolled = targets.filter(({ polled }) => !polled);
+  const urgent = groups.filter(({ isAcknowledged }) => !isAcknowledged);
+  const [worst] = urgent;
+  const acknowledged = groups.length - urgent.length;
+  const servers = countAll(all);
+  const notified = [...new Set(urgent.flatMap((group) => group.receivers))];
+  const oldestMs = least(
+    targets.flatMap(({ withheld, state }) => (withheld && state.progress.lastSuccessAtMs) || []),
+  );
+  const firedAtMs = greatest(urgent.flatMap((group) => group.firedAtMs ?? []));
+  const details = [
+    all.unobserved > 0 &&
+      html`${all.unobserved} of ${counted(servers, "server")}
+      unobserved${oldestMs === null ? "" : html`, the longest for ${ageOf(oldestMs, nowMs)}`}.`,
+    worst !== undefined &&
+      (firedAtMs !== null && notified.length > 0
+        ? html`${namesText(notified)} ${notified.length === 1 ? "was" : "were"} notified
+          ${ageOf(firedAtMs, nowMs)} ago.`
+        : html`Nobody was notified${receivers.length === 0 ? ": no receiver is configured" : ""}.`),
+    groups.length > 0 &&
+      down.length > 0 &&
+      html`${down.length} of ${counted(targets.length, "target")} down.`,
+    acknowledged > 0 && urgent.length > 0 && html`${acknowledged} acknowledged.`,
+    silenced.length > 0 && html`${countIncidents(silenced)} silenced.`,
+    inhibited > 0 && html`${inhibited} inhibited.`,
+    unpolled.length > 0 &&
+      unpolled.length < targets.length &&
+      html`${counted(unpolled.length, "target")} not polled yet.`,
+    worst === undefined &&
+      all.unobserved < servers &&
+      html`${counted(servers, "server")} in ${counted(targets.length, "target")}:
+      ${totalsText(all)}.`,
+  ].filter((each) => each !== false);
+  return { ...sentenceOf(), details };
+
+  function sentenceOf(): Omit<Headline, "details"> {
+    if (worst && urgent.length === 1)
+      return { tone: "bad", emphasis: `${worst.headline}.`, rest: "" };
+    if (worst) {
+      const emphasis = `${urgent.length} things need attention.`;
+      return { tone: "bad", emphasis, rest: `${worst.headline}.` };
+    }
+    if (targets.length === 0)
+      return { tone: "quiet", emphasis: "", rest: "No target is configured." };
+    if (down.length > 0) {
+      const [first] = down;
+      const what =
+        down.length === 1 && first
+          ? `${targetName(first.target)} is`
+          : `${down.length} of ${targets.length} targets are`;
+      return {
+        tone: "bad",
+        emphasis: `${what} down.`,
+        rest: acknowledged > 0 ? "That is acknowledged." : "",
+      };
+    }
+    if (unpolled.length === targets.length)
+      return { tone: "quiet", emphasis: "", rest: "Not polled yet." };
+    if (acknowledged > 0) {
+      const rest = `${counted(acknowledged, "known thing is", "known things are")} acknowledged. Nothing else is wrong.`;
+      return { tone: "quiet", emphasis: "", rest };
+    }
+    const failing = probes.filter(isFailing).length;
+    if (failing > 0) {
+      const rest = `No incident is firing; ${counted(failing, "probe fails", "probes fail")}.`;
+      return { tone: "quiet", emphasis: "", rest };
+    }
+    return { tone: "good", emphasis: "All is well.", rest: "" };
+  }
+}
+
+function least(times: readonly number[]): number | null {
+  return times.reduce<number | null>((found, each) => Math.min(found ?? each, each), null);
+}
+
+function greatest(times: readonly number[]): number | null {
+  return times.reduce<number | null>((found, each) => Math.max(found ?? each, each), null);
+}
+
+function countIncidents(groups: Firing["groups"]): number {
+  return groups.reduce((sum, { incidents }) => sum + incidents.length, 0);
+}
+
+function namesText(names: readonly string[]): string {
+  const more = names.length - 3;
+  return more > 0 ? `${names.slice(0, 3).join(", ")} and ${more} more` : names.join(", ");
+}

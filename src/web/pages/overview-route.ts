@@ -1,0 +1,30 @@
+import type { FastifyInstance } from "fastify";
+import { allows } from "../../lib/access.ts";
+import { runInSlices } from "../../lib/run-in-slices.ts";
+import type { ApiDeps } from "../api/api.ts";
+import type { Html } from "../html.ts";
+import type { PageAt } from "./layout.ts";
+import { renderOverview, type StatusView } from "./overview.ts";
+import { pageRoutes, shareRenderings } from "./page-route.ts";
+
+interface OverviewDeps extends Pick<ApiDeps, "call" | "clock"> {
+  readonly status: () => Promise<StatusView>;
+}
+
+/** A part of the overview that other pages are about. */
+type OverviewCard = (deps: Pick<ApiDeps, "call">, query: unknown, at: PageAt) => Promise<Html>;
+
+const cards: readonly OverviewCard[] = [];
+
+export function addOverview(server: FastifyInstance, deps: OverviewDeps): void {
+  const { status, clock } = deps;
+  const share = shareRenderings();
+  pageRoutes(server, clock)("/", ({ identity, query, url }, { root }) => {
+    const mayAct = identity !== null && allows(identity.role, "act");
+    return share(`${mayAct} ${url}`, async () => {
+      const at = { root, nowMs: clock.now().utcMs };
+      const shown = await Promise.all(cards.map((card) => card(deps, query, at)));
+      return runInSlices(renderOverview(await status(), shown, { mayAct }, at));
+    });
+  });
+}
