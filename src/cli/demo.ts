@@ -161,6 +161,7 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
     `Every target is polled every ${pollEvery}. Changes are logged below. Lines with >>> are`,
     "alerts that a webhook receiver got, with verified signatures. In another terminal:",
     "",
+    `  ${sandwatch} status --url ${address}`,
     `  ${sandwatch} report --from 28d --by weekday --url ${address}`,
     `  ${sandwatch} insights --by region,key --url ${address}`,
     `  ${sandwatch} incidents --state firing --url ${address}`,

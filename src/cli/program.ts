@@ -60,7 +60,10 @@ export async function runProgram(args: readonly string[], output: Terminal): Pro
   const terminal = printableTerminal(output);
   try {
     const program = await createProgram(terminal, args[0]);
-    await program.parseAsync(args, { from: "user" });
+    // Commander would print the help of the program.
+    const [first, asked] = args;
+    const isWrongHelp = first === "help" && asked !== undefined && !Object.hasOwn(commands, asked);
+    await program.parseAsync(isWrongHelp ? args.slice(1) : args, { from: "user" });
     return exitCodes.ok;
   } catch (error) {
     if (error instanceof CommanderError) {

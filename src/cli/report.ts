@@ -109,7 +109,11 @@ export async function report(
     if (format === "html") {
       const page = await readPage(streamed, request, open, (asked) => api(computeInsights, asked));
       await write(pageOf(page), terminal, output);
-    } else await write(formats[format](streamed, terminal), terminal, output);
+    } else {
+      // A file is no screen.
+      const screen = file ? { ...terminal, columns: undefined, isColored: false } : terminal;
+      await write(formats[format](streamed, screen), terminal, output);
+    }
     if (format !== "json")
       showNotes([...streamed.notes, ...(await streamed.coverageNotes())], terminal);
   });

@@ -131,8 +131,9 @@ describe("a report as a table", () => {
 
   it("is ASCII where the screen shows no more", async () => {
     const report = reportOf(["server_name"], [{ server_name: "沙箱 é" }]);
-    const text = await table(report, { isUnicode: false });
+    const text = await table(report, { isUnicode: false, isColored: true });
     expect(text).toMatch(/^[\n\x20-\x7e]*$/);
+    expect(text).not.toContain("[1m");
     expect(text).toContain("???? ?");
     expect(text).toContain("########..");
     expect(text).toContain("<=2");

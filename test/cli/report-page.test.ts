@@ -6,6 +6,7 @@ import { pageOf, type PageReport } from "../../src/cli/report/html.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { noDwells } from "../../src/fleet/dwell.ts";
 import { collect } from "../support/collect.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
 import { runCommand } from "../support/run-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { watchWorld } from "../support/watched-world.ts";
@@ -99,16 +100,17 @@ it("a report is written to a file in any format, which stays as it was where the
   await world.poll(3);
   const url = await world.address();
   const file = join(tempFolder(), "report");
-  const run = async (...more: readonly string[]): Promise<string> => {
+  const run = async (args: readonly string[], screen: Partial<Terminal> = {}): Promise<string> => {
     let text = "";
     const out = (part: string): void => void (text += part);
     const asked = ["report", "--url", url, "--from", "2026-11-20T00:00Z", "--by", "server_name"];
-    await runProgram([...asked, ...more], { out, err() {}, isInteractive: false });
+    await runProgram([...asked, ...args], { out, err() {}, isInteractive: false, ...screen });
     return text;
   };
-  for (const format of ["csv", "json", "html"]) {
-    const printed = await run("--format", format);
-    expect(await run("--format", format, "--output", file)).toBe("");
+  const screen = { columns: 40, isColored: true, isUnicode: true };
+  for (const format of ["table", "csv", "json", "html"]) {
+    const printed = await run(["--format", format], { isUnicode: true });
+    expect(await run(["--format", format, "--output", file], screen)).toBe("");
     expect(readFileSync(file, "utf8")).toBe(printed);
   }
   expect(readFileSync(file, "utf8")).toMatch(/^<!doctype html>[^]*<\/html>\s*$/);

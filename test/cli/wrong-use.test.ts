@@ -9,6 +9,7 @@ const report = "report --config CONFIG --from 7d";
 it.each([
   ["run", "--config"],
   ["rum", "Did you mean run?"],
+  ["help rum", "unknown command 'rum'"],
   ["simulate --port eighty", "It must be a whole number"],
   ["poll --config /nowhere/at-all.yaml", "/nowhere/at-all.yaml"],
   ["incidents", "either --config FILE or --url"],

@@ -19,7 +19,8 @@ const leastLabel = 4;
 export async function* tableOf(report: StreamedReport, screen: Terminal): Texts {
   const { by, from, to, tz } = report;
   const { isUnicode = false } = screen;
-  const look = lookOf(screen);
+  // What makes a text ASCII would take its colours for characters.
+  const look = lookOf({ ...screen, isColored: isUnicode && screen.isColored === true });
   const width = Math.max(look.width ?? Number.POSITIVE_INFINITY, leastColumns);
   const shown = (text: string): string => (isUnicode ? text : ascii(text));
   yield shown(`${cutToWidth(`${timeText(from, tz)} to ${timeText(to, tz)}, ${tz}`, width)}\n`);
