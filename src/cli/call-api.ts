@@ -82,7 +82,7 @@ const longestFile = 2 ** 20;
 
 /** A fault does not name the file: what was given as its name may be the token itself. */
 function readFile(file: string, what: string): string {
-  const read = readText(file, longestFile);
+  const read = readText(file, longestFile, { pipes: true });
   if (read.kind === "failed") throw wrongUse(`The ${what} cannot be used: ${read.why}.`);
   return read.text;
 }

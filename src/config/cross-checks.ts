@@ -35,10 +35,18 @@ export function targetsIn({ regions, keys }: Pick<Settings, "regions" | "keys">)
   });
 }
 
+/** More than one sandwatch can poll. */
+const mostTargets = 50_000;
+
 /** Refuses settings that are valid individually and contradict each other. */
 export function crossCheckSettings(settings: Settings, context: z.RefinementCtx): void {
   const { regions, keys, probes, alerts } = settings;
   const { rules, receivers, maintenance } = alerts;
+  const count = keys.reduce((sum, key) => sum + (key.regions?.length ?? regions.size), 0);
+  if (count > mostTargets) {
+    const found = `${count} targets (each key in each of its regions)`;
+    return void refuse(context, `at most ${mostTargets} targets`, { path: ["keys"], found });
+  }
   const targets = targetsIn(settings);
   const names = {
     region: [...regions.keys()],
@@ -48,10 +56,13 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
     rule: [...refuseRepeated("rule", rules, ["alerts", "rules"], context), receiverRule.name],
   };
   refuseRepeated("window", maintenance, ["alerts", "maintenance"], context);
+  const known = Object.fromEntries(
+    Object.entries(names).map(([what, list]) => [what, new Set<string>(list)]),
+  );
 
   /** Whether all names are known; patterns are not looked up. */
   const knows = (what: keyof typeof names, named: Names, ...path: Path): boolean => {
-    const unknown = [...(named ?? []).entries()].filter(([, each]) => !names[what].includes(each));
+    const unknown = [...(named ?? []).entries()].filter(([, each]) => !known[what]?.has(each));
     for (const [index] of unknown) {
       const listed = names[what];
       refuse(context, `the name of a configured ${what}`, { path: [...path, index], listed });
@@ -71,17 +82,26 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
   for (const [index, key] of keys.entries()) {
     knows("region", key.regions, "keys", index, "regions");
   }
+  let runs = 0;
   for (const [index, probe] of probes.entries()) {
     const path = ["probes", index];
     const isKnown = [
       knows("region", probe.regions, ...path, "regions"),
       knows("key", probe.keys, ...path, "keys"),
     ];
-    if (isKnown.includes(false) || targetsOf(probe, targets).length > 0) continue;
+    const own = isKnown.includes(false) ? 1 : targetsOf(probe, targets).length;
+    runs += own;
+    if (runs > mostTargets) {
+      const what = `more than ${mostTargets} targets of probes (each probe in each of its targets)`;
+      return void refuse(context, `at most ${mostTargets}`, { path: ["probes"], found: what });
+    }
+    if (own > 0) continue;
     const found = "no key that is used in any of its regions";
     refuse(context, "at least one key that is used in one of the regions", { path, found });
   }
-  const heartbeats = receivers.filter(({ type }) => type === "heartbeat").map((each) => each.name);
+  const heartbeats = new Set(
+    receivers.filter(({ type }) => type === "heartbeat").map((each) => each.name),
+  );
   for (const [index, rule] of rules.entries()) {
     const path = ["alerts", "rules", index];
     if (rule.name === receiverRule.name) {
@@ -93,7 +113,7 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
     }
     knows("receiver", rule.receivers, ...path, "receivers");
     for (const [at, receiver] of (rule.receivers ?? []).entries()) {
-      if (!heartbeats.includes(receiver)) continue;
+      if (!heartbeats.has(receiver)) continue;
       const allowed = "a receiver of another type: a heartbeat gets no notifications";
       const note = ", which is the name of a heartbeat";
       refuse(context, allowed, { path: [...path, "receivers", at], note });

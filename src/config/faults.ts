@@ -68,24 +68,30 @@ function pathText(path: Path): string {
     .join("");
 }
 
+/** More are not looked at: to describe each of thousands would take minutes. */
+const mostFaults = 50;
+
 /** All faults of a configuration as lines for a person. */
 export function formatFaults(file: string, faults: readonly Fault[]): string {
+  const shown = faults.slice(0, mostFaults);
   const count = faults.length === 1 ? "1 error" : `${faults.length} errors`;
-  const lines = faults.map(({ position, path, found, allowed, suggestion }) => {
+  const all = faults.length === shown.length ? count : `more than ${shown.length} errors`;
+  const lines = shown.map(({ position, path, found, allowed, suggestion }) => {
     const at = [position && `${position.line}:${position.column}`, path].filter(Boolean);
     const where = at.length === 0 ? "" : `${at.join(" ")}: `;
     const hint = suggestion ? `; did you mean "${suggestion}"?` : "";
     return `  ${where}found ${found}; allowed: ${allowed}${hint}`;
   });
-  return [`${file} cannot be used: ${count}`, ...lines].join("\n");
+  return [`${file} cannot be used: ${all}`, ...lines].join("\n");
 }
 
-/** Findings with their positions, in the order of the file; those without one come first. */
+/** Findings with their positions, in the order of the file; those without one come first. Of very many only the first. */
 export function toFaults(
-  findings: readonly Finding[],
+  findings: Iterable<Finding>,
   locate: (path: Path) => Position | null,
 ): readonly Fault[] {
-  const located = findings.map((finding) => ({
+  const first = Iterator.from(findings).take(mostFaults + 1);
+  const located = Array.from(first, (finding) => ({
     ...finding,
     path: pathText(finding.path),
     position: finding.position ?? locate(finding.path),
@@ -161,22 +167,31 @@ export function valueAt(value: unknown, path: Path): unknown {
   return current;
 }
 
+/** Known names beyond these are not compared with a misspelt one. */
+const mostCompared = 100;
+
 /** Findings out of what zod complains of, one for each setting. */
-export function issueFindings(error: z.ZodError | undefined, evidence: Evidence): Finding[] {
+export function* issueFindings(
+  error: z.ZodError | undefined,
+  evidence: Evidence,
+): Generator<Finding, void> {
   // A name that came out of a variable is not suggested.
   const substituted = new Set(
     [...evidence.origins.keys()].map((key): unknown => valueAt(evidence.value, JSON.parse(key))),
   );
-  return (error?.issues ?? []).flatMap((issue): Finding[] => {
+  for (const issue of error?.issues ?? []) {
     const path = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
     if (issue.code === "unrecognized_keys") {
       const known = knownSettings(issue.message);
-      return issue.keys.map((key) => ({
-        path: [...path, key],
-        found: "an unknown setting",
-        allowed: known.join(", "),
-        suggestion: nearestName(key, known),
-      }));
+      for (const key of issue.keys) {
+        yield {
+          path: [...path, key],
+          found: "an unknown setting",
+          allowed: known.join(", "),
+          suggestion: nearestName(key, known),
+        };
+      }
+      continue;
     }
     // One text may stand for a list of it.
     const isInList = Array.isArray(valueAt(evidence.value, path.slice(0, -1)));
@@ -187,18 +202,16 @@ export function issueFindings(error: z.ZodError | undefined, evidence: Evidence)
       Array.isArray(list)
         ? list.filter((each) => typeof each === "string" && !substituted.has(each))
         : [];
-    const listed = names(params["listed"]).filter(isPlainName);
+    const listed = names(params["listed"]).slice(0, mostCompared).filter(isPlainName);
     const known = [...names(params["known"]), ...listed];
     const list = listed.length === 0 ? "" : `: ${listed.slice(0, 20).join(", ")}`;
-    return [
-      {
-        path,
-        found: foundBy(issue, evidence, path, { ...params, known }),
-        allowed: issue.message + list,
-        suggestion: typeof value === "string" ? nearestName(value, known) : null,
-      },
-    ];
-  });
+    yield {
+      path,
+      found: foundBy(issue, evidence, path, { ...params, known }),
+      allowed: issue.message + list,
+      suggestion: typeof value === "string" ? nearestName(value, known) : null,
+    };
+  }
 }
 
 function foundBy(

@@ -119,10 +119,12 @@ export function namesOf(what: string) {
 /** For lists: refuses what stands in it before. */
 export function eachOnce<Item>(allowed: string, textOfItem: (item: Item) => string = String) {
   return (items: readonly Item[], context: z.RefinementCtx): void => {
-    const texts = items.map(textOfItem);
-    for (const [index, each] of texts.entries()) {
-      if (texts.indexOf(each) === index) continue;
-      refuse(context, allowed, { path: [index], note: ", which is listed before" });
+    const before = new Set<string>();
+    for (const [index, item] of items.entries()) {
+      const each = textOfItem(item);
+      if (before.has(each))
+        refuse(context, allowed, { path: [index], note: ", which is listed before" });
+      before.add(each);
     }
   };
 }

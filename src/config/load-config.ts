@@ -82,9 +82,13 @@ function check(
     // As it is written: a secret that came from a file as `..._file`.
     .map((each) => ({ ...each, path: evidence.origins.get(pathKey(each.path))?.path ?? each.path }))
     .filter(({ path }) => path.length === 0 || !known.has(pathKey(path)));
-  const faults = toFaults([...before, ...findings], locate);
+  const faults = toFaults(join(before, findings), locate);
   if (!data || faults.length > 0) return { kind: "faulty", faults };
   const isFormatGiven = valueAt(evidence.value, ["log", "format"]) !== undefined;
   if (!logFormat || isFormatGiven) return { kind: "ok", config: data };
   return { kind: "ok", config: { ...data, log: { ...data.log, format: logFormat } } };
+}
+
+function* join<Item>(...lists: readonly Iterable<Item>[]): Generator<Item, void> {
+  for (const list of lists) yield* list;
 }

@@ -68,8 +68,9 @@ const authSettings = settings({
     .describe("Users with passwords, for browsers."),
   proxy: optional(proxySchema, "none", "A proxy in front that authenticates users."),
 }).transform(({ anonymous, tokens, users, proxy }, context): AccessSettings => {
+  const tokenNames = new Set(tokens.map(({ name: ofToken }) => ofToken));
   for (const [index, user] of users.entries()) {
-    if (!tokens.some(({ name: ofToken }) => ofToken === user.name)) continue;
+    if (!tokenNames.has(user.name)) continue;
     // What is sent with it would be taken for the token.
     const path = ["users", index, "name"];
     refuse(context, "a name that no token has", { path, note: ", which a token has" });

@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
-import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
-import type { Document, Node, YAMLError } from "yaml";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { isAlias, isMap, isPair, isScalar, isSeq, Lexer, LineCounter } from "yaml";
+import { parseDocument, visit } from "yaml";
+import type { Alias, Document, Node, YAMLError } from "yaml";
 import type { Fault, Path, Position } from "./faults.ts";
 
 /** `why` does not name the file: what was given as its name may be the secret itself. */
@@ -15,9 +16,14 @@ const reasons = new Map([
   ["EISDIR", "it is a directory"],
 ]);
 
+interface ReadOptions {
+  /** Whether a pipe is read until its end, which may never come. */
+  readonly pipes?: boolean;
+}
+
 /** Reads a file as UTF-8, without a byte order mark. */
-export function readText(file: string, mostBytes: number): TextRead {
-  const read = readBytes(file, mostBytes);
+export function readText(file: string, mostBytes: number, options?: ReadOptions): TextRead {
+  const read = readBytes(file, mostBytes, options);
   if (read.kind === "failed") return read;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(read.bytes);
@@ -30,21 +36,41 @@ export function readText(file: string, mostBytes: number): TextRead {
 export function readBytes(
   file: string,
   mostBytes: number,
+  { pipes = false }: ReadOptions = {},
 ): { readonly kind: "read"; readonly bytes: Uint8Array } | FailedRead {
+  let opened: number | undefined;
   try {
-    const stat = statSync(file);
-    // A device has no size and perhaps no end; a pipe has an end.
+    // Opening a pipe to which nobody writes would wait for a writer.
+    opened = openSync(file, pipes ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = fstatSync(opened);
+    // It has no size and perhaps no end.
     if (stat.isCharacterDevice() || stat.isBlockDevice()) {
       return { kind: "failed", why: "it is a device" };
     }
-    if (stat.size > mostBytes) {
-      return { kind: "failed", why: `it is larger than ${mostBytes} bytes` };
+    if (stat.isFIFO() && !pipes) {
+      return { kind: "failed", why: "it is a pipe; write its content to a file" };
     }
-    return { kind: "read", bytes: readFileSync(file) };
+    // It may be larger than it says, or grow.
+    const bytes = stat.size > mostBytes ? null : readAtMost(opened, mostBytes);
+    return bytes
+      ? { kind: "read", bytes }
+      : { kind: "failed", why: `it is larger than ${mostBytes} bytes` };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     return { kind: "failed", why: reasons.get(code) ?? `it cannot be read (${code})` };
+  } finally {
+    if (opened !== undefined) closeSync(opened);
   }
+}
+
+/** Null: there is more. */
+function readAtMost(opened: number, mostBytes: number): Uint8Array | null {
+  const buffer = new Uint8Array(mostBytes + 1);
+  let length = 0;
+  for (let read = 1; read > 0 && length < buffer.length; length += read) {
+    read = readSync(opened, buffer, length, buffer.length - length, null);
+  }
+  return length > mostBytes ? null : buffer.subarray(0, length);
 }
 
 export type YamlRead =
@@ -56,7 +82,12 @@ export type YamlRead =
     }
   | { readonly kind: "faulty"; readonly faults: readonly Fault[] };
 
-const longestFile = 4 * 2 ** 20;
+const longestFile = 2 ** 20;
+
+/** Of names, values and signs. What takes time to read has many of them, and thousands of keys have fewer. */
+const mostTokens = 100_000;
+const mostAliases = 500;
+
 const yaml12 = "YAML 1.2";
 const misplaced = [
   "something that does not belong here",
@@ -104,7 +135,7 @@ const texts: Readonly<Record<YAMLError["code"], readonly [found: string, allowed
 };
 
 /**
- * Reads a file of YAML 1.2 with its core schema; aliases are resolved, a few hundred at most.
+ * Reads a file of YAML 1.2 with its core schema. Nothing in it takes much time or memory.
  *
  * @param what is allowed where the file cannot be read
  */
@@ -114,11 +145,17 @@ export function readYaml(file: string, what: string): YamlRead {
     const found = `a file that cannot be used: ${read.why}`;
     return { kind: "faulty", faults: [{ path: "", found, allowed: what }] };
   }
+  const tooMany = whatIsTooMany(read.text);
+  if (tooMany !== null) {
+    return { kind: "faulty", faults: [{ path: "", found: tooMany, allowed: `less in ${what}` }] };
+  }
   const lineCounter = new LineCounter();
   const document = parseDocument(read.text, {
     lineCounter,
     prettyErrors: false,
     stringKeys: true,
+    // It compares each name with each other one.
+    uniqueKeys: false,
     schema: "core",
     resolveKnownTags: false,
     logLevel: "error",
@@ -137,7 +174,25 @@ export function readYaml(file: string, what: string): YamlRead {
     return fault(error.pos[0], found, allowed);
   }
   let unusable: YamlRead | undefined;
+  const anchored = new Map<string, Node>();
+  const noteAnchor = (node: Exclude<Node, Alias>): void => {
+    if (node.anchor !== undefined) anchored.set(node.anchor, node);
+  };
   visit(document, {
+    Value: (_key, node) => noteAnchor(node),
+    Map(_key, map) {
+      noteAnchor(map);
+      const names = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        if (!names.has(key.value)) names.add(key.value);
+        else {
+          unusable = fault(key.range?.[0], ...texts.DUPLICATE_KEY);
+          return visit.BREAK;
+        }
+      }
+      return undefined;
+    },
     Pair(_key, { key }) {
       if (!isScalar(key) || key.value !== "<<") return undefined;
       const allowed = `${yaml12}, which has none: an alias (*) can stand for a whole mapping`;
@@ -145,9 +200,9 @@ export function readYaml(file: string, what: string): YamlRead {
       return visit.BREAK;
     },
     Alias(_key, alias, path) {
-      const anchored = alias.resolve(document);
-      if (anchored && !path.includes(anchored)) return undefined;
-      unusable = anchored
+      const node = anchored.get(alias.source);
+      if (node && !path.includes(node)) return undefined;
+      unusable = node
         ? fault(alias.range?.[0], "an alias of a part that contains it", "an alias of another part")
         : fault(alias.range?.[0], "an alias (*) without its anchor (&)");
       return visit.BREAK;
@@ -159,10 +214,35 @@ export function readYaml(file: string, what: string): YamlRead {
     return offset === undefined ? null : position(offset);
   };
   try {
-    return { kind: "read", value: document.toJS(), locate };
+    const value: unknown = document.toJS();
+    if (countValues(value, mostTokens) < mostTokens) return { kind: "read", value, locate };
   } catch {
-    return fault(0, "too many aliases");
+    // The library counts how far aliases of aliases expand.
   }
+  return fault(0, "too many aliases");
+}
+
+/** Counted before it is parsed, which takes ten times as long. */
+function whatIsTooMany(text: string): string | null {
+  let [tokens, aliases] = [0, 0];
+  for (const token of new Lexer().lex(text)) {
+    tokens += 1;
+    if (token.startsWith("*")) aliases += 1;
+    if (aliases > mostAliases) return `more than ${mostAliases} aliases (*)`;
+    if (tokens > mostTokens) return `more than ${mostTokens} names, values and signs`;
+  }
+  return null;
+}
+
+/** How many values there are where each alias is a copy, up to a number. */
+function countValues(value: unknown, most: number): number {
+  let count = 1;
+  if (typeof value !== "object" || value === null) return count;
+  for (const each of Object.values(value)) {
+    if (count >= most) break;
+    count += countValues(each, most - count);
+  }
+  return count;
 }
 
 function offsetOf(document: Document, path: Path): number | undefined {
