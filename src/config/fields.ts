@@ -2,6 +2,7 @@ import { z } from "zod";
 import { durationPattern, formatDuration, parseDuration } from "../fleet/duration.ts";
 import { parseNetwork } from "../lib/networks.ts";
 import type { Network } from "../lib/networks.ts";
+import { Secret } from "../lib/secret.ts";
 import { leavesUnencrypted, parseWebAddress } from "./address.ts";
 
 type Scalar = string | number | boolean;
@@ -75,6 +76,10 @@ export function textOf<T>(
 
 export function matching(allowed: string, pattern: RegExp) {
   return textOf(allowed, pattern, (value) => (pattern.test(value) ? value : undefined));
+}
+
+export function secretMatching(allowed: string, pattern: RegExp) {
+  return textOf(allowed, pattern, (value) => (pattern.test(value) ? new Secret(value) : undefined));
 }
 
 export function text(allowed = "text") {

@@ -5,7 +5,9 @@ const invented = new Map<string, unknown>([
   ["urls", ["https://receiver.invalid/"]],
   ["secret", `whsec_${Buffer.alloc(24).toString("base64")}`],
   ["routing_key", "0".repeat(32)],
+  ["headers", {}],
   ["bearer_token", "invented"],
+  ["basic_auth", { username: "invented", password: "invented" }],
   // What a probe asks for and expects may come out of the environment.
   ["id", "invented"],
   ["expect", {}],

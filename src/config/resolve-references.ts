@@ -13,7 +13,16 @@ import { readText } from "./yaml-file.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings that may be read from a file, which is named by the same setting with `_file` after it. */
-const fromFile = ["api_key", "url", "secret", "routing_key", "bearer_token", "token"];
+const fromFile = [
+  "api_key",
+  "url",
+  "secret",
+  "routing_key",
+  "headers",
+  "bearer_token",
+  "password",
+  "token",
+];
 
 /** Settings that are the path of a file. */
 const paths = new Set(["certificate_file", "key_file", "client_ca_file"]);

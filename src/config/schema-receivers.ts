@@ -2,13 +2,10 @@ import { z } from "zod";
 import { groupFields } from "../alerts/notification.ts";
 import { Secret } from "../lib/secret.ts";
 import { baseUrlLike, parseBaseUrl, parseWebAddress, webAddressLike } from "./address.ts";
-import { allowHttp, count, duration, eachOnce, flag, headerPattern, name } from "./fields.ts";
-import { notBoth, oneOf, optional, refuse, refuseUnencrypted, settings } from "./fields.ts";
-import { textOf } from "./fields.ts";
+import { allowHttp, count, duration, eachOnce, flag, name, notBoth, oneOf } from "./fields.ts";
+import { optional, refuse, refuseUnencrypted, secretMatching, settings, textOf } from "./fields.ts";
+import { requestHeaderFiles, requestHeaders, withHeaders } from "./request-headers.ts";
 import { bodySchema, signingSecretSchema } from "./webhook-fields.ts";
-
-const secretMatching = (allowed: string, pattern: RegExp) =>
-  textOf(allowed, pattern, (text) => (pattern.test(text) ? new Secret(text) : undefined));
 
 /** Kept secret, since it often holds what lets anyone write to the receiver. */
 const receiverUrl = textOf(
@@ -110,15 +107,17 @@ const webhookSchema = settings(
       "none: `format` applies",
       "A custom body, sent as JSON with its placeholders filled in. Cannot be combined with `format`.",
     ),
+    ...requestHeaders,
     ...messageSettings,
   },
-  ["url_file", "secret_file"],
+  ["url_file", "secret_file", ...requestHeaderFiles],
 )
-  .meta({ allOf: [notBoth("format", "body")] })
+  .meta({ allOf: [notBoth("format", "body"), notBoth("bearer_token", "basic_auth")] })
   .superRefine(refuseUnencryptedUrl)
-  .transform(({ format, body, ...webhook }, context) => {
+  .transform(({ format, body, ...written }, context) => {
     if (format && body)
       refuse(context, "one of the two", { path: ["format"], found: "body as well" });
+    const webhook = withHeaders(written, context);
     const groupIntervalMs = webhook.groupIntervalMs ?? webhook.groupWaitMs;
     return { ...webhook, format: format ?? "sandwatch", bodyTemplate: body, groupIntervalMs };
   });
@@ -200,14 +199,7 @@ const alertmanagerSchema = settings(
       ),
     allowHttp: allowHttp("urls"),
     giveUpAfterMs,
-    bearerToken: optional(
-      secretMatching(
-        "a token of visible ASCII characters without blanks (numbers quoted), or bearer_token_file instead",
-        headerPattern,
-      ),
-      "none",
-      "A bearer token, for a proxy that requires one.",
-    ),
+    ...requestHeaders,
     generatorUrl: optional(
       textOf(
         "an https or http address without user and password",
@@ -218,13 +210,15 @@ const alertmanagerSchema = settings(
       "The address that alerts link to, such as a dashboard.",
     ),
   },
-  ["bearer_token_file"],
-).transform((alertmanager, context) => {
-  for (const [index, url] of alertmanager.urls.entries()) {
-    refuseUnencrypted(context, url.reveal(), alertmanager.allowHttp, "urls", index);
-  }
-  return { ...promptMessages, ...alertmanager };
-});
+  requestHeaderFiles,
+)
+  .meta({ allOf: [notBoth("bearer_token", "basic_auth")] })
+  .transform((alertmanager, context) => {
+    for (const [index, url] of alertmanager.urls.entries()) {
+      refuseUnencrypted(context, url.reveal(), alertmanager.allowHttp, "urls", index);
+    }
+    return { ...promptMessages, ...withHeaders(alertmanager, context) };
+  });
 
 const heartbeatSchema = settings(
   {
@@ -236,13 +230,15 @@ const heartbeatSchema = settings(
     allowHttp: allowHttp("url"),
     everyMs: duration("10s", "1d").prefault("1m").describe("How often it is called."),
     method: oneOf(["GET", "POST"]).prefault("GET").describe("The HTTP method."),
+    ...requestHeaders,
   },
-  ["url_file"],
+  ["url_file", ...requestHeaderFiles],
 )
+  .meta({ allOf: [notBoth("bearer_token", "basic_auth")] })
   .superRefine(refuseUnencryptedUrl)
-  .transform((heartbeat) => ({
+  .transform((heartbeat, context) => ({
     ...promptMessages,
-    ...heartbeat,
+    ...withHeaders(heartbeat, context),
     giveUpAfterMs: heartbeat.everyMs,
   }));
 

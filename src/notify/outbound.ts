@@ -13,6 +13,8 @@ interface OutboundRequest {
   /** Default: POST. */
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
+  /** Further ones, which replace none of `headers`. */
+  readonly secretHeaders?: ReadonlyMap<string, Secret>;
   readonly body?: string;
 }
 
@@ -69,7 +71,7 @@ export function createOutbound(deps: OutboundDeps) {
      * @param read what an answer means; default: what its status means in HTTP
      */
     async send(
-      { url, method = "POST", headers, body }: OutboundRequest,
+      { url, method = "POST", headers, secretHeaders = noHeaders, body }: OutboundRequest,
       signal: AbortSignal,
       read: (answer: Answer) => SendResult = readAnswer,
     ): Promise<SendResult> {
@@ -80,7 +82,7 @@ export function createOutbound(deps: OutboundDeps) {
           method,
           dispatcher,
           signal: AbortSignal.any([signal, timeout.signal]),
-          headers: { "user-agent": userAgent, ...headers },
+          headers: { "user-agent": userAgent, ...revealed(secretHeaders), ...headers },
           body: body ?? null,
         });
         const [retryAfter] = [answered.headers["retry-after"]].flat();
@@ -102,6 +104,12 @@ export function createOutbound(deps: OutboundDeps) {
       return dispatcher.destroy();
     },
   };
+}
+
+const noHeaders: ReadonlyMap<string, Secret> = new Map();
+
+function revealed(headers: ReadonlyMap<string, Secret>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Array.from(headers, ([name, value]) => [name, value.reveal()]));
 }
 
 /** The meaning of a status for a receiver without rules of its own. */

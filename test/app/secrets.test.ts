@@ -39,6 +39,7 @@ async function callEverything(world: SecretWorld): Promise<void> {
     "/explain": "?server=server-1",
     "/occupancy": "?from=1d&by=server_name",
     "/insights": "?from=1d",
+    "/servers/timeline": "?region=us&key=research&sandbox=sandbox-1&server=server-1",
   };
   const shown = apiOperations
     .filter(({ method }) => method === "GET")
@@ -194,10 +195,10 @@ async function runWithWrongConfigs({
   const text = JSON.stringify(settings);
   const wrong = [
     text.replaceAll(
-      /"(api_key|url|secret|token|password_hash|routing_key)":("[^"]*")/g,
+      /"(api_key|url|secret|token|password|password_hash|routing_key)":("[^"]*")/g,
       '"$1":[$2]',
     ),
-    text.replaceAll(/"(api_key|url|secret|token|password_hash|body)":/g, '"$1x":'),
+    text.replaceAll(/"(api_key|url|secret|token|password|password_hash|body)":/g, '"$1x":'),
     text.replaceAll('"http://', '"htp//'),
     text.replaceAll('"http://', '"http://u:p@'),
     text.replaceAll("$scrypt$", "$scrypt"),

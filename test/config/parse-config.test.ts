@@ -226,7 +226,7 @@ describe("receivers", () => {
     expect(read).toMatchObject({ groupWaitMs: 0, sendResolved: true, generatorUrl: null });
     const addresses = read.urls.map((url) => url.reveal());
     expect(addresses).toEqual(["https://am.example.com/base", "http://127.0.0.1:9093"]);
-    expect(read.bearerToken?.reveal()).toBe("token");
+    expect(read.headers.get("authorization")?.reveal()).toBe("Bearer token");
   });
 });
 

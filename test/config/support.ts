@@ -83,7 +83,7 @@ export const everyKind = {
       { name: "b", type: "slack", url },
       { name: "c", type: "pagerduty", routing_key: "0".repeat(32) },
       { name: "d", type: "alertmanager", urls: [url] },
-      { name: "e", type: "heartbeat", url },
+      { name: "e", type: "heartbeat", url, basic_auth: { username: "u", password: "p" } },
     ],
     maintenance: [
       { name: "a", start: "0 2 * * *", duration: "1h", match: { rule: "*", key: "*" } },

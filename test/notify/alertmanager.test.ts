@@ -11,7 +11,7 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => firi
 describe("an alert", () => {
   it("is posted as the API accepts it, below the URL, with the incident's labels", async () => {
     const { send, clock, server, commitAs, acknowledge } = await openAlertmanager([accept], {
-      bearerToken: new Secret("token"),
+      headers: new Map([["authorization", new Secret("Bearer token")]]),
       generatorUrl: "https://sandwatch.example.com/",
     });
     const templates = {

@@ -14,7 +14,7 @@ async function open(answer: Answer = status(200), method: "GET" | "POST" = "GET"
   const events: string[] = [];
   const health = { problem: (): Promise<string | null> => Promise.resolve(null), asked: 0 };
   const receiver = createHeartbeatReceiver(
-    { name: "watchdog", url: server.url, everyMs, method },
+    { name: "watchdog", url: server.url, everyMs, method, headers: new Map() },
     {
       clock,
       outbound: openOutbound(clock),

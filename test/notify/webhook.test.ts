@@ -60,6 +60,20 @@ describe("a webhook", () => {
     expect(body).toBe(JSON.stringify(webhookBody(notificationOf(), startMs)));
   });
 
+  it("carries the headers of its settings, which replace none of its own", async () => {
+    const headers = new Map([
+      ["x-api-key", new Secret("key")],
+      ["user-agent", new Secret("ours")],
+      ["content-type", new Secret("text/plain")],
+    ]);
+    expect((await sent({ headers })).headers).toMatchObject({
+      "x-api-key": "key",
+      "user-agent": "ours",
+      "content-type": "application/json",
+      "webhook-id": "msg_1",
+    });
+  });
+
   it.each([
     ["its default format", {}],
     ["the format of Alertmanager", { format: "alertmanager" }],

@@ -139,6 +139,7 @@ export async function startSecretReceivers(
   const wait = { group_wait: "0s" };
   const urlOf = (name: string, { origin }: { readonly origin: string }) =>
     `${origin}/${plant(`${name}: URL path`)}?token=${plant(`${name}: URL query`)}`;
+  const basic_auth = { username: "sandwatch", password: plant("beat: password") };
   const signing = plant("hook: signing secret", 32);
   const receivers = [
     {
@@ -154,6 +155,7 @@ export async function startSecretReceivers(
       type: "webhook",
       url: "${OWN_URL}",
       body: { text: "{summary}", token: plant("own: body") },
+      headers_file: secretFile("own", `X-Key: ${plant("own: header")}\n`),
     },
     { ...wait, name: "chat", type: "slack", url_file: secretFile("chat", urlOf("chat", chat)) },
     {
@@ -168,7 +170,7 @@ export async function startSecretReceivers(
       urls: [`${manager.origin}/${plant("manager: URL path")}`],
       bearer_token_file: secretFile("manager", plant("manager: bearer token")),
     },
-    { name: "beat", type: "heartbeat", url: urlOf("beat", beat), every: "1m" },
+    { name: "beat", type: "heartbeat", url: urlOf("beat", beat), every: "1m", basic_auth },
   ];
   const servers = { hook, own, chat, pager, manager, beat };
   return { receivers, servers, environment: { OWN_URL: urlOf("own", own) } };

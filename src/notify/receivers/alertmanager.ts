@@ -23,7 +23,7 @@ export interface AlertmanagerDeps extends SenderDeps {
 
 export type AlertmanagerSettings = Pick<
   ConfigOf<"alertmanager">,
-  "name" | "urls" | "bearerToken" | "generatorUrl"
+  "name" | "urls" | "headers" | "generatorUrl"
 >;
 
 const alertsPerRequest = 500;
@@ -165,7 +165,7 @@ const mostUnanswered = 8;
 
 /** @param number counted from 1, in the order of the configuration: the URL is secret */
 function createInstance(
-  { name: receiver, bearerToken }: AlertmanagerSettings,
+  { name: receiver, headers: secretHeaders }: AlertmanagerSettings,
   secretUrl: Secret,
   number: number,
   { outbound, log }: AlertmanagerDeps,
@@ -174,10 +174,7 @@ function createInstance(
   if (url?.protocol !== "https:" && url?.protocol !== "http:") {
     throw new Error(`Address ${number} of receiver ${receiver} is not an http or https address.`);
   }
-  const headers = {
-    "content-type": "application/json",
-    ...(bearerToken && { authorization: `Bearer ${bearerToken.reveal()}` }),
-  };
+  const headers = { "content-type": "application/json" };
   let failing = false;
   let unanswered = 0;
 
@@ -200,7 +197,8 @@ function createInstance(
   ): Promise<SendResult> => {
     let last: SendResult | null = null;
     for (const batch of all) {
-      const result = await outbound.send({ url, body: JSON.stringify(batch), headers }, signal);
+      const request = { url, body: JSON.stringify(batch), headers, secretHeaders };
+      const result = await outbound.send(request, signal);
       if (result.kind === "aborted") return result;
       if (last?.kind !== "failed" || result.kind === "failed") last = result;
       // After a rejected batch the next may be accepted; an instance that is down accepts none.

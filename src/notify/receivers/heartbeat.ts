@@ -15,17 +15,17 @@ export interface HeartbeatDeps extends SenderDeps {
  * incident; a test sends one ping.
  */
 export function createHeartbeatReceiver(
-  settings: Pick<ConfigOf<"heartbeat">, "name" | "url" | "everyMs" | "method">,
+  settings: Pick<ConfigOf<"heartbeat">, "name" | "url" | "everyMs" | "method" | "headers">,
   { outbound, clock, log, observe, healthProblem }: HeartbeatDeps,
 ): Receiver {
-  const { name: receiver, everyMs, method } = settings;
+  const { name: receiver, everyMs, method, headers: secretHeaders } = settings;
   const url = parseReceiverUrl(settings);
   const closing = new AbortController();
   let withheld = false;
   let failing = false;
 
   const ping = (signal: AbortSignal): Promise<SendResult> =>
-    outbound.send({ url, method, ...(method === "POST" && { body: "" }) }, signal);
+    outbound.send({ url, method, secretHeaders, ...(method === "POST" && { body: "" }) }, signal);
 
   const noteProblem = (problem: string | null): void => {
     if (problem !== null && !withheld) {

@@ -11,7 +11,7 @@ import { shortTexts, stateFields, subjectFields, type Texts } from "./message-te
 
 export type WebhookSettings = Pick<
   ConfigOf<"webhook">,
-  "name" | "url" | "secret" | "format" | "bodyTemplate"
+  "name" | "url" | "secret" | "headers" | "format" | "bodyTemplate"
 >;
 
 /** Posts notifications as Standard Webhooks, in any of the formats that a body can have. */
@@ -19,7 +19,7 @@ export function createWebhookReceiver(
   settings: WebhookSettings,
   { outbound, clock, externalUrl = null }: SenderDeps,
 ): Receiver {
-  const { name, format, bodyTemplate } = settings;
+  const { name, headers: secretHeaders, format, bodyTemplate } = settings;
   const url = parseReceiverUrl(settings);
   const signer = createSigner(settings);
   const template: Json = bodyTemplate && JSON.parse(bodyTemplate.reveal());
@@ -40,7 +40,7 @@ export function createWebhookReceiver(
         "webhook-timestamp": String(Math.floor(nowMs / 1_000)),
         ...(signer && { "webhook-signature": signer.sign(id, new Date(nowMs), body) }),
       };
-      return outbound.send({ url, body, headers }, signal);
+      return outbound.send({ url, body, headers, secretHeaders }, signal);
     },
   };
 }

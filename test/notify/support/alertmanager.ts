@@ -58,7 +58,7 @@ export async function openAlertmanager(
     {
       name: "am",
       urls: servers.map(({ origin }) => new Secret(`${origin}/T0PSECRET//`)),
-      bearerToken: null,
+      headers: new Map(),
       generatorUrl: null,
       ...settings,
     },

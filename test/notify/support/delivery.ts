@@ -17,7 +17,12 @@ import { openFresh } from "../../support/fresh-store.ts";
 import type { ReceiverServer } from "./receiver-server.ts";
 
 /** A webhook with the default body, unsigned. */
-export const plainWebhook = { secret: null, format: "sandwatch", bodyTemplate: null } as const;
+export const plainWebhook = {
+  secret: null,
+  headers: new Map(),
+  format: "sandwatch",
+  bodyTemplate: null,
+} as const;
 
 /** Every incident a notification of its own, at once, unless the test says otherwise. */
 export const oneByOne: ComposeSettings = {
