@@ -9,10 +9,10 @@ const head = `# Commands
 
 In a checkout, run \`node src/cli.js\` instead of \`sandwatch\`. Exit codes: 0 success, 1 failure, 2 usage or configuration error.
 
-On a terminal, tables fit its width: empty columns are omitted, UUIDs shortened to eight characters, which
-are enough for \`explain\`, \`--server\` and \`--sandbox\`, and long values cut with an ellipsis. Anywhere else nothing is cut, unless \`COLUMNS\` sets a width. Times are shown
-as ages, such as \`12 min ago\`; \`--timestamps\` shows them exactly, in UTC. Output is coloured on a terminal, unless \`NO_COLOR\`
-is set, or where \`FORCE_COLOR\` is. For programs there is \`--json\`.
+On a terminal, tables fit its width: empty columns are omitted, UUIDs are shortened to eight characters, which are enough
+for \`explain\`, \`--server\` and \`--sandbox\`, and long values are cut. Anywhere else nothing is cut, unless \`COLUMNS\` sets a
+width. Times are shown as ages, such as \`12 min ago\`; with \`--timestamps\` they are exact and in UTC. A terminal shows
+colours unless \`NO_COLOR\` is set; \`FORCE_COLOR\` sets them anywhere. Programs should read \`--json\`.
 `;
 
 /** Every command with all that can be given to it. */

@@ -4,7 +4,7 @@ import { RefusedError } from "../../lib/refused-error.ts";
 import type { StoreContext } from "../context.ts";
 import { defineOperation } from "../operation.ts";
 
-/** Afterwards the response says that there is more, long before a client gives up. */
+/** Afterwards the response says that there is more, long before a client times out. */
 const longestMs = 2_000;
 
 export const forgetKey = defineOperation({
