@@ -55,6 +55,7 @@ async function routesOf(): Promise<readonly Route[]> {
       readiness: unused,
       deadLoop: unused,
       status: unused,
+      targets: [],
       api: { call: unused, events: unused },
       requestReload: unused,
       allowedHosts: [],

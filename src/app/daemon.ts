@@ -268,6 +268,7 @@ export async function createDaemon(
         waiting: await store.outbox.figures(),
       };
     },
+    targets,
     api: { call: api, events: (query) => readEvents(api, query) },
     requestReload: reloads && (() => reloads.request()),
     allowedHosts: config.http.allowedHosts,

@@ -99,7 +99,7 @@ export function toFaults(
   // An alias has the position of what it stands for, and with that each fault of it.
   const keyOf = ({ position, path, found, allowed }: Fault): string =>
     JSON.stringify([position ?? path, found, allowed]);
-  const each = [...Map.groupBy(located, keyOf).values()].flatMap(([first]) => first ?? []);
+  const each = [...Map.groupBy(located, keyOf).values()].flatMap(([one]) => one ?? []);
   const rank = ({ position }: Fault): number =>
     (position?.line ?? 0) * 1e6 + (position?.column ?? 0);
   return each.toSorted((a, b) => rank(a) - rank(b));

@@ -2,11 +2,13 @@ import { compareTexts } from "./server-page.ts";
 import { eachInSlices, sandboxesPerSlice } from "./slices.ts";
 import type { Slices } from "./slices.ts";
 import type { PlacedServer, Sandbox, Server, Snapshot } from "./snapshot.ts";
-import { statuses } from "./status.ts";
 import { noneByStatus } from "./tallies.ts";
 
-/** The status of a server as the present one: what was last observed of a stale target is not that. */
-export const shownStatuses = [...statuses, "unobserved"] as const;
+/**
+ * The status of a server as the present one: what was last observed of a stale target is not that. In this order
+ * wherever statuses are drawn or listed.
+ */
+export const shownStatuses = ["occupied", "idle", "error", "unknown", "unobserved"] as const;
 export type ShownStatus = (typeof shownStatuses)[number];
 
 export interface SearchedTarget {

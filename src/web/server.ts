@@ -3,6 +3,7 @@ import { createServer as createSecureServer } from "node:https";
 import { Server as TlsServer } from "node:tls";
 import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
 import { asError } from "../lib/as-error.ts";
+import type { WatchedView } from "../alerts/target-view.ts";
 import type { Permission } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -27,6 +28,7 @@ import { addIncidentPages } from "./pages/incident-routes.ts";
 import { addOverview } from "./pages/overview-route.ts";
 import type { StatusView } from "./pages/overview.ts";
 import { addAssets } from "./pages/page-route.ts";
+import { addServerPages } from "./pages/server-routes.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -65,6 +67,7 @@ export interface WebDeps extends KnownAddresses {
   /** Why sandwatch should be restarted; null: it need not be. */
   readonly deadLoop: () => string | null;
   readonly status: () => Promise<StatusView>;
+  readonly targets: readonly WatchedView[];
   readonly api: Pick<ApiDeps, "call" | "events">;
   /** Default: the configuration cannot be reloaded. */
   readonly requestReload?: (() => ReloadAnswer) | undefined;
@@ -224,6 +227,7 @@ export function createWebServer(deps: WebDeps): WebServer {
 
   addOverview(server, { ...deps.api, ...deps });
   addIncidentPages(server, { ...deps.api, clock });
+  addServerPages(server, { ...deps.api, clock, targets: deps.targets });
   addAssets(server);
 
   addScrapeRoute(server, deps);

@@ -65,7 +65,7 @@ describe("the search of servers", () => {
   });
 
   it.each([
-    [{ status: "busy" }, "status: idle, occupied, error, unknown, unobserved"],
+    [{ status: "busy" }, "status: occupied, idle, error, unknown, unobserved"],
     [{ sort: "age" }, "sort: name, status, since, target"],
     [{ offset: "-1" }, "offset: a whole number of at least 0"],
     [{ q: "a".repeat(1_001) }, "q: a text of at most 1000 characters"],

@@ -58,7 +58,7 @@ describe("the page of an incident", () => {
     const link = "https://runbooks.example.com/server-error?a=1&amp;b=2";
     for (const part of [
       "<dt>state</dt><dd>firing</dd>",
-      `<dt>server id</dt><dd>${serverId}</dd>`,
+      `&amp;server=${serverId}">${serverId}</a></dd>`,
       "<dt>before</dt><dd>absent</dd>",
       "<dt>since</dt><dd>2026-11-20 09:30:05 UTC</dd>",
       "<dt>notified</dt><dd>oncall</dd>",

@@ -84,7 +84,7 @@ describe("the overview", () => {
     expect(page).toContain('<td class="bad">down 15 s<small>HTTP 500</small></td>');
     expect(page).toContain('aria-label="3 unobserved"');
     expect(page).toContain("3 of 3 servers unobserved, the longest for 20 s.");
-    expect(page).toMatch(/Unobserved<\/dt><dd class="">3<\/dd>/);
+    expect(page).toMatch(/Unobserved<\/a\s*><\/dt><dd class="">3<\/dd>/);
     expect(page).toContain("3 servers unobserved");
   });
 

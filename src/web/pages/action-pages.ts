@@ -5,6 +5,7 @@ import { html, table, type Html } from "../html.ts";
 import { incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
 import type { IncidentDetails, Selection } from "./incident-pages.ts";
 import { page, type PageAt } from "./layout.ts";
+import { shellWord } from "./shell-word.ts";
 
 /** Whether the reader may act, and what has to be asked first. */
 export type Actor =
@@ -94,6 +95,24 @@ export function renderSilenceAll(selection: Selection, actor: Actor, at: PageAt)
     // The status page lists what is silenced.
     next: "",
     command: `sandwatch silence add ${optionsOf(selection)} --for 2h --reason TEXT --author NAME`,
+  });
+}
+
+export function renderServerSilence(
+  server: { readonly region: string; readonly key: string; readonly server_id: string },
+  actor: Actor,
+  at: PageAt,
+): string {
+  const { region, key, server_id: id } = server;
+  return renderAction(at, {
+    title: "Silence",
+    what: silenceText({ region: [region], key: [key], server_id: [id] }),
+    actor,
+    post: "silences",
+    fields: { match: { region: [region], key: [key], server_id: [id] } },
+    inputs: silenceInputs,
+    next: `server?${new URLSearchParams({ server: id }).toString()}`,
+    command: `sandwatch silence add --region ${region} --key ${key} --server ${shellWord(id)} --for 2h --reason TEXT --author NAME`,
   });
 }
 

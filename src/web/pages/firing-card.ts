@@ -1,6 +1,8 @@
+import { noSubjectFacts } from "../../alerts/notification.ts";
 import { counted } from "../../fleet/plural.ts";
 import { shownName } from "../../fleet/readable-text.ts";
 import { ageOf, html, numberOf, type Html } from "../html.ts";
+import { serverAddress } from "./servers-address.ts";
 import type { Firing, FiringGroup } from "./firing.ts";
 
 /** Further ones are only counted. */
@@ -88,9 +90,16 @@ function incidentLine(group: FiringGroup, mayAct: boolean, nowMs: number): Html 
       <p class="facts">${shown.map((fact, index) => html`${index === 0 ? "" : " · "}${fact}`)}</p>
     </div>
     <p class="actions">
-      ${buttons}${runbookUrl === null ? "" : html`<a class="button" href="${runbookUrl}" rel="noreferrer">Runbook</a>`}
+      ${buttons}${serverLink(group)}${runbookUrl === null ? "" : html`<a class="button" href="${runbookUrl}" rel="noreferrer">Runbook</a>`}
     </p>
   </li>`;
+}
+
+function serverLink({ incidents }: FiringGroup): Html {
+  const [{ region, key, sandboxId, serverId } = noSubjectFacts, ...others] = incidents;
+  if (others.length > 0 || !region || !key || !sandboxId || !serverId) return html``;
+  const address = serverAddress({ region, key, sandbox_id: sandboxId, server_id: serverId });
+  return html`<a class="button" href="${address}">Server</a> `;
 }
 
 function lastStatusText({ incidents }: FiringGroup): string | null {

@@ -3,6 +3,7 @@ import type { showIncident } from "../../api/operations/show-incident.ts";
 import { incidentNotes, type IncidentView } from "../../api/operations/incidents.ts";
 import { html, table, timeOf, type Column, type Html } from "../html.ts";
 import { page, type PageAt } from "./layout.ts";
+import { serverAddress } from "./servers-address.ts";
 
 export type IncidentDetails = z.output<typeof showIncident.response>;
 
@@ -25,7 +26,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ["key", incident.key],
     ["sandbox", incident.sandbox_id],
     ["server", incident.server_name],
-    ["server id", incident.server_id],
+    ["server id", serverLink(incident)],
     ["probe", incident.probe],
     ["receiver", incident.receiver],
     ["status", incident.status],
@@ -60,6 +61,12 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
       ${table(events, eventColumns)}
     </div>`,
   );
+}
+
+function serverLink({ region, key, sandbox_id, server_id }: IncidentDetails): Html | null {
+  if (region === null || key === null || sandbox_id === null || server_id === null) return null;
+  const address = serverAddress({ region, key, sandbox_id, server_id });
+  return html`<a href="../${address}">${server_id}</a>`;
 }
 
 const eventColumns: readonly Column<IncidentDetails["events"][number]>[] = [

@@ -71,7 +71,7 @@ function noSelection(): RefusedError {
 }
 
 /** A browser that has sent no credentials asks for them when the API refuses what it posts. */
-function actorOf({ identity }: FastifyRequest): Actor {
+export function actorOf({ identity }: FastifyRequest): Actor {
   if (!identity || (identity.name === null && allows(identity.role, "act"))) {
     return { kind: "unnamed" };
   }

@@ -3,7 +3,7 @@ import { assets } from "../assets.ts";
 import { html, type Html } from "../html.ts";
 
 /** The pages in the navigation, with their paths below the overview. */
-const sections = { Overview: "", Incidents: "incidents" } as const;
+const sections = { Overview: "", Servers: "servers", Incidents: "incidents" } as const;
 
 export type Section = keyof typeof sections;
 
@@ -20,13 +20,15 @@ export interface PageOptions extends PageAt {
   readonly title: string;
   /** Null: the page belongs to none. */
   readonly section: Section | null;
+  /** Whether it reloads by itself without JavaScript, which would undo what is being typed. Default: yes. */
+  readonly reloads?: boolean;
   /** Names of files in `browser/` that the page runs, beside `page`. */
   readonly modules?: readonly string[];
 }
 
 /** A whole page. Elements with an id and `data-live` are kept current by `browser/live.ts`. */
 export function page(
-  { title, root, section, nowMs, modules = [] }: PageOptions,
+  { title, root, section, nowMs, reloads = true, modules = [] }: PageOptions,
   body: Html | readonly Html[],
 ): string {
   const links = Object.entries(sections).map(([name, path]) => {
@@ -45,7 +47,7 @@ export function page(
         <title>${title} · sandwatch</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="${root}${assets.path("style.css")}" />
-        <noscript><meta http-equiv="refresh" content="10" /></noscript>
+        ${reloads ? html`<noscript><meta http-equiv="refresh" content="10" /></noscript>` : ""}
         ${["page", ...modules].map((name) => script(`${root}${assets.path(`${name}.js`)}`))}
       </head>
       <body>

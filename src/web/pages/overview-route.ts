@@ -5,6 +5,7 @@ import type { ApiDeps } from "../api/api.ts";
 import type { Html } from "../html.ts";
 import type { PageAt } from "./layout.ts";
 import { renderOverview, type StatusView } from "./overview.ts";
+import { createServersCard } from "./servers-card.ts";
 import { pageRoutes, shareRenderings } from "./page-route.ts";
 
 interface OverviewDeps extends Pick<ApiDeps, "call" | "clock"> {
@@ -19,11 +20,15 @@ const cards: readonly OverviewCard[] = [];
 export function addOverview(server: FastifyInstance, deps: OverviewDeps): void {
   const { status, clock } = deps;
   const share = shareRenderings();
+  const serversCard = createServersCard(deps);
   pageRoutes(server, clock)("/", ({ identity, query, url }, { root }) => {
     const mayAct = identity !== null && allows(identity.role, "act");
     return share(`${mayAct} ${url}`, async () => {
       const at = { root, nowMs: clock.now().utcMs };
-      const shown = await Promise.all(cards.map((card) => card(deps, query, at)));
+      const shown = await Promise.all([
+        ...cards.map((card) => card(deps, query, at)),
+        serversCard(at),
+      ]);
       return runInSlices(renderOverview(await status(), shown, { mayAct }, at));
     });
   });

@@ -1,4 +1,5 @@
 import { shownName } from "../../fleet/readable-text.ts";
+import { shownStatuses } from "../../fleet/server-search.ts";
 import type { Slices } from "../../fleet/slices.ts";
 import { html, numberOf, type Html } from "../html.ts";
 import { findFiring, type FiringView } from "./firing.ts";
@@ -7,7 +8,8 @@ import { sumFleet, type FleetTotals } from "./fleet-totals.ts";
 import { composeHeadline, type Headline } from "./headline.ts";
 import { page, type PageAt } from "./layout.ts";
 import { probesCard, receiversCard, silencesCard, type QuietView } from "./quiet-cards.ts";
-import { hatch, shownStatuses, swatch } from "./status-bar.ts";
+import { serversAddress } from "./servers-address.ts";
+import { hatch, swatch } from "./status-bar.ts";
 import { targetsCard } from "./targets-card.ts";
 
 /** What the overview shows of the daemon. */
@@ -53,7 +55,7 @@ function headlineOf({ tone, emphasis, rest, details }: Headline): Html {
 }
 
 function tiles({ all, tightest }: FleetTotals): Html {
-  const tile = (name: string, mark: Html | string, value: Html, tone = ""): Html =>
+  const tile = (name: Html | string, mark: Html | string, value: Html, tone = ""): Html =>
     html`<div class="card tile">
       <dt>${mark} ${name}</dt>
       <dd class="${tone}">${value}</dd>
@@ -61,7 +63,9 @@ function tiles({ all, tightest }: FleetTotals): Html {
   return html`<dl class="tiles" id="tiles" data-live>
     ${shownStatuses.map((status) =>
       tile(
-        status[0]?.toUpperCase() + status.slice(1),
+        html`<a href="${serversAddress({ status: [status] })}"
+          >${status[0]?.toUpperCase() + status.slice(1)}</a
+        >`,
         swatch(status),
         numberOf(all[status]),
         status === "error" && all.error > 0 ? "bad" : "",

@@ -1,9 +1,6 @@
+import { shownStatuses, type ShownStatus } from "../../fleet/server-search.ts";
 import { html, type Html } from "../html.ts";
 import { countAll, type Totals } from "./fleet-totals.ts";
-
-/** From left to right, wherever statuses are drawn or listed. */
-export const shownStatuses = ["occupied", "idle", "error", "unknown", "unobserved"] as const;
-export type ShownStatus = (typeof shownStatuses)[number];
 
 /** The pattern of unobserved time and servers. Once on a page that draws any. */
 export const hatch = html`<svg class="hatch" width="0" height="0" aria-hidden="true">

@@ -17,6 +17,14 @@ export const emptyStatus: StatusView = {
   waiting: [],
 };
 
+/** What a search of servers answers that finds none. */
+export const noServers = {
+  servers: [],
+  total: 0,
+  counts: { occupied: 0, idle: 0, error: 0, unknown: 0, unobserved: 0 },
+  notes: [],
+};
+
 /** A server with nothing behind it but what a test adds, on a clock that stands still. */
 export async function serveWeb(
   {
@@ -33,8 +41,9 @@ export async function serveWeb(
     readiness: () => Promise.resolve({ ready: true }),
     deadLoop: () => null,
     status: () => Promise.resolve(emptyStatus),
+    targets: [],
     api: {
-      call: () => Promise.resolve({}),
+      call: () => Promise.resolve(noServers),
       events: () => Promise.resolve({ events: [], after: "", hasMore: false }),
     },
     requestReload: () => ({ kind: "refused", reason: "not here" }),

@@ -1,0 +1,116 @@
+import { unknownNames } from "../../api/match-notes.ts";
+import { serverSorts, shownStatuses, type ServerSearch } from "../../fleet/server-search.ts";
+
+type Sort = ServerSearch["sort"];
+
+/** What the address of the list of servers asks for. */
+export interface ServersQuery {
+  readonly q: string;
+  readonly status: readonly string[];
+  readonly region: readonly string[];
+  readonly key: readonly string[];
+  readonly name: readonly string[];
+  readonly tag: readonly string[];
+  readonly sort: Sort;
+  /** From 1 on. */
+  readonly page: number;
+}
+
+export const noFilter: ServersQuery = {
+  q: "",
+  status: [],
+  region: [],
+  key: [],
+  name: [],
+  tag: [],
+  sort: { by: "status", descending: false },
+  page: 1,
+};
+
+const fields = Object.keys(noFilter);
+const longestText = 1_000;
+const mostValues = 100;
+const mostPages = 1_000_000;
+
+/** Reads an address as far as it can be read, and says what is wrong with the rest. */
+export function readServersQuery(
+  given: unknown,
+  known: { readonly region: readonly string[]; readonly key: readonly string[] },
+): { readonly query: ServersQuery; readonly remarks: readonly string[] } {
+  const sent = new Map(
+    Object.entries(Object(given)).map(([name, value]) => [name, [value].flat().map(String)]),
+  );
+  const remarks = unknownNames("filter", [...sent.keys()], fields).map((each) => `${each}.`);
+  const cut = (text: string): string => {
+    if (text.length > longestText) {
+      remarks.push(`Only the first ${longestText} characters of a filter are used.`);
+    }
+    return text.slice(0, longestText);
+  };
+  const values = (field: string): readonly string[] =>
+    (sent.get(field) ?? [])
+      .flatMap((value) => (value === "" ? [] : cut(value)))
+      .slice(0, mostValues);
+  const words = <Word extends string>(what: string, all: readonly Word[]): readonly Word[] => {
+    const chosen = values(what).flatMap((value) => value.split(","));
+    for (const word of chosen) {
+      if (!all.some((each) => each === word)) remarks.push(unknownText(what, word, all));
+    }
+    return all.filter((word) => chosen.includes(word));
+  };
+  const sorts = serverSorts.flatMap((by) => [by, `-${by}`]);
+  const [sort = "status"] = words("sort", sorts);
+  const [page = "1"] = values("page");
+  const isPage = /^[1-9]\d*$/.test(page) && Number(page) <= mostPages;
+  if (!isPage) remarks.push(`There is no page ${JSON.stringify(page)}: this is the first one.`);
+  const query = {
+    q: cut((sent.get("q") ?? []).join(" ").trim()),
+    status: words("status", shownStatuses),
+    region: words("region", known.region),
+    key: words("key", known.key),
+    name: values("name"),
+    tag: values("tag"),
+    sort: {
+      by: serverSorts.find((by) => sort.endsWith(by)) ?? "status",
+      descending: sort.startsWith("-"),
+    },
+    page: isPage ? Number(page) : 1,
+  };
+  return { query, remarks: [...new Set(remarks)] };
+}
+
+function unknownText(what: string, word: string, all: readonly string[]): string {
+  const [text = `no ${what} is called ${JSON.stringify(word)}`] = unknownNames(what, [word], all);
+  return `${text}. It is ignored.`;
+}
+
+/** The address of a list of servers, relative to the overview. */
+export function serversAddress(query: Partial<ServersQuery>): string {
+  const { sort = noFilter.sort, page = 1, q = "", ...lists } = query;
+  const params = new URLSearchParams(q === "" ? {} : { q });
+  for (const field of ["status", "region", "key"] as const) {
+    if (lists[field]?.length) params.set(field, lists[field].join(","));
+  }
+  for (const field of ["name", "tag"] as const) {
+    for (const value of lists[field] ?? []) params.append(field, value);
+  }
+  if (sort.by !== "status" || sort.descending) params.set("sort", sortText(sort));
+  if (page > 1) params.set("page", String(page));
+  return params.size === 0 ? "servers" : `servers?${params.toString()}`;
+}
+
+export function sortText({ by, descending }: Sort): string {
+  return descending ? `-${by}` : by;
+}
+
+/** The address of the page of a server, relative to the overview. Ids of the service may hold anything. */
+export function serverAddress(server: {
+  readonly region: string;
+  readonly key: string;
+  readonly sandbox_id: string;
+  readonly server_id: string;
+}): string {
+  const { region, key, sandbox_id: sandbox, server_id } = server;
+  const params = new URLSearchParams({ region, key, sandbox, server: server_id });
+  return `server?${params.toString()}`;
+}

@@ -1,0 +1,82 @@
+import { searchServers } from "../../api/operations/search-servers.ts";
+import { showTimeline } from "../../api/operations/show-timeline.ts";
+import type { ServerView } from "../../api/operations/targets.ts";
+import type { ApiDeps } from "../api/api.ts";
+import { ageOf, html, type Html } from "../html.ts";
+import { band, type Timeline } from "./band.ts";
+import type { PageAt } from "./layout.ts";
+import { serverAddress } from "./servers-address.ts";
+import { nameOf, shortText, statusChips, statusOf } from "./servers.ts";
+
+const mostServers = 5;
+/** In a band of a day, it is not seen that it is this old. */
+const bandsKeptMs = 30_000;
+
+/** The card of the overview: a search of servers, how many there are in each status, and the worst of them. */
+export function createServersCard({ call }: Pick<ApiDeps, "call">) {
+  let kept = new Map<string, { readonly timeline: Timeline; readonly readAtMs: number }>();
+  const timelineOf = async (server: ServerView, nowMs: number) => {
+    const name = JSON.stringify([serverAddress(server), server.status, server.since, server.stale]);
+    const known = kept.get(name);
+    if (known && nowMs - known.readAtMs < bandsKeptMs) return { name, ...known };
+    const { region, key, sandbox_id: sandbox, server_id: id } = server;
+    const request = { region, key, sandbox, server: id };
+    const timeline = showTimeline.response.parse(await call(showTimeline, request));
+    return { name, timeline, readAtMs: nowMs };
+  };
+  return async ({ nowMs }: PageAt): Promise<Html> => {
+    const found = searchServers.response.parse(await call(searchServers, { limit: mostServers }));
+    const bands = await Promise.all(found.servers.map((server) => timelineOf(server, nowMs)));
+    kept = new Map(bands.map(({ name, ...each }) => [name, each]));
+    const rows = found.servers.map((server, index) =>
+      serverRow(server, bands[index]?.timeline, nowMs),
+    );
+    return html`<section class="card" id="servers" data-live aria-labelledby="servers-title">
+      <div class="head">
+        <h2 id="servers-title">Servers</h2>
+        <form class="find" action="servers" role="search">
+          <input
+            type="search"
+            name="q"
+            aria-label="Search servers"
+            placeholder="Search ${found.total} servers: name, id, sandbox, tag"
+            maxlength="1000"
+          />
+        </form>
+        ${statusChips(found, null)}
+      </div>
+      ${
+        rows.length === 0
+          ? html`<p class="quiet">No server is known yet.</p>`
+          : html`<table class="servers">
+              <thead>
+                <tr>
+                  <th scope="col">Server</th>
+                  <th scope="col">Status</th>
+                  <th scope="col">For</th>
+                  <th scope="col">Region / key</th>
+                  <th scope="col" class="wide">Last 24 hours</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${rows}
+              </tbody>
+            </table>`
+      }
+    </section>`;
+  };
+}
+
+function serverRow(server: ServerView, timeline: Timeline | undefined, nowMs: number): Html {
+  const { region, key, server_id: id } = server;
+  return html`<tr>
+    <th scope="row">
+      <a href="${serverAddress(server)}">${nameOf(server)}</a>
+      <span class="id">${shortText(id, 8)}</span>
+    </th>
+    <td>${statusOf(server)}</td>
+    <td>${ageOf(Date.parse(server.since), nowMs)}</td>
+    <td>${region} / ${key}</td>
+    <td class="wide bands">${timeline ? band(timeline, "The last 24 hours") : ""}</td>
+  </tr> `;
+}
