@@ -59,7 +59,7 @@ describe("store check", () => {
       "occupancy of server names without the bucket of its target: 1",
     ],
     [
-      "insert into target_buckets values ('5m', 0, 1, 5, 6, null, null, null, null, null, null, null, null)",
+      "insert into target_buckets values ('5m', 0, 1, 5, 6, null, null, null, null, null, null, null, null, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
       "buckets with a negative time, or with more unobserved time than time: 1",
     ],
     ["insert into sandboxes values (1, 's', 'eror', null, 0)", "unknown statuses: 1"],
