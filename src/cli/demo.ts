@@ -17,6 +17,7 @@ import { createLogger } from "../lib/logger.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import { changing, growingLoad } from "../simulator/server-status.ts";
 import { createWorld } from "../simulator/world.ts";
+import { wrongUse } from "./exit-codes.ts";
 import { makeHistory } from "./demo-history.ts";
 import { asListenFault, readPort, seedOption, wholeNumber } from "./options.ts";
 import { simulatedKeys } from "./simulate.ts";
@@ -29,6 +30,7 @@ interface DemoOptions {
   readonly keys: number;
   /** In days; false: none. */
   readonly history: number | false;
+  readonly host: string;
   readonly port?: number;
 }
 
@@ -63,6 +65,11 @@ export function addDemo(program: Command, terminal: Terminal): void {
     .option("--keys <n>", "number of API keys", wholeNumber(1), 2)
     .option("--history <days>", "days of simulated history to start with", wholeNumber(0, 365), 28)
     .option("--no-history", "start with an empty store")
+    .option(
+      "--host <address>",
+      "address of the HTTP server; 0.0.0.0 for every interface, as in a container",
+      "127.0.0.1",
+    )
     .option("--port <port>", "port of the HTTP server (default: 9740, or a free port)", readPort)
     .action((options: DemoOptions) => demo(options, terminal));
 }
@@ -97,13 +104,14 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
     poll: { every: pollEvery },
     probes,
     store: { path: join(folder, "sandwatch.db") },
-    http: { listen: `127.0.0.1:${options.port ?? (await usualPortIfFree())}` },
+    http: await httpSettings(options),
     log: { format: "pretty" },
     alerts: {
       receivers: [{ name: "demo", type: "webhook", url: receiverUrl, secret, group_wait: "1s" }],
     },
   });
-  if (parsed.kind !== "ok") throw new Error(formatFaults("demo", parsed.faults));
+  if (parsed.kind !== "ok")
+    throw wrongUse(formatFaults("The configuration of the demo", parsed.faults));
   const { config } = parsed;
   terminal.out(`sandwatch demo: ${targets} targets of a simulated service. Ctrl-C stops it.\n\n`);
   if (options.history) {
@@ -120,7 +128,7 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   opened.defer(() => daemon.stop());
 
   const address = await daemon.start().catch((error: unknown) => {
-    throw asListenFault(error, "--port");
+    throw asListenFault(error, "--host/--port");
   });
   terminal.out(describe(address, services));
   await stopped;
@@ -174,8 +182,14 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
   return `${lines.join("\n")}\n`;
 }
 
-async function usualPortIfFree(): Promise<number> {
-  const probe = createServer().listen(usualPort, "127.0.0.1");
+/** There is nothing but simulated data, so anyone who reaches it may do everything. */
+async function httpSettings({ host, port }: DemoOptions): Promise<object> {
+  const at = host.includes(":") ? `[${host}]` : host;
+  return { listen: `${at}:${port ?? (await usualPortIfFree(host))}`, auth: "none" };
+}
+
+async function usualPortIfFree(host: string): Promise<number> {
+  const probe = createServer().listen(usualPort, host);
   const port = await once(probe, "listening").then(
     () => usualPort,
     () => 0,

@@ -1,5 +1,4 @@
 import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
 import type { Command } from "commander";
 import { hashPassword } from "../lib/password.ts";
 import { wrongUse } from "./exit-codes.ts";
@@ -23,19 +22,13 @@ export function addHashPassword(program: Command, terminal: Terminal): void {
 }
 
 /** The first line of standard input. A terminal does not show what is typed. */
-async function readPassword({ err, isInteractive }: Terminal): Promise<string> {
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({
-    input: process.stdin,
-    output: silent,
-    terminal: process.stdin.isTTY,
-  });
-  if (process.stdin.isTTY && isInteractive) err("Password: ");
+async function readPassword({ ask }: Terminal): Promise<string> {
+  if (ask) return (await ask("Password: ", true)) ?? "";
+  const lines = createInterface({ input: process.stdin });
   try {
     for await (const line of lines) return line;
     return "";
   } finally {
     lines.close();
-    if (process.stdin.isTTY && isInteractive) err("\n");
   }
 }

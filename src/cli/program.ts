@@ -13,6 +13,7 @@ type AddCommand = (program: Command, terminal: Terminal) => void;
 /** Every command, in the order of the help. A command's file is loaded when it runs, or for the help. */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   demo: async () => (await import("./demo.ts")).addDemo,
+  init: async () => (await import("./init.ts")).addInit,
   run: async () => (await import("./run.ts")).addRun,
   "check-config": async () => (await import("./check-config.ts")).addCheckConfig,
   poll: async () => (await import("./poll.ts")).addPoll,
@@ -45,10 +46,10 @@ const firstSteps = `
 To try it without a configuration, run:
   sandwatch demo
 
-To monitor a real service, write a configuration and run:
-  sandwatch check-config --config sandwatch.yaml
-  sandwatch poll --config sandwatch.yaml
-  sandwatch run --config sandwatch.yaml
+To monitor a real service, run:
+  sandwatch init                              writes a configuration
+  sandwatch poll --config sandwatch.yaml      polls once and prints the result
+  sandwatch run --config sandwatch.yaml       runs the daemon
 
 Exit codes: 0 success, 1 failure, 2 usage or configuration error.`;
 

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { styleText } from "node:util";
 import type { Clock } from "../lib/clock.ts";
 import { printableLines, printablePainted } from "../lib/printable.ts";
+import { askPerson } from "./ask.ts";
 
 /** Where commands write: standard output for results, standard error for what went wrong. */
 export interface Terminal {
@@ -13,6 +14,8 @@ export interface Terminal {
   readonly drained?: () => Promise<void>;
   /** Whether a person looks at the output. */
   readonly isInteractive: boolean;
+  /** Asks for one line, which is not shown if it is hidden. Null: the input has ended. Default: nobody can be asked. */
+  readonly ask?: ((question: string, isHidden?: boolean) => Promise<string | null>) | undefined;
   /** Its width in characters. Default: unlimited, as it is no screen. */
   readonly columns?: number | undefined;
   /** Whether it shows more than ASCII. Default: it may not. */
@@ -50,6 +53,7 @@ export const processTerminal: Terminal = {
     if (process.stdout.writableNeedDrain) await once(process.stdout, "drain");
   },
   isInteractive: process.stdout.isTTY,
+  ask: process.stdin.isTTY && process.stderr.isTTY ? askPerson : undefined,
   get columns() {
     if (process.stdout.isTTY) return process.stdout.columns;
     const columns = Number(process.env["COLUMNS"]);

@@ -90,8 +90,8 @@ export function toFaults(
   findings: Iterable<Finding>,
   locate: (path: Path) => Position | null,
 ): readonly Fault[] {
-  const first = Iterator.from(findings).take(mostFaults + 1);
-  const located = Array.from(first, (finding) => ({
+  const some = Iterator.from(findings).take(mostFaults + 1);
+  const located = Array.from(some, (finding) => ({
     ...finding,
     path: pathText(finding.path),
     position: finding.position ?? locate(finding.path),

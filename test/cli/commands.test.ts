@@ -109,8 +109,10 @@ describe("test-receiver", () => {
 });
 
 it("demo prints the addresses first, polls and probes, and is stopped by Ctrl-C", async () => {
-  const demo = startSandwatch(["demo", "--port", "0", "--servers", "8", "--no-history"]);
+  const few = ["--servers", "8", "--no-history"];
+  const demo = startSandwatch(["demo", "--host", "127.0.0.2", "--port", "0", ...few]);
   const line = await demo.line("/metrics");
+  expect(line).toContain("http://127.0.0.2:");
   await demo.line("lists ");
   const metrics = await fetch(/http:\S+/.exec(line)?.[0] ?? "");
   expect(await metrics.text()).toMatch(/sandwatch_target_up\{[^}]*\} 1/);

@@ -1,5 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -30,6 +37,12 @@ async function installPackage(): Promise<string> {
     symlinkSync(path, join(modules, name));
   }
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  const { bin } = JSON.parse(readFileSync(join(modules, "sandwatch/package.json"), "utf8"));
+  mkdirSync(join(modules, ".bin"));
+  for (const [name, file] of Object.entries<string>(bin)) {
+    symlinkSync(join("../sandwatch", file), join(modules, ".bin", name));
+    chmodSync(join(modules, "sandwatch", file), 0o755);
+  }
   return folder;
 }
 
@@ -133,4 +146,20 @@ http: { listen: "127.0.0.1:0" }
     out: "",
     err: expect.stringMatching(/^sandwatch needs Node\.js 24 or later.*\n$/),
   });
+});
+
+it("the package, installed so, is run by npx, from a first configuration to a poll", async () => {
+  const folder = await installPackage();
+  const { bases } = await startSimulator();
+  const npx = (...args: readonly string[]) =>
+    run("npx", ["--no", "--", "sandwatch", ...args], {
+      cwd: folder,
+      env: { ...process.env, RESEARCH_API_KEY: "research-key" },
+    });
+  const region = `us=${bases.get("us")}`;
+  const written = await npx("init", "--region", region, "--key", "research");
+  expect(written.stdout).toContain("sandwatch.yaml: 1 region, 1 key");
+  expect(readdirSync(folder)).toContain("sandwatch.yaml");
+  const polled = await npx("poll", "--config", "sandwatch.yaml");
+  expect(polled.stdout).toMatch(/^us +research +ok /m);
 });
