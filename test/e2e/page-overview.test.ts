@@ -1,6 +1,12 @@
+import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
-import { openChromium } from "./support/chromium.ts";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { listSilences } from "../../src/api/operations/silences.ts";
+import { answerJson, startPeer } from "../service/peer.ts";
+import { freeAddress } from "../support/free-address.ts";
+import { watchWorld, type WatchedWorld, type WorldOptions } from "../support/watched-world.ts";
+import { startPrefixProxy } from "../web/support/prefix-proxy.ts";
+import { openChromium, violationsOn } from "./support/chromium.ts";
 
 /** Lets the clock of a world go on with that of the machine. */
 function runClock({ clock }: WatchedWorld): void {
@@ -14,7 +20,7 @@ function runClock({ clock }: WatchedWorld): void {
 }
 
 async function openWorld(
-  options: Parameters<typeof watchWorld>[0] = {},
+  options: WorldOptions = {},
   browser: Parameters<typeof openChromium>[0] = {},
 ) {
   const world = await watchWorld(options);
@@ -25,15 +31,244 @@ async function openWorld(
   return { world, address, ...opened };
 }
 
+const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor();
+
 describe("the overview in a browser", () => {
   it("shows an error within a second of the poll that saw it", async () => {
     const { world, address, page, problems } = await openWorld();
     await page.goto(address);
-    await page.getByText("Live").waitFor();
+    await isLive(page);
     world.show(0, "error");
     await world.poll();
     await page.getByRole("heading", { name: /server in error/ }).waitFor({ timeout: 1_000 });
     expect(await page.title()).toMatch(/server in error in us\/research · sandwatch/);
     expect(problems).toEqual([]);
   });
+
+  it("acknowledges by keyboard, says so and returns to where the reader was", async () => {
+    const { world, address, page, problems } = await openWorld();
+    world.show(0, "error");
+    world.show(1, "error");
+    await world.poll();
+    await page.goto(address);
+    await isLive(page);
+    const isFocused = () => page.evaluate("document.activeElement.textContent");
+    while ((await isFocused()) !== "Acknowledge") await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Acknowledge" });
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect(await isFocused()).toBe("Acknowledge");
+    await page.keyboard.press("Enter");
+    await dialog.waitFor();
+    await page.keyboard.type("ann");
+    await page.keyboard.press("Enter");
+    await page.getByText("Acknowledged 2 incidents. Reminders stop.").waitFor();
+    await page.getByText("acknowledged by ann").waitFor();
+    expect(await page.getByRole("link", { name: "Acknowledge" }).count()).toBe(0);
+    const { incidents } = await world.daemon().api(listIncidents, {});
+    expect(incidents.map((each) => each.acknowledged_by)).toEqual(["ann", "ann"]);
+    expect(problems).toEqual([]);
+  });
+
+  it("silences by a button, and says what is refused", async () => {
+    const { world, address, page } = await openWorld();
+    world.show(0, "error");
+    await world.poll();
+    await page.goto(address);
+    await page.getByRole("link", { name: "Silence" }).click();
+    const dialog = page.getByRole("dialog", { name: "Silence" });
+    await dialog.getByLabel("Your name").fill("bob");
+    await dialog.getByLabel("For").selectOption("4 hours");
+    await dialog.getByLabel("Reason").fill(" ");
+    await dialog.getByRole("button", { name: "Silence" }).click();
+    await dialog
+      .getByText(/reason/i)
+      .last()
+      .waitFor();
+    await dialog.getByLabel("Reason").fill("moving <it>");
+    await dialog.getByRole("button", { name: "Silence" }).click();
+    await page.getByText(/^Silenced until 20 Nov 2026, 14:30/).waitFor();
+    await page.getByText("moving <it>").waitFor();
+    const { silences } = await world.daemon().api(listSilences, {});
+    expect(silences).toMatchObject([{ author: "bob", reason: "moving <it>" }]);
+  });
+
+  it("offers nothing to a reader who may only look", async () => {
+    const token = "a-token-of-a-viewer";
+    const auth = { tokens: [{ name: "wall", role: "viewer", token }] };
+    const headers = { authorization: `Bearer ${token}` };
+    const { world, address, page, problems } = await openWorld(
+      { http: { auth } },
+      { extraHTTPHeaders: headers },
+    );
+    world.show(0, "error");
+    await world.poll();
+    await page.goto(address);
+    await isLive(page);
+    await page.getByRole("heading", { name: /server in error/ }).waitFor();
+    expect(await page.getByRole("link", { name: /Acknowledge|Silence/ }).count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
+  it("says that the connection is lost, and heals when the daemon is back", async () => {
+    const { world, page } = await openWorld({ http: { listen: await freeAddress() } });
+    await page.goto(await world.address());
+    await isLive(page);
+    await world.daemon().stop();
+    await page.getByText("Connection lost", { exact: true }).waitFor();
+    await page.getByText(/\d s ago, trying again/).waitFor();
+    world.show(0, "error");
+    await world.restart();
+    await world.poll();
+    await world.address();
+    await isLive(page);
+    await page.getByRole("heading", { name: /server in error/ }).waitFor();
+    expect(await page.getByText("Connection lost").count()).toBe(0);
+  });
+
+  it("asks for nothing while it is hidden, and is current when it is shown again", async () => {
+    const { world, address, page, problems } = await openWorld();
+    const open = new Set<string>();
+    page.on("request", (request) => open.add(request.url()));
+    page.on("requestfailed", (request) => open.delete(request.url()));
+    page.on("requestfinished", (request) => open.delete(request.url()));
+    await page.clock.install();
+    await page.goto(address);
+    await isLive(page);
+    expect([...open]).toEqual([expect.stringContaining("/api/v1/events")]);
+    const show = (hidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"))`);
+    await show(true);
+    await expect.poll(() => [...open]).toEqual([]);
+    let asked = 0;
+    page.on("request", () => (asked += 1));
+    world.show(0, "error");
+    await world.poll();
+    await page.clock.runFor(60_000);
+    expect(asked).toBe(0);
+    await show(false);
+    await page.getByRole("heading", { name: /server in error/ }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("keeps what the reader opened and where the focus is while it refreshes", async () => {
+    const { world, address, page } = await openWorld();
+    await page.goto(address);
+    await isLive(page);
+    await page.getByText("Totals by region and key").click();
+    expect(await page.evaluate("document.activeElement.localName")).toBe("summary");
+    world.show(0, "error");
+    await world.poll();
+    await page.getByRole("heading", { name: /server in error/ }).waitFor();
+    await page.getByRole("cell", { name: "research", exact: true }).waitFor();
+    expect(await page.evaluate("document.activeElement.localName")).toBe("summary");
+  });
+
+  it("shows ages by the server's clock where that of the browser is wrong", async () => {
+    const { world, address, page } = await openWorld();
+    world.show(0, "error");
+    await world.poll();
+    await page.addInitScript("{ const now = Date.now; Date.now = () => now() + 86_400_000 * 30; }");
+    await page.goto(address);
+    await isLive(page);
+    const age = page.locator("#firing time").first();
+    expect(await age.textContent()).toMatch(/^\d s$/);
+    expect(await age.getAttribute("title")).toMatch(
+      /^20 Nov 2026, 10:30:\d+ \(2026-11-20 09:30:\d+ UTC\)$/,
+    );
+  });
+
+  it("shows hostile names as text", async () => {
+    const name = `<img src=x onerror=alert(1)>"'\u202E${"x".repeat(200)}`;
+    const server = {
+      id: "server-1",
+      server_name: name,
+      mcp_server_url: null,
+      status: "error",
+      benchmark: null,
+      updated_at: "2026-11-20T09:00:00.000000+00:00",
+      metadata: null,
+      auth_data: null,
+      tags: [name],
+    };
+    const sandbox = {
+      local_sandbox_id: "sandbox-1",
+      created_at: "2026-11-20T09:00:00.000000+00:00",
+      status: "error",
+      benchmark: null,
+      servers: [server, { ...server, id: "server-2", server_name: "y".repeat(10_000) }],
+    };
+    const { baseUrl } = await startPeer((_, response) =>
+      answerJson(response, { local_sandboxes: [sandbox], total_count: 1 }),
+    );
+    const { address, page, problems } = await openWorld({ baseUrl });
+    await page.goto(address);
+    await isLive(page);
+    await page.getByRole("heading", { name: /<img src=x onerror=alert\(1\)>/ }).waitFor();
+    expect(await page.locator("main img").count()).toBe(0);
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
+  it("stays small with 5,000 firing incidents", async () => {
+    const { world, address, page, problems } = await openWorld({ servers: 5_000 });
+    for (const index of world.serverIds.keys()) world.show(index, "error");
+    await world.poll();
+    await page.goto(address);
+    await isLive(page);
+    await page.getByText("5,000 incidents").waitFor();
+    expect(await page.locator("main *").count()).toBeLessThan(500);
+    await page.getByRole("link", { name: "Acknowledge" }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/more than 200 firing incidents/)
+      .waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("works behind a path prefix", async () => {
+    const { world, address, page, problems } = await openWorld();
+    world.show(0, "error");
+    await world.poll();
+    await page.goto(await startPrefixProxy(address));
+    await isLive(page);
+    await page.getByRole("link", { name: "Acknowledge" }).click();
+    await page.getByLabel("Your name").fill("ann");
+    await page.getByRole("button", { name: "Acknowledge" }).click();
+    await page.getByText("acknowledged by ann").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("is useful without JavaScript", async () => {
+    const { world, address, page, problems } = await openWorld({}, { javaScriptEnabled: false });
+    world.show(0, "error");
+    await world.poll();
+    await page.goto(address);
+    await page.getByRole("heading", { name: /server in error/ }).waitFor();
+    await page.getByText(/As of 09:30:\d+ UTC/).waitFor();
+    await page.getByRole("link", { name: "Silence" }).click();
+    await page.getByText("sandwatch silence add").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it.each(["light", "dark"] as const)(
+    "has nothing that axe objects to in %s",
+    async (colorScheme) => {
+      const { world, address, page } = await openWorld({}, { colorScheme, bypassCSP: true });
+      world.show(0, "error");
+      await world.poll();
+      const { incidents } = await world.daemon().api(listIncidents, {});
+      for (const path of ["", "/incidents", `/incidents/${incidents[0]?.id}`]) {
+        await page.goto(address + path);
+        await isLive(page);
+        expect([path, await violationsOn(page)]).toEqual([path, []]);
+      }
+      await page.getByRole("link", { name: "Silence" }).click();
+      await page.getByRole("dialog").waitFor();
+      expect(await violationsOn(page)).toEqual([]);
+    },
+  );
 });

@@ -65,7 +65,7 @@ describe("the page of an incident", () => {
       `<a href="${link}">${link}</a>`,
       "<td>server-error: firing (critical), notifies oncall</td>",
       "<td>oncall accepted: firing</td>",
-      `<a href="${id}/acknowledge">`,
+      `href="${id}/acknowledge" data-act`,
     ]) {
       expect(text).toContain(part);
     }
@@ -148,7 +148,7 @@ describe("a page that confirms", () => {
     const list = (await read(`/incidents${query}`)).text;
     expect(list).toContain("<title>2 firing · sandwatch</title>");
     expect(list).toContain(
-      `<a href="incidents/acknowledge${query.replaceAll("&", "&amp;")}">Acknowledge all</a>`,
+      `href="incidents/acknowledge${query.replaceAll("&", "&amp;")}" data-act`,
     );
     const silencePage = (await read(`/incidents/silence${query}`)).text;
     expect(silencePage).toContain('data-next="../"');

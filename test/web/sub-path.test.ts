@@ -1,27 +1,8 @@
-import { request as sendRequest } from "node:http";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { assets } from "../../src/web/assets.ts";
-import { startPeer } from "../service/peer.ts";
 import { watchWorld } from "../support/watched-world.ts";
-
-const prefix = "/sandwatch";
-
-/** A reverse proxy that serves the upstream below a path, and nothing else. */
-async function startProxy(upstream: string): Promise<string> {
-  const { hostname, port } = new URL(upstream);
-  const { baseUrl } = await startPeer((request, response) => {
-    const { url = "", method, headers } = request;
-    if (!url.startsWith(`${prefix}/`)) return void response.writeHead(404).end("outside");
-    const path = url.slice(prefix.length);
-    const forwarded = sendRequest({ hostname, port, path, method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    request.pipe(forwarded);
-  });
-  return `${baseUrl}${prefix}/`;
-}
+import { startPrefixProxy } from "./support/prefix-proxy.ts";
 
 const pathOf = (url: string): string => url.replace(/\?.*/, "");
 
@@ -29,7 +10,7 @@ it("behind a proxy at a sub-path the links of the page and of the API's document
   const world = await watchWorld();
   world.show(0, "error");
   await world.poll();
-  const base = await startProxy(await world.address());
+  const base = await startPrefixProxy(await world.address());
   const followed = new Set([base]);
   for (const page of followed) {
     const response = await fetch(page, { redirect: "manual" });

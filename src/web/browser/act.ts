@@ -70,11 +70,7 @@ async function openDialog(link: HTMLAnchorElement): Promise<void> {
   cancel.type = "button";
   cancel.textContent = "Cancel";
   cancel.addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => {
-    dialog.remove();
-    // By then the page may have been refreshed.
-    document.querySelector<HTMLElement>(`a[href="${link.getAttribute("href")}"]`)?.focus();
-  });
+  dialog.addEventListener("close", () => dialog.remove());
   const form = dialog.querySelector<HTMLFormElement>("form[data-post]");
   if (form) {
     form.dataset["post"] = new URL(form.dataset["post"] ?? "", link.href).href;

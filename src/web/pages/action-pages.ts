@@ -55,7 +55,7 @@ export function renderAcknowledgeAll(
         begin to fire until you confirm
       </p>
       <p>This stops their reminders. You are still notified when they resolve.</p>
-      ${incidents.length === 0 ? "" : table(incidents, incidentColumns("../"))}`,
+      ${incidents.length === 0 ? "" : table(incidents, incidentColumns(at))}`,
     actor: incidents.length === 0 ? { kind: "refused", reason } : actor,
     post: "incidents/acknowledge",
     fields: query === "" ? { all: true } : selection,

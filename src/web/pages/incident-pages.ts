@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { showIncident } from "../../api/operations/show-incident.ts";
 import { incidentNotes, type IncidentView } from "../../api/operations/incidents.ts";
-import { html, table, timeOf, type Column, type Html } from "../html.ts";
+import { ageOf, html, table, timeOf, type Column, type Html } from "../html.ts";
 import { page, type PageAt } from "./layout.ts";
 import { serverAddress } from "./servers-address.ts";
 
@@ -41,8 +41,8 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ["runbook", runbook === null ? null : html`<a href="${runbook}">${runbook}</a>`],
   ];
   const links = html`<p class="actions">
-    <a href="${id}/acknowledge">Acknowledge</a>
-    <a href="${id}/silence">Silence</a>
+    <a class="button main" href="${id}/acknowledge" data-act>Acknowledge</a>
+    <a class="button" href="${id}/silence" data-act>Silence</a>
   </p>`;
   return page(
     { title: `${incident.state} · ${rule}`, section: "Incidents", ...at },
@@ -86,14 +86,14 @@ export function renderIncidents(
   const { open, hasMore, resolved } = found;
   const query = queryOf(selection);
   const links = html`<p class="actions">
-    <a href="incidents/acknowledge${query}">Acknowledge all</a>
-    ${query === "" ? "" : html`<a href="incidents/silence${query}">Silence</a>`}
+    <a class="button" href="incidents/acknowledge${query}" data-act>Acknowledge all</a>
+    ${query === "" ? "" : html`<a class="button" href="incidents/silence${query}" data-act>Silence</a>`}
   </p>`;
   const firing = open.filter(({ state }) => state === "firing");
   const list = (incidents: readonly IncidentView[]): Html =>
     incidents.length === 0
       ? html`<p class="quiet">None.</p>`
-      : table(incidents, incidentColumns(""));
+      : table(incidents, incidentColumns(at));
   return page(
     { title: `${firing.length} firing`, section: "Incidents", ...at },
     html`<div class="card" id="incidents" data-live>
@@ -107,21 +107,23 @@ export function renderIncidents(
   );
 }
 
-export const incidentColumns = (root: string): readonly Column<IncidentView>[] => [
+export const incidentColumns = ({ root, nowMs }: PageAt): readonly Column<IncidentView>[] => [
   {
-    head: "id",
-    cell: ({ id }) => html`<a href="${root}incidents/${id}">${id}</a>`,
-    tone: () => "id",
+    head: "Incident",
+    cell: ({ id, region, key, rule, ...incident }) =>
+      html`<a href="${root}incidents/${id}">${subjectText(incident)}</a>
+        <small>${[region, key].filter(Boolean).join("/")} ${rule} ${id}</small>`,
   },
   {
-    head: "state",
+    head: "State",
     cell: stateText,
     tone: ({ state, muted }) => (muted ? "quiet" : state === "firing" ? "bad" : ""),
   },
-  { head: "subject", cell: subjectText },
-  { head: "place", cell: ({ region, key }) => [region, key].filter(Boolean).join("/") },
-  { head: "since", cell: ({ started_at: at }) => shownTime(at) ?? "" },
-  { head: "rule", cell: ({ rule }) => rule },
+  {
+    head: "Since",
+    cell: ({ started_at: at }) => html`${ageOf(Date.parse(at), nowMs)} ago`,
+    tone: () => "age",
+  },
 ];
 
 function stateText(incident: IncidentView): string {
@@ -130,7 +132,7 @@ function stateText(incident: IncidentView): string {
   return [stated, ...incidentNotes(incident)].join(", ");
 }
 
-function subjectText(incident: IncidentView): string {
+function subjectText(incident: Omit<IncidentView, "id" | "region" | "key" | "rule">): string {
   const { subject, server_id: id, server_name: name, probe, receiver } = incident;
   if (subject === "server") return name ? `${name} (${id?.slice(0, 8)})` : (id ?? "");
   return [subject, name, probe, receiver].filter(Boolean).join(" ");

@@ -82,14 +82,12 @@ export function renderServer(view: ServerPageView, at: PageAt): string {
     timelineCard(view),
     html`<div class="card" id="incidents" data-live>
       <h2>Incidents</h2>
-      ${incidents.length === 0 ? html`<p class="quiet">None.</p>` : table(incidents, columns)}
+      ${incidents.length === 0 ? html`<p class="quiet">None.</p>` : table(incidents, incidentColumns(at))}
     </div>`,
     historyCard(view),
     commandsCard(view),
   ]);
 }
-
-const columns = incidentColumns("").filter(({ head }) => head !== "subject" && head !== "place");
 
 function nowOf(present: ServerView | undefined, { nowMs }: PageAt): Html {
   if (!present) return html`<strong>Gone</strong>: it is not listed there any more.`;

@@ -1,3 +1,4 @@
+import axe from "axe-core";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 
@@ -35,4 +36,13 @@ export async function openChromium(options: BrowserContextOptions = {}): Promise
     if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);
   });
   return { page, browser, problems };
+}
+
+/** What axe says against a page, in which its script is run. The page must have been opened with `bypassCSP`. */
+export async function violationsOn(page: Page): Promise<unknown> {
+  await page.evaluate(axe.source);
+  return page.evaluate(
+    `axe.run().then(({ violations }) =>
+      violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))`,
+  );
 }
