@@ -18,6 +18,7 @@ function read(file: string): string {
 
 const documents = [
   "README.md",
+  "CHANGELOG.md",
   ...globSync("docs/*.md", { cwd: root }).toSorted(),
   "bench/README.md",
   "test/sim/README.md",

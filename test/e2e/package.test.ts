@@ -1,15 +1,18 @@
 import { execFile } from "node:child_process";
 import {
   chmodSync,
+  existsSync,
+  globSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { startSimulator } from "../simulator/start-simulator.ts";
 import { startProgram } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -162,4 +165,48 @@ it("the package, installed so, is run by npx, from a first configuration to a po
   expect(readdirSync(folder)).toContain("sandwatch.yaml");
   const polled = await npx("poll", "--config", "sandwatch.yaml");
   expect(polled.stdout).toMatch(/^us +research +ok /m);
+});
+
+const sbomSchema = z.object({
+  components: z.array(
+    z.object({
+      purl: z.string(),
+      licenses: z.array(z.unknown()).min(1),
+      properties: z.tuple([z.object({ name: z.literal("sandwatch:bundled"), value: z.string() })]),
+    }),
+  ),
+});
+
+it("the package has a bill of materials of all that it contains and needs, and the licences of what it contains", async () => {
+  const folder = await installPackage();
+  const dist = join(folder, "node_modules/sandwatch/dist");
+  // The bundler precedes the code of each module with its path.
+  const code = globSync("**/*.js", { cwd: dist }).map((name) =>
+    readFileSync(join(dist, name), "utf8"),
+  );
+  const modules = code
+    .join("\n")
+    .matchAll(/^\s*\/\/ \S*node_modules\/((?:@[^/\s]+\/)?[^/\s]+)\/\S+$/gm);
+  const contained = [...new Set(Array.from(modules, ([, name = ""]) => name))].toSorted();
+  expect(contained).toEqual(expect.arrayContaining(["kysely", "zod"]));
+  for (const name of contained) {
+    expect([name, existsSync(join(dist, `licenses/${name}.txt`))]).toEqual([name, true]);
+  }
+
+  const versionOf = (name: string): string => {
+    const manifest: { version: string } = JSON.parse(
+      readFileSync(join(installed, name, "package.json"), "utf8"),
+    );
+    return `pkg:npm/${name.replace("@", "%40")}@${manifest.version}`;
+  };
+  const { components } = sbomSchema.parse(
+    JSON.parse(readFileSync(join(dist, "sbom.cdx.json"), "utf8")),
+  );
+  const bundled = components.filter(({ properties: [{ value }] }) => value === "true");
+  expect(bundled.map(({ purl }) => purl)).toEqual(contained.map(versionOf));
+  const { dependencies }: { dependencies: object } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  );
+  const needed = Object.keys(dependencies).map(versionOf);
+  expect(components.map(({ purl }) => purl)).toEqual(expect.arrayContaining(needed));
 });
