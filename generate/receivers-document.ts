@@ -12,10 +12,10 @@ export function receiversDocument(): string {
   const document = readFileSync(join(root, "docs/receivers.md"), "utf8");
   return document.replace(places, (_, begin: string, format: string, end: string) => {
     const [one, many] = ["# 1 ", "# 300 "].map((beginning) => firingIn(format, beginning));
-    const [ofOne, ofMany] =
-      format === "slack"
-        ? [fenced("text", slackText(one)), fenced("text", slackText(many))]
-        : [fenced("json", json(one)), fenced("text", countsText(many))];
+    const shown = shownText[format];
+    const [ofOne, ofMany] = shown
+      ? [fenced("text", shown(one)), fenced("text", shown(many))]
+      : [fenced("json", json(one)), fenced("text", countsText(many))];
     return `${begin}\n${ofOne}\nOf 300 incidents:\n\n${ofMany}\n${end}`;
   });
 }
@@ -70,7 +70,56 @@ function counting(value: unknown): unknown {
   );
 }
 
+/** Formats that people read: as their applications show them, links as their texts in brackets. */
+const shownText: Readonly<Record<string, (message: unknown) => string>> = {
+  slack: slackText,
+  discord(message) {
+    const { content, embeds } = discordSchema.parse(message);
+    const [embed] = embeds;
+    return [content, embed?.title, embed?.description]
+      .join("\n")
+      .replaceAll(/<t:\d+:f>/g, "today 09:30")
+      .replaceAll(/\]\([^)]*\)/g, "]")
+      .replaceAll(/\\(?=\W)/g, "");
+  },
+  teams(message) {
+    const cards = teamsSchema.parse(message).attachments.map(({ content }) => content);
+    const lines = cards.flatMap(({ body }) => body).map((each) => textOfBlock(each));
+    const links = cards.flatMap(({ actions }) => actions).map(({ title }) => `[${title}]`);
+    return [...lines, links.join("  ")].join("\n");
+  },
+  telegram: (message) =>
+    text
+      .parse(message)
+      .text.replaceAll(/<a [^>]*>([^<]*)<\/a>/g, "[$1]")
+      .replaceAll(/<[^>]*>/g, ""),
+  ntfy(message) {
+    const { title, message: shown, actions } = ntfySchema.parse(message);
+    return [title, shown, actions.map(({ label }) => `[${label}]`).join("  ")].join("\n");
+  },
+};
+
 const text = z.object({ text: z.string() });
+const discordSchema = z.object({
+  content: z.string(),
+  embeds: z.array(z.object({ title: z.string(), description: z.string() })),
+});
+const textBlock = z.object({ inlines: z.array(text) });
+const card = z.object({
+  body: z.array(z.union([textBlock, z.string()])),
+  actions: z.array(z.object({ title: z.string() })),
+});
+const teamsSchema = z.object({ attachments: z.array(z.object({ content: card })) });
+const ntfySchema = z.object({
+  title: z.string(),
+  message: z.string(),
+  actions: z.array(z.object({ label: z.string() })),
+});
+
+function textOfBlock(each: string | z.infer<typeof textBlock>): string {
+  return typeof each === "string" ? each : each.inlines.map((inline) => inline.text).join("");
+}
+
 const block = z.union([z.object({ elements: z.array(text) }), z.object({ text })]);
 const slackSchema = z.object({ blocks: z.array(block) });
 

@@ -114,6 +114,8 @@ const secretSettings = new Set([
   "headers",
   "bearer_token",
   "password",
+  "bot_token",
+  "topic",
   "token",
   "password_hash",
   "body",

@@ -7,6 +7,9 @@ const invented = new Map<string, unknown>([
   ["routing_key", "0".repeat(32)],
   ["headers", {}],
   ["bearer_token", "invented"],
+  ["bot_token", "1:invented"],
+  ["topic", "invented"],
+  ["chat_id", 1],
   ["basic_auth", { username: "invented", password: "invented" }],
   // What a probe asks for and expects may come out of the environment.
   ["id", "invented"],

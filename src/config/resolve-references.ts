@@ -21,6 +21,8 @@ const fromFile = [
   "headers",
   "bearer_token",
   "password",
+  "bot_token",
+  "topic",
   "token",
 ];
 

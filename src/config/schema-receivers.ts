@@ -1,80 +1,15 @@
 import { z } from "zod";
-import { groupFields } from "../alerts/notification.ts";
 import { Secret } from "../lib/secret.ts";
 import { baseUrlLike, parseBaseUrl, parseWebAddress, webAddressLike } from "./address.ts";
-import { allowHttp, count, duration, eachOnce, flag, name, notBoth, oneOf } from "./fields.ts";
-import { optional, refuse, refuseUnencrypted, secretMatching, settings, textOf } from "./fields.ts";
+import { allowHttp, duration, eachOnce, notBoth, oneOf, optional, refuse } from "./fields.ts";
+import { refuseUnencrypted, secretMatching, settings, textOf } from "./fields.ts";
+import { giveUpAfterMs, groupWaitMs, messageSettings, receiver } from "./receiver-fields.ts";
+import { receiverUrl, refuseUnencryptedUrl, sendAcknowledged } from "./receiver-fields.ts";
+import { sendResolved, withInterval } from "./receiver-fields.ts";
 import { requestHeaderFiles, requestHeaders, withHeaders } from "./request-headers.ts";
+import { discordSchema, ntfySchema, slackSchema } from "./schema-chat-receivers.ts";
+import { teamsSchema, telegramSchema } from "./schema-chat-receivers.ts";
 import { bodySchema, signingSecretSchema } from "./webhook-fields.ts";
-
-/** Kept secret, since it often holds what lets anyone write to the receiver. */
-const receiverUrl = textOf(
-  "an https address without user and password, or url_file instead",
-  webAddressLike,
-  (text) => {
-    const url = parseWebAddress(text);
-    return url && new Secret(url.href);
-  },
-).describe("The address that messages are sent to. It is treated as a secret.");
-
-const refuseUnencryptedUrl = (
-  { url, allowHttp: isAllowed }: { readonly url: Secret; readonly allowHttp: boolean },
-  context: z.RefinementCtx,
-): void => refuseUnencrypted(context, url.reveal(), isAllowed, "url");
-
-const receiver = <const Type extends string>(type: Type, description: string) => ({
-  name: name().describe(
-    "The name of the receiver in rules, commands and metrics. It must be unique.",
-  ),
-  type: z.literal(type).describe(description),
-});
-
-const groupWaitMs = (usual: string) =>
-  duration("0s")
-    .prefault(usual)
-    .describe("How long the first message of a group waits for more incidents.");
-
-const sendResolved = flag().prefault(true).describe("Whether resolved incidents are notified.");
-
-const sendAcknowledged = (usual: boolean) =>
-  flag().prefault(usual).describe("Whether acknowledgements are notified.");
-
-const maxIncidents = (most: number, usual: number) =>
-  count(1, most)
-    .prefault(usual)
-    .describe("The most incidents that a message names. Further ones are counted.");
-
-const giveUpAfterMs = duration("1m", "30d")
-  .prefault("24h")
-  .describe(
-    "How long a message is retried before it is dead-lettered and the other receivers are notified.",
-  );
-
-/** How messages are made, where a receiver can have several incidents in one. */
-const messageSettings = {
-  groupBy: z
-    .array(oneOf(groupFields), `a list of ${groupFields.join(", ")}`)
-    .superRefine(eachOnce("each field once"))
-    .readonly()
-    .prefault(["rule", "region", "key"])
-    .meta({ uniqueItems: true })
-    .describe("Incidents with equal values of these fields are sent in one message."),
-  groupWaitMs: groupWaitMs("5s"),
-  groupIntervalMs: optional(
-    duration("0s", "1d"),
-    "the value of `group_wait`",
-    "The least time between two messages of a group.",
-  ),
-  groupLimit: count(1, 1_000_000)
-    .prefault(5)
-    .describe(
-      "If more incidents of one rule in one region and key than this are notified at once, they are sent in one message, whatever `group_by` is. So are the messages of one rule in one region, if there were more than this.",
-    ),
-  sendResolved,
-  sendAcknowledged: sendAcknowledged(false),
-  maxIncidents: maxIncidents(10_000, 100),
-  giveUpAfterMs,
-};
 
 /** For a receiver that groups by itself or gets no incidents: notifications are sent at once and without grouping. */
 const promptMessages = {
@@ -118,27 +53,8 @@ const webhookSchema = settings(
     if (format && body)
       refuse(context, "one of the two", { path: ["format"], found: "body as well" });
     const webhook = withHeaders(written, context);
-    const groupIntervalMs = webhook.groupIntervalMs ?? webhook.groupWaitMs;
-    return { ...webhook, format: format ?? "sandwatch", bodyTemplate: body, groupIntervalMs };
+    return { ...withInterval(webhook), format: format ?? "sandwatch", bodyTemplate: body };
   });
-
-const slackSchema = settings(
-  {
-    ...receiver("slack", "Messages through a Slack incoming webhook."),
-    url: receiverUrl,
-    allowHttp: allowHttp("url"),
-    ...messageSettings,
-    sendAcknowledged: sendAcknowledged(true),
-    // More would not fit into a message.
-    maxIncidents: maxIncidents(100, 20),
-  },
-  ["url_file"],
-)
-  .superRefine(refuseUnencryptedUrl)
-  .transform((slack) => ({
-    ...slack,
-    groupIntervalMs: slack.groupIntervalMs ?? slack.groupWaitMs,
-  }));
 
 const pagerdutySchema = settings(
   {
@@ -242,17 +158,25 @@ const heartbeatSchema = settings(
     giveUpAfterMs: heartbeat.everyMs,
   }));
 
+const types = [
+  webhookSchema,
+  slackSchema,
+  discordSchema,
+  teamsSchema,
+  telegramSchema,
+  ntfySchema,
+  pagerdutySchema,
+  alertmanagerSchema,
+  heartbeatSchema,
+] as const;
+
 /** The settings of every type of receiver. */
-export const receiverSchema = z.discriminatedUnion(
-  "type",
-  [webhookSchema, slackSchema, pagerdutySchema, alertmanagerSchema, heartbeatSchema],
-  {
-    error: (issue) =>
-      issue.code === "invalid_union"
-        ? "webhook, slack, pagerduty, alertmanager, heartbeat"
-        : "a mapping",
-  },
-);
+export const receiverSchema = z.discriminatedUnion("type", types, {
+  error: (issue) =>
+    issue.code === "invalid_union"
+      ? "webhook, slack, discord, teams, telegram, ntfy, pagerduty, alertmanager, heartbeat"
+      : "a mapping",
+});
 
 export type ReceiverConfig = Readonly<z.output<typeof receiverSchema>>;
 

@@ -1,5 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { Agent, request as sendRequest, type Dispatcher } from "undici";
+import type { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
 import { anyNetwork, type OutboundNetworks } from "../lib/networks.ts";
 import { parseRetryAfter } from "../lib/retry-after.ts";
@@ -116,6 +117,18 @@ function revealed(headers: ReadonlyMap<string, Secret>): Readonly<Record<string,
 export function readAnswer({ status, retryAfterMs }: Answer): SendResult {
   if (status >= 200 && status < 300) return { kind: "delivered" };
   return failed(reasonOf(status), `HTTP ${status}`, retryAfterMs);
+}
+
+/** The body of an answer, if it is JSON of this form. */
+export function readJson<Schema extends z.ZodType>(
+  { text }: Answer,
+  schema: Schema,
+): z.output<Schema> | null {
+  try {
+    return schema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
 }
 
 function reasonOf(status: number): AttemptFailureReason {

@@ -19,7 +19,17 @@ describe("the example", () => {
     expect(config.keys[0]?.apiKey.reveal()).toBe("k1");
     expect(receiverOf("webhook", config).secret?.reveal()).toBe(signingSecret);
     const types = config.alerts.receivers.map(({ type }) => type);
-    expect(types).toEqual(["webhook", "slack", "pagerduty", "alertmanager", "heartbeat"]);
+    expect(types).toEqual([
+      "webhook",
+      "slack",
+      "discord",
+      "teams",
+      "telegram",
+      "ntfy",
+      "pagerduty",
+      "alertmanager",
+      "heartbeat",
+    ]);
   });
 
   it("names every variable that is missing, and where", () => {
@@ -33,8 +43,12 @@ describe("the example", () => {
       "7 alerts.receivers[0].url: found ${ONCALL_WEBHOOK_URL}",
       "7 alerts.receivers[0].secret: found ${ONCALL_WEBHOOK_SECRET}",
       "7 alerts.receivers[1].url: found ${SLACK_WEBHOOK_URL}",
-      "7 alerts.receivers[2].routing_key: found ${PAGERDUTY_ROUTING_KEY}",
-      "7 alerts.receivers[4].url: found ${HEARTBEAT_URL}",
+      "7 alerts.receivers[2].url: found ${DISCORD_WEBHOOK_URL}",
+      "7 alerts.receivers[3].url: found ${TEAMS_WORKFLOW_URL}",
+      "7 alerts.receivers[4].bot_token: found ${TELEGRAM_BOT_TOKEN}",
+      "7 alerts.receivers[5].topic: found ${NTFY_TOPIC}",
+      "7 alerts.receivers[6].routing_key: found ${PAGERDUTY_ROUTING_KEY}",
+      "7 alerts.receivers[8].url: found ${HEARTBEAT_URL}",
     ]);
   });
 

@@ -5,8 +5,12 @@ import type { IncidentMessage, Notification, OutboxItem } from "../../src/alerts
 import { fillBody } from "../../src/alerts/template.ts";
 import { seededRandom } from "../../src/lib/random.ts";
 import { shortId } from "../../src/lib/short-id.ts";
+import { discordMessage } from "../../src/notify/receivers/discord.ts";
+import { ntfyMessage } from "../../src/notify/receivers/ntfy.ts";
 import { alertKey, pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
 import { slackMessage } from "../../src/notify/receivers/slack.ts";
+import { teamsMessage } from "../../src/notify/receivers/teams.ts";
+import { telegramMessage } from "../../src/notify/receivers/telegram.ts";
 import { alertmanagerBody, webhookBody } from "../../src/notify/receivers/webhook.ts";
 import type { PostedAlert } from "../support/postable-alerts.ts";
 import { about, openAlertmanager, posted } from "./support/alertmanager.ts";
@@ -93,6 +97,10 @@ const formats: Readonly<Record<string, Render>> = {
       externalUrl,
     ),
   slack: (count, type) => slackMessage(messageOf(count, type, 20), atMs(type), externalUrl),
+  discord: (count, type) => discordMessage(messageOf(count, type, 20), atMs(type), externalUrl),
+  teams: (count, type) => teamsMessage(messageOf(count, type, 20), atMs(type), externalUrl),
+  telegram: (count, type) => telegramMessage(messageOf(count, type, 20), atMs(type), externalUrl),
+  ntfy: (count, type) => ntfyMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   pagerduty(count, type) {
     const message = messageOf(count, type, 100);
     const key = message.incidents.map((incident) => alertKey(message.rule, incident))[0] ?? "";

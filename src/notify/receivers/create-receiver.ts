@@ -1,9 +1,13 @@
 import type { ReceiverConfig } from "../../config/schema-receivers.ts";
 import type { Receiver } from "../receiver.ts";
 import { createAlertmanagerReceiver, type AlertmanagerDeps } from "./alertmanager.ts";
+import { createDiscordReceiver } from "./discord.ts";
 import { createHeartbeatReceiver, type HeartbeatDeps } from "./heartbeat.ts";
+import { createNtfyReceiver } from "./ntfy.ts";
 import { createPagerdutyReceiver } from "./pagerduty.ts";
 import { createSlackReceiver } from "./slack.ts";
+import { createTeamsReceiver } from "./teams.ts";
+import { createTelegramReceiver } from "./telegram.ts";
 import { createWebhookReceiver } from "./webhook.ts";
 
 export interface ReceiverDeps extends AlertmanagerDeps, HeartbeatDeps {}
@@ -19,6 +23,14 @@ export function createReceiver(settings: ReceiverConfig, deps: ReceiverDeps): Re
       return createWebhookReceiver(settings, deps);
     case "slack":
       return createSlackReceiver(settings, deps);
+    case "discord":
+      return createDiscordReceiver(settings, deps);
+    case "teams":
+      return createTeamsReceiver(settings, deps);
+    case "telegram":
+      return createTelegramReceiver(settings, deps);
+    case "ntfy":
+      return createNtfyReceiver(settings, deps);
     case "pagerduty":
       return createPagerdutyReceiver(settings, deps);
     case "alertmanager":

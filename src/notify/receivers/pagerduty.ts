@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { causeScope } from "../../alerts/grouping.ts";
-import { messageLinks, messageUrl } from "../../alerts/links.ts";
+import { messageUrl } from "../../alerts/links.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { readable } from "../../fleet/readable-text.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
-import { delayedSeconds, incidentLine, inCommon, isoTime, runbookLink } from "./message-text.ts";
+import { linksOf } from "./chat-message.ts";
+import { delayedSeconds, incidentLine, inCommon, isoTime } from "./message-text.ts";
 import { shortTexts, shownSummary, stateFields, subjectFields } from "./message-text.ts";
 import { alertItem, withTexts, type NotifiedAlerts } from "./notified-alerts.ts";
 
@@ -159,11 +160,7 @@ export function pagerdutyEvent(
   externalUrl: string | null = null,
 ) {
   const { rule, severity, incidents, truncated } = notification;
-  const runbook = runbookLink(notification);
-  const links = [
-    ...(externalUrl === null ? [] : messageLinks(externalUrl, notification)),
-    ...(runbook === null ? [] : [{ text: "Runbook", url: runbook }]),
-  ];
+  const links = linksOf(notification, externalUrl);
   const all = inCommon(
     incidents.map((each) =>
       shortTexts(

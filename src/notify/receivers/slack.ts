@@ -1,11 +1,10 @@
 import { messageLinks } from "../../alerts/links.ts";
-import { endedUnobserved } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { readable } from "../../fleet/readable-text.ts";
 import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
-import { incidentLine, runbookLink, shownSummary } from "./message-text.ts";
+import { headingOf, incidentText, stateOf, type Link } from "./chat-message.ts";
+import { runbookLink, shownSummary } from "./message-text.ts";
 
 /** Slack accepts about one message a second from an incoming webhook. */
 const restMs = 1_000;
@@ -70,17 +69,16 @@ export function slackMessage(
   nowMs: number,
   externalUrl: string | null = null,
 ) {
-  const { severity, rule, causedAtMs } = notification;
-  const { icon, title } = heading(notification);
+  const { icon } = stateOf(notification);
   const summary = escapeMrkdwn(shownSummary(notification, nowMs, longestSummary));
-  const header = readable(`${icon} ${title} (${severity}): ${rule}`, longestHeader - 1);
-  const linkTo = ({ text, url }: { readonly text: string; readonly url: string }): string =>
+  const header = headingOf(notification, longestHeader);
+  const linkTo = ({ text, url }: Link): string =>
     `<${escapeMrkdwn(url).replaceAll("|", "%7C")}|${text}>`;
   // Not buttons: Slack shows a warning beside a button whose app does not answer clicks.
   const links = externalUrl === null ? [] : messageLinks(externalUrl, notification).map(linkTo);
   const link = runbookLink(notification);
   const runbook = link === null ? [] : [linkTo({ text: "Runbook", url: link })];
-  const context = [...runbook, `observed ${dateText(causedAtMs)}`, "sandwatch"];
+  const context = [...runbook, `observed ${dateText(notification.causedAtMs)}`, "sandwatch"];
   return {
     // Shown where there are no blocks, such as in a phone's notification.
     text: `${icon} ${summary}`,
@@ -92,28 +90,6 @@ export function slackMessage(
       { type: "context", elements: context.map(mrkdwn) },
     ],
   };
-}
-
-const icons = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
-
-function heading({ type, severity, incidents, stillFiring }: Notification) {
-  const flapping = incidents.every((incident) => incident.flapping) ? ", flapping" : "";
-  switch (type) {
-    case "incident.firing":
-      return { icon: icons[severity], title: `Firing${flapping}` };
-    case "incident.reminder":
-      return { icon: icons[severity], title: `Still firing${flapping}` };
-    case "incident.acknowledged":
-      return { icon: "👀", title: "Acknowledged" };
-    case "incident.resolved":
-      return incidents.some(endedUnobserved)
-        ? { icon: "⚪", title: "Alert ended" }
-        : stillFiring === undefined
-          ? { icon: "✅", title: "Resolved" }
-          : { icon: "🟡", title: "Partly resolved" };
-    case "test":
-      return { icon: "🧪", title: "Test" };
-  }
 }
 
 /** As many texts as the incidents need; incidents that do not fit are counted. */
@@ -132,13 +108,7 @@ function incidentLists({ incidents, truncated }: Notification): readonly string[
 }
 
 function listItem(incident: NotifiedIncident): string {
-  const line = escapeMrkdwn(readable(`${incident.id}: ${incidentLine(incident)}`, longestLine));
-  const { startedAtMs, resolvedAtMs } = incident;
-  const times =
-    resolvedAtMs === null
-      ? `since ${dateText(startedAtMs)}`
-      : `from ${dateText(startedAtMs)} to ${dateText(resolvedAtMs)}`;
-  return `• ${line}; ${times}`;
+  return `• ${incidentText(incident, dateText, escapeMrkdwn, longestLine)}`;
 }
 
 /** Slack shows it in each reader's own time zone. */

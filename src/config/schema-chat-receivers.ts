@@ -1,0 +1,105 @@
+import {
+  allowHttp,
+  count,
+  notBoth,
+  optional,
+  scalar,
+  secretMatching,
+  settings,
+  textLike,
+} from "./fields.ts";
+import { maxIncidents, messageSettings, receiver, receiverUrl } from "./receiver-fields.ts";
+import { refuseUnencryptedUrl, sendAcknowledged, withInterval } from "./receiver-fields.ts";
+import { requestHeaderFiles, requestHeaders, withHeaders } from "./request-headers.ts";
+
+/** How messages that people read are made. */
+const chatMessages = {
+  ...messageSettings,
+  sendAcknowledged: sendAcknowledged(true),
+  // More would not fit into a message.
+  maxIncidents: maxIncidents(100, 20),
+};
+
+export const slackSchema = settings(
+  {
+    ...receiver("slack", "Messages through a Slack incoming webhook."),
+    url: receiverUrl,
+    allowHttp: allowHttp("url"),
+    ...chatMessages,
+  },
+  ["url_file"],
+)
+  .superRefine(refuseUnencryptedUrl)
+  .transform(withInterval);
+
+export const discordSchema = settings(
+  {
+    ...receiver("discord", "Messages through a webhook of a Discord channel."),
+    url: receiverUrl,
+    allowHttp: allowHttp("url"),
+    ...chatMessages,
+  },
+  ["url_file"],
+)
+  .superRefine(refuseUnencryptedUrl)
+  .transform(withInterval);
+
+export const teamsSchema = settings(
+  {
+    ...receiver("teams", "Adaptive Cards through a workflow of Microsoft Teams."),
+    url: receiverUrl,
+    allowHttp: allowHttp("url"),
+    ...chatMessages,
+  },
+  ["url_file"],
+)
+  .superRefine(refuseUnencryptedUrl)
+  .transform(withInterval);
+
+const chatPattern = /^(?:-?[1-9]\d{0,18}|@[A-Za-z]\w{3,31})$/;
+
+/** The id of a chat may be a number beyond those that every program reads exactly, so it can be quoted. */
+const chatId = scalar(
+  "the id of a chat such as -1001234567890, or the name of a channel such as @alerts",
+  (value) => {
+    const text = String(value);
+    const isExact = typeof value === "string" || Number.isSafeInteger(value);
+    return isExact && chatPattern.test(text) ? text : undefined;
+  },
+).meta({ ...textLike(chatPattern), type: ["string", "integer"] });
+
+export const telegramSchema = settings(
+  {
+    ...receiver("telegram", "Messages of a Telegram bot."),
+    botToken: secretMatching(
+      "the token of a bot such as 123456:ABC-DEF, or bot_token_file instead",
+      /^\d{1,20}:[A-Za-z0-9_-]{1,100}$/,
+    ).describe("The token of the bot."),
+    chatId: chatId.describe("The chat that the bot writes to."),
+    topicId: optional(count(1, 2 ** 31 - 1), "none", "The topic within a group that has topics."),
+    url: receiverUrl.prefault("https://api.telegram.org/").describe("The address of the Bot API."),
+    allowHttp: allowHttp("url"),
+    ...chatMessages,
+  },
+  ["url_file", "bot_token_file"],
+)
+  .superRefine(refuseUnencryptedUrl)
+  .transform(withInterval);
+
+export const ntfySchema = settings(
+  {
+    ...receiver("ntfy", "Push notifications through ntfy."),
+    topic: secretMatching(
+      "a topic of at most 64 letters, digits, _ and -, or topic_file instead",
+      /^[\w-]{1,64}$/,
+    ).describe("The topic. It is treated as a secret, as anyone who knows it can subscribe."),
+    url: receiverUrl.prefault("https://ntfy.sh/").describe("The address of the ntfy server."),
+    allowHttp: allowHttp("url"),
+    ...requestHeaders,
+    ...chatMessages,
+  },
+  ["url_file", "topic_file", ...requestHeaderFiles],
+)
+  .meta({ allOf: [notBoth("bearer_token", "basic_auth")] })
+  .superRefine(refuseUnencryptedUrl)
+  .transform((ntfy, context) => withInterval(withHeaders(ntfy, context)));

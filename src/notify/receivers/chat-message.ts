@@ -1,0 +1,131 @@
+import { messageLinks } from "../../alerts/links.ts";
+import { endedUnobserved } from "../../alerts/notification.ts";
+import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import { readable } from "../../fleet/readable-text.ts";
+import { incidentLine, runbookLink, shownSummary } from "./message-text.ts";
+
+const icons = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
+
+/** What a message for people is about, in a few words: "🔴", "Firing". */
+export function stateOf({ type, severity, incidents, stillFiring }: Notification) {
+  const flapping = incidents.every((incident) => incident.flapping) ? ", flapping" : "";
+  switch (type) {
+    case "incident.firing":
+      return { icon: icons[severity], title: `Firing${flapping}` };
+    case "incident.reminder":
+      return { icon: icons[severity], title: `Still firing${flapping}` };
+    case "incident.acknowledged":
+      return { icon: "👀", title: "Acknowledged" };
+    case "incident.resolved":
+      return incidents.some(endedUnobserved)
+        ? { icon: "⚪", title: "Alert ended" }
+        : stillFiring === undefined
+          ? { icon: "✅", title: "Resolved" }
+          : { icon: "🟡", title: "Partly resolved" };
+    case "test":
+      return { icon: "🧪", title: "Test" };
+  }
+}
+
+/** Such as "🔴 Firing (critical): server-error". */
+export function headingOf(notification: Notification, longest: number): string {
+  const { icon, title } = stateOf(notification);
+  const { severity, rule } = notification;
+  return readable(`${icon} ${title} (${severity}): ${rule}`, longest - 1);
+}
+
+export interface Link {
+  readonly text: string;
+  readonly url: string;
+}
+
+/** Links to the pages of sandwatch and to the runbook, as far as there are any. */
+export function linksOf(notification: Notification, externalUrl: string | null): readonly Link[] {
+  const runbook = runbookLink(notification);
+  return [
+    ...(externalUrl === null ? [] : messageLinks(externalUrl, notification)),
+    ...(runbook === null ? [] : [{ text: "Runbook", url: runbook }]),
+  ];
+}
+
+/** The parts of a message in plain text, which each type of receiver escapes and lays out. */
+export function chatMessage(notification: Notification, nowMs: number, externalUrl: string | null) {
+  const state = stateOf(notification);
+  return {
+    ...state,
+    heading: headingOf(notification, longestHeading),
+    summary: shownSummary(notification, nowMs, longestSummary),
+    links: linksOf(notification, externalUrl),
+    isOver: state.title === "Resolved" || state.title === "Alert ended",
+  };
+}
+
+/** So short that escaped they keep the limits of every service. */
+const longestHeading = 120;
+const longestSummary = 600;
+const longestLine = 300;
+
+/** "n2jzzamr: github (89b179d4) in sandbox 1a4e5771 in us/research: error, was occupied", and the times of the incident. */
+export function incidentText(
+  incident: NotifiedIncident,
+  timeText: (utcMs: number) => string = utcText,
+  escape: (text: string) => string = (text) => text,
+  longest: number = longestLine,
+): string {
+  const { id, startedAtMs, resolvedAtMs } = incident;
+  const line = escape(readable(`${id}: ${incidentLine(incident)}`, longest));
+  const times =
+    resolvedAtMs === null
+      ? `since ${timeText(startedAtMs)}`
+      : `from ${timeText(startedAtMs)} to ${timeText(resolvedAtMs)}`;
+  return `${line}; ${times}`;
+}
+
+/** Such as "2026-11-20 09:30:00 UTC", where the reader's time zone is not known. */
+export function utcText(utcMs: number): string {
+  return `${new Date(utcMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** Room for the line that counts the incidents that do not fit. */
+const moreSpace = 40;
+
+/**
+ * An item for each incident as long as there is space, and one that counts the others.
+ *
+ * @param sizeOf how much space an item takes
+ */
+export function itemsWithin<Item>(
+  { incidents, truncated }: Notification,
+  space: number,
+  itemOf: (incident: NotifiedIncident) => Item,
+  moreOf: (text: string) => Item,
+  sizeOf: (item: Item) => number,
+): readonly Item[] {
+  const items: Item[] = [];
+  let left = space - moreSpace;
+  for (const incident of incidents) {
+    const item = itemOf(incident);
+    left -= sizeOf(item);
+    if (left < 0) break;
+    items.push(item);
+  }
+  const more = incidents.length + truncated - items.length;
+  return more === 0 ? items : [...items, moreOf(`… and ${more} more`)];
+}
+
+/** The same as lines of a text. */
+export function linesWithin(
+  notification: Notification,
+  space: number,
+  lineOf: (incident: NotifiedIncident) => string,
+  sizeOf: (text: string) => number = (text) => text.length,
+): string {
+  const lines = itemsWithin(
+    notification,
+    space,
+    lineOf,
+    (text) => text,
+    (line) => sizeOf(line) + 1,
+  );
+  return lines.join("\n");
+}

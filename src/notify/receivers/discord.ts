@@ -1,0 +1,93 @@
+import { z } from "zod";
+import type { Notification } from "../../alerts/notification.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
+import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
+import type { SenderDeps } from "../outbound.ts";
+import type { Receiver, SendResult } from "../receiver.ts";
+import { chatMessage, incidentText, linesWithin } from "./chat-message.ts";
+import { isoTime } from "./message-text.ts";
+
+/** Discord accepts 30 messages a minute in a channel. */
+const restMs = 2_000;
+
+export function createDiscordReceiver(
+  settings: Pick<ConfigOf<"discord">, "name" | "url">,
+  { outbound, clock, externalUrl = null }: SenderDeps,
+): Receiver {
+  const url = parseReceiverUrl(settings);
+  // Otherwise Discord answers before it knows whether the message can be posted.
+  url.searchParams.set("wait", "true");
+  const headers = { "content-type": "application/json" };
+  return {
+    name: settings.name,
+    restMs,
+    send(notification, signal) {
+      const body = JSON.stringify(discordMessage(notification, clock.now().utcMs, externalUrl));
+      return outbound.send({ url, body, headers }, signal, readDiscordAnswer);
+    },
+  };
+}
+
+const errorSchema = z.object({ code: z.int().optional(), retry_after: z.number().optional() });
+
+/** Unknown channel, unknown webhook, invalid webhook token. */
+const goneCodes = [10_003, 10_015, 50_027];
+
+function readDiscordAnswer(answer: Answer): SendResult {
+  const { code, retry_after: seconds } = readJson(answer, errorSchema) ?? {};
+  const retryAfterMs = seconds === undefined ? answer.retryAfterMs : Math.ceil(seconds * 1_000);
+  const result = readAnswer({ ...answer, retryAfterMs });
+  if (result.kind !== "failed" || code === undefined || code === 0) return result;
+  const reason = goneCodes.includes(code) ? "gone" : result.reason;
+  return { ...result, reason, detail: `${result.detail}, code ${code}` };
+}
+
+/** Discord allows 2,000 characters of content, and 4,096 in the description of an embed. */
+const longestDescription = 4_096;
+
+const colors = { critical: 0xd9_2d_20, warning: 0xf7_90_09, info: 0x2e_90_fa } as const;
+const overColor = 0x12_b7_6a;
+
+/** An embed, with the summary as content for notifications on phones. Nothing in it mentions anyone. */
+export function discordMessage(
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null = null,
+) {
+  const message = chatMessage(notification, nowMs, externalUrl);
+  const links = message.links.map(({ text, url }) => `[${text}](${escapeUrl(url)})`);
+  const linkLine = links.join("  ·  ");
+  const space = longestDescription - linkLine.length - 1;
+  const lines = linesWithin(
+    notification,
+    space,
+    (incident) => `• ${incidentText(incident, dateText, escapeMarkdown)}`,
+  );
+  return {
+    content: `${message.icon} ${escapeMarkdown(message.summary)}`,
+    embeds: [
+      {
+        title: escapeMarkdown(message.heading),
+        description: [lines, linkLine].filter((part) => part !== "").join("\n"),
+        color: message.isOver ? overColor : colors[notification.severity],
+        timestamp: isoTime(notification.causedAtMs),
+        footer: { text: "sandwatch" },
+      },
+    ],
+    allowed_mentions: { parse: [] },
+  };
+}
+
+/** Discord shows it in each reader's own time zone. */
+function dateText(utcMs: number): string {
+  return `<t:${Math.floor(utcMs / 1_000)}:f>`;
+}
+
+/** Colons, too: no address becomes a link, and no word an emoji. */
+function escapeMarkdown(text: string): string {
+  return text.replaceAll(/[\\*_~`|<>[\]@]|:(?=\S)/g, "\\$&");
+}
+
+function escapeUrl(url: string): string {
+  return url.replaceAll("(", "%28").replaceAll(")", "%29");
+}

@@ -1,0 +1,69 @@
+import type { Notification } from "../../alerts/notification.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
+import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
+import type { Receiver } from "../receiver.ts";
+import { chatMessage, incidentText, linesWithin } from "./chat-message.ts";
+
+/** A visitor of ntfy.sh has 60 requests, and another one every five seconds. */
+const restMs = 1_000;
+
+export function createNtfyReceiver(
+  settings: Pick<ConfigOf<"ntfy">, "name" | "url" | "topic" | "headers">,
+  { outbound, clock, externalUrl = null }: SenderDeps,
+): Receiver {
+  const { name, topic, headers: secretHeaders } = settings;
+  const url = parseReceiverUrl(settings);
+  const headers = { "content-type": "application/json" };
+  return {
+    name,
+    restMs,
+    send(notification, signal) {
+      const message = ntfyMessage(notification, clock.now().utcMs, externalUrl);
+      const body = JSON.stringify({ topic: topic.reveal(), ...message });
+      return outbound.send({ url, body, headers, secretHeaders }, signal);
+    },
+  };
+}
+
+/** In bytes. ntfy makes an attachment of a longer message, and refuses twice as much JSON. */
+const longestMessage = 4_096;
+
+/** ntfy refuses a message with more. */
+const mostActions = 3;
+
+const priorities = { critical: 5, warning: 4, info: 3 } as const;
+const usualPriority = 3;
+
+/** A push notification: a tap opens the page of the incident, buttons those on which the reader can act. */
+export function ntfyMessage(
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null = null,
+) {
+  const { type, severity } = notification;
+  const { heading, summary, links } = chatMessage(notification, nowMs, externalUrl);
+  const isUrgent = type === "incident.firing" || type === "incident.reminder";
+  const [first, ...others] = links;
+  const lines = linesWithin(
+    notification,
+    longestMessage - jsonBytes(summary),
+    (each) => `• ${incidentText(each)}`,
+    jsonBytes,
+  );
+  return {
+    title: heading,
+    message: lines === "" ? summary : `${summary}\n${lines}`,
+    priority: isUrgent ? priorities[severity] : usualPriority,
+    tags: ["sandwatch", severity],
+    ...(first && { click: first.url }),
+    ...(others.length > 0 && {
+      actions: others
+        .slice(0, mostActions)
+        .map(({ text, url }) => ({ action: "view", label: text, url })),
+    }),
+  };
+}
+
+function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}

@@ -1,0 +1,83 @@
+import type { Notification } from "../../alerts/notification.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
+import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
+import type { Receiver, SendResult } from "../receiver.ts";
+import { chatMessage, incidentText, itemsWithin } from "./chat-message.ts";
+
+/** Teams accepts a few messages a second in a channel. */
+const restMs = 1_000;
+
+export function createTeamsReceiver(
+  settings: Pick<ConfigOf<"teams">, "name" | "url">,
+  { outbound, clock, externalUrl = null }: SenderDeps,
+): Receiver {
+  const url = parseReceiverUrl(settings);
+  const headers = { "content-type": "application/json" };
+  return {
+    name: settings.name,
+    restMs,
+    send(notification, signal) {
+      const body = JSON.stringify(teamsMessage(notification, clock.now().utcMs, externalUrl));
+      return outbound.send({ url, body, headers }, signal, readTeamsAnswer);
+    },
+  };
+}
+
+/** A connector answers 200 when Teams itself refused the message, and says so in the text. */
+function readTeamsAnswer(answer: Answer): SendResult {
+  const [, status] = /\bHTTP error (\d{3})\b/.exec(answer.text) ?? [];
+  return readAnswer(status === undefined ? answer : { ...answer, status: Number(status) });
+}
+
+/** Teams refuses more than 28 KB. */
+const longestBody = 28_000;
+
+/**
+ * An Adaptive Card. Its texts are runs, in which Markdown has no meaning, and it has no entities, without which nobody is
+ * mentioned.
+ */
+export function teamsMessage(
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null = null,
+) {
+  const { heading, summary, links, isOver } = chatMessage(notification, nowMs, externalUrl);
+  const colors = { critical: "attention", warning: "warning", info: "accent" } as const;
+  const color = isOver ? "good" : colors[notification.severity];
+  const message = (incidents: readonly object[]) => ({
+    type: "message",
+    attachments: [
+      {
+        contentType: "application/vnd.microsoft.card.adaptive",
+        contentUrl: null,
+        content: {
+          $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+          type: "AdaptiveCard",
+          version: "1.4",
+          msteams: { width: "Full" },
+          body: [
+            text(heading, { size: "large", weight: "bolder", color }),
+            text(summary),
+            ...incidents,
+            text("sandwatch", { size: "small", isSubtle: true }),
+          ],
+          actions: links.map((link) => ({
+            type: "Action.OpenUrl",
+            title: link.text,
+            url: link.url,
+          })),
+        },
+      },
+    ],
+  });
+  const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value)) + 1;
+  const more = bytesOf(text(""));
+  const space = longestBody - bytesOf(message([])) - more;
+  return message(
+    itemsWithin(notification, space, (each) => text(`• ${incidentText(each)}`), text, bytesOf),
+  );
+}
+
+function text(content: string, style: Readonly<Record<string, string | boolean>> = {}) {
+  return { type: "RichTextBlock", inlines: [{ type: "TextRun", text: content, ...style }] };
+}

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import type { Notification } from "../../alerts/notification.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
+import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
+import type { SenderDeps } from "../outbound.ts";
+import type { Receiver, SendResult } from "../receiver.ts";
+import { chatMessage, incidentText, linesWithin } from "./chat-message.ts";
+
+/** Telegram accepts 20 messages a minute in a group. */
+const restMs = 3_000;
+
+export function createTelegramReceiver(
+  settings: Pick<ConfigOf<"telegram">, "name" | "url" | "botToken" | "chatId" | "topicId">,
+  { outbound, clock, externalUrl = null }: SenderDeps,
+): Receiver {
+  const url = parseReceiverUrl(settings);
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/bot${settings.botToken.reveal()}/sendMessage`;
+  const headers = { "content-type": "application/json" };
+  const to = {
+    chat_id: settings.chatId,
+    ...(settings.topicId !== null && { message_thread_id: settings.topicId }),
+  };
+  return {
+    name: settings.name,
+    restMs,
+    send(notification, signal) {
+      const message = telegramMessage(notification, clock.now().utcMs, externalUrl);
+      const body = JSON.stringify({ ...to, ...message });
+      return outbound.send({ url, body, headers }, signal, readTelegramAnswer);
+    },
+  };
+}
+
+const answerSchema = z.object({
+  ok: z.boolean(),
+  error_code: z.int().min(100).max(599).optional(),
+  description: z.string().optional(),
+  parameters: z.object({ retry_after: z.number().optional() }).optional(),
+});
+
+/** What descriptions of errors that an operator can mend contain. Others could contain anything. */
+const knownErrors = [
+  "chat not found",
+  "bot was blocked by the user",
+  "bot was kicked",
+  "bot is not a member",
+  "not enough rights",
+  "have no rights to send a message",
+  "group chat was upgraded to a supergroup chat",
+  "message thread not found",
+  "message is too long",
+];
+
+/** The answer states whether the message was sent, whatever its status is. */
+function readTelegramAnswer(answer: Answer): SendResult {
+  const read = readJson(answer, answerSchema);
+  if (!read || read.ok) return readAnswer(answer);
+  const { error_code: status = 400, description, parameters } = read;
+  const seconds = parameters?.retry_after;
+  const retryAfterMs = seconds === undefined ? answer.retryAfterMs : seconds * 1_000;
+  const result = readAnswer({ ...answer, status, retryAfterMs });
+  if (result.kind !== "failed") return result;
+  const known = knownErrors.find((each) => description?.includes(each));
+  // A token that is not known any more; a bot that may not write to the chat.
+  const reason = [401, 403, 404].includes(status) ? "gone" : result.reason;
+  const detail = known === undefined ? result.detail : `${result.detail} ${known}`;
+  return { ...result, reason, detail };
+}
+
+/** In characters that are shown. */
+const longestText = 4_096;
+
+/** HTML in which the texts of the service are code: no name in them becomes a link, a mention or a command. */
+export function telegramMessage(
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null = null,
+) {
+  const message = chatMessage(notification, nowMs, externalUrl);
+  const head = `<b>${escapeHtml(message.heading)}</b>\n${code(message.summary)}`;
+  const links = message.links.map(({ text, url }) => `<a href="${escapeHtml(url)}">${text}</a>`);
+  const linkLine = links.join("  ·  ");
+  const space = longestText - shownLength(head) - shownLength(linkLine) - 2;
+  const lines = linesWithin(
+    notification,
+    space,
+    (each) => `• ${code(incidentText(each))}`,
+    shownLength,
+  );
+  return {
+    text: [head, lines, linkLine].filter((part) => part !== "").join("\n"),
+    parse_mode: "HTML",
+    link_preview_options: { is_disabled: true },
+  };
+}
+
+function shownLength(html: string): number {
+  return html.replaceAll(/<[^>]*>/g, "").replaceAll(/&\w+;/g, "&").length;
+}
+
+function code(text: string): string {
+  return `<code>${escapeHtml(text)}</code>`;
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
