@@ -72,7 +72,7 @@ async function init(
   }
   const file = / /.test(output) ? JSON.stringify(output) : output;
   terminal.out(
-    `\nNext:\n  sandwatch poll --config ${file}     polls once and prints the result\n  sandwatch run --config ${file}      runs the daemon\n`,
+    `\nNext:\n  sandwatch doctor --config ${file}   checks everything that it needs\n  sandwatch run --config ${file}      runs the daemon\n`,
   );
 }
 

@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   init: async () => (await import("./init.ts")).addInit,
   run: async () => (await import("./run.ts")).addRun,
   "check-config": async () => (await import("./check-config.ts")).addCheckConfig,
+  doctor: async () => (await import("./doctor/doctor.ts")).addDoctor,
   poll: async () => (await import("./poll.ts")).addPoll,
   status: async () => (await import("./status.ts")).addStatus,
   targets: async () => (await import("./targets.ts")).addTargets,
@@ -48,7 +49,7 @@ To try it without a configuration, run:
 
 To monitor a real service, run:
   sandwatch init                              writes a configuration
-  sandwatch poll --config sandwatch.yaml      polls once and prints the result
+  sandwatch doctor --config sandwatch.yaml    checks everything that it needs
   sandwatch run --config sandwatch.yaml       runs the daemon
 
 Exit codes: 0 success, 1 failure, 2 usage or configuration error.`;

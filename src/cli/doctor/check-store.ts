@@ -1,0 +1,80 @@
+import { accessSync, constants, existsSync, realpathSync, statfsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { inMemory } from "../../store/sqlite/file-lock.ts";
+import { checkStore } from "../../store/sqlite/store-check.ts";
+import { StoreError } from "../../store/store-error.ts";
+import type { Finding } from "./finding.ts";
+
+const MiB = 2 ** 20;
+
+/** A larger store takes too long to check as a whole. */
+const mostCheckedBytes = 256 * MiB;
+const leastFreeBytes = 100 * MiB;
+const enoughFreeBytes = 1024 * MiB;
+
+/** Its folder, the space on its disk, its permissions, and whether it is sound. */
+export function checkStoreFiles(path: string): readonly Finding[] {
+  if (path === inMemory) return [{ level: "note", text: "it is in memory: nothing is kept" }];
+  const file = existsSync(path) ? realpathSync(path) : resolve(path);
+  const folder = existingFolder(dirname(file));
+  const isThere = existsSync(file);
+  return [
+    ...checkWritable(file, folder),
+    ...checkSpace(folder, isThere ? statSync(file).size : 0),
+    ...(isThere ? [...checkPrivate(file), ...checkContent(file)] : []),
+    ...(isThere
+      ? []
+      : [{ level: "note", text: `there is no store ${file} yet: the daemon creates it` } as const]),
+  ];
+}
+
+function existingFolder(folder: string): string {
+  return existsSync(folder) ? folder : existingFolder(dirname(folder));
+}
+
+function checkWritable(file: string, folder: string): readonly Finding[] {
+  const paths = [folder, ...["", "-wal", "-shm", ".lock"].map((end) => file + end)];
+  return paths.filter(existsSync).flatMap((path): Finding[] => {
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+      return [];
+    } catch {
+      const text = `this user may not read and write ${path}`;
+      return [{ level: "failure", text, mend: "Grant access to it, or set another store.path." }];
+    }
+  });
+}
+
+function checkSpace(folder: string, storeBytes: number): readonly Finding[] {
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  const text = `${Math.floor(free / MiB)} MiB free on the disk of ${folder}`;
+  const mend = "Free space: on a full disk nothing is stored and nobody is notified.";
+  if (free < leastFreeBytes) return [{ level: "failure", text, mend }];
+  if (free < Math.max(enoughFreeBytes, storeBytes / 4)) return [{ level: "warning", text, mend }];
+  return [{ level: "ok", text }];
+}
+
+function checkPrivate(file: string): readonly Finding[] {
+  if ((statSync(file).mode & 0o077) === 0) return [];
+  const text = `${file} can be read by other users`;
+  return [{ level: "warning", text, mend: `Run: chmod 600 ${file}` }];
+}
+
+function checkContent(file: string): readonly Finding[] {
+  const { size } = statSync(file);
+  if (size > mostCheckedBytes) {
+    const text = `${file} has ${Math.floor(size / MiB)} MiB, which takes long to check`;
+    return [{ level: "note", text, mend: "Run: sandwatch store check" }];
+  }
+  try {
+    const { faults, bytes } = checkStore(file);
+    const mebibytes = (bytes / MiB).toFixed(1);
+    if (faults.length === 0) return [{ level: "ok", text: `${file} is sound: ${mebibytes} MiB` }];
+    const mend = "Run: sandwatch store check. If SQLite reports the faults, restore a backup.";
+    return [{ level: "failure", text: `${file}: ${faults.join("; ")}`, mend }];
+  } catch (error) {
+    if (error instanceof StoreError) return [{ level: "failure", text: error.message }];
+    throw error;
+  }
+}
