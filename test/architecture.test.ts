@@ -14,7 +14,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   store: ["alerts", "fleet", "lib"],
   metrics: ["alerts", "fleet", "lib"],
   notify: ["alerts", "config", "fleet", "lib"],
-  web: ["alerts", "api", "fleet", "lib"],
+  web: ["alerts", "api", "fleet", "lib", "reports"],
   config: ["alerts", "fleet", "lib", "service"],
   polling: ["alerts", "fleet", "lib", "metrics", "service"],
   reports: ["config", "fleet", "lib", "metrics", "store"],

@@ -8,7 +8,7 @@ import { readHistory } from "./call-api.ts";
 import { poolFields } from "../reports/report-fields.ts";
 import { WordsOption } from "./options.ts";
 import { show } from "./output.ts";
-import { countText, durationText, shareText } from "./report/quantities.ts";
+import { countText, durationText, forecastDateText, shareText } from "../reports/quantities.ts";
 import { lookOf, type Look } from "./look.ts";
 import { renderTable } from "./table.ts";
 import type { Columns } from "./table.ts";
@@ -94,21 +94,7 @@ function busiestText({ busiest_hour: busiest }: InsightsView): string {
 /** Further ones have nothing to say that is urgent. */
 const mostPools = 10;
 
-const reasons = {
-  too_little: "unknown: fewer than four weeks observed",
-  passed_already: "already",
-  no_rise: "no significant rise",
-  too_far: "not within 12 weeks",
-} as const;
-
 type ForecastView = InsightsView["forecast"];
-
-export function forecastDateText({
-  passes_at: passesAt,
-  reason,
-}: Omit<ForecastView, "threshold">): string {
-  return reason === null ? `around ${passesAt?.slice(0, 10)}` : reasons[reason];
-}
 
 function riseText(rise: number | null): string {
   if (rise === null) return "-";

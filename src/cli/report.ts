@@ -10,8 +10,6 @@ import {
   viewRow,
 } from "../api/operations/occupancy.ts";
 import type { ReportRequest, RowView } from "../api/operations/occupancy.ts";
-import { computeInsights } from "../api/operations/insights.ts";
-import type { InsightsRequest, InsightsView } from "../api/operations/insights.ts";
 import { resolutions } from "../fleet/buckets.ts";
 import type { Resolution } from "../fleet/buckets.ts";
 import { asError } from "../lib/as-error.ts";
@@ -26,7 +24,8 @@ import { CommandError, wrongUse } from "./exit-codes.ts";
 import { reportFields } from "../reports/report-fields.ts";
 import { WordsOption } from "./options.ts";
 import { showNotes } from "./output.ts";
-import { pageOf, type PageReport } from "./report/html.ts";
+import { readReport } from "../web/pages/read-report.ts";
+import { renderReport } from "../web/pages/report-page.ts";
 import { csvOf, jsonOf } from "./report/json-csv.ts";
 import { tableOf } from "./report/table.ts";
 import type { StreamedReport, Texts } from "./report/json-csv.ts";
@@ -38,6 +37,7 @@ type ReportFormat = (typeof reportFormats)[number];
 export interface ReportOptions extends ApiOptions, ReportRequest {
   readonly format?: ReportFormat;
   readonly resolution?: Resolution;
+  readonly threshold?: string;
   readonly output?: string;
 }
 
@@ -71,6 +71,12 @@ export function addReport(program: Command, terminal: Terminal): void {
         .choices(resolutions)
         .implies({ format: "openmetrics" }),
     )
+    .addOption(
+      new Option(
+        "--threshold <share>",
+        "the occupied share that the forecast of html is about (default: 0.9)",
+      ).implies({ format: "html" }),
+    )
     .option("--output <file>", "write to this file instead of standard output")
     .action((options: ReportOptions) => report(options, terminal));
 }
@@ -82,7 +88,10 @@ export async function report(
   clock?: Clock,
 ): Promise<void> {
   const format = options.json ? "json" : (options.format ?? "table");
-  const { from, to, by, tz, region, key, resolution } = options;
+  const { from, to, by, tz, region, key, resolution, threshold } = options;
+  if (threshold !== undefined && format !== "html") {
+    throw wrongUse("--threshold is for --format html only.");
+  }
   if (resolution && format !== "openmetrics") {
     throw wrongUse("--resolution is for --format openmetrics only.");
   }
@@ -103,59 +112,18 @@ export async function report(
       );
       return write(texts, terminal, output);
     }
-    const open = (asked: ReportRequest): Promise<StreamedReport> =>
-      context ? fromStore(asked, context) : byPages(asked, api);
-    const streamed = await open(request);
     if (format === "html") {
-      const page = await readPage(streamed, request, open, (asked) => api(computeInsights, asked));
-      await write(pageOf(page), terminal, output);
-    } else {
-      // A file is no screen.
-      const screen = file ? { ...terminal, columns: undefined, isColored: false } : terminal;
-      await write(formats[format](streamed, screen), terminal, output);
+      const page = await readReport(api, { ...request, threshold });
+      await write([renderReport(page)], terminal, output);
+      return showNotes(page.report.notes, terminal);
     }
+    const streamed = context ? await fromStore(request, context) : await byPages(request, api);
+    // A file is no screen.
+    const screen = file ? { ...terminal, columns: undefined, isColored: false } : terminal;
+    await write(formats[format](streamed, screen), terminal, output);
     if (format !== "json")
       showNotes([...streamed.notes, ...(await streamed.coverageNotes())], terminal);
   });
-}
-
-/** What the table of a page shows: it is looked at as a whole. */
-const mostPageRows = 500;
-
-async function readPage(
-  { rows: streamed, coverageNotes, ...head }: StreamedReport,
-  request: ReportRequest,
-  open: (request: ReportRequest) => Promise<StreamedReport>,
-  insightsOf: (request: InsightsRequest) => Promise<InsightsView>,
-): Promise<PageReport> {
-  const rows: RowView[] = [];
-  let further = 0;
-  for await (const row of streamed) {
-    if (rows.length < mostPageRows) rows.push(row);
-    else further += 1;
-  }
-  // The same range, although time goes on.
-  const { tz, region, key } = request;
-  const same = { from: head.from, to: head.to, tz, region, key };
-  const rowsBy = async (by: string): Promise<readonly RowView[]> => {
-    const found: RowView[] = [];
-    for await (const row of (await open({ ...same, by })).rows) found.push(row);
-    return found;
-  };
-  const [total] = await rowsBy("");
-  // Forecasts do not depend on the range, and the shortest one is read the fastest.
-  const pools = { from: "5m", by: "server_name", tz, region, key };
-  const { forecast, forecasts } = await insightsOf(pools);
-  return {
-    report: { ...head, rows, notes: [...head.notes, ...(await coverageNotes())] },
-    further,
-    total,
-    days: await rowsBy("day"),
-    hours: await rowsBy("hour"),
-    names: await rowsBy("server_name"),
-    forecast,
-    forecasts,
-  };
 }
 
 async function fromStore(
@@ -222,7 +190,7 @@ function openOutput(path: string, isRaw: boolean) {
 
 /** Writes many lines at a time: each write is a system call. */
 async function write(
-  texts: Texts,
+  texts: Texts | Iterable<string>,
   terminal: Terminal,
   out: Terminal["out"] = terminal.out,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { resolutionMs, resolutions } from "../fleet/buckets.ts";
+import { resolutionMs, resolutions, type Resolution } from "../fleet/buckets.ts";
 import { byStatus, noneByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import { sumsOfCells, type CellSums } from "./occupancy-report.ts";
 import { openOccupancy, type ReportQuery } from "./open-report.ts";
@@ -33,14 +33,17 @@ export interface SeriesCell extends TimeRange {
 /** As many as a chart can show, and the fewest that show a course. */
 const mostCells = 400;
 const fewestCells = 60;
+/** Of a large fleet finer buckets take too long to read, and fewer cells must do. */
+const mostBuckets = 200_000;
+const fewestCellsOfMany = 12;
 
 /** @throws {RefusedError} when the range has not begun */
 export async function readSeries(
   query: SeriesQuery,
   sources: ReportSources,
 ): Promise<OccupancySeries> {
-  const { asked, keptFrom, reportOf, notesOn } = await openOccupancy(query, sources);
-  const stepMs = query.stepMs ?? chooseStep(asked, keptFrom);
+  const { asked, keptFrom, selectIn, reportOf, notesOn } = await openOccupancy(query, sources);
+  const stepMs = query.stepMs ?? chooseStep(asked, keptFrom, selectIn(asked).length);
   const names = query.names.length > 0 ? query.names : "together";
   const report = reportOf(asked, [], { stepMs, names });
   const { plan, targets } = report;
@@ -61,12 +64,15 @@ export async function readSeries(
 }
 
 /** A few of the coarsest buckets that show a course, are kept from the beginning, and are read the fastest. */
-function chooseStep({ fromMs, toMs }: TimeRange, keptFrom: KeptFrom): number {
+function chooseStep({ fromMs, toMs }: TimeRange, keptFrom: KeptFrom, targets: number): number {
   const lengthMs = toMs - fromMs;
+  const cellsOf = (each: Resolution): number => lengthMs / resolutionMs[each];
   const kept = resolutions.filter((resolution) => keptFrom[resolution] <= fromMs);
-  const resolution =
-    kept.findLast((each) => lengthMs / resolutionMs[each] >= fewestCells) ?? kept[0] ?? "5m";
-  const least = lengthMs / resolutionMs[resolution] / mostCells;
+  const showsCourse = (fewest: number) => kept.findLast((each) => cellsOf(each) >= fewest);
+  const fine = showsCourse(fewestCells) ?? kept[0] ?? "5m";
+  const isMuch = targets * cellsOf(fine) > mostBuckets;
+  const resolution = (isMuch ? showsCourse(fewestCellsOfMany) : null) ?? fine;
+  const least = cellsOf(resolution) / mostCells;
   const times = [1, 2, 3, 4, 6, 12].find((each) => each >= least) ?? Math.ceil(least);
   return times * resolutionMs[resolution];
 }

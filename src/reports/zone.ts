@@ -65,3 +65,11 @@ export function offsetText(zone: Zone, utcMs: number): string {
   const two = (value: number): string => String(Math.trunc(Math.abs(value))).padStart(2, "0");
   return `${minutes < 0 ? "-" : "+"}${two(minutes / 60)}:${two(minutes % 60)}`;
 }
+
+/** The local time of a zone, without zeros that it does not need. */
+export function localText(iso: string, tz: string): string {
+  const zone = openZone(tz) ?? utc;
+  const atMs = Date.parse(iso);
+  const local = new Date(toLocal(zone, atMs)).toISOString().replace(/(:00)?\.000Z$|Z$/, "");
+  return local + offsetText(zone, atMs);
+}

@@ -25,6 +25,7 @@ import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
 import { addIncidentPages } from "./pages/incident-routes.ts";
+import { addOccupancy } from "./pages/occupancy-routes.ts";
 import { addOverview } from "./pages/overview-route.ts";
 import type { StatusView } from "./pages/overview.ts";
 import { addAssets } from "./pages/page-route.ts";
@@ -225,7 +226,8 @@ export function createWebServer(deps: WebDeps): WebServer {
     );
   });
 
-  addOverview(server, { ...deps.api, ...deps });
+  const occupancyCards = addOccupancy(server, { ...deps.api, ...deps });
+  addOverview(server, { ...deps.api, ...deps }, [occupancyCards]);
   addIncidentPages(server, { ...deps.api, clock });
   addServerPages(server, { ...deps.api, clock, targets: deps.targets });
   addAssets(server);

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { csvOf, jsonOf } from "../../src/cli/report/json-csv.ts";
 import type { StreamedReport, Texts } from "../../src/cli/report/json-csv.ts";
-import { bar, durationText, shareText } from "../../src/cli/report/quantities.ts";
+import { bar, durationText, shareText } from "../../src/reports/quantities.ts";
 import { tableOf } from "../../src/cli/report/table.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { textWidth } from "../../src/cli/table.ts";

@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { viewRow, type RowView } from "../../src/api/operations/occupancy.ts";
-import { pageOf, type PageReport } from "../../src/cli/report/html.ts";
 import { runProgram } from "../../src/cli/program.ts";
+import type { PageReport } from "../../src/web/pages/read-report.ts";
+import { renderReport } from "../../src/web/pages/report-page.ts";
 import { noDwells } from "../../src/fleet/dwell.ts";
-import { collect } from "../support/collect.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { runCommand } from "../support/run-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -42,13 +42,12 @@ const unknown = {
   reason: "too_little",
 } as const;
 
-async function render(page: Partial<PageReport>, notes: readonly string[] = []): Promise<string> {
+function render(page: Partial<PageReport>, notes: readonly string[] = []): string {
   const range = { from: "2026-11-01T00:00:00.000Z", to: "2026-11-04T00:00:00.000Z", tz: "UTC" };
   const report = { ...range, by: ["server_name"] as const, notes, rows: page.names ?? [] };
-  const nothing = { further: 0, total: undefined, days: [], hours: [], names: [] };
+  const nothing = { hasMore: false, total: undefined, days: [], hours: [], names: [] };
   const forecasts = { forecast: unknown, forecasts: [] };
-  const texts = await collect(pageOf({ report, ...nothing, ...forecasts, ...page }));
-  return texts.join("");
+  return renderReport({ report, ...nothing, ...forecasts, ...page });
 }
 
 it("a page has a line of its days, broken where they were unobserved, and a cell for each hour of a week", async () => {
@@ -57,7 +56,7 @@ it("a page has a line of its days, broken where they were unobserved, and a cell
     row({ hour: "2026-11-02T13:00+01:00" }, 0.5),
     row({ hour: "2026-11-09T13:00+01:00" }, 1),
   ];
-  const text = await render({ days, hours, total: row({}, 0.5) });
+  const text = render({ days, hours, total: row({}, 0.5) });
   expect(text).toContain('d="M0.5 50.00h0.001L1.5 75.00M3.5 0.00h0.001"');
   expect(text).toContain("<title>2026-11-03: - occupied, 100.0% unobserved</title");
   expect(text).toContain("<title>Mon 13:00: 75.0% occupied</title");
@@ -74,7 +73,7 @@ it("a page shows hostile names as text, cut, and loads and runs nothing", async 
     "",
   ];
   const names = hostile.map((server_name) => row({ server_name }, 0.5));
-  const text = await render({ names, total: row({}, 0.5) }, ["<b>note</b>"]);
+  const text = render({ names, total: row({}, 0.5) }, ["<b>note</b>"]);
   expect(text).toContain("<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>");
   expect(text).toContain("<bdi>&quot;&gt;&lt;img src=x onerror=&#39;x&#39;&gt;</bdi>");
   expect(text).toContain("&lt;b&gt;note&lt;/b&gt;");
@@ -83,13 +82,11 @@ it("a page shows hostile names as text, cut, and loads and runs nothing", async 
 });
 
 it("a page of nothing, and of unobserved time, says so", async () => {
-  expect(await render({})).toContain("There is nothing to report.");
+  expect(render({})).toContain("There is nothing to report.");
   const days = [row({ day: "2026-11-01" }, null)];
   const hours = [row({ hour: "2026-11-01T00:00Z" }, null)];
   const names = [row({ server_name: "git" }, null)];
-  const text = await render({ days, hours, names, total: row({}, null) }, [
-    "Nothing was observed.",
-  ]);
+  const text = render({ days, hours, names, total: row({}, null) }, ["Nothing was observed."]);
   expect(text).toContain("<dd>100.0%</dd>");
   expect(text).toContain("Nothing was observed.");
   expect(text).not.toMatch(/NaN|Infinity|undefined|null/);

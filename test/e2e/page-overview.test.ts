@@ -220,7 +220,7 @@ describe("the overview in a browser", () => {
     await page.goto(address);
     await isLive(page);
     await page.getByText("5,000 incidents").waitFor();
-    expect(await page.locator("main *").count()).toBeLessThan(500);
+    expect(await page.locator("#firing *").count()).toBeLessThan(500);
     await page.getByRole("link", { name: "Acknowledge" }).click();
     await page
       .getByRole("dialog")

@@ -16,7 +16,7 @@ import {
 import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 import { emptyStatus, serveWeb } from "./support/serve-web.ts";
 
-const at = { root: "", nowMs: startMs + 60_000 };
+const at = { root: "", zone: "UTC", nowMs: startMs + 60_000 };
 
 async function pageOf(world: WatchedWorld): Promise<string> {
   const response = await fetch(await world.address());

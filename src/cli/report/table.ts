@@ -1,12 +1,13 @@
 import type { ReportField } from "../../reports/report-fields.ts";
 import type { RowView } from "../../api/operations/occupancy.ts";
-import { offsetText, openZone, toLocal, utc } from "../../reports/zone.ts";
+import { averageText, bar, countText, durationText } from "../../reports/quantities.ts";
+import { headroomText, peakText, shareText } from "../../reports/quantities.ts";
+import { localText } from "../../reports/zone.ts";
 import { printableLine } from "../../lib/printable.ts";
 import { lookOf } from "../look.ts";
 import { createGrowingTable, cutToWidth, textWidth, withShortIds } from "../table.ts";
 import type { Columns } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
-import { averageText, bar, countText, durationText, shareText } from "./quantities.ts";
 import type { StreamedReport, Texts } from "./json-csv.ts";
 
 /** These are in memory at a time, and share the widths of columns. */
@@ -23,7 +24,7 @@ export async function* tableOf(report: StreamedReport, screen: Terminal): Texts 
   const look = lookOf({ ...screen, isColored: isUnicode && screen.isColored === true });
   const width = Math.max(look.width ?? Number.POSITIVE_INFINITY, leastColumns);
   const shown = (text: string): string => (isUnicode ? text : ascii(text));
-  yield shown(`${cutToWidth(`${timeText(from, tz)} to ${timeText(to, tz)}, ${tz}`, width)}\n`);
+  yield shown(`${cutToWidth(`${localText(from, tz)} to ${localText(to, tz)}, ${tz}`, width)}\n`);
 
   let table: ((rows: readonly RowView[]) => string) | null = null;
   const render = (rows: readonly RowView[]): string => {
@@ -64,22 +65,6 @@ const figures: readonly Figure[] = [
   ["recover", 7, (row) => durationText(row.recovery_mean_seconds)],
 ];
 
-export function peakText(
-  { occupied_peak, occupied_peak_exact }: RowView,
-  isUnicode: boolean,
-): string {
-  const most = isUnicode ? "≤" : "<=";
-  return `${occupied_peak_exact === false ? most : ""}${countText(occupied_peak)}`;
-}
-
-export function headroomText(
-  { headroom, occupied_peak_exact }: RowView,
-  isUnicode: boolean,
-): string {
-  const least = isUnicode ? "≥" : ">=";
-  return `${occupied_peak_exact === false ? least : ""}${countText(headroom)}`;
-}
-
 /** The labels, and as many figures as fit beside those of the first rows. */
 function columnsFor(
   rows: readonly RowView[],
@@ -114,7 +99,7 @@ function columnsFor(
 
 const gap = 2;
 
-export function labelOf(row: RowView, field: ReportField, isShort = true): string {
+function labelOf(row: RowView, field: ReportField, isShort = true): string {
   const text = row[field] || "-";
   const isId = field === "server" || field === "sandbox";
   return printableLine(isShort && isId ? withShortIds(text) : text);
@@ -123,12 +108,4 @@ export function labelOf(row: RowView, field: ReportField, isShort = true): strin
 /** Names may contain anything: what an ASCII screen cannot show becomes question marks. */
 function ascii(text: string): string {
   return text.replaceAll(/[^\n\x20-\x7e]/gu, (character) => "?".repeat(textWidth(character)));
-}
-
-/** The local time of a zone, without zeros that it does not need. */
-export function timeText(iso: string, tz: string): string {
-  const zone = openZone(tz) ?? utc;
-  const atMs = Date.parse(iso);
-  const local = new Date(toLocal(zone, atMs)).toISOString().replace(/(:00)?\.000Z$|Z$/, "");
-  return local + offsetText(zone, atMs);
 }

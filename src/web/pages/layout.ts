@@ -3,7 +3,12 @@ import { assets } from "../assets.ts";
 import { html, type Html } from "../html.ts";
 
 /** The pages in the navigation, with their paths below the overview. */
-const sections = { Overview: "", Servers: "servers", Incidents: "incidents" } as const;
+const sections = {
+  Overview: "",
+  Servers: "servers",
+  Incidents: "incidents",
+  Occupancy: "occupancy",
+} as const;
 
 export type Section = keyof typeof sections;
 
@@ -13,6 +18,8 @@ export interface PageAt {
   readonly root: string;
   /** UTC milliseconds. */
   readonly nowMs: number;
+  /** The time zone of the reader. */
+  readonly zone: string;
 }
 
 export interface PageOptions extends PageAt {

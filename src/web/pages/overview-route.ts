@@ -13,22 +13,21 @@ interface OverviewDeps extends Pick<ApiDeps, "call" | "clock"> {
 }
 
 /** A part of the overview that other pages are about. */
-type OverviewCard = (deps: Pick<ApiDeps, "call">, query: unknown, at: PageAt) => Promise<Html>;
+type OverviewCard = (query: unknown, at: PageAt) => Promise<Html>;
 
-const cards: readonly OverviewCard[] = [];
-
-export function addOverview(server: FastifyInstance, deps: OverviewDeps): void {
+export function addOverview(
+  server: FastifyInstance,
+  deps: OverviewDeps,
+  cards: readonly OverviewCard[] = [],
+): void {
   const { status, clock } = deps;
   const share = shareRenderings();
   const serversCard = createServersCard(deps);
-  pageRoutes(server, clock)("/", ({ identity, query, url }, { root }) => {
+  pageRoutes(server, clock)("/", ({ identity, query, url }, { root, zone }) => {
     const mayAct = identity !== null && allows(identity.role, "act");
-    return share(`${mayAct} ${url}`, async () => {
-      const at = { root, nowMs: clock.now().utcMs };
-      const shown = await Promise.all([
-        ...cards.map((card) => card(deps, query, at)),
-        serversCard(at),
-      ]);
+    return share(`${mayAct} ${zone} ${url}`, async () => {
+      const at = { root, zone, nowMs: clock.now().utcMs };
+      const shown = await Promise.all([...cards.map((card) => card(query, at)), serversCard(at)]);
       return runInSlices(renderOverview(await status(), shown, { mayAct }, at));
     });
   });

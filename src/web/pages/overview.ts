@@ -32,7 +32,7 @@ export function* renderOverview(
   const firing = yield* findFiring(view);
   const headline = composeHeadline(view, firing, totals, nowMs);
   const title = `${headline.emphasis} ${headline.rest}`.trim().replace(/\.$/, "");
-  return page({ title, section: "Overview", ...at }, [
+  return page({ title, section: "Overview", modules: ["occupancy"], ...at }, [
     hatch,
     headlineOf(headline),
     tiles(totals),

@@ -7,6 +7,7 @@ import Negotiator from "negotiator";
 import type { Clock } from "../../lib/clock.ts";
 import { statusText } from "../../lib/http-status.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
+import { openZone, utc } from "../../reports/zone.ts";
 import { asProblem, type Problem } from "../api/problem.ts";
 import { assets } from "../assets.ts";
 import { strictHeaders } from "../browser-protection.ts";
@@ -36,18 +37,28 @@ type RenderPage = (
   at: PageAt,
 ) => Promise<string | PageBody> | string | PageBody;
 
+/** The time zone of the reader, which the pages' script has noted in a cookie. */
+function zoneOfReader(cookie: string | undefined): string {
+  const [, written = ""] = /(?:^|; *)tz=([\w+:./-]{1,60})(?:;|$)/.exec(cookie ?? "") ?? [];
+  return openZone(written)?.name ?? utc.name;
+}
+
 /** Adds pages for those who may read. What the API refuses is answered by a page, too. */
 export function pageRoutes(server: FastifyInstance, clock: Clock) {
-  return (path: string, render: RenderPage): void => {
+  return (path: string, render: RenderPage, policy = pagePolicy): void => {
     const root = "../".repeat(path.split("/").length - 2);
     server.get(path, { config: { permission: "read" } }, async (request, reply) => {
-      const at = { root, nowMs: clock.now().utcMs };
+      const zone = zoneOfReader(request.headers.cookie);
+      const at = { root, zone, nowMs: clock.now().utcMs };
       try {
-        return await sendPage(request, reply, await render(request, at));
+        const rendered = await render(request, at);
+        void reply.header("content-security-policy", policy);
+        return await sendPage(request, reply, rendered);
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;
         const problem = asProblem(error);
-        return sendPage(request, reply.code(problem.status), renderRefusal(problem, at));
+        void reply.code(problem.status).header("content-security-policy", pagePolicy);
+        return sendPage(request, reply, renderRefusal(problem, at));
       }
     });
   };
@@ -61,9 +72,8 @@ function sendPage(
   const { etag, body, gzipped } = typeof rendered === "string" ? pageBody(rendered) : rendered;
   void reply
     .type("text/html; charset=utf-8")
-    .header("content-security-policy", pagePolicy)
     .header("etag", etag)
-    .header("vary", "accept-encoding");
+    .header("vary", "accept-encoding, cookie");
   if (headers["if-none-match"] === etag && reply.statusCode === 200) return reply.code(304).send();
   return sendEncoded(headers, reply, body, gzipped);
 }

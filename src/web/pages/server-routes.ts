@@ -72,16 +72,16 @@ export function addServerPages(
     return { place, explanation, present, range, timeline, incidents, remarks };
   };
 
-  addPage("/servers", ({ query, url }, { root }) =>
-    share(url, async () => renderServers(await readServers(query), { root, nowMs: now() })),
+  addPage("/servers", ({ query, url }, at) =>
+    share(url, async () => renderServers(await readServers(query), { ...at, nowMs: now() })),
   );
 
-  addPage("/server", (request, { root }) => {
+  addPage("/server", (request, at) => {
     const mayAct = may(request, "act");
     const mayCall = may(request, "call");
     return share(`${mayAct} ${mayCall} ${request.url}`, async () => {
       const view = await readServer(textsOf(request.query));
-      return renderServer({ ...view, mayAct, mayCall }, { root, nowMs: now() });
+      return renderServer({ ...view, mayAct, mayCall }, { ...at, nowMs: now() });
     });
   });
 

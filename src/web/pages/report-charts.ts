@@ -1,9 +1,7 @@
 import type { RowView } from "../../api/operations/occupancy.ts";
 import { weekdays } from "../../reports/calendar-cells.ts";
-import { html } from "../../web/html.ts";
-import { shareText } from "./quantities.ts";
-
-type Html = ReturnType<typeof html>;
+import { shareText } from "../../reports/quantities.ts";
+import { html, type Html } from "../html.ts";
 
 /** As many as fit side by side on a phone. */
 const mostLabels = 6;
@@ -62,44 +60,60 @@ export function dailyChart(days: readonly RowView[]): Html {
 
 const hoursOfDay = 24;
 
-/** @param hours rows by hour: with the local date and hour of each */
-export function heatmap(hours: readonly RowView[]): Html {
+/** Server time of an hour. */
+export interface HourOccupancy {
+  /** 0 is Monday. */
+  readonly weekday: number;
+  readonly hour: number;
+  readonly occupied: number;
+  readonly observed: number;
+}
+
+/** @param row by hour: with the local date and hour */
+export function hourOf({ hour: label = "", ...row }: RowView): HourOccupancy {
+  return {
+    weekday: (new Date(label.slice(0, 10)).getUTCDay() + 6) % weekdays.length,
+    hour: Number(label.slice(11, 13)),
+    occupied: row.occupied_seconds,
+    observed: row.occupied_seconds + row.idle_seconds + row.error_seconds + row.unknown_seconds,
+  };
+}
+
+/** The occupied share of each hour of the week; null: it was not observed. */
+export function weekOf(hours: readonly HourOccupancy[]): readonly (readonly (number | null)[])[] {
   const cells = weekdays.map(() =>
     Array.from({ length: hoursOfDay }, () => ({ occupied: 0, observed: 0 })),
   );
-  for (const { hour: label = "", ...row } of hours) {
-    const day = (new Date(label.slice(0, 10)).getUTCDay() + 6) % weekdays.length;
-    const cell = cells[day]?.[Number(label.slice(11, 13))];
+  for (const { weekday, hour, occupied, observed } of hours) {
+    const cell = cells[weekday]?.[hour];
     if (!cell) continue;
-    cell.occupied += row.occupied_seconds;
-    cell.observed +=
-      row.occupied_seconds + row.idle_seconds + row.error_seconds + row.unknown_seconds;
+    cell.occupied += occupied;
+    cell.observed += observed;
   }
-  const shareOf = ({ occupied, observed }: { occupied: number; observed: number }) =>
-    observed > 0 ? occupied / observed : null;
-  const most = Math.max(0, ...cells.flat().map((cell) => shareOf(cell) ?? 0));
+  return cells.map((ofDay) =>
+    ofDay.map(({ occupied, observed }) => (observed > 0 ? occupied / observed : null)),
+  );
+}
+
+export function heatmap(hours: readonly HourOccupancy[]): Html {
+  const cells = weekOf(hours);
+  const most = Math.max(0, ...cells.flat().map((share) => share ?? 0));
   const rects = cells.flatMap((ofDay, day) =>
-    ofDay.map((cell, hour) => {
-      const share = shareOf(cell);
+    ofDay.map((share, hour) => {
       const text = `${weekdays[day] ?? ""} ${String(hour).padStart(2, "0")}:00: ${
         share === null ? "unobserved" : `${shareText(share)} occupied`
       }`;
       const opacity = share === null || most === 0 ? 0 : share / most;
-      return html`<g
-        ><title>${text}</title
-        ><rect
-          class="cell ${share === null ? "none" : ""}"
-          x="${hour + 0.04}"
-          y="${day + 0.04}"
-          width="0.92"
-          height="0.92" /><rect
-          class="heat"
-          x="${hour + 0.04}"
-          y="${day + 0.04}"
-          width="0.92"
-          height="0.92"
-          fill-opacity="${opacity.toFixed(3)}"
-      /></g>`;
+      // Paler than that it could not be distinguished from nothing.
+      const opaque = html`fill-opacity="${Math.max(0.07, opacity).toFixed(2)}"`;
+      return html`<rect
+        ${share === null ? html`class="cell none"` : html`class="cell" ${opaque}`}
+        x="${hour + 0.04}"
+        y="${day + 0.04}"
+        width="0.92"
+        height="0.92"
+        ><title>${text}</title></rect
+      >`;
     }),
   );
   return html`<figure class="plot heatmap">

@@ -1,38 +1,19 @@
 import type { InsightsView } from "../../api/operations/insights.ts";
 import type { RowView } from "../../api/operations/occupancy.ts";
 import { reportFields, type ReportField } from "../../reports/report-fields.ts";
-import { html } from "../../web/html.ts";
-import { forecastDateText } from "../insights.ts";
-import { cutToWidth } from "../table.ts";
-import { dailyChart, headroomBar, heatmap, swatch } from "./charts.ts";
-import type { StreamedReport, Texts } from "./json-csv.ts";
-import { averageText, countText, durationText, shareText } from "./quantities.ts";
-import { headroomText, labelOf, peakText, timeText } from "./table.ts";
-
-type Html = ReturnType<typeof html>;
-
-/** What a page shows, all of the same range. */
-export interface PageReport {
-  /** Its rows are those of the table, by the fields that the user wants. */
-  readonly report: Omit<StreamedReport, "rows" | "coverageNotes"> & {
-    readonly rows: readonly RowView[];
-  };
-  /** Rows that the table does not show. */
-  readonly further: number;
-  readonly total: RowView | undefined;
-  readonly days: readonly RowView[];
-  readonly hours: readonly RowView[];
-  readonly names: readonly RowView[];
-  readonly forecast: InsightsView["forecast"];
-  readonly forecasts: InsightsView["forecasts"];
-}
+import { localText } from "../../reports/zone.ts";
+import { longestName, readable } from "../../fleet/readable-text.ts";
+import { html, type Html } from "../html.ts";
+import { dailyChart, headroomBar, heatmap, hourOf, swatch } from "./report-charts.ts";
+import type { PageReport } from "./read-report.ts";
+import { averageText, countText, durationText } from "../../reports/quantities.ts";
+import { forecastDateText, headroomText, peakText, shareText } from "../../reports/quantities.ts";
 
 const mostNames = 30;
-const widestName = 60;
 
 /** One file, which needs nothing else: no script, no font, no image. */
-export async function* pageOf(page: PageReport): Texts {
-  const { report, further, total, days, hours, names, forecast } = page;
+export function renderReport(page: PageReport): string {
+  const { report, hasMore, total, days, hours, names, forecast } = page;
   const { from, to, tz, notes } = report;
   const [begin, end] = [from, to].map((time) => minuteText(time, tz));
   const range = `${begin ?? ""} to ${end ?? ""}`;
@@ -43,10 +24,10 @@ export async function* pageOf(page: PageReport): Texts {
     ${notes.map((note) => html`<p class="note">${note}</p>`)}
     ${total ? tiles(total, forecast) : html`<p>There is nothing to report.</p>`}
     ${section("Occupied share by day", days.length > 0 ? dailyChart(days) : null)}
-    ${section(`Occupied share by hour and weekday (${tz})`, hours.length > 0 ? heatmap(hours) : null)}
+    ${section(`Occupied share by hour and weekday (${tz})`, hours.length > 0 ? heatmap(hours.map(hourOf)) : null)}
     ${section("Headroom by name", names.length > 0 ? headroom(page) : null)}
     ${section(`By ${report.by.join(", ").replaceAll("_", " ") || "nothing: one row"}`, report.rows.length > 0 ? rowsTable(page) : null)}
-    ${further > 0 ? html`<p class="quiet">and ${further} more rows: --format csv has all</p>` : ""}`;
+    ${hasMore ? html`<p class="quiet">and more rows: the format csv has all of them</p>` : ""}`;
   const policy = "default-src 'none'; style-src 'unsafe-inline'";
   const document = html`<!doctype html>
     <html lang="en">
@@ -64,11 +45,11 @@ export async function* pageOf(page: PageReport): Texts {
         ${body}
       </body>
     </html> `;
-  yield document.markup.replaceAll(/\n\s*\n/g, "\n");
+  return document.markup.replaceAll(/\n\s*\n/g, "\n");
 }
 
 function minuteText(time: string, tz: string): string {
-  return timeText(time, tz)
+  return localText(time, tz)
     .replace("T", " ")
     .replace(/( \d\d:\d\d):[\d.]+/, "$1");
 }
@@ -179,7 +160,7 @@ function rowsTable({ report: { by, rows } }: PageReport): Html {
 
 /** Names come from the service: each keeps its direction of writing to itself. */
 function name(row: RowView, field: ReportField): Html {
-  return html`<bdi>${cutToWidth(labelOf(row, field), widestName)}</bdi>`;
+  return html`<bdi>${readable(row[field] || "-", longestName)}</bdi>`;
 }
 
 /** @param texts the number of columns that are not of numbers */
@@ -239,13 +220,13 @@ figcaption { grid-column: 2; }
 .slot { fill: transparent; } .unobserved { fill: var(--unobserved); fill-opacity: .45; }
 .line { fill: none; stroke: var(--accent); stroke-width: 2.5; stroke-linecap: round; stroke-linejoin: round;
   vector-effect: non-scaling-stroke; }
-.cell { fill: var(--free); } .cell.none { fill: var(--unobserved); fill-opacity: .45; } .heat { fill: var(--accent); }
+.cell { fill: var(--accent); } .cell.none { fill: var(--unobserved); fill-opacity: .45; }
 .bar { width: 9rem; height: .8rem; display: block; } .free { fill: var(--free); } .peak { fill: var(--peak); } .average { fill: var(--accent); }
 .swatch { white-space: nowrap; margin-right: .8rem; }
 .key { display: inline-block; width: .9rem; height: .7rem; margin-right: .3rem; vertical-align: -1px; }
 .line-key, .average-key { background: var(--accent); } .peak-key { background: var(--peak); }
 .free-key { background: var(--free); } .unobserved-key { background: var(--unobserved); opacity: .45; }
-.scale-key { width: 5rem; background: linear-gradient(to right, var(--free), var(--accent)); }
+.scale-key { width: 5rem; background: linear-gradient(to right, transparent, var(--accent)); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { padding: .3rem .8rem .3rem 0; text-align: left; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { color: var(--quiet); font-weight: 600; } .number { text-align: right; font-variant-numeric: tabular-nums; }

@@ -1,4 +1,5 @@
-import { formatDuration } from "../../fleet/duration.ts";
+import { formatDuration } from "../fleet/duration.ts";
+import type { ForecastReason } from "./forecast.ts";
 
 /** Figures of a report, short enough for the columns of a table. */
 
@@ -34,4 +35,40 @@ export function durationText(seconds: number | null): string {
 export function bar(share: number | null, columns: number, isUnicode: boolean): string {
   const length = Math.ceil(Math.min(1, share ?? 0) * columns);
   return isUnicode ? "█".repeat(length).padEnd(columns) : "#".repeat(length).padEnd(columns, ".");
+}
+
+interface Peaks {
+  readonly occupied_peak: number | null;
+  readonly occupied_peak_exact: boolean | null;
+  readonly headroom: number | null;
+}
+
+export function peakText(
+  { occupied_peak, occupied_peak_exact }: Peaks,
+  isUnicode: boolean,
+): string {
+  const most = isUnicode ? "≤" : "<=";
+  return `${occupied_peak_exact === false ? most : ""}${countText(occupied_peak)}`;
+}
+
+export function headroomText({ headroom, occupied_peak_exact }: Peaks, isUnicode: boolean): string {
+  const least = isUnicode ? "≥" : ">=";
+  return `${occupied_peak_exact === false ? least : ""}${countText(headroom)}`;
+}
+
+const reasons: Readonly<Record<ForecastReason, string>> = {
+  too_little: "unknown: fewer than four weeks observed",
+  passed_already: "already",
+  no_rise: "no significant rise",
+  too_far: "not within 12 weeks",
+};
+
+export function forecastDateText({
+  passes_at: passesAt,
+  reason,
+}: {
+  readonly passes_at: string | null;
+  readonly reason: ForecastReason | null;
+}): string {
+  return reason === null ? `around ${passesAt?.slice(0, 10)}` : reasons[reason];
 }

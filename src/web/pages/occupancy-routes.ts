@@ -1,0 +1,103 @@
+import type { FastifyInstance } from "fastify";
+import type { HistoryContext } from "../../api/context.ts";
+import type { CallApi } from "../../api/operation.ts";
+import { asError } from "../../lib/as-error.ts";
+import type { ApiDeps } from "../api/api.ts";
+import { html, type Html } from "../html.ts";
+import { readReport } from "./read-report.ts";
+import { renderReport } from "./report-page.ts";
+import { page, type PageAt } from "./layout.ts";
+import { daysCard } from "./days-card.ts";
+import { hoursCard } from "./hours-card.ts";
+import { chartCard, emptyCard } from "./occupancy-card.ts";
+import { createOccupancyData, soon } from "./occupancy-data.ts";
+import { everything, readQuery, understand, unknownFields } from "./occupancy-query.ts";
+import { pageRoutes, shareRenderings } from "./page-route.ts";
+import { hatch } from "./status-bar.ts";
+
+type OccupancyDeps = Pick<ApiDeps, "call" | "clock" | "onError">;
+
+/** The pages on how busy servers were. Gives the cards that the overview has of them. */
+export function addOccupancy(server: FastifyInstance, { call, clock, onError }: OccupancyDeps) {
+  const api: CallApi<HistoryContext> = async (operation, request) =>
+    operation.response.parse(await call(operation, request));
+  const data = createOccupancyData(api);
+  const share = shareRenderings();
+  const addPage = pageRoutes(server, clock);
+
+  const cards = async (
+    given: unknown,
+    at: PageAt,
+    { page: path, most, waitMs, faults }: CardsOptions,
+  ): Promise<Html> => {
+    const {
+      query,
+      found,
+      faults: more,
+    } = await understand(readQuery(given), (asked) => soon(data.series(asked, at.zone), waitMs));
+    const tz = query.tz ?? at.zone;
+    const chosen = path === "" ? { ...everything, tz } : { ...query, tz };
+    const [days, hours, choices] = await Promise.all([
+      soon(data.days(chosen, tz, at.nowMs), waitMs),
+      soon(data.hours(chosen, tz), waitMs),
+      soon(data.choices(), waitMs),
+    ]);
+    const chart = found && {
+      query,
+      series: found,
+      faults: [...faults, ...more],
+      ...(choices ?? { regions: [], keys: [], names: [] }),
+      tz,
+    };
+    const late = "A large history is being read. This takes up to a minute.";
+    return html`${chart ? chartCard(chart, path) : emptyCard("occupancy", "Occupancy", late)}
+      <div class="columns">
+        ${days ? daysCard(days, { tz, most, isPart: chosen.serverName.length > 0 }) : emptyCard("days", "Last 90 days", late)}
+        ${hours ? hoursCard(hours, { tz, hasTable: path !== "" }) : emptyCard("hours", "Busiest hours", late)}
+      </div>`;
+  };
+
+  addPage("/occupancy", ({ query, url }, asked) =>
+    share(`${asked.zone} ${url}`, async () => {
+      const at = { ...asked, nowMs: clock.now().utcMs };
+      const options = { page: "occupancy", most: 30, waitMs: 5_000 } as const;
+      const body = await cards(query, at, { ...options, faults: unknownFields(query) });
+      return page(
+        { title: "Occupancy", section: "Occupancy", modules: ["occupancy"], reloads: false, ...at },
+        html`${hatch}
+          <h1>Occupancy</h1>
+          ${body}`,
+      );
+    }),
+  );
+
+  addPage(
+    "/report",
+    async ({ query }) => renderReport(await readReport(api, { from: "30d", ...Object(query) })),
+    reportPolicy,
+  );
+
+  return async (query: unknown, at: PageAt): Promise<Html> => {
+    try {
+      return await cards(query, at, { page: "", most: 6, waitMs: 500, faults: [] });
+    } catch (error) {
+      // What is wrong at present is shown all the same.
+      onError(asError(error));
+      return emptyCard("occupancy", "Occupancy", "The history cannot be read: see the log.");
+    }
+  };
+}
+
+interface CardsOptions {
+  readonly page: "" | "occupancy";
+  /** Of targets with their days. */
+  readonly most: number;
+  /** For what has to be read. */
+  readonly waitMs: number;
+  /** What is wrong with the address. */
+  readonly faults: readonly string[];
+}
+
+/** It is one file, also where it is served, with its style in it. */
+const reportPolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

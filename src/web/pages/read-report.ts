@@ -1,0 +1,66 @@
+import type { HistoryContext } from "../../api/context.ts";
+import type { CallApi } from "../../api/operation.ts";
+import { computeInsights, type InsightsView } from "../../api/operations/insights.ts";
+import { reportOccupancy } from "../../api/operations/occupancy.ts";
+import type { OccupancyView, ReportRequest, RowView } from "../../api/operations/occupancy.ts";
+
+/** What the page of a report shows, all of the same range. */
+export interface PageReport {
+  /** Its rows are those of the table, by the fields that the user wants. */
+  readonly report: Omit<OccupancyView, "next">;
+  /** Whether there are rows that the table does not show. */
+  readonly hasMore: boolean;
+  readonly total: RowView | undefined;
+  readonly days: readonly RowView[];
+  readonly hours: readonly RowView[];
+  readonly names: readonly RowView[];
+  readonly forecast: InsightsView["forecast"];
+  readonly forecasts: InsightsView["forecasts"];
+}
+
+export interface PageRequest extends ReportRequest {
+  /** Of the forecasts. */
+  readonly threshold?: unknown;
+}
+
+/** The table is looked at as a whole. */
+const mostRows = 500;
+const rowsAtOnce = 5_000;
+
+/** @throws {RefusedError} when the request is not valid */
+export async function readReport(
+  api: CallApi<HistoryContext>,
+  { threshold, ...request }: PageRequest,
+): Promise<PageReport> {
+  const { next, ...report } = await api(reportOccupancy, { ...request, limit: mostRows });
+  // The same range, although time goes on.
+  const { tz, region, key } = request;
+  const same = { from: report.from, to: report.to, tz, region, key };
+  const rowsBy = async (by: string): Promise<readonly RowView[]> => {
+    const rows: RowView[] = [];
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const asked = { ...same, by, limit: rowsAtOnce, ...(cursor !== undefined && { cursor }) };
+      const page: OccupancyView = await api(reportOccupancy, asked);
+      rows.push(...page.rows);
+      cursor = page.next;
+    }
+    return rows;
+  };
+  const [total] = await rowsBy("");
+  // Forecasts do not depend on the range, and the shortest one is read the fastest.
+  const pools = { from: "5m", by: "server_name", tz, region, key };
+  const { forecast, forecasts } = await api(computeInsights, {
+    ...pools,
+    ...(threshold !== undefined && { threshold }),
+  });
+  return {
+    report,
+    hasMore: next !== null,
+    total,
+    days: await rowsBy("day"),
+    hours: await rowsBy("hour"),
+    names: await rowsBy("server_name"),
+    forecast,
+    forecasts,
+  };
+}
