@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { history } from "./scenarios/history.ts";
 import { manyTargets } from "./scenarios/many-targets.ts";
 import { oneTarget } from "./scenarios/one-target.ts";
+import { openStatusPages } from "./scenarios/open-pages.ts";
 import { tenTargets } from "./scenarios/ten-targets.ts";
 import { formatTable, toRow } from "./support/row.ts";
 import type { Row } from "./support/row.ts";
@@ -15,7 +16,13 @@ import type { Scenario } from "./support/row.ts";
  * wrong result makes it fail, not a budget that was missed, as machines differ. A full run of all scenarios is kept in
  * `results.json`.
  */
-const scenarios: readonly Scenario[] = [oneTarget, tenTargets, manyTargets, history];
+const scenarios: readonly Scenario[] = [
+  oneTarget,
+  tenTargets,
+  manyTargets,
+  openStatusPages,
+  history,
+];
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean", default: false } },

@@ -131,6 +131,10 @@ http: { listen: "127.0.0.1:0" }
   });
   const died = daemon.ended.then(({ err }) => Promise.reject(new Error(`it ended: ${err}`)));
   await Promise.race([polled, died]);
+  const page = await (await fetch(url)).text();
+  const assets = Array.from(page.matchAll(/"(assets\/[^"]+)"/g), ([, path = ""]) => path);
+  expect(assets.length).toBeGreaterThan(1);
+  for (const path of assets) expect((await fetch(`${url}/${path}`)).status).toBe(200);
   daemon.send("SIGTERM");
   expect(await daemon.ended).toMatchObject({ code: 0 });
 
