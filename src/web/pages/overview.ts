@@ -36,7 +36,7 @@ export function* renderOverview(
     hatch,
     headlineOf(headline),
     tiles(totals),
-    html`<div class="columns">
+    html`<div class="columns wide">
       ${firingCard(firing, mayAct, nowMs)} ${targetsCard(view.targets, totals, nowMs)}
     </div>`,
     ...cards,

@@ -43,7 +43,11 @@ export function targetsCard(
 }
 
 const targetColumns = (nowMs: number): readonly Column<WatchedView>[] => [
-  { head: "Target", cell: ({ target }) => targetName(target), tone: () => "target" },
+  {
+    head: "Target",
+    cell: ({ target }) => `${target.region} / ${target.key}`,
+    tone: () => "target",
+  },
   {
     head: "State",
     cell: (view) => targetState(view, nowMs),
