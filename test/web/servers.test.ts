@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { listChanges } from "../../src/api/operations/changes.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { serverAddress, serversAddress } from "../../src/web/pages/servers-address.ts";
 import { watchWorld } from "../support/watched-world.ts";
+import { serveWeb } from "./support/serve-web.ts";
 import { serveFleet, watchServers, type PlainServer } from "./support/serve-fleet.ts";
 
 const hostile = `<script>alert("1")</script>\u202e'&\u0000`;
@@ -142,6 +144,31 @@ it("addresses can be read back, whatever is in them", () => {
   expect([url.pathname, url.searchParams.get("server")]).toEqual(["/server", ".."]);
 });
 
+it("the overview has the worst servers with their last day, and a search that leads to the list", async () => {
+  const world = await watchWorld({ servers: 8 });
+  await world.poll();
+  world.show(4, "error");
+  await world.poll();
+  const open = async (): Promise<string> => {
+    const page = await (await fetch(await world.address())).text();
+    return page.split('id="servers"')[1]?.split("</section>")[0] ?? "";
+  };
+  const card = await open();
+  expect(card).toContain('action="servers"');
+  expect(card).toContain('href="servers?status=error"');
+  expect(card).not.toContain("aria-current");
+  const rows = card.split("<tr>").slice(2);
+  expect(rows).toHaveLength(5);
+  expect(rows[0]).toContain(`server=${world.serverIds[4]}`);
+  expect(rows[0]).toMatch(/aria-label="The last 24 hours: idle 5 s, unobserved/);
+  world.show(4, "idle");
+  world.clock.advance(5_000);
+  await world.poll();
+  world.clock.advance(5_000);
+  // Another band, as its status is another.
+  expect(await open()).toMatch(/aria-label="The last 24 hours: idle 10 s, error 10 s, unobserved/);
+});
+
 describe("the page of a server", () => {
   it("shows what it is and was, its incidents and notifications, and the commands", async () => {
     const world = await watchWorld();
@@ -173,7 +200,7 @@ describe("the page of a server", () => {
     // As `explain`: by a prefix of the id alone.
     expect((await open(`server?server=${id.slice(0, 12)}`)).text).toContain(`${id} error for 5 s`);
     const week = await open(`${serverAddress(place)}&range=7d`);
-    expect(week.markup).toContain("The last 7 days:");
+    expect(week.markup).toMatch(/"The last 7 days: idle 10 s, error 5 s, unobserved 6 d/);
     const wrong = await open(`${serverAddress(place)}&range=7y`);
     expect(wrong.text).toContain("There is no range &quot;7y&quot;: this is 24h.");
     const unknown = await open("server?server=nothing");
@@ -195,6 +222,31 @@ describe("the page of a server", () => {
     expect(text).toContain("us / research");
     expect(text).toContain("change idle -&gt; absent");
     expect(text).toContain("absent 10 s");
+  });
+
+  it("offers what the role of its reader allows", async () => {
+    const world = await watchWorld();
+    await world.poll();
+    const { api: call, targets } = world.daemon();
+    const roles = ["viewer", "operator", "caller"] as const;
+    const settings = {
+      anonymous: null,
+      tokens: roles.map((role) => ({ name: role, role, token: new Secret(role) })),
+      users: [],
+      proxy: null,
+    };
+    const events = () => Promise.resolve({ events: [], after: "", hasMore: false });
+    const { get } = await serveWeb({ settings, targets, api: { call, events } });
+    const offered = async (role: string) => {
+      const headers = { authorization: `Bearer ${role}` };
+      const { text } = await get(`/server?server=${world.serverIds[0]}`, { headers });
+      return ["Silence", "sandwatch explain", "sandwatch lookup"].filter((each) =>
+        text.includes(each),
+      );
+    };
+    expect(await offered("viewer")).toEqual(["sandwatch explain"]);
+    expect(await offered("operator")).toEqual(["Silence", "sandwatch explain"]);
+    expect(await offered("caller")).toEqual(["sandwatch explain", "sandwatch lookup"]);
   });
 
   it("offers to silence it", async () => {

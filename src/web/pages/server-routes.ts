@@ -119,7 +119,7 @@ function textsOf(query: unknown): Texts {
 }
 
 function may({ identity }: FastifyRequest, permission: Permission): boolean {
-  return identity === null || allows(identity.role, permission);
+  return identity !== null && allows(identity.role, permission);
 }
 
 /** Names of few targets: nobody looks through more. */

@@ -162,10 +162,10 @@ const rangeWords = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" } as co
 type Event = ExplanationView["events"][number];
 
 const eventColumns: readonly Column<Event>[] = [
-  { head: "time", cell: ({ at }) => timeOf(Date.parse(at)) },
-  { head: "kind", cell: ({ event }) => event.replace(/\..*/, "").replace("server", "change") },
+  { head: "Time", cell: ({ at }) => timeOf(Date.parse(at)) },
+  { head: "Kind", cell: ({ event }) => event.replace(/\..*/, "").replace("server", "change") },
   {
-    head: "event",
+    head: "Event",
     cell: ({ text, incident_id: incident }) =>
       incident === null
         ? shortText(text, longestEvent)
