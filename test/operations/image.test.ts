@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { version } from "../../src/lib/version.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -60,5 +61,45 @@ it("the image has every configuration that the build reads", () => {
   const projects = Array.from(scripts["build"]?.matchAll(/-p (\S+)/g) ?? [], ([, name]) => name);
   expect(projects.length).toBeGreaterThan(0);
   expect(scripts["build"]).toMatch(/^rolldown -c /);
-  expect(copied).toEqual(expect.arrayContaining([...projects, "rolldown.config.ts"]));
+  const imported = Array.from(
+    read("rolldown.config.ts").matchAll(/ from "\.\/((?!src\/).+)"/g),
+    ([, path]) => path,
+  );
+  expect(copied).toEqual(expect.arrayContaining([...projects, ...imported, "rolldown.config.ts"]));
+});
+
+/** What is in the image, of the stages of the Dockerfile. */
+const lastStage =
+  read("Dockerfile")
+    .split(/^FROM /m)
+    .at(-1) ?? "";
+
+it("the image is not based on one with npm, and its health check runs without Node.js", () => {
+  expect(lastStage).toMatch(/^debian:/);
+  expect(lastStage).not.toMatch(/\bRUN npm\b/);
+  const [, check = ""] = /^HEALTHCHECK .*\\\n {2}CMD ((?:.*\\\n)*.*)$/m.exec(lastStage) ?? [];
+  expect(check).toContain("wget -q -O /dev/null -t 1 -T 4 http://127.0.0.1:9740/-/healthy");
+  expect(check).not.toContain("node");
+  expect(lastStage).toMatch(/apt-get install .* wget\b/);
+});
+
+it("labels say of the image what package.json says", () => {
+  const labels = Object.fromEntries(
+    Array.from(
+      lastStage.matchAll(/org\.opencontainers\.image\.([\w.]+)="(.*)"/g),
+      ([, name = "", value = ""]) => [name, value],
+    ),
+  );
+  const { name, description, license, homepage, repository } = JSON.parse(read("package.json"));
+  const [, base = ""] = /^(\S+)/.exec(lastStage) ?? [];
+  expect(labels).toEqual({
+    title: name,
+    description,
+    version,
+    revision: "$REVISION",
+    licenses: license,
+    url: homepage,
+    source: repository.url.replace(/^git\+/, ""),
+    "base.name": `docker.io/library/${base}`,
+  });
 });
