@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeVisit, visit } from "../../src/cli/doctor/check-regions.ts";
@@ -162,6 +162,11 @@ describe("doctor", () => {
     expect(code).toBe(1);
     expect(out).toMatch(/^ {2}FAIL {2}.*(is damaged|SQLite: )/m);
     expect(out).toContain(`warn  ${damaged} can be read by other users\n        Run: chmod 600`);
+    const locked = freshStoreFile();
+    mkdirSync(`${locked}.lock`);
+    const { out: afterLock } = await diagnose({ regions, store: { path: locked } });
+    expect(afterLock).toMatch(/^ {2}FAIL {2}The store .* cannot be opened/m);
+    expect(afterLock).toContain("key research is accepted");
     const path = join(tempFolder(), "deep", "store.db");
     expect((await diagnose({ regions, store: { path } })).out).toContain(
       `note  there is no store ${path} yet: the daemon creates it`,

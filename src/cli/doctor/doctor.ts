@@ -4,6 +4,7 @@ import { configuredTargets } from "../../config/configured-targets.ts";
 import { counted } from "../../fleet/plural.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { isStoreInUse } from "../../store/sqlite/file-lock.ts";
+import { StoreError } from "../../store/store-error.ts";
 import { runningApi } from "../call-api.ts";
 import { configNotes } from "../check-config.ts";
 import { CommandError } from "../exit-codes.ts";
@@ -57,7 +58,7 @@ async function examine(
 
   const signal = AbortSignal.timeout(longestMs);
   const api = config.http.port === 0 ? null : runningApi({ config: file }, terminal, signal);
-  const daemon = await checkDaemon(api, isStoreInUse(config.store.path));
+  const daemon = await checkDaemon(api, hasDaemon(config.store.path));
   report({ title: "daemon", findings: daemon });
 
   const { regions } = config;
@@ -79,6 +80,16 @@ async function examine(
     report({ title: `region ${region}`, findings });
   }
   if (receivers.length > 0) report({ title: "receivers", findings: receivers });
+}
+
+/** A store that cannot be looked at is reported as such before. */
+function hasDaemon(path: string): boolean {
+  try {
+    return isStoreInUse(path);
+  } catch (error) {
+    if (error instanceof StoreError) return false;
+    throw error;
+  }
 }
 
 function checkConfiguration(file: string, config: Config): readonly Finding[] {
