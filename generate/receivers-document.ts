@@ -93,6 +93,10 @@ const shownText: Readonly<Record<string, (message: unknown) => string>> = {
       .parse(message)
       .text.replaceAll(/<a [^>]*>([^<]*)<\/a>/g, "[$1]")
       .replaceAll(/<[^>]*>/g, ""),
+  email(message) {
+    const { subject, text: shown } = emailSchema.parse(message);
+    return `Subject: ${subject}\n\n${shown}`;
+  },
   ntfy(message) {
     const { title, message: shown, actions } = ntfySchema.parse(message);
     return [title, shown, actions.map(({ label }) => `[${label}]`).join("  ")].join("\n");
@@ -110,6 +114,7 @@ const card = z.object({
   actions: z.array(z.object({ title: z.string() })),
 });
 const teamsSchema = z.object({ attachments: z.array(z.object({ content: card })) });
+const emailSchema = z.object({ subject: z.string(), text: z.string() });
 const ntfySchema = z.object({
   title: z.string(),
   message: z.string(),

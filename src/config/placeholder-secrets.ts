@@ -10,6 +10,10 @@ const invented = new Map<string, unknown>([
   ["bot_token", "1:invented"],
   ["topic", "invented"],
   ["chat_id", 1],
+  ["host", "receiver.invalid"],
+  ["auth", { username: "invented", password: "invented" }],
+  ["from", "invented@receiver.invalid"],
+  ["to", ["invented@receiver.invalid"]],
   ["basic_auth", { username: "invented", password: "invented" }],
   // What a probe asks for and expects may come out of the environment.
   ["id", "invented"],

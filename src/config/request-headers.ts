@@ -65,6 +65,21 @@ function linesOf(text: string): readonly (readonly [string, string])[] {
   });
 }
 
+/** A user name and a password. */
+export const credentials = settings(
+  {
+    username: matching(
+      "text without colons and control characters",
+      /^[ -9;-~\u00a0-\uffff]+$/,
+    ).describe("The user name."),
+    password: secretMatching(
+      "text without control characters, or password_file instead",
+      /^[ -~\u00a0-\uffff]+$/,
+    ).describe("The password."),
+  },
+  ["password_file"],
+);
+
 /** Settings of what a request of a receiver carries besides its body. */
 export const requestHeaders = {
   headers: optional(
@@ -81,19 +96,7 @@ export const requestHeaders = {
     "A bearer token, for a receiver or a proxy that requires one.",
   ),
   basicAuth: optional(
-    settings(
-      {
-        username: matching(
-          "text without colons and control characters",
-          /^[ -9;-~\u00a0-\uffff]+$/,
-        ).describe("The user name."),
-        password: secretMatching(
-          "text without control characters, or password_file instead",
-          /^[ -~\u00a0-\uffff]+$/,
-        ).describe("The password."),
-      },
-      ["password_file"],
-    ),
+    credentials,
     "none",
     "A user name and a password for basic authentication. Cannot be combined with `bearer_token`.",
   ),
@@ -122,8 +125,8 @@ export function withHeaders<Settings extends RequestHeaders>(
     const found = `${basicAuth && bearerToken ? "basic_auth" : "a header Authorization"} as well`;
     refuse(context, "one of basic_auth, bearer_token and a header Authorization", { path, found });
   }
-  const [credentials] = authorization;
-  if (credentials !== undefined) headers.set("authorization", new Secret(credentials));
+  const [value] = authorization;
+  if (value !== undefined) headers.set("authorization", new Secret(value));
   return { ...rest, headers };
 }
 

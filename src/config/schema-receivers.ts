@@ -9,6 +9,7 @@ import { sendResolved, withInterval } from "./receiver-fields.ts";
 import { requestHeaderFiles, requestHeaders, withHeaders } from "./request-headers.ts";
 import { discordSchema, ntfySchema, slackSchema } from "./schema-chat-receivers.ts";
 import { teamsSchema, telegramSchema } from "./schema-chat-receivers.ts";
+import { emailSchema } from "./schema-email.ts";
 import { bodySchema, signingSecretSchema } from "./webhook-fields.ts";
 
 /** For a receiver that groups by itself or gets no incidents: notifications are sent at once and without grouping. */
@@ -165,6 +166,7 @@ const types = [
   teamsSchema,
   telegramSchema,
   ntfySchema,
+  emailSchema,
   pagerdutySchema,
   alertmanagerSchema,
   heartbeatSchema,
@@ -174,7 +176,7 @@ const types = [
 export const receiverSchema = z.discriminatedUnion("type", types, {
   error: (issue) =>
     issue.code === "invalid_union"
-      ? "webhook, slack, discord, teams, telegram, ntfy, pagerduty, alertmanager, heartbeat"
+      ? "webhook, slack, discord, teams, telegram, ntfy, email, pagerduty, alertmanager, heartbeat"
       : "a mapping",
 });
 

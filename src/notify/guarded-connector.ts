@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from "node:dns";
-import { isIP, Socket, type LookupFunction } from "node:net";
+import { once } from "node:events";
+import { connect as connectSocket, isIP, Socket, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";
 import { whyDenied, type OutboundNetworks } from "../lib/networks.ts";
 
@@ -44,8 +45,25 @@ export function createGuardedConnector(
     });
     if (socket instanceof Socket) connecting.add(socket);
   };
+  /** The same for what is not HTTP. It rejects when the signal aborts before there is a connection. */
+  const connectTcp = async (host: string, port: number, signal: AbortSignal): Promise<Socket> => {
+    const why = isIP(host) === 0 ? null : whyDenied(host, networks);
+    if (why !== null) throw new DeniedAddressError(why);
+    const socket = connectSocket({ host, port, lookup: checkedLookup(networks, lookup) });
+    connecting.add(socket);
+    try {
+      await once(socket, "connect", { signal });
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    } finally {
+      connecting.delete(socket);
+    }
+  };
   return {
     connect,
+    connectTcp,
     /** Ends the connections that are still being made: undici does not. */
     close(): void {
       for (const socket of connecting) socket.destroy(new Error("stopped"));

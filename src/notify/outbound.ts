@@ -100,6 +100,8 @@ export function createOutbound(deps: OutboundDeps) {
         cancelTimeout();
       }
     },
+    /** A connection for another protocol than HTTP, to an allowed address. */
+    connect: connector.connectTcp,
     close(): Promise<void> {
       connector.close();
       return dispatcher.destroy();

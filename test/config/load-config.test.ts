@@ -26,6 +26,7 @@ describe("the example", () => {
       "teams",
       "telegram",
       "ntfy",
+      "email",
       "pagerduty",
       "alertmanager",
       "heartbeat",
@@ -47,8 +48,9 @@ describe("the example", () => {
       "7 alerts.receivers[3].url: found ${TEAMS_WORKFLOW_URL}",
       "7 alerts.receivers[4].bot_token: found ${TELEGRAM_BOT_TOKEN}",
       "7 alerts.receivers[5].topic: found ${NTFY_TOPIC}",
-      "7 alerts.receivers[6].routing_key: found ${PAGERDUTY_ROUTING_KEY}",
-      "7 alerts.receivers[8].url: found ${HEARTBEAT_URL}",
+      "36 alerts.receivers[6].auth.password: found ${SMTP_PASSWORD}",
+      "7 alerts.receivers[7].routing_key: found ${PAGERDUTY_ROUTING_KEY}",
+      "7 alerts.receivers[9].url: found ${HEARTBEAT_URL}",
     ]);
   });
 

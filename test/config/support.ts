@@ -93,6 +93,14 @@ export const everyKind = {
         topic: "a",
         basic_auth: { username: "u", password: "p" },
       },
+      {
+        name: "j",
+        type: "email",
+        host: "localhost",
+        auth: { username: "u", password: "p" },
+        from: "a@example.com",
+        to: ["b@example.com"],
+      },
     ],
     maintenance: [
       { name: "a", start: "0 2 * * *", duration: "1h", match: { rule: "*", key: "*" } },
@@ -134,6 +142,7 @@ export const exampleEnvironment = {
   TEAMS_WORKFLOW_URL: "https://teams.example.com/x",
   TELEGRAM_BOT_TOKEN: "123456:ABC-DEF",
   NTFY_TOPIC: "sandwatch-x",
+  SMTP_PASSWORD: "x",
   PAGERDUTY_ROUTING_KEY: "0123456789abcdef0123456789abcdef",
   METRICS_TOKEN: "0123456789abcdef",
   ANN_PASSWORD_HASH: passwordHash,

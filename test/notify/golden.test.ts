@@ -6,6 +6,7 @@ import { fillBody } from "../../src/alerts/template.ts";
 import { seededRandom } from "../../src/lib/random.ts";
 import { shortId } from "../../src/lib/short-id.ts";
 import { discordMessage } from "../../src/notify/receivers/discord.ts";
+import { emailOf } from "../../src/notify/receivers/email.ts";
 import { ntfyMessage } from "../../src/notify/receivers/ntfy.ts";
 import { alertKey, pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
 import { slackMessage } from "../../src/notify/receivers/slack.ts";
@@ -101,6 +102,11 @@ const formats: Readonly<Record<string, Render>> = {
   teams: (count, type) => teamsMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   telegram: (count, type) => telegramMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   ntfy: (count, type) => ntfyMessage(messageOf(count, type, 20), atMs(type), externalUrl),
+  email(count, type) {
+    const from = { name: "sandwatch", address: "sandwatch@example.com" };
+    const to = ["oncall@example.com"];
+    return emailOf({ from, to }, messageOf(count, type, 100), atMs(type), externalUrl);
+  },
   pagerduty(count, type) {
     const message = messageOf(count, type, 100);
     const key = message.incidents.map((incident) => alertKey(message.rule, incident))[0] ?? "";

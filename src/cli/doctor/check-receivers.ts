@@ -46,6 +46,12 @@ export async function checkReceivers(
 }
 
 function addressesOf(receiver: ReceiverConfig): readonly URL[] {
+  if (receiver.type === "email") {
+    const { host, port, tls } = receiver;
+    const address = host.includes(":") ? `[${host}]` : host;
+    // Only for the connection: it is encrypted from the start, or not yet.
+    return [new URL(`${tls === "tls" ? "https" : "http"}://${address}:${port}`)];
+  }
   const secrets = "urls" in receiver ? receiver.urls : [receiver.url];
   return secrets.map((secret) => new URL(secret.reveal()));
 }

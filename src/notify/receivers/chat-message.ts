@@ -86,7 +86,7 @@ export function utcText(utcMs: number): string {
   return `${new Date(utcMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** Room for the line that counts the incidents that do not fit. */
+/** Space for the line that counts the incidents that do not fit. */
 const moreSpace = 40;
 
 /**
@@ -128,4 +128,12 @@ export function linesWithin(
     (line) => sizeOf(line) + 1,
   );
   return lines.join("\n");
+}
+
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
 }

@@ -2,6 +2,7 @@ import type { ReceiverConfig } from "../../config/schema-receivers.ts";
 import type { Receiver } from "../receiver.ts";
 import { createAlertmanagerReceiver, type AlertmanagerDeps } from "./alertmanager.ts";
 import { createDiscordReceiver } from "./discord.ts";
+import { createEmailReceiver } from "./email.ts";
 import { createHeartbeatReceiver, type HeartbeatDeps } from "./heartbeat.ts";
 import { createNtfyReceiver } from "./ntfy.ts";
 import { createPagerdutyReceiver } from "./pagerduty.ts";
@@ -31,6 +32,8 @@ export function createReceiver(settings: ReceiverConfig, deps: ReceiverDeps): Re
       return createTelegramReceiver(settings, deps);
     case "ntfy":
       return createNtfyReceiver(settings, deps);
+    case "email":
+      return createEmailReceiver(settings, deps);
     case "pagerduty":
       return createPagerdutyReceiver(settings, deps);
     case "alertmanager":

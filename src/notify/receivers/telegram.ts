@@ -4,7 +4,7 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
-import { chatMessage, incidentText, linesWithin } from "./chat-message.ts";
+import { chatMessage, escapeHtml, incidentText, linesWithin } from "./chat-message.ts";
 
 /** Telegram accepts 20 messages a minute in a group. */
 const restMs = 3_000;
@@ -100,12 +100,4 @@ function shownLength(html: string): number {
 
 function code(text: string): string {
   return `<code>${escapeHtml(text)}</code>`;
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }

@@ -1,0 +1,129 @@
+import type { ConnectionOptions } from "node:tls";
+import type { Notification } from "../../alerts/notification.ts";
+import type { ConfigOf } from "../../config/schema-receivers.ts";
+import { DeniedAddressError } from "../guarded-connector.ts";
+import { requestTimeoutMs, type SenderDeps } from "../outbound.ts";
+import { failed, type AttemptFailure, type Receiver } from "../receiver.ts";
+import { chatMessage, escapeHtml, incidentText, linesWithin } from "./chat-message.ts";
+
+export interface EmailDeps extends SenderDeps {
+  /** The certificates that are trusted. Default: those that Node.js trusts. */
+  readonly trustedCertificates?: ConnectionOptions["ca"];
+}
+
+export type EmailSettings = Pick<
+  ConfigOf<"email">,
+  "name" | "host" | "port" | "tls" | "auth" | "from" | "to" | "pauseMs"
+>;
+
+/** Sends each e-mail over a connection of its own to an SMTP server. */
+export function createEmailReceiver(
+  settings: EmailSettings,
+  { outbound, clock, externalUrl = null, trustedCertificates: ca }: EmailDeps,
+): Receiver {
+  const { host, port, tls, auth } = settings;
+
+  const submit = async (email: Email, signal: AbortSignal): Promise<void> => {
+    // Loaded only here: most installations send no e-mail.
+    const { createTransport } = await import("nodemailer");
+    const connection = await outbound.connect(host, port, signal);
+    const transport = createTransport({
+      host,
+      port,
+      secure: tls === "tls",
+      requireTLS: tls === "starttls",
+      ignoreTLS: tls === "none",
+      ...(auth && { auth: { user: auth.username, pass: auth.password.reveal() } }),
+      ...(ca !== undefined && { tls: { ca } }),
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      socketCloseTimeout: 0,
+      getSocket: (_, callback) => callback(null, { connection }),
+    });
+    await transport.sendMail({ ...email, signal });
+  };
+
+  return {
+    name: settings.name,
+    restMs: settings.pauseMs,
+    async send(notification, signal) {
+      const timeout = new AbortController();
+      const cancelTimeout = clock.setTimer(requestTimeoutMs, () => timeout.abort());
+      try {
+        const email = emailOf(settings, notification, clock.now().utcMs, externalUrl);
+        await submit(email, AbortSignal.any([signal, timeout.signal]));
+        return { kind: "delivered" };
+      } catch (error) {
+        if (timeout.signal.aborted) return failed("timeout", "no answer");
+        return signal.aborted ? { kind: "aborted" } : readSmtpError(error);
+      } finally {
+        cancelTimeout();
+      }
+    },
+  };
+}
+
+/** Only codes are used: a text of the server could contain anything. */
+function readSmtpError(error: unknown): AttemptFailure {
+  if (error instanceof DeniedAddressError) return failed("denied", error.why);
+  const fields: object = error instanceof Error ? error : {};
+  const { code, responseCode: status }: { code?: unknown; responseCode?: unknown } = { ...fields };
+  // STARTTLS may be missing for as long as somebody on the way suppresses it.
+  if (typeof status === "number" && code !== "ETLS") {
+    // A code of 400 to 499 asks for another attempt.
+    return failed(status >= 500 ? "rejected" : "server_error", `SMTP ${status}`);
+  }
+  const detail = typeof code === "string" ? code : "unknown";
+  return failed(/TIMEDOUT/.test(detail) ? "timeout" : "network", detail);
+}
+
+type Email = ReturnType<typeof emailOf>;
+
+/** References make a header of at most about 1,000 characters. */
+const mostReferences = 20;
+const longestText = 100_000;
+
+/**
+ * An e-mail in text and HTML. It refers to an invented first message of each of its incidents, so that all e-mails about an
+ * incident are one thread, whichever of them arrives or was stored.
+ */
+export function emailOf(
+  { from, to }: Pick<EmailSettings, "from" | "to">,
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null = null,
+) {
+  const { id, type, incidents } = notification;
+  const { icon, title, heading, summary, links } = chatMessage(notification, nowMs, externalUrl);
+  const domain = from.address.slice(from.address.lastIndexOf("@") + 1);
+  const references = incidents.slice(0, mostReferences).map((each) => `<${each.id}@${domain}>`);
+  const lines = linesWithin(notification, longestText, (each) => `• ${incidentText(each)}`);
+  const linkLines = links.map(({ text, url }) => `${text}: ${url}`);
+  return {
+    from,
+    to: [...to],
+    subject: `${icon} ${title}: ${summary}`,
+    messageId: `<${id}@${domain}>`,
+    ...(references[0] !== undefined && { inReplyTo: references[0], references }),
+    date: new Date(nowMs),
+    headers: {
+      "Auto-Submitted": "auto-generated",
+      "X-Auto-Response-Suppress": "All",
+      "X-Sandwatch-Type": type,
+    },
+    text: [heading, summary, lines, linkLines.join("\n"), "sandwatch"]
+      .filter((part) => part !== "")
+      .join("\n\n"),
+    html: [
+      `<h2>${escapeHtml(heading)}</h2>`,
+      `<p><strong>${escapeHtml(summary)}</strong></p>`,
+      ...(lines === "" ? [] : [`<p>${escapeHtml(lines).replaceAll("\n", "<br>\n")}</p>`]),
+      ...(links.length === 0
+        ? []
+        : [
+            `<p>${links.map(({ text, url }) => `<a href="${escapeHtml(url)}">${text}</a>`).join(" · ")}</p>`,
+          ]),
+      "<p>sandwatch</p>",
+    ].join("\n"),
+  };
+}

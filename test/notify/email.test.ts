@@ -1,0 +1,195 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Notification } from "../../src/alerts/notification.ts";
+import { systemClock, type Clock } from "../../src/lib/clock.ts";
+import { parseNetwork } from "../../src/lib/networks.ts";
+import { Secret } from "../../src/lib/secret.ts";
+import { requestTimeoutMs } from "../../src/notify/outbound.ts";
+import { failed } from "../../src/notify/receiver.ts";
+import { createEmailReceiver, emailOf } from "../../src/notify/receivers/email.ts";
+import type { EmailSettings } from "../../src/notify/receivers/email.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { cert } from "../support/self-signed.ts";
+import { incidentOf, startMs } from "./support/items.ts";
+import { hostileTexts, notificationOf, resolvedIncident } from "./support/notifications.ts";
+import { openOutbound } from "./support/outbound.ts";
+import { startSmtpPeer } from "./support/smtp-peer.ts";
+
+const externalUrl = "https://sandwatch.example.com";
+const { signal } = new AbortController();
+
+const settings: EmailSettings = {
+  name: "mail",
+  host: "localhost",
+  port: 25,
+  tls: "starttls",
+  auth: { username: "sandwatch", password: new Secret("T0PSECRET") },
+  from: { name: "sandwatch, alerts", address: "sandwatch@example.com" },
+  to: ["ann@example.com", "bob@example.com"],
+  pauseMs: 0,
+};
+
+function open(more: Partial<EmailSettings>, clock: Clock = systemClock, trusted = cert) {
+  const outbound = openOutbound(clock);
+  const deps = { clock, outbound, externalUrl, trustedCertificates: trusted };
+  return createEmailReceiver({ ...settings, ...more }, deps);
+}
+
+const send = (more: Partial<EmailSettings>, notification: Notification = notificationOf()) =>
+  open(more).send(notification, signal);
+
+describe("an e-mail", () => {
+  it.each([
+    ["starttls", {}, { secure: true, user: "sandwatch" }],
+    ["tls", { secure: true }, { secure: true, user: "sandwatch" }],
+  ] as const)("is sent with a password by %s", async (tls, options, session) => {
+    const { port, emails } = await startSmtpPeer(options);
+    expect(await send({ port, tls })).toEqual({ kind: "delivered" });
+    expect(emails).toMatchObject([
+      { ...session, from: "sandwatch@example.com", to: ["ann@example.com", "bob@example.com"] },
+    ]);
+  });
+
+  it("is sent without encryption only if that is configured", async () => {
+    const { port, emails } = await startSmtpPeer({ disabledCommands: ["STARTTLS"] });
+    expect(await send({ port, auth: null })).toEqual(failed("network", "ETLS"));
+    expect(emails).toEqual([]);
+    expect(await send({ port, auth: null, tls: "none" })).toEqual({ kind: "delivered" });
+    expect(emails).toMatchObject([{ secure: false, user: null }]);
+  });
+
+  it("has text and HTML, and headers that no program answers", async () => {
+    const { port, emails } = await startSmtpPeer();
+    await send({ port }, notificationOf({ runbookUrl: "https://runbooks.example/a" }));
+    const [email] = emails;
+    expect(Object.fromEntries(email?.headers ?? [])).toMatchObject({
+      from: '"sandwatch, alerts" <sandwatch@example.com>',
+      to: "ann@example.com, bob@example.com",
+      "auto-submitted": "auto-generated",
+      "message-id": "<msg_1@example.com>",
+      "in-reply-to": "<incident-1@example.com>",
+      references: "<incident-1@example.com>",
+      "x-sandwatch-type": "incident.firing",
+      "content-type": expect.stringMatching(/^multipart\/alternative/),
+    });
+    expect(email?.raw).toContain("Content-Type: text/plain; charset=utf-8");
+    expect(email?.raw).toContain("Content-Type: text/html; charset=utf-8");
+  });
+
+  it("is in one thread with the others about its incidents", () => {
+    const both = [incidentOf(), incidentOf({ id: "incident-2" })];
+    const firing = emailOf(settings, notificationOf({ incidents: both }), startMs);
+    const over = notificationOf({
+      id: "msg_2",
+      type: "incident.resolved",
+      incidents: [resolvedIncident({ id: "incident-2" })],
+    });
+    const resolved = emailOf(settings, over, startMs);
+    expect(firing.references).toEqual(["<incident-1@example.com>", "<incident-2@example.com>"]);
+    expect(resolved).toMatchObject({
+      messageId: "<msg_2@example.com>",
+      inReplyTo: "<incident-2@example.com>",
+      references: ["<incident-2@example.com>"],
+    });
+  });
+
+  it("names incidents and links in both forms, in HTML escaped", () => {
+    const incidents = [incidentOf({ serverName: "<b>&" })];
+    const { subject, text, html } = emailOf(
+      settings,
+      notificationOf({ incidents }),
+      startMs,
+      externalUrl,
+    );
+    expect(subject).toBe("🔴 Firing: 1 github server in error in us/research since 09:30 UTC");
+    expect(text).toContain("• incident-1: <b>& (server-1) in sandbox sandbox-1 in us/research");
+    expect(text).toContain(`Acknowledge: ${externalUrl}/incidents/incident-1/acknowledge`);
+    expect(html).toContain("incident-1: &lt;b&gt;&amp; (server-1)");
+    expect(html).toContain(`<a href="${externalUrl}/incidents/incident-1/acknowledge">`);
+  });
+
+  it("gets no further header from any name", async () => {
+    const { port, emails } = await startSmtpPeer();
+    const receiver = open({ port });
+    const texts = [...hostileTexts.map(([, each]) => each), "a\r\nBcc: eve@example.com\r\n\r\nx"];
+    for (const each of texts) {
+      const incidents = [incidentOf({ serverName: each })];
+      const hostile = notificationOf({ summary: each.slice(0, 2_000), incidents });
+      expect(await receiver.send(hostile, signal)).toEqual({ kind: "delivered" });
+    }
+    const names = new Set(emails.map(({ headers }) => [...headers.keys()].toSorted().join()));
+    expect([...names]).toHaveLength(1);
+    expect(emails.flatMap(({ to }) => to)).not.toContain("eve@example.com");
+  });
+});
+
+describe("a server that", () => {
+  const refusal = (responseCode: number) => Object.assign(new Error("T0PSECRET"), { responseCode });
+
+  it.each([
+    [450, failed("server_error", "SMTP 450")],
+    [550, failed("rejected", "SMTP 550")],
+  ])("answers with %i is understood", async (code, result) => {
+    const { port } = await startSmtpPeer({ onRcptTo: (_, __, done) => done(refusal(code)) });
+    expect(await send({ port })).toEqual(result);
+  });
+
+  it("refuses the password is reported", async () => {
+    const { port } = await startSmtpPeer();
+    const auth = { username: "sandwatch", password: new Secret("wrong") };
+    expect(await send({ port, auth })).toEqual(failed("rejected", "SMTP 535"));
+  });
+
+  it("has a certificate that is not trusted gets neither password nor e-mail", async () => {
+    const { port, emails } = await startSmtpPeer();
+    const untrusted = open({ port }, systemClock, "");
+    expect(await untrusted.send(notificationOf(), signal)).toEqual(failed("network", "ESOCKET"));
+    expect(emails).toEqual([]);
+  });
+
+  it("is not there is tried again", async () => {
+    const { port } = await startSmtpPeer();
+    expect(await send({ port: port === 1 ? 2 : 1 })).toEqual(failed("network", "ECONNREFUSED"));
+  });
+
+  it.each(["", "220 mail.example.com\r\n"])("greets with %j and hangs times out", async (hello) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.write(hello);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    const clock = createFakeClock();
+    const result = open({ port }, clock).send(notificationOf(), signal);
+    await once(server, "connection");
+    await setImmediate();
+    clock.advance(requestTimeoutMs);
+    expect(await result).toEqual(failed("timeout", "no answer"));
+  });
+
+  it("is in a network that is denied is not connected to", async () => {
+    const { port } = await startSmtpPeer();
+    const network = parseNetwork("127.0.0.0/8");
+    if (!network) throw new TypeError("no network");
+    const outbound = openOutbound(systemClock, { networks: { deny: [network], allow: null } });
+    for (const host of ["localhost", "127.0.0.1"]) {
+      const receiver = createEmailReceiver(
+        { ...settings, host, port },
+        { clock: systemClock, outbound },
+      );
+      expect(await receiver.send(notificationOf(), signal)).toMatchObject({ reason: "denied" });
+    }
+  });
+
+  it("is stopped in the middle of an e-mail leaves it undecided", async () => {
+    const stopped = new AbortController();
+    const { port } = await startSmtpPeer({ onRcptTo: () => stopped.abort() });
+    const result = open({ port }).send(notificationOf(), stopped.signal);
+    expect(await result).toEqual({ kind: "aborted" });
+  });
+});
