@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import { openChromium } from "./support/chromium.ts";
+import { openChromium, violationsOn } from "./support/chromium.ts";
 
 it("a report's file is shown in a browser without a request, on a phone and on paper", async () => {
   const world = await watchWorld({ servers: 4, regions: ["us", "eu"] });
@@ -41,4 +41,8 @@ it("a report's file is shown in a browser without a request, on a phone and on p
   expect((await page.pdf({ format: "A4" })).length).toBeGreaterThan(10_000);
   expect(requests).toEqual([address]);
   expect(problems).toEqual([]);
+
+  const { page: bare } = await openChromium({ bypassCSP: true });
+  await bare.goto(address);
+  expect(await violationsOn(bare)).toEqual([]);
 });

@@ -68,6 +68,16 @@ describe("a series of occupancy", () => {
     expect(await stepOf(1_000 * 24)).toEqual([3 * 1_440, 334]);
   });
 
+  it("has fewer cells of many targets, whose finer buckets take long to read", async () => {
+    const history = recordHistory();
+    for (let number = 0; number < 700; number += 1) {
+      const target = history.add({ region: "us", key: `key-${number}` });
+      target.poll(Date.parse("2026-11-01T23:59Z"), { kind: "all", servers: [occupied] });
+    }
+    const { stepMs, cells } = await seriesOf(history, day);
+    expect([stepMs, cells.length]).toEqual([hourMs, 24]);
+  });
+
   it("takes coarser cells where finer buckets are no longer kept", async () => {
     const history = recordHistory();
     const target = history.add(research);

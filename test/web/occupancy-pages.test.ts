@@ -118,6 +118,36 @@ describe("the page of occupancy", () => {
     expect(errors).toEqual(["the disk is gone"]);
   });
 
+  it("does not wait on the overview for what takes long, and shows it later", async () => {
+    const world = await watchHours();
+    const { api } = world.daemon();
+    const { promise: read, resolve: finish } = Promise.withResolvers<void>();
+    const asked: string[] = [];
+    const { get } = await serveWeb({
+      api: {
+        async call(operation, request) {
+          if (operation.name.startsWith("reportOccupancy")) {
+            asked.push(`${operation.name} ${JSON.stringify(request)}`);
+            await read;
+          }
+          return api(operation, request);
+        },
+        events: () => Promise.resolve({ events: [], after: "", hasMore: false }),
+      },
+    });
+    const early = (await get("/")).text;
+    expect(early).toContain("A large history is being read.");
+    expect(early).toContain("Firing");
+    finish();
+    await expect
+      .poll(async () => (await get("/")).text)
+      .not.toContain("A large history is being read.");
+    // All readers share what was read.
+    await Promise.all([get("/"), get("/?a=1"), get("/?b=2")]);
+    const weeks = asked.filter((each) => each.includes('"step":"1h"'));
+    expect(weeks).toHaveLength(1);
+  });
+
   it("has addresses that say what was chosen, and nothing else", () => {
     for (const text of [
       "",

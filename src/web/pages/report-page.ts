@@ -42,7 +42,7 @@ export function renderReport(page: PageReport): string {
         </style>
       </head>
       <body>
-        ${body}
+        <main>${body}</main>
       </body>
     </html> `;
   return document.markup.replaceAll(/\n\s*\n/g, "\n");
@@ -105,7 +105,7 @@ function headroom({ names, forecast, forecasts }: PageReport): Html {
       tightest.slice(0, mostNames),
       [
         "name",
-        "",
+        "occupancy",
         "average",
         "peak",
         "servers",
@@ -171,7 +171,7 @@ function table<Row>(
   texts: number,
 ): Html {
   const kind = (column: number): string => (column < texts ? "text" : "number");
-  return html`<div class="scroll">
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${titles[0] ?? ""}, table">
     <table>
       <thead>
         <tr>
