@@ -15,8 +15,9 @@ import { openStore } from "../store/store.ts";
 import type { LastReload, ReloadAnswer } from "../web/server.ts";
 import { configNotes } from "./check-config.ts";
 import { asListenFault, configOption, readConfig } from "./options.ts";
-import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
+import { notifySystemd } from "./systemd.ts";
+import type { Terminal } from "./terminal.ts";
 
 export function addRun(program: Command, terminal: Terminal): void {
   program
@@ -57,6 +58,7 @@ async function run(file: string, terminal: Terminal): Promise<void> {
     else log.error({ event: "config.refused", reason: answer.reason }, answer.reason);
   });
   let running = await start({ config, log, reloads, stopping: stop.signal });
+  if (!stop.signal.aborted) notifySystemd(log);
   for (;;) {
     const next = await Promise.race([stopped, reloads.next()]);
     if (next === null) break;

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { exitCodes } from "../../src/cli/exit-codes.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { startPeer } from "../service/peer.ts";
+import { writeConfig } from "../support/config-file.ts";
+import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const unit = readFileSync(
@@ -24,6 +27,32 @@ it("the unit runs the daemon, reloads it by SIGHUP, and does not restart it for 
     Restart: "always",
     RestartPreventExitStatus: String(exitCodes.wrongUse),
   });
+});
+
+it("the daemon notifies systemd, by its program, when it serves, and logs if that fails", async () => {
+  expect(settings).toMatchObject({ Type: "notify", NotifyAccess: "all" });
+  const notified = Promise.withResolvers<string>();
+  const peer = await startPeer((request, response) => {
+    notified.resolve(request.url ?? "");
+    response.end();
+  });
+  const folder = tempFolder();
+  const program = `#!${process.execPath}
+    const args = process.argv.slice(2).join(" ");
+    void fetch(\`${peer.baseUrl}/\${encodeURIComponent(args + " to " + process.env.NOTIFY_SOCKET)}\`);`;
+  writeFileSync(join(folder, "systemd-notify"), program, { mode: 0o755 });
+  const environment = { PATH: folder, NOTIFY_SOCKET: "/run/systemd/notify" };
+  const { config } = writeConfig();
+  const daemon = startSandwatch(["run", "--config", config], environment);
+  expect(decodeURIComponent(await notified.promise)).toBe("/--ready to /run/systemd/notify");
+  await daemon.line("daemon.started");
+  daemon.send("SIGTERM");
+  expect((await daemon.ended).out).not.toContain("systemd.");
+
+  const alone = startSandwatch(["run", "--config", config], { ...environment, PATH: "/nowhere" });
+  expect(await alone.line("systemd.not_notified")).toContain("ENOENT");
+  alone.send("SIGTERM");
+  expect(await alone.ended).toMatchObject({ code: 0 });
 });
 
 it("the unit has no rights, and nothing to write to but its own", () => {
