@@ -6,7 +6,7 @@ import { describedSettings } from "../generate/config-schema.ts";
 import { settingRows } from "../generate/settings-rows.ts";
 import { pathFields } from "../src/api/operation.ts";
 import { apiOperations } from "../src/api/operations.ts";
-import { bodyPlaceholders, placeholders } from "../src/alerts/template.ts";
+import { bodyVariables, incidentVariables, placeholders } from "../src/alerts/template.ts";
 import { eventsQuery } from "../src/api/operations/events.ts";
 import { matchFields } from "../src/alerts/silence.ts";
 
@@ -35,7 +35,8 @@ function namesIn(file: string, beginning: string): readonly string[] {
 
 it.each([
   ["docs/alerts.md", "A `summary` or `runbook_url` can contain the placeholders", placeholders],
-  ["docs/receivers.md", "The placeholders are", bodyPlaceholders],
+  ["docs/receivers.md", "The variables of a template are", bodyVariables],
+  ["docs/receivers.md", "Each of `incidents` has", incidentVariables],
   ["docs/api.md", "`match` has the fields", matchFields],
 ] as const)("%s names all of them: %s", (file, beginning, names) => {
   expect(namesIn(file, beginning)).toEqual(names.toSorted());

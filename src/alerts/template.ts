@@ -1,25 +1,25 @@
 import { isBlank, shownName } from "../fleet/readable-text.ts";
-import { messageUrl } from "./links.ts";
-import { summaryAt } from "./notification.ts";
-import type { Notification, NotifiedIncident, OutboxItem } from "./notification.ts";
+import type { NotifiedIncident, OutboxItem } from "./notification.ts";
 
 /** What an incident says, by placeholder. A server without a name is known by its id. */
-const incidentValues = new Map(
-  Object.entries<(incident: NotifiedIncident) => string | null>({
-    region: ({ region }) => region,
-    key: ({ key }) => key,
-    sandbox_id: ({ sandboxId }) => sandboxId,
-    server_id: ({ serverId }) => serverId,
-    server_name: ({ serverName, serverId }) => (isBlank(serverName) ? serverId : serverName),
-    probe: ({ probe }) => probe,
-    status: ({ status }) => status,
-    previous_status: ({ previousStatus }) => previousStatus,
-  }),
+export const incidentValues = {
+  region: ({ region }) => region,
+  key: ({ key }) => key,
+  sandbox_id: ({ sandboxId }) => sandboxId,
+  server_id: ({ serverId }) => serverId,
+  server_name: ({ serverName, serverId }) => (isBlank(serverName) ? serverId : serverName),
+  probe: ({ probe }) => probe,
+  status: ({ status }) => status,
+  previous_status: ({ previousStatus }) => previousStatus,
+} as const satisfies Readonly<Record<string, (incident: NotifiedIncident) => string | null>>;
+
+const valuesByName = new Map<string, (incident: NotifiedIncident) => string | null>(
+  Object.entries(incidentValues),
 );
 
 /** Empty where the incident has no such thing. */
 export function valueOfIncident(placeholder: string, incident: NotifiedIncident): string {
-  return incidentValues.get(placeholder)?.(incident) ?? "";
+  return valuesByName.get(placeholder)?.(incident) ?? "";
 }
 
 const itemValues = new Map<string, (item: OutboxItem) => string>([
@@ -27,34 +27,59 @@ const itemValues = new Map<string, (item: OutboxItem) => string>([
   ["severity", ({ severity }) => severity],
   ["condition", ({ condition, detail }) => (detail ? `${condition} (${detail})` : condition)],
 ]);
-for (const name of incidentValues.keys()) {
+for (const name of valuesByName.keys()) {
   itemValues.set(name, ({ incident }) => valueOfIncident(name, incident));
 }
 
 /** What a rule's `summary` and `runbook_url` can contain in braces. */
 export const placeholders: readonly string[] = ["count", ...itemValues.keys()];
 
-const notificationValues = new Map(
-  Object.entries<(notification: Notification, nowMs: number, externalUrl: string | null) => string>(
-    {
-      type: ({ type }) => type,
-      id: ({ id }) => id,
-      summary: summaryAt,
-      url: (notification, _, externalUrl) =>
-        externalUrl === null ? "" : messageUrl(externalUrl, notification),
-      runbook_url: ({ runbookUrl }) => runbookUrl ?? "",
-      count: ({ incidents, truncated }) => String(incidents.length + truncated),
-      rule: ({ rule }) => rule,
-      severity: ({ severity }) => severity,
-    },
-  ),
-);
+/** What a receiver's own `body` can refer to. */
+export const bodyVariables = [
+  "type",
+  "id",
+  "summary",
+  "url",
+  "runbook_url",
+  "count",
+  "rule",
+  "severity",
+  "region",
+  "key",
+  "sandbox_id",
+  "server_id",
+  "server_name",
+  "probe",
+  "status",
+  "previous_status",
+  "incidents",
+  "truncated",
+  "still_firing",
+] as const;
+export type BodyVariable = (typeof bodyVariables)[number];
 
-/** What the texts of a receiver's own `body` can contain in braces. */
-export const bodyPlaceholders: readonly string[] = [
-  ...notificationValues.keys(),
-  ...incidentValues.keys(),
-];
+/** The fields of each of its `incidents`. */
+export const incidentVariables = [
+  "id",
+  "state",
+  "subject",
+  "region",
+  "key",
+  "sandbox_id",
+  "server_id",
+  "server_name",
+  "probe",
+  "receiver",
+  "status",
+  "previous_status",
+  "started_at",
+  "resolved_at",
+  "resolved_reason",
+  "flapping",
+  "acknowledged_by",
+  "url",
+] as const;
+export type IncidentVariable = (typeof incidentVariables)[number];
 
 const placeholderPattern = /\{([^{}]*)\}/g;
 
@@ -108,36 +133,3 @@ export type Json =
   | null
   | readonly Json[]
   | { readonly [name: string]: Json };
-
-export function isBodyText(text: string): boolean {
-  return placeholdersIn(text).every((name) => bodyPlaceholders.includes(name));
-}
-
-/**
- * Fills the placeholders in all texts of a body, but not in the names of its fields. JSON is made of it afterwards, so
- * nothing in a value can change the body's form.
- */
-export function fillBody(
-  template: Json,
-  notification: Notification,
-  nowMs: number,
-  externalUrl: string | null = null,
-): Json {
-  if (typeof template === "string") {
-    return fill(template, (name) => {
-      const ofIncident = incidentValues.get(name);
-      return (
-        notificationValues.get(name)?.(notification, nowMs, externalUrl) ??
-        (ofIncident && someOf(notification.incidents.map((each) => ofIncident(each) ?? "")))
-      );
-    });
-  }
-  if (typeof template !== "object" || template === null) return template;
-  const filled = (value: Json): Json => fillBody(value, notification, nowMs, externalUrl);
-  if (isList(template)) return template.map(filled);
-  return Object.fromEntries(Object.entries(template).map(([name, value]) => [name, filled(value)]));
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
-}

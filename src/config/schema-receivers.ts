@@ -41,7 +41,7 @@ const webhookSchema = settings(
     body: optional(
       bodySchema,
       "none: `format` applies",
-      "A custom body, sent as JSON with its placeholders filled in. Cannot be combined with `format`.",
+      "A custom body, sent as JSON. Its texts are Liquid templates. Cannot be combined with `format`.",
     ),
     ...requestHeaders,
     ...messageSettings,

@@ -1,6 +1,8 @@
 import { z } from "zod";
-import { bodyPlaceholders, isBodyText } from "../alerts/template.ts";
+import { bodyVariables, incidentVariables } from "../alerts/template.ts";
+import { templateFault } from "../lib/liquid.ts";
 import { Secret } from "../lib/secret.ts";
+import { isPlainName } from "./faults.ts";
 import { refuse, textOf } from "./fields.ts";
 
 /** As the standardwebhooks package reads it, which throws for anything else when it signs; not too short or long for its bytes. */
@@ -16,7 +18,31 @@ export const signingSecretSchema = textOf(
   },
 );
 
-const bodyTextAllowed = `text with placeholders among ${bodyPlaceholders.map((each) => `{${each}}`).join(", ")}`;
+const bodyTextAllowed = `a Liquid template with the variables ${bodyVariables.join(", ")}; of each of the incidents ${incidentVariables.join(", ")}`;
+
+const known = { variables: bodyVariables, fields: incidentVariables };
+
+/** Placeholders as rules have them: nothing would fill them here. */
+const singleBraces = new RegExp(`(?<!\\{)\\{(?:${bodyVariables.join("|")})\\}(?!\\})`);
+
+function checkText(
+  text: string,
+  path: readonly (string | number)[],
+  context: z.RefinementCtx,
+): void {
+  if (!/\{[{%]/.test(text)) {
+    if (!singleBraces.test(text)) return;
+    const found = "a name in single braces";
+    return void refuse(context, "Liquid, such as {{ summary }}", { path, found });
+  }
+  const fault = templateFault(text, known);
+  if (fault === null) return;
+  const { problem, line, column, name = "" } = fault;
+  const shown = isPlainName(name) ? ` ${name}` : "";
+  const what = problem === "syntax" ? "Liquid with an error" : `an unknown variable${shown}`;
+  const found = `${what} in line ${line}, column ${column} of the text`;
+  refuse(context, bodyTextAllowed, { path, found });
+}
 
 /** As JSON: what a service wants in its body can be a secret, such as a token. */
 export const bodySchema = z
@@ -35,7 +61,7 @@ function checkBody(
   path: readonly (string | number)[],
   context: z.RefinementCtx,
 ): void {
-  if (typeof value === "string" && !isBodyText(value)) refuse(context, bodyTextAllowed, { path });
+  if (typeof value === "string") checkText(value, path, context);
   if (typeof value === "number" && !Number.isFinite(value)) {
     refuse(context, "a number that JSON can represent", { path });
   }

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { latenessMs, summaryAt } from "../../src/alerts/notification.ts";
 import type { NotifiedIncident, OutboxItem } from "../../src/alerts/notification.ts";
 import { summarize } from "../../src/alerts/notification-summary.ts";
-import { fillBody, fillTemplate } from "../../src/alerts/template.ts";
+import { fillTemplate } from "../../src/alerts/template.ts";
+import { compileBody } from "../../src/notify/receivers/body-template.ts";
 import { outboxItem, startMs } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";
 
@@ -191,7 +192,10 @@ describe("a summary", () => {
     expect(summarize(items, null)).toContain(`1 ${shown} server in error`);
     expect(fillTemplate("{server_name}", items)).toBe(shown);
     const notification = notificationOf({ incidents: items.map(({ incident }) => incident) });
-    expect(fillBody("{server_name}", notification, startMs)).toBe(shown);
+    const fill = compileBody(
+      "{{ server_name }}{% for i in incidents %}{{ i.server_name }}{% endfor %}",
+    );
+    expect(fill(notification, startMs)).toBe(shown + shown);
   });
 
   it("names the most frequent names of many servers, and counts the others", () => {

@@ -86,7 +86,10 @@ describe("test-receiver", () => {
 
   it("sends one and many incidents, marked as tests, firing and resolved", async () => {
     const server = await startReceiverServer();
-    await sendTo(server, { type: "webhook", body: { text: "{type} {summary} {count}" } });
+    await sendTo(server, {
+      type: "webhook",
+      body: { text: "{{ type }} {{ summary }} {{ count }}" },
+    });
     const text = (state: string, servers: string, count: number) => ({
       text: `test Test from sandwatch (${state}): ${servers} in error, as an example ${count}`,
     });

@@ -57,7 +57,7 @@ const oddValues: readonly unknown[] = [
   [["us"], ["us", "us"], ["a*"], [""], ["region", "key"], ["critical", "w*"], [{}], [1], [["a"]]],
   [["https://x.example"], ["x.example.com"], ["10.0.0.0/8"], { region: ["us", "e*"] }],
   [{ polls: 3 }, { polls: "3" }, { polls: 0 }, { above: 0.5 }, { below: "1" }],
-  [{ changes: 1, within: "1h" }, { requests: "5" }, { text: "{summary}" }, { text: "{x}" }],
+  [{ changes: 1, within: "1h" }, { requests: "5" }, { text: "{{ summary }}" }, { text: "{{ x }}" }],
   [{ a: 1 }, { "a\\.b": { absent: true } }, { "a..b": 1 }, { x: { present: false } }, { x: [1] }],
   [{ us: { base_url: "https://x.example" }, "a b": { base_url: "https://x.example" } }],
 ].flat();

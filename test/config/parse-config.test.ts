@@ -204,8 +204,8 @@ describe("receivers", () => {
   });
 
   it("of type webhook take a body of the user's own, as a mapping or a list", () => {
-    const mapping = { text: "{summary}", more: ["{rule}", 1, true, null, { x: "{count}" }] };
-    for (const body of [mapping, ["{id}"]]) {
+    const mapping = { text: "{{ summary }}", more: ["{a}", 1, true, null, { x: "{{ count }}" }] };
+    for (const body of [mapping, ["{{ id }}"]]) {
       const { bodyTemplate } = receiver("webhook", { body });
       expect(JSON.parse(bodyTemplate?.reveal() ?? "")).toEqual(body);
     }

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import { composeMessages } from "../../src/alerts/compose-messages.ts";
 import type { IncidentMessage, Notification, OutboxItem } from "../../src/alerts/notification.ts";
-import { fillBody } from "../../src/alerts/template.ts";
 import { seededRandom } from "../../src/lib/random.ts";
 import { shortId } from "../../src/lib/short-id.ts";
+import { compileBody } from "../../src/notify/receivers/body-template.ts";
 import { discordMessage } from "../../src/notify/receivers/discord.ts";
 import { emailOf } from "../../src/notify/receivers/email.ts";
 import { ntfyMessage } from "../../src/notify/receivers/ntfy.ts";
@@ -91,12 +91,11 @@ const formats: Readonly<Record<string, Render>> = {
   "webhook-alertmanager": (count, type) =>
     alertmanagerBody(messageOf(count, type, 100), atMs(type), externalUrl),
   "webhook-body": (count, type) =>
-    fillBody(
-      { text: "[{severity}] {summary} {url}", servers: "{server_name}" },
-      messageOf(count, type, 100),
-      atMs(type),
-      externalUrl,
-    ),
+    compileBody({
+      text: "[{{ severity }}] {{ summary }} {{ url }}",
+      servers: "{{ server_name }}",
+      list: "{% for i in incidents %}{{ i.id }} {{ i.server_name | default: i.server_id }}\n{% endfor %}",
+    })(messageOf(count, type, 100), atMs(type), externalUrl),
   slack: (count, type) => slackMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   discord: (count, type) => discordMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   teams: (count, type) => teamsMessage(messageOf(count, type, 20), atMs(type), externalUrl),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fillBody } from "../../src/alerts/template.ts";
+import { compileBody } from "../../src/notify/receivers/body-template.ts";
 import { slackMessage } from "../../src/notify/receivers/slack.ts";
 import { pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
 import { alertmanagerBody, webhookBody } from "../../src/notify/receivers/webhook.ts";
@@ -63,8 +63,8 @@ describe("with the address of sandwatch", () => {
       externalURL: base,
       alerts: [{ generatorURL: page }, { generatorURL: `${base}/incidents/incident-2` }],
     });
-    expect(fillBody({ link: ["{url}"] }, one, startMs, base)).toEqual({ link: [page] });
-    expect(fillBody("{url}", one, startMs)).toBe("");
+    expect(compileBody({ link: ["{{ url }}"] })(one, startMs, base)).toEqual({ link: [page] });
+    expect(compileBody("{{ url }}")(one, startMs)).toBe("");
   });
 
   it.each([

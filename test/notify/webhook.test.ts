@@ -77,7 +77,7 @@ describe("a webhook", () => {
   it.each([
     ["its default format", {}],
     ["the format of Alertmanager", { format: "alertmanager" }],
-    ["the user's own format", ownBody({ text: "{summary}" })],
+    ["the user's own format", ownBody({ text: "{{ summary }}" })],
   ] as const)("signs a body in %s as Standard Webhooks verifies it", async (_, format) => {
     const secret = new Secret(signingSecret);
     // The verifier compares with the real time.
@@ -185,8 +185,8 @@ describe("the default body", () => {
 describe("the user's own body", () => {
   it("has its placeholders filled, in texts alone", async () => {
     const template = {
-      content: "[{severity}] {summary}",
-      items: ["{rule}", { "{rule}": "{server_name} in {sandbox_id}" }],
+      content: "[{{ severity }}] {{ summary }}",
+      items: ["{{ rule }}", { "{{ rule }}": "{{ server_name }} in {{ sandbox_id }}" }],
       level: 3,
       loud: true,
       nothing: null,
@@ -194,13 +194,13 @@ describe("the user's own body", () => {
     expect(JSON.parse((await sent(ownBody(template))).body)).toEqual({
       ...template,
       content: "[critical] 1 github server in error in us/research since 09:30 UTC",
-      items: ["server-error", { "{rule}": "github in sandbox-1" }],
+      items: ["server-error", { "{{ rule }}": "github in sandbox-1" }],
     });
   });
 
   it.each(hostileTexts)("keeps its form with a server named by %s", async (_, name) => {
     const notification = notificationOf({ incidents: [incidentOf({ serverName: name })] });
-    const { body } = await sent(ownBody({ text: "<{server_name}>" }), notification);
+    const { body } = await sent(ownBody({ text: "<{{ server_name }}>" }), notification);
     const { text, ...others }: Record<string, string> = JSON.parse(body);
     expect(others).toEqual({});
     expect(text).toMatch(/^<.*>$/);

@@ -154,7 +154,7 @@ export async function startSecretReceivers(
       name: "own",
       type: "webhook",
       url: "${OWN_URL}",
-      body: { text: "{summary}", token: plant("own: body") },
+      body: { text: "{{ summary }}", token: plant("own: body") },
       headers_file: secretFile("own", `X-Key: ${plant("own: header")}\n`),
     },
     { ...wait, name: "chat", type: "slack", url_file: secretFile("chat", urlOf("chat", chat)) },

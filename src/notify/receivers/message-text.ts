@@ -134,3 +134,23 @@ function serverText({ serverName, serverId }: NotifiedIncident): string {
     ? shortId
     : `${shownName(serverName)} (${shortId})`;
 }
+
+/** An incident under the names that documents use. */
+export function incidentFields(incident: NotifiedIncident) {
+  const { receiver, probe, ...subject } = subjectFields(incident);
+  const { id, state, startedAtMs, resolvedAtMs, flapping, acknowledgedBy } = incident;
+  return {
+    id,
+    state,
+    ...subject,
+    status: incident.status,
+    previous_status: incident.previousStatus,
+    started_at: isoTime(startedAtMs),
+    resolved_at: resolvedAtMs === null ? null : isoTime(resolvedAtMs),
+    resolved_reason: incident.resolvedReason,
+    ...(receiver !== null && { receiver }),
+    ...(probe !== null && { probe }),
+    ...(flapping && { flapping: true }),
+    ...(acknowledgedBy !== null && { acknowledged_by: acknowledgedBy }),
+  };
+}

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { incidentUrl, messageUrl } from "../../alerts/links.ts";
 import { summaryAt, type Notification, type NotifiedIncident } from "../../alerts/notification.ts";
-import { fillBody, type Json } from "../../alerts/template.ts";
+import type { Json } from "../../alerts/template.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
-import type { Receiver } from "../receiver.ts";
-import { alertLabels, delayedSeconds, incidentLine, inCommon, isoTime } from "./message-text.ts";
-import { shortTexts, stateFields, subjectFields, type Texts } from "./message-text.ts";
+import { failed, type Receiver } from "../receiver.ts";
+import { compileBody } from "./body-template.ts";
+import { alertLabels, delayedSeconds, incidentFields, incidentLine } from "./message-text.ts";
+import { inCommon, isoTime, shortTexts, stateFields, type Texts } from "./message-text.ts";
 
 export type WebhookSettings = Pick<
   ConfigOf<"webhook">,
@@ -23,17 +24,19 @@ export function createWebhookReceiver(
   const url = parseReceiverUrl(settings);
   const signer = createSigner(settings);
   const template: Json = bodyTemplate && JSON.parse(bodyTemplate.reveal());
-  const bodyOf = format === "alertmanager" ? alertmanagerBody : webhookBody;
+  const bodyOf = template
+    ? compileBody(template)
+    : format === "alertmanager"
+      ? alertmanagerBody
+      : webhookBody;
 
   return {
     name,
-    send(notification, signal) {
+    async send(notification, signal) {
       const { id } = notification;
       const nowMs = clock.now().utcMs;
-      const content = template
-        ? fillBody(template, notification, nowMs, externalUrl)
-        : bodyOf(notification, nowMs, externalUrl);
-      const body = JSON.stringify(content);
+      const body = written(() => bodyOf(notification, nowMs, externalUrl));
+      if (body === null) return failed("rejected", "the template of the body exceeds its limits");
       const headers = {
         "content-type": "application/json",
         "webhook-id": id,
@@ -43,6 +46,18 @@ export function createWebhookReceiver(
       return outbound.send({ url, body, headers, secretHeaders }, signal);
     },
   };
+}
+
+const longestBody = 1024 * 1024;
+
+/** Null: a template takes too much time or memory, or gives too much. */
+function written(bodyOf: () => unknown): string | null {
+  try {
+    const body = JSON.stringify(bodyOf());
+    return body.length <= longestBody ? body : null;
+  } catch {
+    return null;
+  }
 }
 
 function createSigner({ name, secret }: WebhookSettings): Webhook | null {
@@ -81,25 +96,6 @@ export function webhookBody(
       ...(runbookUrl !== null && { runbook_url: runbookUrl }),
       delayed_seconds: delayedSeconds(notification, nowMs),
     },
-  };
-}
-
-function incidentFields(incident: NotifiedIncident) {
-  const { receiver, probe, ...subject } = subjectFields(incident);
-  const { id, state, startedAtMs, resolvedAtMs, flapping, acknowledgedBy } = incident;
-  return {
-    id,
-    state,
-    ...subject,
-    status: incident.status,
-    previous_status: incident.previousStatus,
-    started_at: isoTime(startedAtMs),
-    resolved_at: resolvedAtMs === null ? null : isoTime(resolvedAtMs),
-    resolved_reason: incident.resolvedReason,
-    ...(receiver !== null && { receiver }),
-    ...(probe !== null && { probe }),
-    ...(flapping && { flapping: true }),
-    ...(acknowledgedBy !== null && { acknowledged_by: acknowledgedBy }),
   };
 }
 

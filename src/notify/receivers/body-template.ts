@@ -1,0 +1,85 @@
+import { incidentUrl, messageUrl } from "../../alerts/links.ts";
+import { summaryAt, type Notification, type NotifiedIncident } from "../../alerts/notification.ts";
+import { incidentValues, someOf, type BodyVariable } from "../../alerts/template.ts";
+import type { IncidentVariable, Json } from "../../alerts/template.ts";
+import { shownName } from "../../fleet/readable-text.ts";
+import { compileTemplate } from "../../lib/liquid.ts";
+import { incidentFields } from "./message-text.ts";
+
+type Fill = (variables: object) => Json;
+
+/**
+ * Compiles all texts of a body, but not the names of its fields. JSON is made of what they give, so nothing in a value can
+ * change the body's form.
+ *
+ * @returns fills the body; it throws when that takes too much time or memory
+ */
+export function compileBody(template: Json) {
+  const fill = compile(template);
+  return (notification: Notification, nowMs: number, externalUrl: string | null = null): Json =>
+    fill(variablesOf(notification, nowMs, externalUrl));
+}
+
+function compile(template: Json): Fill {
+  if (typeof template === "string") return compileTemplate(template);
+  if (typeof template !== "object" || template === null) return () => template;
+  if (isList(template)) {
+    const items = template.map(compile);
+    return (variables) => items.map((fill) => fill(variables));
+  }
+  const fields = Object.entries(template).map(([name, value]) => [name, compile(value)] as const);
+  return (variables) => Object.fromEntries(fields.map(([name, fill]) => [name, fill(variables)]));
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** As in all texts for people: short, and without mentions. */
+function shownNames({ sandboxId, serverId, serverName, acknowledgedBy }: NotifiedIncident) {
+  const shown = (name: string | null) => name && shownName(name);
+  return {
+    sandbox_id: shown(sandboxId),
+    server_id: shown(serverId),
+    server_name: shown(serverName),
+    acknowledged_by: shown(acknowledgedBy),
+  };
+}
+
+function variablesOf(
+  notification: Notification,
+  nowMs: number,
+  externalUrl: string | null,
+): Readonly<Record<BodyVariable, unknown>> {
+  const { type, id, rule, severity, incidents, truncated, stillFiring = 0 } = notification;
+  const all = (name: keyof typeof incidentValues): string =>
+    someOf(incidents.map((each) => incidentValues[name](each) ?? ""));
+  return {
+    type,
+    id,
+    rule,
+    severity,
+    truncated,
+    summary: summaryAt(notification, nowMs),
+    url: externalUrl === null ? "" : messageUrl(externalUrl, notification),
+    runbook_url: notification.runbookUrl ?? "",
+    count: incidents.length + truncated,
+    still_firing: stillFiring,
+    region: all("region"),
+    key: all("key"),
+    sandbox_id: all("sandbox_id"),
+    server_id: all("server_id"),
+    server_name: all("server_name"),
+    probe: all("probe"),
+    status: all("status"),
+    previous_status: all("previous_status"),
+    incidents: incidents.map((incident): Readonly<Record<IncidentVariable, unknown>> => ({
+      probe: null,
+      receiver: null,
+      flapping: false,
+      ...incidentFields(incident),
+      ...shownNames(incident),
+      url: externalUrl === null || type === "test" ? "" : incidentUrl(externalUrl, incident.id),
+    })),
+  };
+}
