@@ -9,6 +9,7 @@ import { userAgent } from "../lib/version.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import { silentLog } from "../notify/receiver.ts";
 import { createReceiver } from "../notify/receivers/create-receiver.ts";
+import { createDryRun, withoutLiterals } from "./dry-run.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { configOption, readConfig } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
@@ -19,10 +20,18 @@ export function addTestReceiver(program: Command, terminal: Terminal): void {
     .description("send test messages to a configured receiver")
     .argument("<name>", "the receiver's name in the configuration")
     .addOption(configOption())
-    .action((name: string, { config }) => testReceiver(name, config, terminal));
+    .option("--dry-run", "print what would be sent, without secrets, and send nothing")
+    .action((name: string, { config, dryRun = false }) =>
+      testReceiver(name, config, dryRun, terminal),
+    );
 }
 
-async function testReceiver(name: string, file: string, terminal: Terminal): Promise<void> {
+async function testReceiver(
+  name: string,
+  file: string,
+  isDryRun: boolean,
+  terminal: Terminal,
+): Promise<void> {
   const { alerts, http } = readConfig(file, terminal);
   const { receivers, outbound: networks } = alerts;
   const settings = receivers.find((each) => each.name === name);
@@ -30,9 +39,11 @@ async function testReceiver(name: string, file: string, terminal: Terminal): Pro
     const known = receivers.map((each) => each.name).join(", ") || "none";
     throw wrongUse(`There is no receiver ${name} in ${file}. Configured: ${known}.`);
   }
-  const outbound = createOutbound({ clock: systemClock, userAgent, networks });
-  const receiver = createReceiver(settings, {
-    outbound,
+  const sending = isDryRun
+    ? createDryRun(settings, terminal.out)
+    : { outbound: createOutbound({ clock: systemClock, userAgent, networks }) };
+  const receiver = createReceiver(isDryRun ? withoutLiterals(settings) : settings, {
+    ...sending,
     clock: systemClock,
     externalUrl: http.externalUrl,
     notifiedAlerts: {
@@ -53,12 +64,13 @@ async function testReceiver(name: string, file: string, terminal: Terminal): Pro
         );
       }
     }
+    if (isDryRun) return terminal.out("This was a dry run. Nothing was sent.\n");
     terminal.out(
       `${name} accepted the test messages. It should show, marked as tests: 1 server in error and its end, 8 servers in error and their end.\n`,
     );
   } finally {
     await receiver.close?.();
-    await outbound.close();
+    await sending.outbound.close();
   }
 }
 

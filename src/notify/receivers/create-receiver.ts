@@ -2,7 +2,7 @@ import type { ReceiverConfig } from "../../config/schema-receivers.ts";
 import type { Receiver } from "../receiver.ts";
 import { createAlertmanagerReceiver, type AlertmanagerDeps } from "./alertmanager.ts";
 import { createDiscordReceiver } from "./discord.ts";
-import { createEmailReceiver } from "./email.ts";
+import { createEmailReceiver, type EmailDeps } from "./email.ts";
 import { createHeartbeatReceiver, type HeartbeatDeps } from "./heartbeat.ts";
 import { createNtfyReceiver } from "./ntfy.ts";
 import { createPagerdutyReceiver } from "./pagerduty.ts";
@@ -11,7 +11,7 @@ import { createTeamsReceiver } from "./teams.ts";
 import { createTelegramReceiver } from "./telegram.ts";
 import { createWebhookReceiver } from "./webhook.ts";
 
-export interface ReceiverDeps extends AlertmanagerDeps, HeartbeatDeps {}
+export interface ReceiverDeps extends AlertmanagerDeps, EmailDeps, HeartbeatDeps {}
 
 /**
  * The types of receivers.

@@ -7,6 +7,8 @@ import { failed, type AttemptFailure, type Receiver } from "../receiver.ts";
 import { chatMessage, escapeHtml, incidentText, linesWithin } from "./chat-message.ts";
 
 export interface EmailDeps extends SenderDeps {
+  /** Replaces the SMTP server. Rejects if the e-mail was not accepted. */
+  readonly submit?: (email: Email, signal: AbortSignal) => Promise<void>;
   /** The certificates that are trusted. Default: those that Node.js trusts. */
   readonly trustedCertificates?: ConnectionOptions["ca"];
 }
@@ -17,32 +19,8 @@ export type EmailSettings = Pick<
 >;
 
 /** Sends each e-mail over a connection of its own to an SMTP server. */
-export function createEmailReceiver(
-  settings: EmailSettings,
-  { outbound, clock, externalUrl = null, trustedCertificates: ca }: EmailDeps,
-): Receiver {
-  const { host, port, tls, auth } = settings;
-
-  const submit = async (email: Email, signal: AbortSignal): Promise<void> => {
-    // Loaded only here: most installations send no e-mail.
-    const { createTransport } = await import("nodemailer");
-    const connection = await outbound.connect(host, port, signal);
-    const transport = createTransport({
-      host,
-      port,
-      secure: tls === "tls",
-      requireTLS: tls === "starttls",
-      ignoreTLS: tls === "none",
-      ...(auth && { auth: { user: auth.username, pass: auth.password.reveal() } }),
-      ...(ca !== undefined && { tls: { ca } }),
-      disableFileAccess: true,
-      disableUrlAccess: true,
-      socketCloseTimeout: 0,
-      getSocket: (_, callback) => callback(null, { connection }),
-    });
-    await transport.sendMail({ ...email, signal });
-  };
-
+export function createEmailReceiver(settings: EmailSettings, deps: EmailDeps): Receiver {
+  const { clock, externalUrl = null, submit = createSubmission(settings, deps) } = deps;
   return {
     name: settings.name,
     restMs: settings.pauseMs,
@@ -63,6 +41,31 @@ export function createEmailReceiver(
   };
 }
 
+function createSubmission(
+  { host, port, tls, auth }: EmailSettings,
+  { outbound, trustedCertificates: ca }: EmailDeps,
+) {
+  return async (email: Email, signal: AbortSignal): Promise<void> => {
+    // Loaded only here: most installations send no e-mail.
+    const { createTransport } = await import("nodemailer");
+    const connection = await outbound.connect(host, port, signal);
+    const transport = createTransport({
+      host,
+      port,
+      secure: tls === "tls",
+      requireTLS: tls === "starttls",
+      ignoreTLS: tls === "none",
+      ...(auth && { auth: { user: auth.username, pass: auth.password.reveal() } }),
+      ...(ca !== undefined && { tls: { ca } }),
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      socketCloseTimeout: 0,
+      getSocket: (_, callback) => callback(null, { connection }),
+    });
+    await transport.sendMail({ ...email, signal });
+  };
+}
+
 /** Only codes are used: a text of the server could contain anything. */
 function readSmtpError(error: unknown): AttemptFailure {
   if (error instanceof DeniedAddressError) return failed("denied", error.why);
@@ -77,7 +80,7 @@ function readSmtpError(error: unknown): AttemptFailure {
   return failed(/TIMEDOUT/.test(detail) ? "timeout" : "network", detail);
 }
 
-type Email = ReturnType<typeof emailOf>;
+export type Email = ReturnType<typeof emailOf>;
 
 /** References make a header of at most about 1,000 characters. */
 const mostReferences = 20;
