@@ -20,7 +20,7 @@ import { createWorld } from "../simulator/world.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { makeHistory } from "./demo-history.ts";
 import { asListenFault, readPort, seedOption, wholeNumber } from "./options.ts";
-import { simulatedKeys } from "./simulate.ts";
+import { faultsOption, readFaults, simulatedKeys } from "./simulate.ts";
 import type { Terminal } from "./terminal.ts";
 import { untilStopped } from "./signals.ts";
 
@@ -30,6 +30,7 @@ interface DemoOptions {
   readonly keys: number;
   /** In days; false: none. */
   readonly history: number | false;
+  readonly faults?: string;
   readonly host: string;
   readonly port?: number;
 }
@@ -49,11 +50,16 @@ const pastPace = 1 / 8;
 const loadNow = 1.7;
 const loadPerWeek = 0.13;
 
-/** Two that succeed in every simulated region, and one that fails. */
+/** What each expects holds in every simulated region. */
 const probes = [
   { name: "login", operation: "user", id: "user-1", expect: { fields: { userId: "user-1" } } },
   { name: "worlds", operation: "universes", expect: { at_least: 3 } },
-  { name: "suspended-brand", operation: "white-label", id: "client-suspended" },
+  {
+    name: "suspended-brand",
+    operation: "white-label",
+    id: "client-suspended",
+    expect: { success: false },
+  },
 ].map((probe) => ({ ...probe, every: "30s" }));
 
 export function addDemo(program: Command, terminal: Terminal): void {
@@ -65,6 +71,7 @@ export function addDemo(program: Command, terminal: Terminal): void {
     .option("--keys <n>", "number of API keys", wholeNumber(1), 2)
     .option("--history <days>", "days of simulated history to start with", wholeNumber(0, 365), 28)
     .option("--no-history", "start with an empty store")
+    .addOption(faultsOption())
     .option(
       "--host <address>",
       "address of the HTTP server; 0.0.0.0 for every interface, as in a container",
@@ -86,9 +93,10 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const targets = regions.length * keys.length;
   const servers = Math.ceil(options.servers / targets);
   const { seed } = options;
+  const faults = readFaults(options.faults);
   const tempo = changing(pastPace, systemClock.now().utcMs, pace);
   const load = growingLoad(systemClock.now().utcMs, loadNow, loadPerWeek);
-  const simulated = { seed, clock: systemClock, regions, keys, servers, pace: tempo, load };
+  const simulated = { seed, clock: systemClock, regions, keys, servers, pace: tempo, load, faults };
   const simulator = createSimulator(simulated);
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   opened.defer(() => simulator.close());

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { parse } from "yaml";
 import { z } from "zod";
 import { systemClock } from "../lib/clock.ts";
 import { contentSchema } from "../simulator/lookup-data.ts";
-import { faultsSchema } from "../simulator/faults.ts";
+import { faultsSchema, type FullFault } from "../simulator/faults.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import type { SimulatorOptions } from "../simulator/simulator.ts";
 import { wrongUse } from "./exit-codes.ts";
@@ -31,7 +31,7 @@ export function addSimulate(program: Command, terminal: Terminal): void {
     .option("--servers <n>", "servers in each listing", wholeNumber(0), 60)
     .addOption(seedOption())
     .option("--pace <factor>", "how many times faster statuses change; 0: never", readPace, 1)
-    .option("--faults <file>", "faults to inject, in YAML or JSON")
+    .addOption(faultsOption())
     .option("--data <file>", "content of the regions, in YAML or JSON (default: generated)")
     .option("--host <address>", "address to listen on; :: for every interface", "127.0.0.1")
     .option("--port <port>", "port to listen on; 0 chooses a free port", readPort, 9750)
@@ -58,7 +58,7 @@ async function simulate(options: SimulateOptions, terminal: Terminal): Promise<v
     (given) => Object.keys(given).every((region) => regions.includes(region)),
     `allowed: the regions of --regions: ${regions.join(", ")}`,
   );
-  const faults = options.faults === undefined ? [] : readFile(options.faults, faultsSchema);
+  const faults = readFaults(options.faults);
   const content = options.data === undefined ? {} : readFile(options.data, ofRegions);
   const simulator = createSimulator({ ...options, keys, clock: systemClock, faults, content });
   const stopped = untilStopped();
@@ -80,6 +80,14 @@ export function simulatedKeys(count: number): readonly { name: string; apiKey: s
     const name = names[index] ?? `key-${index + 1}`;
     return { name, apiKey: `simulated-${name}` };
   });
+}
+
+export function faultsOption(): Option {
+  return new Option("--faults <file>", "faults to inject, in YAML or JSON");
+}
+
+export function readFaults(file: string | undefined): readonly FullFault[] {
+  return file === undefined ? [] : readFile(file, faultsSchema);
 }
 
 function readFile<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {

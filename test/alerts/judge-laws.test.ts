@@ -106,7 +106,7 @@ it("the last notification of a subject is about its state, or the silence about 
   });
 });
 
-/** Without how many servers are unmonitored. */
+/** Without how many servers are unobserved. */
 const asAlone = (outcome: object): unknown =>
   JSON.parse(
     JSON.stringify(outcome, (name, value: unknown) => (name === "unmonitored" ? null : value)),

@@ -140,7 +140,7 @@ describe("a region", () => {
     expect(region.judge(...shown).steps).toEqual(fires ? ["fired"] : []);
   });
 
-  it("says how many keys fail and why, and how many servers are unmonitored", () => {
+  it("says how many keys fail and why, and how many servers are unobserved", () => {
     const all = watchRegion().judge([2], [1]).conditions;
     expect(all).toEqual(["all 2 keys failing, HTTP 503, 300"]);
     const some = watchRegion().judge([2, 0, "timeout"], [1], "up").conditions;

@@ -112,14 +112,16 @@ describe("test-receiver", () => {
 });
 
 it("demo prints the addresses first, polls and probes, and is stopped by Ctrl-C", async () => {
-  const few = ["--servers", "8", "--no-history"];
+  const faults = join(tempFolder(), "faults.yaml");
+  writeFileSync(faults, "[{ kind: status, status: 503, operation: get_user }]");
+  const few = ["--servers", "8", "--no-history", "--faults", faults];
   const demo = startSandwatch(["demo", "--host", "127.0.0.2", "--port", "0", ...few]);
   const line = await demo.line("/metrics");
   expect(line).toContain("http://127.0.0.2:");
   await demo.line("lists ");
   const metrics = await fetch(/http:\S+/.exec(line)?.[0] ?? "");
   expect(await metrics.text()).toMatch(/sandwatch_target_up\{[^}]*\} 1/);
-  expect(await demo.line("probe suspended-brand")).toContain("success is not true");
+  expect(await demo.line(": probe ")).toMatch(/probe login\/\S+ fails: HTTP 503/);
   demo.send("SIGINT");
   const ended = await demo.ended;
   expect(ended).toMatchObject({ code: 0, err: "" });

@@ -45,6 +45,24 @@ describe("occupancy in a browser", () => {
     expect(problems).toEqual([]);
   });
 
+  it("becomes a chart on an overview that came before its data", async () => {
+    const { page, address, chart, problems } = await openOccupancy("servers");
+    const late = '<section class="card" id="occupancy" data-live><h2>Occupancy</h2></section>';
+    await page.route(
+      `${address}/`,
+      async (route) => {
+        const response = await route.fetch();
+        const whole = await response.text();
+        const body = whole.replace(/<section[^>]*id="occupancy"[^]*?<\/section>/, late);
+        await route.fulfill({ response, body });
+      },
+      { times: 1 },
+    );
+    await page.goto(`${address}/`);
+    await chart.locator("canvas").waitFor();
+    expect(problems).toEqual([]);
+  });
+
   it("hatches unobserved time", async () => {
     const { page, chart, problems } = await openOccupancy("occupancy?from=2h");
     await chart.locator("canvas").waitFor();

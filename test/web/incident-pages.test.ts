@@ -97,6 +97,8 @@ describe("the page of an incident", () => {
     await world.poll(4);
     const { incidents } = await world.daemon().api(listIncidents, {});
     const inhibited = incidents.find((each) => each.inhibited_by !== null);
+    const list = await fetch(`${await world.address()}/incidents`);
+    expect(await list.text()).toContain(">target us/research</a>");
     const response = await fetch(`${await world.address()}/incidents/${inhibited?.id}`);
     const by = inhibited?.inhibited_by;
     expect(await response.text()).toContain(`<a href="${by}">${by}</a>`);

@@ -202,6 +202,14 @@ describe("the days of a target", () => {
     );
   });
 
+  it("are red for the share of the time in error, but at least a sixth", () => {
+    const days = [day(1, { error: 0.1 }), day(2, { error: 50 }), day(3, { error: 100 })];
+    const { markup } = daysCard([place("ops", days)], { tz: "UTC", most: 5 });
+    const reds = markup.matchAll(/height="(\d+)" class="day error"/g);
+    // The last is that of the key.
+    expect(Array.from(reds, ([, height]) => Number(height))).toEqual([4, 12, 24, 4]);
+  });
+
   it("give an availability of the observed time, which is 100 % only without any error", () => {
     expect(
       availabilityOf(place("a", [day(1, { error: 10, unobserved: 50 }), day(2, {})])),
@@ -211,7 +219,7 @@ describe("the days of a target", () => {
       tz: "UTC",
       most: 5,
     });
-    expect(markup).toContain(">99.99 %<");
+    expect(markup).toContain(">99.99%<");
   });
 
   it("are those of the least available targets, and the others are counted", () => {

@@ -115,7 +115,12 @@ describe("the overview", () => {
     const world = await watchWorld({ regions: ["eu", "us"], keys: ["research", "production"] });
     await world.poll();
     world.fail({ kind: "status", status: 400, region: "eu" });
-    await world.poll(24);
+    await world.poll(2);
+    const early = await pageOf(world);
+    expect(sentenceOf(early)).toBe("eu: down for every key.");
+    // Its targets are not stale yet.
+    expect(early).not.toContain("servers unobserved");
+    await world.poll(22);
     const page = await pageOf(world);
     expect(sentenceOf(page)).toBe("eu: down for every key.");
     expect(page.match(/<li class=/g)).toHaveLength(1);

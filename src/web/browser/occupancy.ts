@@ -13,6 +13,10 @@ interface Series extends Readonly<Record<Status, readonly number[]>> {
 }
 
 const chartHeight = 232;
+const marginRight = 12;
+const countsWidth = 46;
+/** Of a time below the chart, which is centred. */
+const halfLabel = 32;
 /** A shorter drag is a click. */
 const leastDragPx = 6;
 const bucketSeconds = 300;
@@ -79,7 +83,7 @@ function options(width: number): uPlot.Options {
   return {
     width,
     height: chartHeight,
-    padding: [8, 12, 0, 0],
+    padding: [8, marginRight, 0, 0],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), tz),
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
@@ -88,9 +92,16 @@ function options(width: number): uPlot.Options {
       {
         ...axis,
         size: 28,
-        values: (_, splits) => splits.map((at) => (isMidnight(at) ? day : time).format(at * 1_000)),
+        values: (plot, splits) =>
+          splits.map((at) =>
+            isCut(plot, at) ? "" : (isMidnight(at) ? day : time).format(at * 1_000),
+          ),
       },
-      { ...axis, size: 46, values: (_, splits) => splits.map((count) => count.toLocaleString()) },
+      {
+        ...axis,
+        size: countsWidth,
+        values: (_, splits) => splits.map((count) => count.toLocaleString()),
+      },
     ],
     series: [
       {},
@@ -104,6 +115,13 @@ function options(width: number): uPlot.Options {
     ],
     hooks: { setSelect: [zoom], setCursor: [showTip] },
   };
+}
+
+/** Whether a label would end right of the chart. */
+function isCut({ width, scales }: uPlot, seconds: number): boolean {
+  const { min = 0, max = 1 } = scales["x"] ?? {};
+  const rest = (max - seconds) / (max - min);
+  return rest * (width - countsWidth - marginRight) + marginRight < halfLabel;
 }
 
 /** In the zone of the chart. */
@@ -210,12 +228,13 @@ function draw(): void {
   const data = document.querySelector<HTMLElement>("#occupancy-data");
   const element = place();
   const { series: text = "", tz: named = "UTC" } = data?.dataset ?? {};
-  if (!element || text === "" || text + named === drawn) return;
+  if (!element || text === "") return;
+  if ("keep" in element.dataset && text + named === drawn) return;
   const next: Series = JSON.parse(text);
   if (next.start.length === 0) return;
   series = next;
   drawn = text + named;
-  if (chart && named === tz) {
+  if (chart && element.contains(chart.root) && named === tz) {
     chart.setData(stack(next));
     return;
   }
@@ -237,6 +256,11 @@ function prepare(element: HTMLElement): HTMLElement {
   said.role = "status";
   element.replaceChildren(canvas, tip, said);
   element.addEventListener("keydown", (event) => answerKey(event, said));
+  new ResizeObserver(() => {
+    if (chart && element.clientWidth !== chart.width) {
+      chart.setSize({ width: element.clientWidth, height: chartHeight });
+    }
+  }).observe(element);
   return canvas;
 }
 
@@ -246,16 +270,10 @@ function make(name: string, className: string): HTMLElement {
   return element;
 }
 
+/** The chart may come later than the page, which does not wait for what takes long to read. */
 function keepDrawn(): void {
-  const element = place();
-  if (!element) return;
   draw();
   onNews(draw);
-  new ResizeObserver(() => {
-    if (chart && element.clientWidth !== chart.width) {
-      chart.setSize({ width: element.clientWidth, height: chartHeight });
-    }
-  }).observe(element);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chart?.redraw(false));
 }
 

@@ -117,7 +117,7 @@ export function daysCard(
   </section>`;
 }
 
-/** Never distinguished by colour alone. Of an error a part is always visible, and all of the bar from a tenth of the time on. */
+/** Never distinguished by colour alone. Of an error a sixth of the bar is always visible. */
 function bar(state: DayState, x: number, errorShare: number): Html {
   const part = (y: number, height: number, fill: Html): Html =>
     html`<rect x="${x}" width="${dayWidth - 1}" y="${y}" height="${height}" ${fill} />`;
@@ -126,8 +126,8 @@ function bar(state: DayState, x: number, errorShare: number): Html {
     case "ok":
       return part(6, 18, ok);
     case "error": {
-      const height = Math.round(6 + 18 * Math.min(1, errorShare * 10));
-      return html`${part(0, height, html`class="day error"`)}${part(height + 1, Math.max(0, 23 - height), ok)}`;
+      const height = Math.max(dayHeight / 6, Math.round(dayHeight * errorShare));
+      return html`${part(0, height, html`class="day error"`)}${part(height + 1, Math.max(0, dayHeight - 1 - height), ok)}`;
     }
     case "partly":
       return part(6, 18, html`fill="url(#unobserved)"`);
@@ -139,5 +139,5 @@ function bar(state: DayState, x: number, errorShare: number): Html {
 /** Never rounded up to 100 %. */
 function percentText(share: number): string {
   const percent = Math.floor(share * 10_000) / 100;
-  return `${share === 1 ? "100" : percent.toFixed(2)} %`;
+  return `${share === 1 ? "100" : percent.toFixed(2)}%`;
 }

@@ -10,8 +10,9 @@ import type { PoolRule, Rule, Severity } from "../../alerts/rule.ts";
 import type { WatchedView } from "../../alerts/target-view.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import type { ProbeView } from "../../alerts/probe.ts";
-import { addTimes, countByStatus, noneByStatus } from "../../fleet/tallies.ts";
+import { addTimes, noneByStatus } from "../../fleet/tallies.ts";
 import { eachInSlices, type Slices } from "../../fleet/slices.ts";
+import { totalsOf } from "./fleet-totals.ts";
 
 export interface FiringView {
   readonly targets: readonly WatchedView[];
@@ -182,7 +183,7 @@ function presentText(
         ? {}
         : {
             detail: failureOf(watched),
-            unmonitored: watched.up ? null : serversOf(watched),
+            unmonitored: totalsOf(watched).unobserved,
           };
     case "region": {
       const all = targets.filter(({ target }) => target.region === subject.region);
@@ -193,7 +194,7 @@ function presentText(
       return {
         condition: `down for ${keys}`,
         detail: reasons.size === 0 ? null : [...reasons].toSorted().slice(0, 3).join(", "),
-        unmonitored: down.reduce((sum, each) => sum + serversOf(each), 0),
+        unmonitored: down.reduce((sum, each) => sum + totalsOf(each).unobserved, 0),
       };
     }
     case "pool": {
@@ -238,8 +239,4 @@ function countPoolsOnce(targets: readonly WatchedView[]): (rule: PoolRule) => Po
 export function failureOf({ state, detail }: WatchedView): string | null {
   const { lastFailure, lastStatus } = state.progress;
   return detail?.text ?? (lastFailure && failureText(lastFailure, lastStatus).replaceAll("_", " "));
-}
-
-function serversOf({ state }: WatchedView): number {
-  return countByStatus(state.snapshot.tallies.servers);
 }

@@ -110,17 +110,20 @@ export function renderIncidents(
 export const incidentColumns = ({ root, nowMs }: PageAt): readonly Column<IncidentView>[] => [
   {
     head: "Incident",
-    cell: ({ id, region, key, rule, ...incident }) =>
-      html`<a href="${root}incidents/${id}">${subjectText(incident)}</a>
-        <small>${[region, key].filter(Boolean).join("/")} ${rule} ${id}</small>`,
+    cell: ({ id, rule, ...incident }) => {
+      const [subject, where] = subjectTexts(incident);
+      return html`<a href="${root}incidents/${id}">${subject}</a>
+        <small>${where} ${rule} ${id}</small>`;
+    },
   },
   {
     head: "State",
     cell: stateText,
-    tone: ({ state, muted }) => (muted ? "quiet" : state === "firing" ? "bad" : ""),
+    tone: ({ state, muted, inhibited_by: inhibitor }) =>
+      `words ${muted || inhibitor !== null ? "quiet" : state === "firing" ? "bad" : ""}`,
   },
   {
-    head: "Since",
+    head: "Started",
     cell: ({ started_at: at }) => html`${ageOf(Date.parse(at), nowMs)} ago`,
     tone: () => "age",
   },
@@ -132,10 +135,18 @@ function stateText(incident: IncidentView): string {
   return [stated, ...incidentNotes(incident)].join(", ");
 }
 
-function subjectText(incident: Omit<IncidentView, "id" | "region" | "key" | "rule">): string {
+/** What an incident is about, and where that is. */
+function subjectTexts(
+  incident: Pick<
+    IncidentView,
+    "subject" | "region" | "key" | "server_id" | "server_name" | "probe" | "receiver"
+  >,
+): readonly [subject: string, where: string] {
   const { subject, server_id: id, server_name: name, probe, receiver } = incident;
-  if (subject === "server") return name ? `${name} (${id?.slice(0, 8)})` : (id ?? "");
-  return [subject, name, probe, receiver].filter(Boolean).join(" ");
+  const where = [incident.region, incident.key].filter((each) => each !== null).join("/");
+  if (subject === "server") return [name ? `${name} (${id?.slice(0, 8)})` : (id ?? ""), where];
+  const named = [name, probe, receiver].filter(Boolean).join(" ");
+  return named === "" ? [`${subject} ${where}`.trim(), ""] : [`${subject} ${named}`, where];
 }
 
 export function shownTime(iso: string | null): Html | null {

@@ -212,7 +212,7 @@ dd.more { font-size: .8rem; font-weight: 400; }
 .plot.heatmap svg { height: 11rem; border: 0; }
 .y { display: flex; flex-direction: column; justify-content: space-between; font-size: .75rem; color: var(--quiet); line-height: 1; }
 .heatmap .y { justify-content: space-around; }
-.x { grid-column: 2; display: flex; justify-content: space-between; font-size: .75rem; color: var(--quiet); }
+.x { grid-column: 2; display: flex; justify-content: space-between; font-size: .75rem; color: var(--quiet); white-space: nowrap; }
 figcaption { grid-column: 2; }
 .days { position: relative; height: 1.2rem; } .days span { position: absolute; transform: translateX(-50%); }
 .grid { stroke: var(--line); vector-effect: non-scaling-stroke; }
