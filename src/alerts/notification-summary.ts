@@ -140,7 +140,7 @@ function subjectsOf(
         name === undefined || !(isOne || isNamed)
           ? counted(items.length, "server")
           : isNamed
-            ? `${items.length} ${name} ${isOne ? "server" : "servers"}`
+            ? counted(items.length, `${name} server`)
             : `server ${name}`;
       const more = name === undefined ? namesOf(items) : "";
       return { what: `${servers} ${condition} in ${where}`, more };

@@ -1,5 +1,6 @@
 import { formatDuration } from "../fleet/duration.ts";
 import type { Presence } from "../fleet/model.ts";
+import { countText } from "../fleet/plural.ts";
 import type { Severity, TargetTrouble } from "./rule.ts";
 
 export const incidentMessages = [
@@ -189,7 +190,8 @@ export function summaryAt(
   nowMs: number,
 ): string {
   const { summary, stillFiring = 0 } = notification;
-  const count = stillFiring === mostCounted ? `at least ${stillFiring}` : stillFiring;
+  const count =
+    stillFiring === mostCounted ? `at least ${countText(stillFiring)}` : countText(stillFiring);
   const whole = stillFiring === 0 ? summary : `${summary}; ${count} still firing`;
   const lateMs = latenessMs(notification, nowMs);
   if (lateMs === null) return whole;

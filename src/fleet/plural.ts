@@ -1,4 +1,11 @@
-/** Such as `1 region` and `2 regions`. */
+const english = new Intl.NumberFormat("en");
+
+/** Such as `1,800`. */
+export function countText(count: number): string {
+  return english.format(count);
+}
+
+/** Such as `1 region` and `1,800 servers`. */
 export function counted(count: number, noun: string, nouns = `${noun}s`): string {
-  return `${count} ${count === 1 ? noun : nouns}`;
+  return `${countText(count)} ${count === 1 ? noun : nouns}`;
 }

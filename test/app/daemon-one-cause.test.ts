@@ -83,7 +83,9 @@ describe("one cause is one notification to each receiver", () => {
     showAll("error");
     await world.poll(4);
     expect(sent()).toEqual(firing(servers));
-    expect(summaries()[0]).toMatch(`${servers} servers in error in us/research since 09:30 UTC: `);
+    expect(summaries()[0]).toMatch(
+      `${servers.toLocaleString("en")} servers in error in us/research since 09:30 UTC: `,
+    );
     showAll("idle");
     await world.poll(4);
     expect(sent()).toEqual(resolved(servers));

@@ -126,7 +126,7 @@ describe("delivery", () => {
     const composed = await notifications.list({ limit: 9 });
     expect(composed.map(({ summary }) => summary)).toEqual([
       "1 github server in error in us/research since 09:30 UTC",
-      "10000 github servers in error in us/research since 09:30 UTC",
+      "10,000 github servers in error in us/research since 09:30 UTC",
       "1 github server in error in us/research since 09:30 UTC",
     ]);
   });
