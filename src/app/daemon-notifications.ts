@@ -45,7 +45,13 @@ export function openNotifications(deps: NotificationsDeps) {
   const receivers = alerts.receivers.map((settings) => {
     const { healthProblem, onReposted, externalUrl } = deps;
     const sending = { outbound, clock, log, observe, externalUrl };
-    const common = { ...sending, notifiedAlerts: store.notified, healthProblem, onReposted };
+    const common = {
+      ...sending,
+      notifiedAlerts: store.notified,
+      messageThreads: store.messageThreads,
+      healthProblem,
+      onReposted,
+    };
     const receiver = createReceiver(settings, common);
     opening.defer(() => receiver.close?.());
     return { ...settings, receiver };

@@ -51,6 +51,11 @@ async function testReceiver(
       firingOf: () => Promise.resolve([]),
       textsOf: () => Promise.resolve(new Map()),
     },
+    messageThreads: {
+      ofRule: () => Promise.resolve([]),
+      save: () => Promise.resolve(),
+      remove: () => Promise.resolve(),
+    },
     healthProblem: () => Promise.resolve(null),
     log: silentLog,
     observe: { attemptFailed() {} },

@@ -8,6 +8,8 @@ const invented = new Map<string, unknown>([
   ["headers", {}],
   ["bearer_token", "invented"],
   ["bot_token", "1:invented"],
+  ["token", "xoxb-invented"],
+  ["channel", "invented"],
   ["topic", "invented"],
   ["chat_id", 1],
   ["host", "receiver.invalid"],

@@ -1,6 +1,7 @@
 import {
   allowHttp,
   count,
+  matching,
   notBoth,
   optional,
   scalar,
@@ -28,6 +29,29 @@ export const slackSchema = settings(
     ...chatMessages,
   },
   ["url_file"],
+)
+  .superRefine(refuseUnencryptedUrl)
+  .transform(withInterval);
+
+export const slackAppSchema = settings(
+  {
+    ...receiver(
+      "slack_app",
+      "Messages of a Slack app, which are changed and continued in threads.",
+    ),
+    token: secretMatching(
+      "a bot token such as xoxb-123-abc, or token_file instead",
+      /^xox[a-z]-[\w.-]{1,500}$/,
+    ).describe("The bot token of the app."),
+    channel: matching(
+      "the id of a channel such as C0123456789, or its name such as #alerts",
+      /^(?:[CGD][A-Z0-9]{2,20}|#?[^\s#@<>:,.A-Z]{1,80})$/,
+    ).describe("The channel that the app writes to."),
+    url: receiverUrl.prefault("https://slack.com/api/").describe("The address of Slack's Web API."),
+    allowHttp: allowHttp("url"),
+    ...chatMessages,
+  },
+  ["url_file", "token_file"],
 )
   .superRefine(refuseUnencryptedUrl)
   .transform(withInterval);

@@ -7,7 +7,7 @@ import { giveUpAfterMs, groupWaitMs, messageSettings, receiver } from "./receive
 import { receiverUrl, refuseUnencryptedUrl, sendAcknowledged } from "./receiver-fields.ts";
 import { sendResolved, withInterval } from "./receiver-fields.ts";
 import { requestHeaderFiles, requestHeaders, withHeaders } from "./request-headers.ts";
-import { discordSchema, ntfySchema, slackSchema } from "./schema-chat-receivers.ts";
+import { discordSchema, ntfySchema, slackAppSchema, slackSchema } from "./schema-chat-receivers.ts";
 import { teamsSchema, telegramSchema } from "./schema-chat-receivers.ts";
 import { emailSchema } from "./schema-email.ts";
 import { bodySchema, signingSecretSchema } from "./webhook-fields.ts";
@@ -162,6 +162,7 @@ const heartbeatSchema = settings(
 const types = [
   webhookSchema,
   slackSchema,
+  slackAppSchema,
   discordSchema,
   teamsSchema,
   telegramSchema,
@@ -176,7 +177,7 @@ const types = [
 export const receiverSchema = z.discriminatedUnion("type", types, {
   error: (issue) =>
     issue.code === "invalid_union"
-      ? "webhook, slack, discord, teams, telegram, ntfy, email, pagerduty, alertmanager, heartbeat"
+      ? "webhook, slack, slack_app, discord, teams, telegram, ntfy, email, pagerduty, alertmanager, heartbeat"
       : "a mapping",
 });
 

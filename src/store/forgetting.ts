@@ -85,8 +85,9 @@ function slicesOf(kysely: Db, key: string): readonly Slice[] {
     ofTargets("gaps", "target_id, from_at_ms"),
     ofTargets("flap_records", "target_id, rule, sandbox_id, server_id"),
     deletes(sql`delete from targets where key = ${key}`),
-    // Both are named by JSON in which names stand.
+    // These are named by JSON in which names stand.
     deletes(sql`delete from pool_clocks where scope like ${`%,${JSON.stringify(key)}]`}`),
+    deletes(sql`delete from message_threads where group_name like ${`%${JSON.stringify(key)}%`}`),
     deletes(sql`delete from group_times where group_name like ${`%${JSON.stringify(key)}%`}`),
   ];
 }

@@ -360,6 +360,17 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     )${clustered}`,
     `create index group_times_by_time on group_times (receiver, notified_at_ms)`,
 
+    // The messages that a receiver sent about the groups of a rule, while any incident of them fires.
+    `create table message_threads (
+      receiver ${text} not null,
+      rule ${text} not null,
+      group_name ${text} not null,
+      -- JSON: what the receiver needs to find the message again.
+      message ${text} not null,
+      at_ms ${bigint} not null,
+      primary key (receiver, rule, group_name)
+    )${clustered}`,
+
     // A probe in one region with one key.
     `create table probes (
       id ${identity},

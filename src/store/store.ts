@@ -6,6 +6,7 @@ import { createStoredDrift } from "./drift.ts";
 import { createForgetting } from "./forgetting.ts";
 import { createIncidentHistory } from "./incident-history.ts";
 import { createIncidentsWithoutTarget } from "./incidents.ts";
+import { createMessageThreads } from "./message-threads.ts";
 import { createNotifications } from "./notifications.ts";
 import { createNotifiedIncidents } from "./notified-incidents.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
@@ -79,6 +80,7 @@ export function createStore(
     occupancy: createOccupancyHistory(reader, reading),
     reports: createReportQueries(reader, reading),
     notified: createNotifiedIncidents(reader, reading),
+    messageThreads: createMessageThreads(kysely, reader),
     drift: createStoredDrift(kysely, reading),
     /** The rows that could not be read until now. */
     unreadable,

@@ -91,6 +91,7 @@ export interface Tables {
   delivery_attempts: { id: Generated<number> } & Numbers<"notification_seq" | "at_ms"> &
     OrNull<Texts<"reason" | "detail">>;
   group_times: Texts<"receiver" | "group_name"> & Numbers<"notified_at_ms">;
+  message_threads: Texts<"receiver" | "rule" | "group_name" | "message"> & Numbers<"at_ms">;
   drift: { operation: Operation; problem: DeviationProblem } & Texts<"region" | "field" | "word"> &
     Numbers<"count" | "first_seen_at_ms" | "last_seen_at_ms"> &
     OrNull<Texts<"example">>;

@@ -11,6 +11,7 @@ it.each([
   ["webhook", { bearer_token: secret, secret: `whsec_${secret}` }, /"type": "test"/],
   ["webhook", { body: { text: "{{ summary }}", token: secret } }, /"token": "\[secret\]"/],
   ["slack", {}, /"blocks"/],
+  ["slack_app", { token: `xoxb-${secret}`, channel: "C012" }, /authorization: \[secret\]/],
   ["discord", {}, /"embeds"/],
   ["teams", {}, /"AdaptiveCard"/],
   ["telegram", { bot_token: `1:${secret}`, chat_id: 7 }, /"chat_id": "7"/],

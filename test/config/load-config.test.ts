@@ -22,6 +22,7 @@ describe("the example", () => {
     expect(types).toEqual([
       "webhook",
       "slack",
+      "slack_app",
       "discord",
       "teams",
       "telegram",
@@ -44,13 +45,14 @@ describe("the example", () => {
       "7 alerts.receivers[0].url: found ${ONCALL_WEBHOOK_URL}",
       "7 alerts.receivers[0].secret: found ${ONCALL_WEBHOOK_SECRET}",
       "7 alerts.receivers[1].url: found ${SLACK_WEBHOOK_URL}",
-      "7 alerts.receivers[2].url: found ${DISCORD_WEBHOOK_URL}",
-      "7 alerts.receivers[3].url: found ${TEAMS_WORKFLOW_URL}",
-      "7 alerts.receivers[4].bot_token: found ${TELEGRAM_BOT_TOKEN}",
-      "7 alerts.receivers[5].topic: found ${NTFY_TOPIC}",
-      "36 alerts.receivers[6].auth.password: found ${SMTP_PASSWORD}",
-      "7 alerts.receivers[7].routing_key: found ${PAGERDUTY_ROUTING_KEY}",
-      "7 alerts.receivers[9].url: found ${HEARTBEAT_URL}",
+      "7 alerts.receivers[2].token: found ${SLACK_TOKEN}",
+      "7 alerts.receivers[3].url: found ${DISCORD_WEBHOOK_URL}",
+      "7 alerts.receivers[4].url: found ${TEAMS_WORKFLOW_URL}",
+      "7 alerts.receivers[5].bot_token: found ${TELEGRAM_BOT_TOKEN}",
+      "7 alerts.receivers[6].topic: found ${NTFY_TOPIC}",
+      "36 alerts.receivers[7].auth.password: found ${SMTP_PASSWORD}",
+      "7 alerts.receivers[8].routing_key: found ${PAGERDUTY_ROUTING_KEY}",
+      "7 alerts.receivers[10].url: found ${HEARTBEAT_URL}",
     ]);
   });
 

@@ -53,7 +53,15 @@ describe("a secret is not shown", () => {
     ...of("alerts.receivers[2]", ".routing_key", ".routing_kye"),
     ...of("alerts.receivers[3]", ".urls", ".urls[0]", ".bearer_token"),
     ...of("alerts.receivers", "[1].url", "[4].url", "[0].headers", "[0].headers_file"),
-    ...of("alerts.receivers", "[5].url", "[6].url", "[7].bot_token", "[7].bot_tokn", "[8].topic"),
+    ...of(
+      "alerts.receivers",
+      "[5].url",
+      "[6].url",
+      "[7].bot_token",
+      "[7].bot_tokn",
+      "[8].topic",
+      "[10].token",
+    ),
     ...of("alerts.receivers[9]", ".auth.password", ".from", ".to"),
     ...of("alerts.receivers[4].basic_auth", ".username", ".password", ".password_file"),
   ])("whatever is wrong about %s", (path) => {

@@ -101,6 +101,7 @@ export const everyKind = {
         from: "a@example.com",
         to: ["b@example.com"],
       },
+      { name: "k", type: "slack_app", token: "xoxb-1", channel: "C0123456789" },
     ],
     maintenance: [
       { name: "a", start: "0 2 * * *", duration: "1h", match: { rule: "*", key: "*" } },
@@ -138,6 +139,7 @@ export const exampleEnvironment = {
   ONCALL_WEBHOOK_URL: "https://hooks.example.com/x",
   ONCALL_WEBHOOK_SECRET: signingSecret,
   SLACK_WEBHOOK_URL: "https://slack.example.com/x",
+  SLACK_TOKEN: "xoxb-1",
   DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/x",
   TEAMS_WORKFLOW_URL: "https://teams.example.com/x",
   TELEGRAM_BOT_TOKEN: "123456:ABC-DEF",

@@ -136,6 +136,9 @@ export async function startSecretReceivers(
   const pager = await refuse("pager", 400);
   const manager = await refuse("manager", 500);
   const beat = await refuse("beat", 503);
+  const app = await refuse("app", 403);
+  const bot = await refuse("bot", 400);
+  const push = await refuse("push", 507);
   const wait = { group_wait: "0s" };
   const urlOf = (name: string, { origin }: { readonly origin: string }) =>
     `${origin}/${plant(`${name}: URL path`)}?token=${plant(`${name}: URL query`)}`;
@@ -170,8 +173,32 @@ export async function startSecretReceivers(
       urls: [`${manager.origin}/${plant("manager: URL path")}`],
       bearer_token_file: secretFile("manager", plant("manager: bearer token")),
     },
+    {
+      ...wait,
+      name: "app",
+      type: "slack_app",
+      url: urlOf("app", app),
+      token_file: secretFile("app", `xoxb-${plant("app: token")}`),
+      channel: "alerts",
+    },
+    {
+      ...wait,
+      name: "bot",
+      type: "telegram",
+      url: urlOf("bot", bot),
+      bot_token: `1:${plant("bot: token")}`,
+      chat_id: 1,
+    },
+    {
+      ...wait,
+      name: "push",
+      type: "ntfy",
+      url: urlOf("push", push),
+      topic: plant("push: topic"),
+      bearer_token: plant("push: token"),
+    },
     { name: "beat", type: "heartbeat", url: urlOf("beat", beat), every: "1m", basic_auth },
   ];
-  const servers = { hook, own, chat, pager, manager, beat };
+  const servers = { hook, own, chat, pager, manager, beat, app, bot, push };
   return { receivers, servers, environment: { OWN_URL: urlOf("own", own) } };
 }

@@ -6,12 +6,13 @@ import { createEmailReceiver, type EmailDeps } from "./email.ts";
 import { createHeartbeatReceiver, type HeartbeatDeps } from "./heartbeat.ts";
 import { createNtfyReceiver } from "./ntfy.ts";
 import { createPagerdutyReceiver } from "./pagerduty.ts";
+import { createSlackAppReceiver, type SlackAppDeps } from "./slack-app.ts";
 import { createSlackReceiver } from "./slack.ts";
 import { createTeamsReceiver } from "./teams.ts";
 import { createTelegramReceiver } from "./telegram.ts";
 import { createWebhookReceiver } from "./webhook.ts";
 
-export interface ReceiverDeps extends AlertmanagerDeps, EmailDeps, HeartbeatDeps {}
+export interface ReceiverDeps extends AlertmanagerDeps, EmailDeps, HeartbeatDeps, SlackAppDeps {}
 
 /**
  * The types of receivers.
@@ -24,6 +25,8 @@ export function createReceiver(settings: ReceiverConfig, deps: ReceiverDeps): Re
       return createWebhookReceiver(settings, deps);
     case "slack":
       return createSlackReceiver(settings, deps);
+    case "slack_app":
+      return createSlackAppReceiver(settings, deps);
     case "discord":
       return createDiscordReceiver(settings, deps);
     case "teams":
