@@ -246,7 +246,7 @@ it.each([
 it.each([
   [undefined, "Resolved: github"],
   [2, "Resolved: github; 2 still firing"],
-  [10_000, "Resolved: github; at least 10000 still firing"],
+  [10_000, "Resolved: github; at least 10,000 still firing"],
 ])("a message of a resolve says how many still fire: %j", (stillFiring, shown) => {
   const message = { causedAtMs: startMs, summary: "Resolved: github" };
   expect(summaryAt({ ...message, ...(stillFiring && { stillFiring }) }, startMs)).toBe(shown);
