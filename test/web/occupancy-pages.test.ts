@@ -118,6 +118,41 @@ describe("the page of occupancy", () => {
     expect(errors).toEqual(["the disk is gone"]);
   });
 
+  it("reads little history at once, refuses what very many wait for, and shows the overview all the same", async () => {
+    const { promise: read, resolve: finish } = Promise.withResolvers<void>();
+    let [inProgress, most] = [0, 0];
+    const { api } = (await watchHours()).daemon();
+    const { address, get, errors } = await serveWeb({
+      api: {
+        async call(operation, request) {
+          if (!operation.path.startsWith("/occupancy")) return api(operation, request);
+          inProgress += 1;
+          most = Math.max(most, inProgress);
+          await read;
+          inProgress -= 1;
+          return api(operation, request);
+        },
+        events: () => Promise.resolve({ events: [], after: "", hasMore: false }),
+      },
+    });
+    const reports = Array.from({ length: 103 }, (_, minutes) =>
+      fetch(`${address}/report?from=${minutes + 5}m`),
+    );
+    const first = await Promise.race(reports);
+    expect(first.status).toBe(429);
+    expect(first.headers.get("retry-after")).toBe("60");
+    expect(await first.text()).toContain("Many pages with history are being read.");
+    const { status, text } = await get("/");
+    expect(status).toBe(200);
+    expect(text).toContain("Many pages with history are being read.");
+    expect(text).toContain("Firing");
+    expect(errors).toEqual([]);
+    finish();
+    const statuses = await Promise.all(reports.map(async (each) => (await each).status));
+    expect(statuses.filter((each) => each === 200)).toHaveLength(102);
+    expect(most).toBe(2);
+  });
+
   it("does not wait on the overview for what takes long, and shows it later", async () => {
     const world = await watchHours();
     const { api } = world.daemon();

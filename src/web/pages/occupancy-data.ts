@@ -9,6 +9,7 @@ import {
 } from "../../api/operations/occupancy.ts";
 import type { HistoryContext } from "../../api/context.ts";
 import type { Target } from "../../fleet/model.ts";
+import { BusyError } from "../../lib/refused-error.ts";
 import { openZone, toLocal, utc } from "../../reports/zone.ts";
 import type { HourOccupancy } from "./report-charts.ts";
 import type { OccupancyQuery } from "./occupancy-query.ts";
@@ -20,8 +21,14 @@ export interface PlaceDays {
   readonly region: string;
   /** Null: all keys of the region. */
   readonly key: string | null;
-  readonly days: readonly RowView[];
+  readonly days: readonly DayOccupancy[];
 }
+
+/** What is kept of a day: there are many of them. */
+type DayOccupancy = Pick<
+  RowView,
+  "day" | "coverage" | "error_seconds" | "error_share" | "server_seconds" | "unobserved_seconds"
+>;
 
 export const shownDays = 90;
 const heatmapDays = 28;
@@ -38,6 +45,10 @@ const hoursKeptMs = 60 * 60_000;
 /** What is read for pages takes at most this part of the time, however many are open. */
 const keptPerCost = 50;
 const mostKept = 50;
+/** Polls need the same processor. */
+const mostReads = 2;
+const mostWaiting = 100;
+const retryAfterMs = 60_000;
 
 /** Reads what pages show of occupancy. Equal requests share a result for a while. */
 export function createOccupancyData(api: CallApi<HistoryContext>) {
@@ -100,7 +111,7 @@ export function createOccupancyData(api: CallApi<HistoryContext>) {
         const found = Map.groupBy(rows, ({ region, key }) => JSON.stringify([region, key]));
         return Array.from(found.values(), (days) => {
           const { region = "", key = null } = days[0] ?? {};
-          return { region, key, days };
+          return { region, key, days: days.map(dayOf) };
         });
       });
     },
@@ -124,6 +135,11 @@ export function createOccupancyData(api: CallApi<HistoryContext>) {
   };
 }
 
+function dayOf(row: RowView): DayOccupancy {
+  const { day, coverage, error_seconds, error_share, server_seconds, unobserved_seconds } = row;
+  return { day, coverage, error_seconds, error_share, server_seconds, unobserved_seconds };
+}
+
 /** Results by the request of which they are, each for some time after it was read. */
 function keepResults<Value>() {
   const kept = new Map<string, { readonly value: Promise<Value>; untilMs: number }>();
@@ -140,7 +156,7 @@ function keepResults<Value>() {
         const endedMs = performance.now();
         result.untilMs = endedMs + Math.max(leastMs, (endedMs - startedMs) * keptPerCost);
       } catch {
-        kept.delete(name);
+        if (kept.get(name) === result) kept.delete(name);
       }
     };
     void keep();
@@ -159,6 +175,29 @@ export async function soon<Value>(value: Promise<Value>, ms: number): Promise<Va
   } finally {
     timeout.abort();
   }
+}
+
+/** Lets few calls be in progress at a time. The others wait, and are refused when very many do. */
+export function takeTurns(api: CallApi<HistoryContext>): CallApi<HistoryContext> {
+  const waiting: (() => void)[] = [];
+  let inProgress = 0;
+  return async (operation, request) => {
+    if (inProgress >= mostReads) {
+      if (waiting.length >= mostWaiting) {
+        throw new BusyError("Many pages with history are being read. Try again.", retryAfterMs);
+      }
+      const turn = Promise.withResolvers<void>();
+      waiting.push(turn.resolve);
+      await turn.promise;
+    } else inProgress += 1;
+    try {
+      return await api(operation, request);
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else inProgress -= 1;
+    }
+  };
 }
 
 /** What can be chosen. */

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import type { HistoryContext } from "../../api/context.ts";
-import type { CallApi } from "../../api/operation.ts";
 import { asError } from "../../lib/as-error.ts";
+import { BusyError } from "../../lib/refused-error.ts";
 import type { ApiDeps } from "../api/api.ts";
 import { html, type Html } from "../html.ts";
 import { readReport } from "./read-report.ts";
@@ -10,7 +9,7 @@ import { page, type PageAt } from "./layout.ts";
 import { daysCard } from "./days-card.ts";
 import { hoursCard } from "./hours-card.ts";
 import { chartCard, emptyCard } from "./occupancy-card.ts";
-import { createOccupancyData, soon } from "./occupancy-data.ts";
+import { createOccupancyData, soon, takeTurns } from "./occupancy-data.ts";
 import { everything, readQuery, understand, unknownFields } from "./occupancy-query.ts";
 import { pageRoutes, shareRenderings } from "./page-route.ts";
 import { hatch } from "./status-bar.ts";
@@ -19,8 +18,9 @@ type OccupancyDeps = Pick<ApiDeps, "call" | "clock" | "onError">;
 
 /** The pages on how busy servers were. Gives the cards that the overview has of them. */
 export function addOccupancy(server: FastifyInstance, { call, clock, onError }: OccupancyDeps) {
-  const api: CallApi<HistoryContext> = async (operation, request) =>
-    operation.response.parse(await call(operation, request));
+  const api = takeTurns(async (operation, request) =>
+    operation.response.parse(await call(operation, request)),
+  );
   const data = createOccupancyData(api);
   const share = shareRenderings();
   const addPage = pageRoutes(server, clock);
@@ -73,7 +73,10 @@ export function addOccupancy(server: FastifyInstance, { call, clock, onError }: 
 
   addPage(
     "/report",
-    async ({ query }) => renderReport(await readReport(api, { from: "30d", ...Object(query) })),
+    ({ query, url }) =>
+      share(url, async () =>
+        renderReport(await readReport(api, { from: "30d", ...Object(query) })),
+      ),
     reportPolicy,
   );
 
@@ -81,6 +84,7 @@ export function addOccupancy(server: FastifyInstance, { call, clock, onError }: 
     try {
       return await cards(query, at, { page: "", most: 6, waitMs: 500, faults: [] });
     } catch (error) {
+      if (error instanceof BusyError) return emptyCard("occupancy", "Occupancy", error.message);
       // What is wrong at present is shown all the same.
       onError(asError(error));
       return emptyCard("occupancy", "Occupancy", "The history cannot be read: see the log.");

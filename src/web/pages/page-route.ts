@@ -8,7 +8,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { statusText } from "../../lib/http-status.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { openZone, utc } from "../../reports/zone.ts";
-import { asProblem, type Problem } from "../api/problem.ts";
+import { asProblem, sayRetryAfter, type Problem } from "../api/problem.ts";
 import { assets } from "../assets.ts";
 import { strictHeaders } from "../browser-protection.ts";
 import { html } from "../html.ts";
@@ -57,6 +57,7 @@ export function pageRoutes(server: FastifyInstance, clock: Clock) {
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;
         const problem = asProblem(error);
+        sayRetryAfter(reply, problem.retryAfterMs);
         void reply.code(problem.status).header("content-security-policy", pagePolicy);
         return sendPage(request, reply, renderRefusal(problem, at));
       }
