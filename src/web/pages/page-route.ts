@@ -110,21 +110,22 @@ export function shareRenderings() {
   const shared = new Map<string, () => Promise<PageBody>>();
   return (name: string, render: () => Promise<string>): Promise<PageBody> => {
     if (shared.size > mostShared) shared.clear();
-    const found = shared.get(name) ?? shareOne(render);
+    const found = shared.get(name) ?? shareReads(async () => pageBody(await render()));
     shared.set(name, found);
     return found();
   };
 }
 
-function shareOne(render: () => Promise<string>): () => Promise<PageBody> {
+/** As renderings are shared. */
+export function shareReads<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let beganMs = Number.NEGATIVE_INFINITY;
-  let next: Promise<PageBody> | null = null;
-  const begin = async (): Promise<PageBody> => {
+  let next: Promise<Value> | null = null;
+  const begin = async (): Promise<Value> => {
     const waitMs = beganMs + leastBetweenMs - performance.now();
     await (waitMs > 0 ? setTimeout(waitMs) : null);
     next = null;
     beganMs = performance.now();
-    return pageBody(await render());
+    return read();
   };
   return () => (next ??= begin());
 }

@@ -4,7 +4,6 @@ import type { ServerView } from "../../api/operations/targets.ts";
 import type { ApiDeps } from "../api/api.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { band, type Timeline } from "./band.ts";
-import type { PageAt } from "./layout.ts";
 import { serverAddress } from "./servers-address.ts";
 import { nameOf, shortText, statusChips, statusOf } from "./servers.ts";
 
@@ -24,7 +23,7 @@ export function createServersCard({ call }: Pick<ApiDeps, "call">) {
     const timeline = showTimeline.response.parse(await call(showTimeline, request));
     return { name, timeline, readAtMs: nowMs };
   };
-  return async ({ nowMs }: PageAt): Promise<Html> => {
+  return async (nowMs: number): Promise<Html> => {
     const found = searchServers.response.parse(await call(searchServers, { limit: mostServers }));
     const bands = await Promise.all(found.servers.map((server) => timelineOf(server, nowMs)));
     kept = new Map(bands.map(({ name, ...each }) => [name, each]));
