@@ -128,6 +128,37 @@ describe("the overview in a browser", () => {
     expect(await page.getByText("Connection lost").count()).toBe(0);
   });
 
+  it("shows a card that another configuration brings, and removes one that it takes away", async () => {
+    const { page, address, problems } = await openWorld();
+    const probes = '<section class="card" id="probes" data-live><h2>Probes</h2></section>';
+    let hasProbes = true;
+    await page.route(
+      ({ pathname }) => pathname === "/",
+      async (route) => {
+        const headers = { ...route.request().headers(), "if-none-match": "another" };
+        const response = await route.fetch({ headers });
+        const body = await response.text();
+        const card = hasProbes ? probes : "";
+        await route.fulfill({
+          response,
+          body: body.replace(/(?=<section[^>]* id="silences")/, card),
+        });
+      },
+    );
+    await page.goto(address);
+    await isLive(page);
+    await page.getByRole("heading", { name: "Probes" }).waitFor();
+    const change = (to: boolean) => {
+      hasProbes = to;
+      return page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+    };
+    await change(false);
+    await page.getByRole("heading", { name: "Probes" }).waitFor({ state: "detached" });
+    await change(true);
+    await page.getByRole("heading", { name: "Probes" }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
   it("asks for nothing while it is hidden, and is current when it is shown again", async () => {
     const { world, address, page, problems } = await openWorld();
     const open = new Set<string>();

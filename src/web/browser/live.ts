@@ -71,10 +71,18 @@ function show(next: Document): void {
   showTimes(next);
   showTimes();
   document.title = next.title;
-  for (const element of document.querySelectorAll("[data-live]")) {
+  const [main, nextMain] = [document.querySelector("main"), next.querySelector("main")];
+  if (!main || !nextMain) return;
+  // Other parts than before: a card has come or gone, or the page says that what it was about is no longer there.
+  if (partsOf(main) !== partsOf(nextMain)) return morph(main, nextMain);
+  for (const element of main.querySelectorAll("[data-live]")) {
     const wanted = next.getElementById(element.id);
     if (wanted) morph(element, wanted);
   }
+}
+
+function partsOf(main: Element): string {
+  return Array.from(main.querySelectorAll("[data-live]"), ({ id }) => id).join(" ");
 }
 
 /** At most once a second, whatever is asked for. */
