@@ -101,7 +101,7 @@ function statement(first: OutboxItem, items: readonly OutboxItem[], nowMs: numbe
     notes.length === 0 ? "" : ` (${notes.join(", ")})`,
     more === "" ? "" : `: ${more}`,
     flaps === 0 || steady.length === 0 ? "" : `; ${flaps} of them flapping`,
-    isOver || unmonitored === 0 ? "" : `; ${counted(unmonitored, "server")} unobserved`,
+    isOver || unmonitored === 0 ? "" : `; ${counted(unmonitored, "server")} unmonitored`,
   ].join("");
 }
 

@@ -105,12 +105,12 @@ describe("a summary", () => {
       firing(second, { type: "incident.reminder" }),
     ],
     [
-      "us/research down since 09:30 UTC (2 min, HTTP 503, 3 polls in a row); 150 servers unobserved",
+      "us/research down since 09:30 UTC (2 min, HTTP 503, 3 polls in a row); 150 servers unmonitored",
       target("down", firing, {}, { detail: "HTTP 503, 3 polls in a row", unmonitored: 150 }),
     ],
     ["Resolved after 1 min: us/research down", target("down", resolved)],
     [
-      "2 targets down in 2 regions (research) since 09:30 UTC (2 min): us, eu; 3 servers unobserved",
+      "2 targets down in 2 regions (research) since 09:30 UTC (2 min): us, eu; 3 servers unmonitored",
       target("down", firing, {}, { detail: "timeout", unmonitored: 1 }),
       target("down", firing, inEurope, { detail: "network", unmonitored: 2 }),
     ],
@@ -125,7 +125,7 @@ describe("a summary", () => {
       target("down", firing, { ...inEurope, key: "batch" }),
     ],
     [
-      "eu: all 12 keys failing since 09:30 UTC (2 min, HTTP 503); 1 server unobserved",
+      "eu: all 12 keys failing since 09:30 UTC (2 min, HTTP 503); 1 server unmonitored",
       region("eu", { condition: "all 12 keys failing", detail: "HTTP 503", unmonitored: 1 }),
     ],
     ["Resolved after 1 min: eu failing", region("eu", { type: "incident.resolved" })],

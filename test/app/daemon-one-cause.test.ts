@@ -112,7 +112,7 @@ describe("one cause is one notification to each receiver", () => {
     expect(sent()).toEqual(firing(2));
     expect(summaries()).toEqual([
       "2 targets refused by the service in 2 regions (batch) since 09:30 UTC " +
-        "(HTTP 401, 3 polls in a row): eu, us; 6 servers unobserved",
+        "(HTTP 401, 3 polls in a row): eu, us; 6 servers unmonitored",
     ]);
     world.fail();
     await world.poll(16);

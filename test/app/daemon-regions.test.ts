@@ -22,7 +22,7 @@ describe("a region that fails as a whole", () => {
     world.fail({ kind: "status", status: 400 });
     await world.poll(6);
     expect(notified(world)).toEqual([
-      "firing eu: all 12 keys failing since 09:30 UTC (HTTP 400); 36 servers unobserved",
+      "firing eu: all 12 keys failing since 09:30 UTC (HTTP 400); 36 servers unmonitored",
     ]);
     const [region] = await incidentsOf(world, "region-down");
     expect(region).toMatchObject({ subject: "region", region: "eu", key: null });
@@ -49,12 +49,12 @@ describe("a region that fails as a whole", () => {
     }
     await world.poll(3);
     expect(notified(world)).toEqual([
-      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400: key-0, key-1); 6 servers unobserved",
+      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400: key-0, key-1); 6 servers unmonitored",
     ]);
     expect(await incidentsOf(world, "target-down")).toHaveLength(12);
     const [region] = await incidentsOf(world, "region-down");
     expect(await world.daemon().api(showIncident, { id: region?.id ?? "" })).toMatchObject({
-      summary: "eu: all 12 keys failing since 09:30 UTC (1 min, HTTP 400); 36 servers unobserved",
+      summary: "eu: all 12 keys failing since 09:30 UTC (1 min, HTTP 400); 36 servers unmonitored",
     });
   });
 
@@ -68,7 +68,7 @@ describe("a region that fails as a whole", () => {
     failing("key-0", "key-1", "key-2", "key-3", "key-4", "key-5", "key-6", "key-7");
     await world.poll(6);
     expect(notified(world)).toEqual([
-      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400: key-0, key-1); 6 servers unobserved",
+      "firing eu: 2 of 12 keys failing since 09:30 UTC (HTTP 400: key-0, key-1); 6 servers unmonitored",
       expect.stringMatching(/^firing 6 targets down/),
     ]);
     world.fail({ kind: "status", status: 400 });
@@ -187,7 +187,7 @@ it("a region that refuses all keys is one notification", async () => {
   world.fail({ kind: "status", status: 401 });
   await world.poll(12);
   expect(notified(world)).toEqual([
-    "firing eu: all 12 keys failing since 09:30 UTC (HTTP 401); 36 servers unobserved",
+    "firing eu: all 12 keys failing since 09:30 UTC (HTTP 401); 36 servers unmonitored",
   ]);
   expect(await incidentsOf(world, "key-refused")).toHaveLength(12);
 });
