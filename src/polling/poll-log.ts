@@ -1,6 +1,6 @@
 import { conditionOfStatus, serverText } from "../alerts/incident.ts";
 import type { Verdict } from "../alerts/judge.ts";
-import { counted } from "../fleet/plural.ts";
+import { countText, counted } from "../fleet/plural.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { ServerDiff } from "../fleet/diff.ts";
 import { targetName } from "../fleet/model.ts";
@@ -110,7 +110,7 @@ async function logChanges(log: Logger, target: Target, verdict: Verdict): Promis
     const counts = verdict.snapshot.tallies.servers;
     const inWords = statuses
       .filter((status) => counts[status] > 0)
-      .map((status) => `${counts[status]} ${conditionOfStatus(status)}`);
+      .map((status) => `${countText(counts[status])} ${conditionOfStatus(status)}`);
     log.info(
       { event: "target.first_listing", ...target, servers: changes.length, ...counts },
       `${targetName(target)} lists ${counted(changes.length, "server")}: ${inWords.join(", ")}`,

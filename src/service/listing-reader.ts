@@ -217,7 +217,7 @@ function explainUnkept({ count, first: [first] }: ReadListing["unkept"]): string
   return `items or texts that cannot be kept: ${count}, such as ${describeUnkept(first)}`;
 }
 
-/** Such as "local_sandboxes[3].local_sandbox_id is longer than what is kept (text of 2000 characters)". */
+/** Such as "local_sandboxes[3].local_sandbox_id is longer than what is kept (text of 2,000 characters)". */
 export function describeUnkept({ place, problem, found }: Unkept): string {
   return problemText({ field: place, problem, example: found });
 }

@@ -17,7 +17,7 @@ export interface Unkept {
   /** Such as `local_sandboxes[3].servers[0].id`; the numbers count from 0, in the order of the listing. */
   readonly place: string;
   readonly problem: DeviationProblem;
-  /** The shape of what was found, such as `text of 2000 characters`; null: nothing was there. */
+  /** The shape of what was found, such as `text of 2,000 characters`; null: nothing was there. */
   readonly found: string | null;
   /** What is not monitored because of it; null: only this text is not kept. */
   readonly lost: "sandbox" | "server" | null;

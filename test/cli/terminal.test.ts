@@ -66,7 +66,8 @@ describe("the terminal of the process", () => {
       const script = `import { processTerminal } from ${JSON.stringify(join(import.meta.dirname, "../../src/cli/terminal.ts"))};
       process.stdout.write(JSON.stringify([processTerminal.isColored, processTerminal.columns > 0]));`;
       const onScreen = async (environment: Readonly<Record<string, string>>) => {
-        const { NO_COLOR: _no, FORCE_COLOR: _force, ...env } = process.env;
+        // Node.js shows no colours where CI is set.
+        const { NO_COLOR: _no, FORCE_COLOR: _force, CI: _ci, ...env } = process.env;
         const command = `stty cols 70; '${process.execPath}' --input-type=module --eval "$SCRIPT"`;
         const ran = await promisify(execFile)("script", ["-qec", command, "/dev/null"], {
           env: { ...env, TERM: "xterm-256color", SCRIPT: script, ...environment },

@@ -33,7 +33,7 @@ it("changes of a first listing are one line with counts, all later ones a line e
       ...research,
       servers: 1_005,
       idle: 1_005,
-      msg: "us/research lists 1005 servers: 1005 idle",
+      msg: "us/research lists 1,005 servers: 1,005 idle",
     },
   ]);
   const lines = await say(all("occupied"));

@@ -123,7 +123,7 @@ describe("a sandbox", () => {
       { local_sandbox_id: "i".repeat(2_000) },
       ".local_sandbox_id",
       "too_long",
-      "is longer than what is kept (text of 2000 characters)",
+      "is longer than what is kept (text of 2,000 characters)",
     ],
     [
       { local_sandbox_id: "a\ud800" },

@@ -71,7 +71,7 @@ describe("store forget", () => {
     expect(rowsWith(path, "research").length).toBeGreaterThan(10);
     const { code, out, err } = await forget(path, "research", "--yes");
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toMatch(/^\d{4} rows of the key research were deleted\./);
+    expect(out).toMatch(/^\d,\d{3} rows of the key research were deleted\./);
 
     expect(rowsWith(path, "research")).toEqual([]);
     const after = dumpStore(path);
