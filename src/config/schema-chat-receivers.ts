@@ -21,17 +21,30 @@ const chatMessages = {
   maxIncidents: maxIncidents(100, 20),
 };
 
-export const slackSchema = settings(
-  {
-    ...receiver("slack", "Messages through a Slack incoming webhook."),
-    url: receiverUrl,
-    allowHttp: allowHttp("url"),
-    ...chatMessages,
-  },
-  ["url_file"],
-)
-  .superRefine(refuseUnencryptedUrl)
-  .transform(withInterval);
+const webhookOf = <const Type extends string>(type: Type, description: string) =>
+  settings(
+    {
+      ...receiver(type, description),
+      url: receiverUrl,
+      allowHttp: allowHttp("url"),
+      ...chatMessages,
+    },
+    ["url_file"],
+  )
+    .superRefine(refuseUnencryptedUrl)
+    .transform(withInterval);
+
+export const slackSchema = webhookOf("slack", "Messages through a Slack incoming webhook.");
+
+export const discordSchema = webhookOf(
+  "discord",
+  "Messages through a webhook of a Discord channel.",
+);
+
+export const teamsSchema = webhookOf(
+  "teams",
+  "Adaptive Cards through a workflow of Microsoft Teams.",
+);
 
 export const slackAppSchema = settings(
   {
@@ -52,30 +65,6 @@ export const slackAppSchema = settings(
     ...chatMessages,
   },
   ["url_file", "token_file"],
-)
-  .superRefine(refuseUnencryptedUrl)
-  .transform(withInterval);
-
-export const discordSchema = settings(
-  {
-    ...receiver("discord", "Messages through a webhook of a Discord channel."),
-    url: receiverUrl,
-    allowHttp: allowHttp("url"),
-    ...chatMessages,
-  },
-  ["url_file"],
-)
-  .superRefine(refuseUnencryptedUrl)
-  .transform(withInterval);
-
-export const teamsSchema = settings(
-  {
-    ...receiver("teams", "Adaptive Cards through a workflow of Microsoft Teams."),
-    url: receiverUrl,
-    allowHttp: allowHttp("url"),
-    ...chatMessages,
-  },
-  ["url_file"],
 )
   .superRefine(refuseUnencryptedUrl)
   .transform(withInterval);
