@@ -36,7 +36,7 @@ describe("a post to Slack", () => {
     expect(server.requests).toMatchObject([
       {
         path: "/hook/T0PSECRET?token=T0PSECRET",
-        headers: { "content-type": "application/json; charset=utf-8" },
+        headers: { "content-type": "application/json" },
         body: JSON.stringify(slackMessage(notificationOf(), startMs)),
       },
     ]);

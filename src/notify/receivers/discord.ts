@@ -5,6 +5,7 @@ import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
 import { chatMessage, incidentText, linesWithin } from "./chat-message.ts";
+import { createChatReceiver } from "./chat-receiver.ts";
 import { isoTime } from "./message-text.ts";
 
 /** Discord accepts 30 messages a minute in a channel. */
@@ -12,20 +13,18 @@ const restMs = 2_000;
 
 export function createDiscordReceiver(
   settings: Pick<ConfigOf<"discord">, "name" | "url">,
-  { outbound, clock, externalUrl = null }: SenderDeps,
+  deps: SenderDeps,
 ): Receiver {
   const url = parseReceiverUrl(settings);
   // Otherwise Discord answers before it knows whether the message can be posted.
   url.searchParams.set("wait", "true");
-  const headers = { "content-type": "application/json" };
-  return {
+  return createChatReceiver(deps, {
     name: settings.name,
+    url,
     restMs,
-    send(notification, signal) {
-      const body = JSON.stringify(discordMessage(notification, clock.now().utcMs, externalUrl));
-      return outbound.send({ url, body, headers }, signal, readDiscordAnswer);
-    },
-  };
+    messageOf: discordMessage,
+    readAnswer: readDiscordAnswer,
+  });
 }
 
 const errorSchema = z.object({ code: z.int().optional(), retry_after: z.number().optional() });

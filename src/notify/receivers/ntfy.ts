@@ -3,26 +3,23 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
 import { chatMessage, incidentText, linesWithin } from "./chat-message.ts";
+import { createChatReceiver } from "./chat-receiver.ts";
 
 /** A visitor of ntfy.sh has 60 requests, and another one every five seconds. */
 const restMs = 1_000;
 
 export function createNtfyReceiver(
   settings: Pick<ConfigOf<"ntfy">, "name" | "url" | "topic" | "headers">,
-  { outbound, clock, externalUrl = null }: SenderDeps,
+  deps: SenderDeps,
 ): Receiver {
-  const { name, topic, headers: secretHeaders } = settings;
-  const url = parseReceiverUrl(settings);
-  const headers = { "content-type": "application/json" };
-  return {
-    name,
+  const topic = settings.topic.reveal();
+  return createChatReceiver(deps, {
+    name: settings.name,
+    url: parseReceiverUrl(settings),
+    secretHeaders: settings.headers,
     restMs,
-    send(notification, signal) {
-      const message = ntfyMessage(notification, clock.now().utcMs, externalUrl);
-      const body = JSON.stringify({ topic: topic.reveal(), ...message });
-      return outbound.send({ url, body, headers, secretHeaders }, signal);
-    },
-  };
+    messageOf: (...of) => ({ topic, ...ntfyMessage(...of) }),
+  });
 }
 
 /** In bytes. ntfy makes an attachment of a longer message, and refuses twice as much JSON. */

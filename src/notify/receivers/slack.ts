@@ -4,6 +4,7 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import { headingOf, incidentText, stateOf, type Link } from "./chat-message.ts";
+import { createChatReceiver } from "./chat-receiver.ts";
 import { runbookLink, shownSummary } from "./message-text.ts";
 
 /** Slack accepts about one message a second from an incoming webhook. */
@@ -11,18 +12,15 @@ const restMs = 1_000;
 
 export function createSlackReceiver(
   settings: Pick<ConfigOf<"slack">, "name" | "url">,
-  { outbound, clock, externalUrl = null }: SenderDeps,
+  deps: SenderDeps,
 ): Receiver {
-  const url = parseReceiverUrl(settings);
-  const headers = { "content-type": "application/json; charset=utf-8" };
-  return {
+  return createChatReceiver(deps, {
     name: settings.name,
+    url: parseReceiverUrl(settings),
     restMs,
-    send(notification, signal) {
-      const body = JSON.stringify(slackMessage(notification, clock.now().utcMs, externalUrl));
-      return outbound.send({ url, body, headers }, signal, readSlackAnswer);
-    },
-  };
+    messageOf: slackMessage,
+    readAnswer: readSlackAnswer,
+  });
 }
 
 /** What the error texts of Slack mean: whether a retry can help, and who must act. */

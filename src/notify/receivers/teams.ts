@@ -3,24 +3,22 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
 import { chatMessage, incidentText, itemsWithin } from "./chat-message.ts";
+import { createChatReceiver } from "./chat-receiver.ts";
 
 /** Teams accepts a few messages a second in a channel. */
 const restMs = 1_000;
 
 export function createTeamsReceiver(
   settings: Pick<ConfigOf<"teams">, "name" | "url">,
-  { outbound, clock, externalUrl = null }: SenderDeps,
+  deps: SenderDeps,
 ): Receiver {
-  const url = parseReceiverUrl(settings);
-  const headers = { "content-type": "application/json" };
-  return {
+  return createChatReceiver(deps, {
     name: settings.name,
+    url: parseReceiverUrl(settings),
     restMs,
-    send(notification, signal) {
-      const body = JSON.stringify(teamsMessage(notification, clock.now().utcMs, externalUrl));
-      return outbound.send({ url, body, headers }, signal, readTeamsAnswer);
-    },
-  };
+    messageOf: teamsMessage,
+    readAnswer: readTeamsAnswer,
+  });
 }
 
 /** A connector answers 200 when Teams itself refused the message, and says so in the text. */

@@ -5,30 +5,28 @@ import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
 import { chatMessage, escapeHtml, incidentText, linesWithin } from "./chat-message.ts";
+import { createChatReceiver } from "./chat-receiver.ts";
 
 /** Telegram accepts 20 messages a minute in a group. */
 const restMs = 3_000;
 
 export function createTelegramReceiver(
   settings: Pick<ConfigOf<"telegram">, "name" | "url" | "botToken" | "chatId" | "topicId">,
-  { outbound, clock, externalUrl = null }: SenderDeps,
+  deps: SenderDeps,
 ): Receiver {
   const url = parseReceiverUrl(settings);
   url.pathname = `${url.pathname.replace(/\/$/, "")}/bot${settings.botToken.reveal()}/sendMessage`;
-  const headers = { "content-type": "application/json" };
   const to = {
     chat_id: settings.chatId,
     ...(settings.topicId !== null && { message_thread_id: settings.topicId }),
   };
-  return {
+  return createChatReceiver(deps, {
     name: settings.name,
+    url,
     restMs,
-    send(notification, signal) {
-      const message = telegramMessage(notification, clock.now().utcMs, externalUrl);
-      const body = JSON.stringify({ ...to, ...message });
-      return outbound.send({ url, body, headers }, signal, readTelegramAnswer);
-    },
-  };
+    messageOf: (...of) => ({ ...to, ...telegramMessage(...of) }),
+    readAnswer: readTelegramAnswer,
+  });
 }
 
 const answerSchema = z.object({
