@@ -105,10 +105,10 @@ export function toFaults(
   return each.toSorted((a, b) => rank(a) - rank(b));
 }
 
-const secretSettings = new Set([
+/** Secrets that may be read from a file, which is named by the same setting with `_file` after it. */
+export const fromFile = [
   "api_key",
   "url",
-  "urls",
   "secret",
   "routing_key",
   "headers",
@@ -117,9 +117,10 @@ const secretSettings = new Set([
   "bot_token",
   "topic",
   "token",
-  "password_hash",
-  "body",
-]);
+];
+
+/** Values of these settings are not shown. */
+const secretSettings = new Set([...fromFile, "urls", "password_hash", "body"]);
 
 const hidden = "a value that is not shown";
 

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import {
+  fromFile,
   isPlainName,
   pathKey,
   type Evidence,
@@ -11,20 +12,6 @@ import {
 import { readText } from "./yaml-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Settings that may be read from a file, which is named by the same setting with `_file` after it. */
-const fromFile = [
-  "api_key",
-  "url",
-  "secret",
-  "routing_key",
-  "headers",
-  "bearer_token",
-  "password",
-  "bot_token",
-  "topic",
-  "token",
-];
 
 /** Settings that are the path of a file. */
 const paths = new Set(["certificate_file", "key_file", "client_ca_file"]);
