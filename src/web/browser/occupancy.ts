@@ -251,7 +251,7 @@ function prepare(element: HTMLElement): HTMLElement {
   element.tabIndex = 0;
   element.role = "group";
   element.ariaLabel = "Servers by status over time. Arrow keys move through the values.";
-  const [canvas, tip, said] = [make("div", "canvas"), make("div", "tip"), make("p", "hidden-text")];
+  const [canvas, tip, said] = [make("div", "canvas"), make("div", "tip"), make("p", "hidden")];
   tip.hidden = true;
   said.role = "status";
   element.replaceChildren(canvas, tip, said);
