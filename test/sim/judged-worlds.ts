@@ -1,4 +1,5 @@
 import { alertControls } from "./controls/alert-controls.ts";
+import { inhibitionControls } from "./controls/inhibition-controls.ts";
 import type { NegativeControl } from "./controls/mutation.ts";
 import { serviceControls } from "./controls/service-controls.ts";
 import { storeControls } from "./controls/store-controls.ts";
@@ -12,6 +13,7 @@ import { timeText } from "./support/world.ts";
 export const negativeControls = Object.entries({
   ...serviceControls,
   ...alertControls,
+  ...inhibitionControls,
   ...storeControls,
 });
 

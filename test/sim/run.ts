@@ -47,10 +47,11 @@ if (end > start) {
   );
 }
 
-// Controls that begin with the same world are in the same half: the unbroken daemon runs once in each world.
-const isChosen = (seed: number): boolean =>
-  values.half === undefined || seed % 2 === Number(values.half);
-const controls = values.controls ? negativeControls.filter(([, { from }]) => isChosen(from)) : [];
+// By the worlds that they begin with: the unbroken daemon runs once in each of them.
+const ranked = negativeControls.toSorted(([, one], [, other]) => one.from - other.from);
+const isChosen = (rank: number): boolean =>
+  values.half === undefined || Math.floor((2 * rank) / ranked.length) === Number(values.half);
+const controls = values.controls ? ranked.filter((_, rank) => isChosen(rank)) : [];
 let missed = 0;
 for (const [name, control] of controls) {
   const { isCaught, text } = await catchControl(control);

@@ -113,7 +113,7 @@ export function drawScenario(seed: number): Scenario {
     rateLimit,
     probes,
     goneAfter: dice.between(1, 3),
-    targets: drawTargets(dice.fork("targets"), dice.fork("moves").chance(0.3)),
+    targets: drawTargets(dice.fork("targets"), rules, dice.fork("moves").chance(0.3)),
     rules,
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
@@ -159,18 +159,28 @@ function drawMaintenance(dice: Dice, rules: readonly ScenarioRule[]): readonly M
 /** A key whose polls follow closely on those of `research`, so that they are committed together. */
 const nearbyKey = "agents-287263";
 
+/** A region of more than three targets, where several can fail without the others. */
+const manyKeys = ["batch", "crawl", "eval", "nightly"];
+
 /** The server that moves from sandbox to sandbox. */
 export const roamer = "roamer";
 
-function drawTargets(dice: Dice, moves: boolean): readonly ScenarioTarget[] {
+function drawTargets(
+  dice: Dice,
+  rules: readonly ScenarioRule[],
+  moves: boolean,
+): readonly ScenarioTarget[] {
   const regions = dice.pick([["us"], ["us"], ["us", "eu"]]);
   const drawn = dice.pick([["research"], ["research"], ["research", nearbyKey]]);
   const isMore = dice.fork("more keys").chance(0.5) && regions.length + drawn.length < 4;
-  const keys = isMore ? [...drawn, "batch"] : drawn;
+  const isJudged = regions.length === 1 && rules.some(({ on }) => on === "region");
+  const isLarge = isJudged && dice.fork("large regions").chance(0.15);
+  const keys = [...drawn, ...(isLarge ? manyKeys : isMore ? ["batch"] : [])];
   return regions.flatMap((region) =>
     keys.map((key) => {
       const sandboxes = new Map<string, readonly string[]>();
-      for (let box = dice.between(1, 2); box > 0; box--) {
+      const isSmall = manyKeys.includes(key) && isLarge;
+      for (let box = isSmall ? 1 : dice.between(1, 2); box > 0; box--) {
         const servers = Array.from({ length: dice.between(1, 3) }, (_, at) => `${box}-${at}`);
         sandboxes.set(`box-${box}`, moves ? [...servers, roamer] : servers);
       }

@@ -1,6 +1,6 @@
 import { probeSetting } from "./draw/probes.ts";
 import type { ScenarioReceiver, Stage } from "./draw/receivers.ts";
-import type { Hold, ScenarioRule } from "./draw/rules.ts";
+import type { Flap, Hold, ScenarioRule } from "./draw/rules.ts";
 import { cronExpression } from "./draw/schedule.ts";
 import { apiKeyOf, receiverOrigin, serviceOrigin } from "./scenario.ts";
 import type { MaintenanceWindow, Scenario } from "./scenario.ts";
@@ -80,7 +80,7 @@ function ruleSetting(
     on,
     ...conditionSetting(rule),
     keep_firing_for: duration(keepFiringMs),
-    ...(flap && { flap: { changes: flap.changes, within: duration(flap.withinMs) } }),
+    ...(flap && { flap: flapSetting(flap) }),
     ...(remindEveryMs !== null && { remind_every: duration(remindEveryMs) }),
     receivers: [
       ...(stage.routes.get(name) ?? rule.receivers),
@@ -89,6 +89,10 @@ function ruleSetting(
       ),
     ],
   };
+}
+
+function flapSetting({ changes, withinMs, firingOnly }: Flap): object {
+  return { changes, within: duration(withinMs), firing_only: firingOnly };
 }
 
 function conditionSetting(rule: ScenarioRule): object {

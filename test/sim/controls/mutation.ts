@@ -65,6 +65,15 @@ export const ofVerdicts = (change: (verdict: Verdict, targetId: number) => Verdi
     commitPoll: (targetId, verdict) => store.commitPoll(targetId, change(verdict, targetId)),
   }));
 
+/** The same for what they decided of incidents. */
+export const ofIncidents = (
+  change: (incidents: IncidentOutcome) => Partial<IncidentOutcome>,
+): Mutation =>
+  ofVerdicts(({ incidents, ...verdict }) => ({
+    ...verdict,
+    incidents: { ...incidents, ...change(incidents) },
+  }));
+
 /** Replaces some functions of one part of the store. */
 export const ofPart = <
   Part extends "outbox" | "notifications" | "notified" | "probes" | "regions" | "targets",

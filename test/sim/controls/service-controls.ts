@@ -123,18 +123,18 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
     ...ofProbes((probe) => ({ ...probe, everyMs: 20 * probe.everyMs })),
   },
   "expects nothing of the answers to probes": {
-    from: 93,
+    from: 68,
     caughtAs: /probe .*: (incident|nobody)/,
     ...ofProbes((probe) => ({ ...probe, expects: "anything" })),
   },
   "probes at every run with a key that is refused": {
-    from: 93,
+    from: 151,
     caughtAs: /\/.* of .* had refused the key \d+ times in a row/,
     answer: (answer, path) =>
       path !== listingPath && isRefusal(answer) ? { ...answer, status: 404 } : answer,
   },
   "ignores Retry-After in answers to probes": {
-    from: 93,
+    from: 62,
     caughtAs: /after a Retry-After of \d+ ms/,
     answer: (answer, path) => (path === listingPath ? answer : { ...answer, headers: {} }),
   },

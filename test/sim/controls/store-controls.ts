@@ -47,12 +47,12 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     ...ofMetrics(/^(sandwatch_incidents\{.*\}) \d+$/gm, "$1 0"),
   },
   "shows no dead letter": {
-    from: 6,
+    from: 2,
     caughtAs: /dead notif/,
     ...ofMetrics(/^(sandwatch_notifications_dead\{.*\}) \d+$/gm, "$1 0"),
   },
   "is always ready": {
-    from: 1,
+    from: 27,
     caughtAs: /ready, though/,
     scraped: (scrape) => ({ ...scrape, ready: 200 }),
   },
@@ -70,7 +70,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     pingsAtStart: true,
   },
   "sends heartbeats though its store does not answer": {
-    from: 1,
+    from: 2,
     caughtAs: /a heartbeat at .* though the store refuses everything/,
     ...ofStore((store) => ({
       check: async () => {},
@@ -78,7 +78,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "sends heartbeats though its polls are not stored": {
-    from: 1,
+    from: 27,
     caughtAs: /a heartbeat at .* though the last poll of/,
     ...showsBeforeItCommits,
   },
@@ -161,7 +161,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "forgets at a restart what is missing": {
-    from: 28,
+    from: 3,
     caughtAs: /changes (lack|invent)/,
     ...ofPart("targets", (targets) => ({
       async snapshotOf(targetId) {
@@ -176,7 +176,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "writes only changes of status": {
-    from: 28,
+    from: 3,
     caughtAs: /changes (lack|invent)/,
     ...ofVerdicts((verdict) => {
       const { diff } = verdict;
@@ -261,7 +261,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     beforeSecondProcess: (storePath) => rmSync(`${storePath}.lock`, { force: true }),
   },
   "does not start with an unreadable row": {
-    from: 1,
+    from: 27,
     caughtAs: /could not start: Error: a row cannot be read/,
     ...ofStore((store) => ({
       targets: {
@@ -275,7 +275,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "loses what is beside an unreadable row": {
-    from: 1,
+    from: 3,
     caughtAs: /changes (lack|invent)/,
     ...ofStore((store) => ({
       targets: {

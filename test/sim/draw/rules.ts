@@ -4,8 +4,13 @@ import type { ScenarioProbe } from "./probes.ts";
 /** How long a condition must hold. */
 export type Hold = { readonly ms: number } | { readonly polls: number };
 
-/** An incident that fires more than `changes` times within `withinMs` is flapping. */
-export type Flap = { readonly changes: number; readonly withinMs: number };
+/** What meets a condition more than `changes` times within `withinMs` is flapping. */
+export interface Flap {
+  readonly changes: number;
+  readonly withinMs: number;
+  /** Whether only the times count at which an incident fires. */
+  readonly firingOnly: boolean;
+}
 
 interface CommonRule {
   readonly name: string;
@@ -82,7 +87,11 @@ export function drawRules(
   const ofTargets = dice.fork("targets");
   const drawFlap = (own: Dice, share: number): Flap | null =>
     own.chance(share)
-      ? { changes: own.pick([1, 1, 2, 3]), withinMs: own.between(10, 60) * intervalMs }
+      ? {
+          changes: own.pick([1, 1, 2, 3]),
+          withinMs: own.between(10, 60) * intervalMs,
+          firingOnly: own.fork("firing only").chance(0.5),
+        }
       : null;
   const rules: ScenarioRule[] = [
     {
@@ -192,7 +201,11 @@ export function drawProbeRules(
       ]),
       flap: dice.chance(0.6)
         ? null
-        : { changes: dice.between(1, 3), withinMs: dice.between(5, 30) * everyMs },
+        : {
+            changes: dice.between(1, 3),
+            withinMs: dice.between(5, 30) * everyMs,
+            firingOnly: dice.fork("firing only").chance(0.5),
+          },
       keepFiringMs: dice.pick([0, 0, dice.between(1, 2) * everyMs]),
       remindEveryMs: dice.pick([null, null, dice.between(2, 10) * everyMs]),
     },

@@ -1,9 +1,11 @@
 import type { RegionRule } from "../draw/rules.ts";
-import type { StoredIncident } from "../history.ts";
+import type { Moment, StoredIncident } from "../history.ts";
 import { hasFault, lastNotifiableMs, stalledMs, violation } from "./evidence.ts";
 import type { Evidence, Violation } from "./evidence.ts";
 import { longestPollDistanceMs } from "./due-polls.ts";
 import { judgedWithinMs } from "./inhibition.ts";
+import { silencedAt } from "./people.ts";
+import { noTime } from "./span.ts";
 import { alikeIn, begins, inForce, type RegionState } from "./region-states.ts";
 import { hasStages } from "./routes.ts";
 
@@ -21,7 +23,7 @@ export function checkRegion(
     ([first]) => first?.rule === rule.name && first.region === region,
   );
   return [
-    ...incidents.flatMap((versions) => incidentFaults(evidence, rule, versions, states)),
+    ...incidents.flatMap((versions) => incidentFaults(evidence, rule, versions, incidents, states)),
     ...missingIncidents(evidence, rule, incidents, states),
     ...tooOften(evidence, rule, region),
   ].map((what) => violation(`${rule.name} ${region}: ${what}`, `${region}/`));
@@ -31,6 +33,7 @@ function incidentFaults(
   evidence: Evidence,
   rule: RegionRule,
   versions: readonly StoredIncident[],
+  incidentsOfRegion: readonly (readonly StoredIncident[])[],
   states: readonly RegionState[],
 ): readonly string[] {
   const { scenario, incidents } = evidence;
@@ -40,15 +43,21 @@ function incidentFaults(
   const { id, startedUtcMs } = first;
   const judgedBy = ({ atMs }: StoredIncident): readonly RegionState[] =>
     inForce(states, atMs - commitMs - stalledMs(evidence, atMs - 3_000, atMs), atMs);
-  const isInvented = !judgedBy(first).some((each) =>
-    begins(rule, each, scenario, first.utcMs, false),
-  );
+  // A silence ends an incident, and another one goes on.
+  const continues = incidentsOfRegion.some((other) => endsAt(other, first.atMs));
+  const isInvented =
+    !continues && !judgedBy(first).some((each) => begins(rule, each, scenario, first.utcMs, false));
   const isMisdated =
     evidence.wallClocks.length === 1 &&
+    !continues &&
     !judgedBy(first).some(({ polls }) =>
       polls.some(({ sinceUtcMs }) => Math.abs(sinceUtcMs - startedUtcMs) <= judgedWithinMs),
     );
-  const isCut = end.phase === "over" && judgedBy(end).every((each) => alikeIn(each, true).size > 0);
+  const isContinued = incidentsOfRegion.some(([other]) => other?.atMs === end.atMs);
+  const isCut =
+    end.phase === "over" &&
+    judgedBy(end).every((each) => alikeIn(each, true).size > 0) &&
+    !(isContinued && silencedFor(evidence, first, end, commitMs).includes(true));
   const isUnnotified =
     first.atMs < lastNotifiableMs(evidence) &&
     first.receivers.length > 0 &&
@@ -59,7 +68,7 @@ function incidentFaults(
     ...(isMisdated ? [`${id} did not start with the first failure of a target`] : []),
     ...(isCut ? [`${id} was resolved though its targets failed alike`] : []),
     ...(isUnnotified ? [`nobody was notified of ${id}`] : []),
-    ...(first.isNotified ? [] : [`${id} fired and was not to be notified`]),
+    ...silenceFaults(evidence, versions, states),
     ...(isOverlong(evidence, rule, first.atMs, endMs, states) ? [`${id} went on too long`] : []),
   ];
 }
@@ -80,14 +89,85 @@ function isOverlong(
   );
   const sinceMs = Math.max(fromMs, states[lastAlike + 1]?.atMs ?? Infinity);
   const longestMs = keepFiringMs + (flap?.withinMs ?? 0) + judgedMs;
-  const isWatched = evidence.lives.some(
-    ({ number, watchMs, lastPollMs }) =>
-      (watchMs ?? Infinity) <= toMs - judgedMs &&
-      (lastPollMs ?? Infinity) >= toMs &&
-      number === failed?.life &&
-      !hasFault(evidence, number, failed.moment, toMs),
-  );
+  const isWatched = failed !== undefined && wasWatched(evidence, failed, toMs - judgedMs, toMs);
   return toMs - sinceMs > longestMs && isWatched && evidence.wallClocks.length === 1;
+}
+
+/** Whether one process judged a region throughout a time, and the store took everything since a state of the region. */
+function wasWatched(
+  evidence: Evidence,
+  { life, moment }: RegionState,
+  fromMs: number,
+  toMs: number,
+): boolean {
+  return evidence.lives.some(
+    ({ number, watchMs, lastPollMs }) =>
+      number === life &&
+      (watchMs ?? Infinity) <= fromMs &&
+      (lastPollMs ?? Infinity) >= toMs &&
+      !hasFault(evidence, life, moment, toMs),
+  );
+}
+
+function endsAt(versions: readonly StoredIncident[], atMs: number): boolean {
+  const end = versions.at(-1);
+  return end?.phase === "over" && end.atMs === atMs;
+}
+
+/** Whether the incident of a region was silenced in a time before a moment: both where both are possible. */
+function silencedFor(
+  evidence: Evidence,
+  { rule, region }: StoredIncident,
+  { moment, atMs, utcMs }: Moment,
+  ms: number,
+): readonly boolean[] {
+  const life = evidence.lives.findLast(({ startMs }) => startMs <= atMs)?.number ?? 1;
+  const waitedMs = ms + stalledMs(evidence, atMs - 3_000, atMs);
+  const time = { life, moment, utcMs: utcMs - waitedMs, fromMs: atMs - waitedMs, toMs: atMs };
+  // No silence of a target matches its region.
+  return silencedAt(evidence, { rule, target: `${region}/`, server: "" }, { ...time, ...noTime });
+}
+
+/** What is silenced is not notified; what is not silenced any more is, as long as it goes on. */
+function silenceFaults(
+  evidence: Evidence,
+  versions: readonly StoredIncident[],
+  states: readonly RegionState[],
+): readonly string[] {
+  // It is judged once in each interval.
+  const judgedMs = longestPollDistanceMs(evidence.scenario) + 2 * judgedWithinMs;
+  return versions.flatMap((version, at) => {
+    const { id, atMs, phase, isNotified } = version;
+    if (phase !== "firing") return [];
+    const next = versions[at + 1];
+    // A poll that ended it, or made it another one, was stored before.
+    const untilMs = (next?.atMs ?? evidence.endMs) - judgedWithinMs;
+    const until = {
+      atMs: untilMs,
+      moment: next?.moment ?? Infinity,
+      utcMs: version.utcMs + untilMs - atMs,
+    };
+    const known = states.findLast((each) => each.atMs <= untilMs - judgedMs);
+    const isJudged =
+      known !== undefined &&
+      untilMs - atMs > judgedMs &&
+      evidence.wallClocks.length === 1 &&
+      wasWatched(evidence, known, untilMs - judgedMs, untilMs) &&
+      inForce(states, untilMs - judgedMs, untilMs).every((each) => alikeIn(each, true).size > 0);
+    const wasNotified = versions[at - 1]?.isNotified ?? false;
+    const begun = isNotified && !wasNotified && silencedFor(evidence, version, version, commitMs);
+    const throughout = isJudged ? silencedFor(evidence, version, until, judgedMs) : [true, false];
+    return [
+      ...(begun && !begun.includes(false) ? [`${id} was notified while it was silenced`] : []),
+      ...(isNotified && !throughout.includes(false) ? [`${id} was not ended by a silence`] : []),
+      ...(!isNotified && !throughout.includes(true) ? [`${id} fired and was not notified`] : []),
+      ...(!isNotified &&
+      at === 0 &&
+      !silencedFor(evidence, version, version, commitMs).includes(true)
+        ? [`${id} fired and was not to be notified`]
+        : []),
+    ];
+  });
 }
 
 /** Where several targets failed alike until the region was certainly judged, and nothing fired. */
@@ -123,6 +203,7 @@ function tooOften(evidence: Evidence, rule: RegionRule, region: string): readonl
   const { scenario, wallClocks, attempts } = evidence;
   if (flap === null || remindEveryMs !== null || wallClocks.length > 1) return [];
   if (hasStages(scenario)) return [];
+  if (evidence.silences.some(({ match }) => match.rules.includes(rule.name))) return [];
   return scenario.receivers.flatMap(({ name }) => {
     const messages = new Map(
       attempts

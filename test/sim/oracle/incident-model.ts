@@ -28,6 +28,8 @@ interface Incident {
   /** Since the last notification. */
   readonly quiet: Span;
   readonly flapping: boolean;
+  /** Whether only receivers were notified of it whose messages are not judged as such. */
+  readonly isElsewhere: boolean;
 }
 
 /** A state that a subject may have under a rule. */
@@ -51,6 +53,14 @@ export const initialState: State = {
   reminders: 0,
 };
 
+/** Whether another incident keeps one from being notified, and whether one may keep it from being notified again. */
+export interface Inhibition {
+  readonly isClaimed: boolean;
+  /** Whether receivers are notified nevertheless whose messages are not judged as such. */
+  readonly isElsewhere: boolean;
+  readonly isPossible: boolean;
+}
+
 export interface Step {
   readonly at: number;
   readonly observation: Observation;
@@ -61,8 +71,7 @@ export interface Step {
   readonly goneAfter: number;
   /** Whether a silence was in force: both where both are possible. */
   readonly silenced: readonly boolean[];
-  /** Whether another incident keeps it from being notified, and whether one may keep it from being notified again. */
-  readonly inhibited?: { readonly isClaimed: boolean; readonly isPossible: boolean };
+  readonly inhibited?: Inhibition;
   readonly expected: Expected;
 }
 
@@ -111,6 +120,7 @@ function onHolds(before: State, step: Step): readonly State[] {
         clear: null,
         quiet: noTime,
         flapping: false,
+        isElsewhere: false,
       };
   return age(before, step, incident === null || incident.clear !== null).flatMap((state) => {
     const often = rule.flap !== null && state.entries.length > rule.flap.changes;
@@ -118,7 +128,7 @@ function onHolds(before: State, step: Step): readonly State[] {
     switch (current.phase) {
       case "pending":
         return hold(current, rule).flatMap(({ reached, span }) =>
-          reached || often
+          reached || (often && !rule.flap?.firingOnly)
             ? fire(state, { ...current, flapping: often }, step)
             : [{ ...state, incident: { ...current, held: span } }],
         );
@@ -138,7 +148,8 @@ function fire(state: State, incident: Incident, { silenced, inhibited, at, expec
   const fired = { ...incident, held: noTime, polls: 0, quiet: noTime };
   return silenced.flatMap((isSilenced): readonly State[] => {
     if (isSilenced || inhibited?.isClaimed) {
-      return [{ ...state, incident: { ...fired, phase: "suppressed" } }];
+      const isElsewhere = !isSilenced && (inhibited?.isElsewhere ?? false);
+      return [{ ...state, incident: { ...fired, phase: "suppressed", isElsewhere } }];
     }
     if (!expected.fires(state.notified, fired.start, at)) return [];
     const notified = state.notified + 1;
@@ -160,7 +171,13 @@ function goOn(state: State, incident: Incident, step: Step): readonly State[] {
       if (!expected.ends(state, "silenced", step.at)) return [];
       // It is resolved before it is decided whether it still flaps.
       const flapping = wasFlapping;
-      const suppressed = { ...incident, phase: "suppressed", quiet: noTime, flapping } as const;
+      const suppressed = {
+        ...incident,
+        phase: "suppressed",
+        quiet: noTime,
+        flapping,
+        isElsewhere: false,
+      } as const;
       return [countEnd({ ...state, incident: suppressed }, rule)];
     }
     const acknowledged = expected.acknowledged(state.notified, observation);
@@ -181,8 +198,14 @@ function onEnds(before: State, step: Step, reason: "recovered" | "gone"): readon
   const { observation, rule } = step;
   return age(before, step, false).flatMap((state): readonly State[] => {
     const { incident } = state;
-    if (!incident || incident.phase === "pending") return [{ ...state, incident: null }];
-    const isFlapping = incident.flapping && state.entries.length > 0;
+    if (!incident) return [state];
+    const isFiringOnly = rule.flap?.firingOnly ?? false;
+    if (incident.phase === "pending") {
+      const entries = isFiringOnly ? state.entries.slice(0, -1) : state.entries;
+      return [{ ...state, entries, incident: null }];
+    }
+    const settles = incident.phase === "notified" || incident.isElsewhere || !isFiringOnly;
+    const isFlapping = incident.flapping && state.entries.length > 0 && settles;
     const clear = incident.clear === null ? noTime : plus(incident.clear, observation);
     const quiet = plus(incident.quiet, observation);
     return reach(clear, reason === "gone" ? 0 : rule.keepFiringMs).flatMap(({ reached, span }) =>

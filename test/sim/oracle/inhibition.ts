@@ -1,7 +1,8 @@
 import type { ScenarioRule, TargetRule } from "../draw/rules.ts";
 import type { StoredIncident } from "../history.ts";
 import { hasFault, stalledMs, violation, type Evidence, type Violation } from "./evidence.ts";
-import { alikeIn, inForce, joins, type RegionState } from "./region-states.ts";
+import { alikeIn, inForce, joins, mayJoin, type RegionState } from "./region-states.ts";
+import type { Inhibition } from "./incident-model.ts";
 import { silencedAt } from "./people.ts";
 import { findingOf, type JudgedPoll } from "./target-polls.ts";
 
@@ -35,7 +36,7 @@ export function inhibitionOf(evidence: Evidence, { rule, target, server }: Subje
   /** Other receivers do not show of what they were notified. */
   const isShown = ({ receivers }: StoredIncident): boolean =>
     receivers.some((each) => names.has(each));
-  return (atMs: number): { readonly isClaimed: boolean; readonly isPossible: boolean } => {
+  return (atMs: number): Inhibition => {
     const firing = (incidents: typeof all) =>
       incidents
         .map((versions) => versionAt(versions, atMs))
@@ -43,6 +44,7 @@ export function inhibitionOf(evidence: Evidence, { rule, target, server }: Subje
     const last = firing(own).at(-1);
     return {
       isClaimed: last !== undefined && last.inhibitedBy !== null && !isShown(last),
+      isElsewhere: last?.isNotified ?? false,
       isPossible: firing(others).length > 0,
     };
   };
@@ -192,14 +194,17 @@ function isOfRegion(
 ): boolean {
   const { life, kinds, fromMs, toMs } = poll;
   const sinceMs = fromMs - judgedWithinMs - stalledMs(evidence, fromMs - 3_000, toMs);
+  const isFaulty = hasFault(evidence, life, 0, toMs);
   const firing = inForce(incident, sinceMs, toMs).map(({ phase }) => phase === "firing");
   const alike = inForce(region, sinceMs, toMs).map((state) => {
     const some = alikeIn(state, isSure);
-    const isPart = !isSure || joins(poll, state, evidence.scenario);
+    const isPart = isSure
+      ? joins(poll, state, evidence.scenario)
+      : isFaulty || mayJoin(poll, state, evidence.scenario);
     return (isPart && kinds.some((kind) => some.has(kind))) || (goesOn && some.size > 0);
   });
   if (!isSure) return firing.includes(true) && alike.includes(true);
-  const isCertain = kinds.length === 1 && !hasFault(evidence, life, 0, toMs);
+  const isCertain = kinds.length === 1 && !isFaulty;
   return (
     isCertain && (incident[0]?.atMs ?? toMs) < sinceMs && ![...firing, ...alike].includes(false)
   );

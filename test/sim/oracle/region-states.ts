@@ -10,6 +10,8 @@ export interface RegionState {
   readonly moment: number;
   readonly utcMs: number;
   readonly polls: readonly JudgedPoll[];
+  /** How many targets the region has, also those that were not polled yet. */
+  readonly targets: number;
 }
 
 export function regionStatesOf(polls: readonly (readonly JudgedPoll[])[]): readonly RegionState[] {
@@ -19,7 +21,7 @@ export function regionStatesOf(polls: readonly (readonly JudgedPoll[])[]): reado
     .toSorted((one, other) => one.poll.stored.moment - other.poll.stored.moment)
     .map(({ target, poll }) => {
       last.set(target, poll);
-      return { ...poll.stored, polls: [...last.values()] };
+      return { ...poll.stored, polls: [...last.values()], targets: polls.length };
     });
 }
 
@@ -46,6 +48,11 @@ export function alikeIn(state: RegionState, isSure: boolean): ReadonlySet<Failur
   return new Set(allKinds.filter((kind) => failingBy(kind, state, isSure).length >= leastTargets));
 }
 
+/** Keys that are refused or limited are a failure of their region only if they are half of its keys. */
+function isFailureOfRegion(kind: FailureKind, failing: number, targets: number): boolean {
+  return kind === "outage" || 2 * failing >= targets;
+}
+
 /** A poll is not decided in the very moment in which its answer ends. */
 const toleranceMs = 1_000;
 
@@ -58,6 +65,24 @@ export function joins(
   return kinds.every((kind) => {
     const first = Math.min(...failingBy(kind, state, false).map((each) => each.sinceUtcMs));
     return schedule === null && sinceUtcMs - first <= 2 * intervalMs - toleranceMs;
+  });
+}
+
+/** Whether a target may have begun to fail soon after the first ones of its region, or while half of it failed. */
+export function mayJoin(poll: JudgedPoll, state: RegionState, scenario: Scenario): boolean {
+  const soonMs = 2 * longestPollDistanceMs(scenario) + toleranceMs;
+  return poll.kinds.some((kind) => {
+    const failing = failingBy(kind, state, false);
+    // Which of them fail alike, or how far polls are apart, is not certain.
+    const isVague = scenario.schedule !== null || failing.some(({ kinds }) => kinds.length > 1);
+    if (isVague) return true;
+    const since = failing.map(({ sinceUtcMs }) => sinceUtcMs).toSorted((one, other) => one - other);
+    const gap = since.findIndex((ms, at) => (since[at + 1] ?? Infinity) - ms > soonMs);
+    const before = since.filter((ms) => ms < poll.sinceUtcMs - scenario.intervalMs);
+    return (
+      poll.sinceUtcMs <= (since[gap] ?? -Infinity) + soonMs ||
+      2 * before.length >= state.polls.length
+    );
   });
 }
 
@@ -78,12 +103,16 @@ export function begins(
       : utcMs - sinceUtcMs + toleratedMs >= hold.ms;
   return allKinds.some((kind) => {
     const failing = failingBy(kind, state, isSure);
+    const targets = isSure ? state.targets : state.polls.length;
     const inOrder = failing.toSorted((one, other) => one.sinceUtcMs - other.sinceUtcMs);
     return inOrder.some((one, at) => {
       const other = inOrder[at + 1];
       if (!other || other.sinceUtcMs - one.sinceUtcMs > soonMs) return false;
+      const soon = inOrder.slice(at).filter((each) => each.sinceUtcMs - one.sinceUtcMs <= soonMs);
       // Others may follow closely.
-      return isSure ? hasHeld(one) : inOrder.some(hasHeld);
+      return isSure
+        ? hasHeld(one) && isFailureOfRegion(kind, soon.length, targets)
+        : inOrder.some(hasHeld) && isFailureOfRegion(kind, failing.length, targets);
     });
   });
 }

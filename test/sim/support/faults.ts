@@ -37,13 +37,27 @@ export function beginFaults(world: World, peers: Peers, onWallClock: () => void)
       endLater(own, 0.2, 15, () => service.recover(region));
     });
   }
-  for (const key of new Set(scenario.targets.map((target) => target.key))) {
+  const keys = [...new Set(scenario.targets.map((target) => target.key))];
+  for (const key of keys) {
     const own = dice.fork(`key ${key}`);
     often(world, own, rate(own, 1), () => {
       service.fail(key, own.pick(["rejects_the_key", "rejects_the_key", "limits", "fails"]), 1);
       endLater(own, 0.5, 12, () => service.recover(key));
     });
   }
+  const some = dice.fork("some keys");
+  // Beyond what is half of a smaller region.
+  often(world, some, keys.length > 3 ? rate(some, 3) : 0, () => {
+    const fault = some.pick(["fails", "fails", "rejects_the_key", "limits"] as const);
+    for (const key of keys.filter(() => some.chance(0.4))) {
+      const waitMs = some.random() * some.pick([0.2, 2, 6]) * intervalMs;
+      time.setTimer(waitMs, () => {
+        if (time.nowMs >= calmMs) return;
+        service.fail(key, fault, 1);
+        endLater(some, 1, 12, () => service.recover(key));
+      });
+    }
+  });
   for (const [index, receiver] of receivers.entries()) {
     const own = dice.fork(`receiver ${index}`);
     often(world, own, rate(own, 3), () => {

@@ -4,6 +4,9 @@ import * as silenceOperations from "../../../src/api/operations/silences.ts";
 import type { CallApi } from "../../../src/api/operation.ts";
 import { RefusedError } from "../../../src/lib/refused-error.ts";
 import type { Acknowledgement, AddedSilence, ApiCall, Attempt } from "../history.ts";
+import type { Dice } from "../draw/dice.ts";
+import type { ScenarioRule } from "../draw/rules.ts";
+import type { ScenarioTarget } from "../scenario.ts";
 import type { Host } from "./host.ts";
 import { often, type World } from "./world.ts";
 
@@ -39,24 +42,42 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
     }
   };
 
-  const addSilence = async (): Promise<void> => {
-    const target = silencing.pick([null, ...scenario.targets]);
+  const namesOn = (...subjects: readonly ScenarioRule["on"][]): readonly string[] =>
+    scenario.rules.filter(({ on }) => subjects.includes(on)).map(({ name }) => name);
+
+  const silenceServers = (own: Dice): Promise<void> => {
+    const target = own.pick([null, ...scenario.targets]);
     const boxes = [...(target?.sandboxes ?? [])];
-    const [sandbox = null, servers = []] = boxes[silencing.between(0, boxes.length)] ?? [];
-    const names = scenario.rules.filter(({ on }) => on === "server").map(({ name }) => name);
-    const match = {
-      rules: silencing.chance(0.5) ? names : names.slice(0, 1),
-      target: target?.name ?? null,
-      sandbox,
-      server: servers[silencing.between(0, servers.length)] ?? null,
-    };
-    const lastsMs = Math.round((0.5 + silencing.random() ** 2 * 25) * intervalMs);
+    const [sandbox = null, servers = []] = boxes[own.between(0, boxes.length)] ?? [];
+    const names = namesOn("server");
+    const rules = own.chance(0.5) ? names : names.slice(0, 1);
+    const server = servers[own.between(0, servers.length)] ?? null;
+    return addSilence(own, 25, target, { rules, sandbox, server });
+  };
+
+  /** Incidents that may inhibit others. One of a region has no key, and so is not matched with a target. */
+  const silenceTargets = (own: Dice): Promise<void> => {
+    const names = namesOn("target", "region");
+    const [one = ""] = own.chance(0.5) ? namesOn("region") : names;
+    const rules = one === "" || own.chance(0.3) ? names : [one];
+    const target = own.chance(0.6) ? null : own.pick([null, ...scenario.targets]);
+    return addSilence(own, 60, target, { rules, sandbox: null, server: null });
+  };
+
+  const addSilence = async (
+    own: Dice,
+    longestIntervals: number,
+    target: ScenarioTarget | null,
+    what: Omit<AddedSilence["match"], "target">,
+  ): Promise<void> => {
+    const match = { ...what, target: target?.name ?? null };
+    const lastsMs = Math.round((0.5 + own.random() ** 2 * longestIntervals) * intervalMs);
     const added = { ...time.now(), sure: false };
     const endsUtcMs = added.utcMs + lastsMs;
     const silence: AddedSilence = { id: null, match, added, endsUtcMs, expired: null };
     silences.push(silence);
-    const what = `silences ${JSON.stringify(match)} for ${lastsMs} ms`;
-    const accepted = await ask(what, added, (api) =>
+    const text = `silences ${JSON.stringify(match)} for ${lastsMs} ms`;
+    const accepted = await ask(text, added, (api) =>
       api(silenceOperations.addSilence, {
         author: "somebody",
         reason: "simulated",
@@ -119,7 +140,9 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
 
   const silencing = dice.fork("silences");
   const rate = silencing.pick([0, 0, 2, 5, 12]);
-  often(world, silencing, rate, () => void addSilence());
+  often(world, silencing, rate, () => void silenceServers(silencing));
+  const troubles = dice.fork("silences of targets");
+  often(world, troubles, troubles.pick([0, 0, 6, 12]), () => void silenceTargets(troubles));
   const expiring = dice.fork("expiries");
   often(world, expiring, rate / 3, () => void expire());
   const acknowledging = dice.fork("acknowledgements");
