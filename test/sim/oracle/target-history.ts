@@ -32,7 +32,8 @@ export function targetHistoryOf(evidence: Evidence, target: string): TargetHisto
   for (const poll of storedPollsOf(evidence, target)) {
     const { listing, life, utcMs } = poll;
     const last = polls.at(-1);
-    const isBroken = last?.life !== life || poll.lost.length > 0;
+    const isBroken =
+      last?.life !== life || poll.lost.length > 0 || isSilentLost(evidence, last, poll);
     const inUtcMs = last ? Math.max(0, utcMs - last.utcMs) : 0;
     polls.push({
       ...poll,
@@ -90,6 +91,12 @@ function storedPollsOf(evidence: Evidence, target: string) {
       const { request = null, listing = null } = own ?? {};
       return { life, moment, atMs, utcMs, request, listing, stored, lost };
     });
+}
+
+/** Whether a poll that sent nothing was lost between two stored ones, which are further apart than two polls in a row. */
+function isSilentLost(evidence: Evidence, last: TargetPoll, { atMs }: Moment): boolean {
+  const isFar = atMs - last.atMs > 2 * evidence.scenario.intervalMs + longestWriteMs;
+  return isFar && hasFault(evidence, last.life, last.moment, atMs);
 }
 
 function isWrittenSoon({ stalls }: Evidence, { moment, atMs }: Moment, stored: StoredPoll) {
