@@ -14,7 +14,7 @@ import { countByStatus } from "../fleet/tallies.ts";
 import { conditionsOfTarget } from "./incident.ts";
 import { regionInhibitors } from "./judge-region.ts";
 import { judgeServers } from "./judge-servers.ts";
-import type { PoolOutcome } from "./pool-watch.ts";
+import type { PoolOutcome } from "./judge-pools.ts";
 import { failureText, matchesTarget, rulesOn } from "./rule.ts";
 import type { Rule, TargetRule, TargetTrouble } from "./rule.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";

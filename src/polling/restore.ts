@@ -8,14 +8,14 @@ import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import { holdIncidents } from "../alerts/open-incidents.ts";
 import type { OpenIncidents } from "../alerts/open-incidents.ts";
-import { createPoolWatch } from "../alerts/pool-watch.ts";
-import type { PoolClock, PoolWatch } from "../alerts/pool-watch.ts";
+import type { PoolClock } from "../alerts/judge-pools.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { Probe } from "../alerts/probe.ts";
 import { phaseOf } from "../fleet/schedule.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import type { Logger } from "../lib/logger.ts";
 import { logIncidents } from "./incident-log.ts";
+import { watchPools, type WatchedPools } from "./watched-pools.ts";
 import { watchProbe } from "./watched-probe.ts";
 import type { RestoredProbe, WatchedProbe } from "./watched-probe.ts";
 import { watchTarget } from "./watched-target.ts";
@@ -148,9 +148,9 @@ export async function restorePools(
   },
   targets: readonly Target[],
   { judge, nowUtcMs, log }: RestoreOptions,
-): Promise<PoolWatch> {
+): Promise<WatchedPools> {
   const open = await store.incidentsWithoutTarget.open();
-  const pools = createPoolWatch({
+  const pools = watchPools({
     rules: judge.rules.filter((rule) => rule.on === "pool"),
     targets,
     openIncidents: open.filter(({ subject }) => subject.kind === "pool"),

@@ -3,7 +3,6 @@ import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
-import type { PoolVerdict, PoolWatch } from "../alerts/pool-watch.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import type { Suppressions } from "../alerts/silence.ts";
 import { isFullyObserved } from "../alerts/target-state.ts";
@@ -19,6 +18,7 @@ import { logListing, logPoll, noListing } from "./poll-log.ts";
 import { longestBackOffMs } from "./runner.ts";
 import type { RegionWatch } from "./region-watch.ts";
 import type { Outcome, Unit } from "./runner.ts";
+import type { PoolVerdict, WatchedPools } from "./watched-pools.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
 type Listed = Extract<CallResult<TakenListing>, { readonly kind: "ok" }>;
@@ -39,7 +39,7 @@ export interface TargetUnitsDeps {
   readonly service: Pick<ServiceClient, "listSandboxes">;
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: { at(atMs: number): Suppressions };
-  readonly pools: PoolWatch;
+  readonly pools: WatchedPools;
   readonly regions: Pick<RegionWatch, "down" | "wake">;
   readonly recordDrift: (drift: Drift) => void;
   readonly store: {

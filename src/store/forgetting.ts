@@ -85,10 +85,9 @@ function slicesOf(kysely: Db, key: string): readonly Slice[] {
     ofTargets("gaps", "target_id, from_at_ms"),
     ofTargets("flap_records", "target_id, rule, sandbox_id, server_id"),
     deletes(sql`delete from targets where key = ${key}`),
-    // These are named by JSON in which names stand.
-    deletes(sql`delete from pool_clocks where scope like ${`%,${JSON.stringify(key)}]`}`),
-    deletes(sql`delete from message_threads where group_name like ${`%${JSON.stringify(key)}%`}`),
-    deletes(sql`delete from group_times where group_name like ${`%${JSON.stringify(key)}%`}`),
+    deletes(sql`delete from pool_clocks where key = ${key}`),
+    () => forgetGroups(kysely, "message_threads", key),
+    () => forgetGroups(kysely, "group_times", key),
   ];
 }
 
@@ -101,6 +100,25 @@ const isPendingOf = (key: string) => sql`state = 'pending' and exists (
   select 1 from outbox_items where notification_seq = notifications.seq
     and incident_id in (${incidentsOf(key)})
 )`;
+
+/** Groups are named by JSON in which the names of what they are about stand. */
+async function forgetGroups(
+  kysely: Db,
+  table: "message_threads" | "group_times",
+  key: string,
+): Promise<number> {
+  const groups = await kysely.selectFrom(table).select("group_name").distinct().execute();
+  const names = groups
+    .map(({ group_name: name }) => name)
+    .filter((name) => name.includes(JSON.stringify(key)))
+    .slice(0, rowsAtOnce);
+  if (names.length === 0) return 0;
+  const { numDeletedRows } = await kysely
+    .deleteFrom(table)
+    .where("group_name", "in", names)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
 
 /** With their notifications, also where these concern other incidents, too. */
 function forgetIncidents(kysely: Db, key: string): Promise<number> {

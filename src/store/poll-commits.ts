@@ -43,7 +43,12 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         for (const pool of pools) {
           await upsertPoolClocks(
             trx,
-            pool.clocks.map(({ rule, scope, ms }) => ({ rule, scope, ms })),
+            pool.clocks.map(({ rule, region, key, ms }) => ({
+              rule,
+              region: region ?? "",
+              key: key ?? "",
+              ms,
+            })),
           );
           await writeIncidents(trx, null, pool.incidents);
         }
@@ -128,7 +133,7 @@ async function writeProgress(
   }
 }
 
-const upsertPoolClocks = prepareUpsert("pool_clocks", ["rule", "scope"]);
+const upsertPoolClocks = prepareUpsert("pool_clocks", ["rule", "region", "key"]);
 
 /** In the order in which they were first written, as they were last. */
 function joinBuckets(verdicts: readonly Verdict[]): readonly BucketWrite[] {

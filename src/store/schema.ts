@@ -283,12 +283,14 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       primary key (region, rule)
     )${clustered}`,
 
-    // How long the pools of a rule and scope were observed, while any of the rule's incidents is open.
+    // How long the pools of a rule were observed, while any of its incidents is open.
     `create table pool_clocks (
       rule ${text} not null,
-      scope ${text} not null,
+      -- Empty: the rule's pools are not distinguished by it.
+      region ${text} not null,
+      key ${text} not null,
       ms ${double} not null,
-      primary key (rule, scope)
+      primary key (rule, region, key)
     )${clustered}`,
 
     // Notifications to one receiver.

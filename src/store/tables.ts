@@ -64,7 +64,7 @@ export interface Tables {
     Texts<"rule" | "rule_fingerprint" | "sandbox_id" | "server_id" | "entered"> &
     OrNull<Texts<"server_name">> & { subject: "server" | "target" };
   region_flap_records: Texts<"region" | "rule" | "rule_fingerprint" | "entered">;
-  pool_clocks: Texts<"rule" | "scope"> & Numbers<"ms">;
+  pool_clocks: Texts<"rule" | "region" | "key"> & Numbers<"ms">;
   probes: { id: Generated<number> } & Texts<"probe" | "region" | "key"> &
     Numbers<"attempted_runs" | "attempted_ms" | "failures_in_a_row"> &
     OrNull<Numbers<"last_success_at_ms">>;

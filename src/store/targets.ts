@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
-import type { PoolClock } from "../alerts/pool-watch.ts";
+import type { PoolClock } from "../alerts/judge-pools.ts";
 import { initialProgress, nothingKnown, type TargetProgress } from "../alerts/target-state.ts";
 import { noOpenBuckets, type OpenBuckets } from "../fleet/accounting.ts";
 import type { Target } from "../fleet/model.ts";
@@ -84,8 +84,14 @@ export function createStoredTargets(
       readConsistently(reader, (trx) => readSnapshot(trx, targetId, reading)),
 
     /** How long pools were watched. */
-    poolClocks: (): Promise<readonly PoolClock[]> =>
-      kysely.selectFrom("pool_clocks").selectAll().execute(),
+    async poolClocks(): Promise<readonly PoolClock[]> {
+      const rows = await kysely.selectFrom("pool_clocks").selectAll().execute();
+      return rows.map(({ region, key, ...clock }) => ({
+        ...clock,
+        region: region || null,
+        key: key || null,
+      }));
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { IdTakenError } from "../../src/alerts/incident.ts";
 import type { Verdict } from "../../src/alerts/judge.ts";
-import { createPoolWatch } from "../../src/alerts/pool-watch.ts";
+import { watchPools } from "../../src/polling/watched-pools.ts";
 import type { PoolRule } from "../../src/alerts/rule.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { Secret } from "../../src/lib/secret.ts";
@@ -33,7 +33,7 @@ describe("polls of two targets of a pool", () => {
 
   function openPools() {
     const judge = judgeBy([rule]);
-    const pools = createPoolWatch({ rules: [rule], targets, openIncidents: [], clocks: [] });
+    const pools = watchPools({ rules: [rule], targets, openIncidents: [], clocks: [] });
     const commits: {
       readonly verdict: Verdict;
       readonly end: () => void;

@@ -7,7 +7,6 @@ import { judgePoll } from "../../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome } from "../../alerts/judge.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../../alerts/notification.ts";
 import { holdIncidents } from "../../alerts/open-incidents.ts";
-import { createPoolWatch } from "../../alerts/pool-watch.ts";
 import type { RegionsDown } from "../../alerts/silence.ts";
 import { isFullyObserved, nothingKnown } from "../../alerts/target-state.ts";
 import type { Config } from "../../config/config.ts";
@@ -17,6 +16,7 @@ import type { Target } from "../../fleet/model.ts";
 import { emptySnapshot } from "../../fleet/snapshot.ts";
 import type { ListedSandbox } from "../../fleet/snapshot.ts";
 import { countByStatus } from "../../fleet/tallies.ts";
+import { watchPools } from "../../polling/watched-pools.ts";
 import { watchTarget, type WatchedTarget } from "../../polling/watched-target.ts";
 import type { PlacedTest } from "./load-tests.ts";
 import type { RuleTest } from "./schema.ts";
@@ -62,7 +62,7 @@ export async function runRuleTest(
     watchTarget({ id: 0, target, ...nothingKnown }, emptySnapshot, fresh),
   );
   const poolRules = rules.filter((rule) => rule.on === "pool");
-  const pools = createPoolWatch({ rules: poolRules, targets, openIncidents: [], clocks: [] });
+  const pools = watchPools({ rules: poolRules, targets, openIncidents: [], clocks: [] });
   const regions = Map.groupBy(watched, ({ target }) => target.region)
     .entries()
     .map(([region, members]) => ({ region, members, held: holdIncidents([]) }))

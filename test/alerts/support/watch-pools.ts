@@ -2,14 +2,15 @@ import type { AlertOptions } from "../../../src/alerts/incident-engine.ts";
 import type { Incident } from "../../../src/alerts/incident.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import { summarize } from "../../../src/alerts/notification-summary.ts";
-import { createPoolWatch } from "../../../src/alerts/pool-watch.ts";
-import type { PoolClock, PoolVerdict } from "../../../src/alerts/pool-watch.ts";
+import type { PoolClock } from "../../../src/alerts/judge-pools.ts";
 import type { PoolRule } from "../../../src/alerts/rule.ts";
 import { noSuppressions } from "../../../src/alerts/silence.ts";
 import type { Status, Target } from "../../../src/fleet/model.ts";
 import { nextSnapshot } from "../../../src/fleet/next-snapshot.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot } from "../../../src/fleet/snapshot.ts";
+import { watchPools as watch } from "../../../src/polling/watched-pools.ts";
+import type { PoolVerdict } from "../../../src/polling/watched-pools.ts";
 import { research, serverError, wantAll } from "../../support/fleet.ts";
 import { readListing } from "../../support/listing.ts";
 import { listingOf, showing } from "./watch.ts";
@@ -67,7 +68,7 @@ export function watchPools(rules: readonly PoolRule[], targets: readonly Target[
   const clocks = new Map<string, PoolClock>();
   let atMs = 0;
   let startedAtMs = 0;
-  let pools = createPoolWatch({ rules, targets, openIncidents: [], clocks: [] });
+  let pools = watch({ rules, targets, openIncidents: [], clocks: [] });
 
   const write = (verdict: PoolVerdict): void => {
     const { incidents, clocks: read } = verdict.outcome;
@@ -75,7 +76,7 @@ export function watchPools(rules: readonly PoolRule[], targets: readonly Target[
       if (incident.phase.name === "resolved") open.delete(incident.id);
       else open.set(incident.id, incident);
     }
-    for (const clock of read) clocks.set(`${clock.rule} ${clock.scope}`, clock);
+    for (const clock of read) clocks.set(`${clock.rule} ${clock.region} ${clock.key}`, clock);
     items.push(...incidents.outbox);
     pools.accept(verdict);
   };
@@ -105,7 +106,7 @@ export function watchPools(rules: readonly PoolRule[], targets: readonly Target[
     restart(changed: readonly PoolRule[] = rules, configured: readonly Target[] = targets) {
       startedAtMs = atMs;
       const known = { openIncidents: [...open.values()], clocks: [...clocks.values()] };
-      pools = createPoolWatch({ rules: changed, targets: configured, ...known });
+      pools = watch({ rules: changed, targets: configured, ...known });
       write(pools.retire(atMs, options));
     },
   };

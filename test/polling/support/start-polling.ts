@@ -1,5 +1,5 @@
 import type { Verdict } from "../../../src/alerts/judge.ts";
-import { createPoolWatch } from "../../../src/alerts/pool-watch.ts";
+import { watchPools } from "../../../src/polling/watched-pools.ts";
 import { noSuppressions } from "../../../src/alerts/silence.ts";
 import type { FailureReason } from "../../../src/fleet/model.ts";
 import { createRetryBudget, retryShare } from "../../../src/lib/retry.ts";
@@ -74,7 +74,7 @@ export function startPolling(
     judge: judgeBy(),
     suppressions: { at: () => noSuppressions },
     regions: { down: () => new Map(), wake() {} },
-    pools: createPoolWatch({ rules: [], targets: [], openIncidents: [], clocks: [] }),
+    pools: watchPools({ rules: [], targets: [], openIncidents: [], clocks: [] }),
     store,
     notifier: { wake: (causedAtMs) => heard.push(`outbox ${causedAtMs}`) },
     metrics: {

@@ -1,27 +1,14 @@
+import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { Incident, PoolSubject } from "../alerts/incident.ts";
+import { judgePools, retirePools } from "../alerts/judge-pools.ts";
+import type { ObservedPools, PoolClock, PoolOutcome } from "../alerts/judge-pools.ts";
+import { holdIncidents, keyOfIncident } from "../alerts/open-incidents.ts";
+import { countPools, placeOf, poolKey } from "../alerts/pool.ts";
+import type { PoolCount, PoolCounts } from "../alerts/pool.ts";
+import { matchesTarget, type PoolRule } from "../alerts/rule.ts";
 import { targetName, type Instant, type Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { addTimes, countByStatus, noneByStatus } from "../fleet/tallies.ts";
-import { createIncidentEngine } from "./incident-engine.ts";
-import type { AlertOptions, IncidentEngine, IncidentOutcome } from "./incident-engine.ts";
-import type { SubjectEvent } from "./incident-phase.ts";
-import type { Incident, PoolSubject } from "./incident.ts";
-import { holdIncidents, keyOfIncident } from "./open-incidents.ts";
-import { countPools, holdsForPool, placeOf, poolCondition, poolKey } from "./pool.ts";
-import type { PoolCount, PoolCounts } from "./pool.ts";
-import { matchesTarget, type PoolRule } from "./rule.ts";
-
-/** For how long a rule's pools of one scope were observed. Milliseconds. */
-export interface PoolClock {
-  readonly rule: string;
-  readonly scope: string;
-  readonly ms: number;
-}
-
-export interface PoolOutcome {
-  readonly incidents: IncidentOutcome;
-  /** Clocks of scopes with open incidents; only these are needed after a restart. */
-  readonly clocks: readonly PoolClock[];
-}
 
 /** What a poll of a target showed. `whole`: it was accepted and complete. */
 interface PoolObservation {
@@ -37,26 +24,26 @@ export interface PoolVerdict {
   readonly polls: readonly { readonly scope: PoolScope; readonly poll: ScopePoll }[];
 }
 
-interface PoolWatchOptions {
+interface WatchPoolsOptions {
   readonly rules: readonly PoolRule[];
   readonly targets: readonly Target[];
   readonly openIncidents: readonly Incident[];
   readonly clocks: readonly PoolClock[];
 }
 
-export type PoolWatch = ReturnType<typeof createPoolWatch>;
+export type WatchedPools = ReturnType<typeof watchPools>;
 
 /** All pools of all rules on pools, over the targets whose servers they contain. */
-export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolWatchOptions) {
+export function watchPools({ rules, targets, openIncidents, clocks }: WatchPoolsOptions) {
   const held = holdIncidents(openIncidents);
-  const clockMs = new Map(clocks.map(({ rule, scope, ms }) => [scopeKey(rule, scope), ms]));
+  const clockMs = new Map(clocks.map((clock) => [scopeKey(clock.rule, clock), clock.ms]));
   const scopes = new Map<string, PoolScope>();
   const scopesOf = new Map<string, PoolScope[]>();
   for (const rule of rules) {
     const about = targets.filter((target) => matchesTarget(rule.match, target));
-    for (const [name, members] of Map.groupBy(about, (target) => scopeOf(placeOf(rule, target)))) {
-      const key = scopeKey(rule.name, name);
-      const scope = new PoolScope(rule, name, members.map(targetName), clockMs.get(key) ?? 0);
+    const keyOf = (target: Target): string => scopeKey(rule.name, placeOf(rule, target));
+    for (const [key, members] of Map.groupBy(about, keyOf)) {
+      const scope = new PoolScope(key, rule, members, clockMs.get(key) ?? 0);
       scopes.set(key, scope);
       for (const member of scope.unobserved) {
         scopesOf.set(member, [...(scopesOf.get(member) ?? []), scope]);
@@ -66,7 +53,7 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
   const scopesWith = (target: Target): readonly PoolScope[] =>
     scopesOf.get(targetName(target)) ?? [];
   const scopeWith = ({ rule, subject }: Incident): PoolScope | undefined =>
-    subject.kind === "pool" ? scopes.get(scopeKey(rule, scopeOf(subject))) : undefined;
+    subject.kind === "pool" ? scopes.get(scopeKey(rule, subject)) : undefined;
 
   /** Every poll needs those of its scopes, and there may be very many others. */
   const apply = (outcome: IncidentOutcome): void => {
@@ -86,29 +73,26 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
     incidents: held.incidents,
 
     /** Polls that have one of these in common concern the same pools. */
-    scopesOf: (target: Target): readonly string[] =>
-      scopesWith(target).map(({ rule, name }) => scopeKey(rule.name, name)),
+    scopesOf: (target: Target): readonly string[] => scopesWith(target).map(({ key }) => key),
 
     /**
      * Judges the pools that the target adds to, over what this poll and those before it showed. While any target of a pool
      * is down, its incidents neither open nor resolve nor age. To be accepted once it is committed, or else lost.
      */
     judge({ target, at, snapshot, whole }: PoolObservation, options: AlertOptions): PoolVerdict {
-      const engine = createIncidentEngine(held, at.utcMs, options);
       const polls = scopesWith(target).map((scope) => {
         const counts = whole ? countPools(scope.rule, target, snapshot) : null;
-        const poll = scope.observe(targetName(target), at.monotonicMs, counts);
-        if (poll.isObserved) scope.judge(engine, poll);
-        return { scope, poll };
+        return { scope, poll: scope.observe(targetName(target), at.monotonicMs, counts) };
       });
-      const { outcome: incidents } = engine;
+      const observed = polls.map(({ scope, poll }) => scope.observed(poll));
+      const incidents = judgePools(observed, held, at.utcMs, options);
       const changed = new Set(incidents.written.map(scopeWith));
       const isOpen = (scope: PoolScope) => changed.has(scope) || scope.incidents.size > 0;
       return {
         outcome: {
           incidents,
           clocks: polls.flatMap(({ scope, poll: { clockMs: ms } }) =>
-            isOpen(scope) ? [{ rule: scope.rule.name, scope: scope.name, ms }] : [],
+            isOpen(scope) ? [{ rule: scope.rule.name, ...placeOf(scope.rule, target), ms }] : [],
           ),
         },
         polls,
@@ -128,21 +112,16 @@ export function createPoolWatch({ rules, targets, openIncidents, clocks }: PoolW
 
     /** Ends the incidents that no rule or target owns any more. To be accepted before any poll. */
     retire(atMs: number, options: AlertOptions): PoolVerdict {
-      const engine = createIncidentEngine(held, atMs, options);
-      engine.retireUnowned(rules, (incident) => scopeWith(incident) !== undefined);
-      const { outcome: incidents } = engine;
+      const isWatched = (incident: Incident) => scopeWith(incident) !== undefined;
+      const incidents = retirePools(rules, held, isWatched, atMs, options);
       return { outcome: { incidents, clocks: [] }, polls: [] };
     },
   };
 }
 
-/** The targets of a pool, as one text: those that are alike in what the rule pools by. */
-function scopeOf({ region, key }: Pick<PoolSubject, "region" | "key">): string {
-  return JSON.stringify([region, key]);
-}
-
-function scopeKey(rule: string, scope: string): string {
-  return JSON.stringify([rule, scope]);
+/** The targets of a rule that are alike in what it pools by, as one text. */
+function scopeKey(rule: string, { region, key }: Pick<PoolSubject, "region" | "key">): string {
+  return JSON.stringify([rule, region, key]);
 }
 
 /** What a poll of one target of a scope means. */
@@ -159,8 +138,8 @@ interface ScopePoll {
 
 /** The pools of a rule that contain servers of the same targets, and so are observed together. */
 class PoolScope {
+  readonly key: string;
   readonly rule: PoolRule;
-  readonly name: string;
   readonly incidents = new Map<string, Incident>();
   /** The targets whose latest poll did not show them as a whole. */
   readonly unobserved: Set<string>;
@@ -176,10 +155,10 @@ class PoolScope {
   /** Readings of the scope's clock when pools were last judged, by `poolKey`. */
   private readonly judgedAtMs = new Map<string, number>();
 
-  constructor(rule: PoolRule, name: string, targets: readonly string[], restoredMs: number) {
+  constructor(key: string, rule: PoolRule, targets: readonly Target[], restoredMs: number) {
+    this.key = key;
     this.rule = rule;
-    this.name = name;
-    this.unobserved = new Set(targets);
+    this.unobserved = new Set(targets.map(targetName));
     this.clockMs = restoredMs;
     this.restoredMs = restoredMs;
   }
@@ -203,17 +182,12 @@ class PoolScope {
     return { atMs, isObserved, clockMs: this.clockMs + passedMs, pools };
   }
 
-  judge(engine: IncidentEngine, { pools, clockMs }: ScopePoll): void {
-    for (const [key, pool] of pools) {
-      const holds = holdsForPool(this.rule, pool);
-      const judgedMs = this.judgedAtMs.get(key) ?? this.restoredMs;
-      const event: SubjectEvent =
-        holds === null
-          ? { kind: "unobserved", passed: { ms: clockMs - judgedMs, polls: 0 } }
-          : { kind: holds ? "holds" : "clears", now: { ms: clockMs, polls: 0 } };
-      const condition = poolCondition(this.rule, pool);
-      engine.advance(this.rule, pool.subject, event, { condition });
-    }
+  /** What is judged after a poll. */
+  observed({ pools, clockMs }: ScopePoll): ObservedPools {
+    const judged = Array.from(pools, ([key, pool]) => {
+      return { pool, judgedAtMs: this.judgedAtMs.get(key) ?? this.restoredMs };
+    });
+    return { rule: this.rule, clockMs, pools: judged };
   }
 
   /** Commits may end in another order than their polls. */
