@@ -26,9 +26,8 @@ type Listed = Extract<CallResult<TakenListing>, { readonly kind: "ok" }>;
 /** What one poll means, and what it says beyond that. */
 interface Decision {
   readonly verdict: Verdict;
-  /** From the same state, outcome and time. */
-  readonly judgeAgain: () => Promise<Verdict>;
   /** What it was judged by. */
+  readonly polled: PollOutcome;
   readonly options: JudgeOptions;
   readonly detail: PollDetail | null;
 }
@@ -95,9 +94,8 @@ export function createTargetUnits(
         const at = clock.now();
         const regionsDown = regions.down();
         const options = { ...judge, suppressions: { ...suppressions.at(at.utcMs), regionsDown } };
-        const judgeAgain = (): Promise<Verdict> =>
-          runInSlices(judgeInSlices(watched.state, polled, at, options));
-        return { verdict: await judgeAgain(), judgeAgain, options, detail };
+        const verdict = await runInSlices(judgeInSlices(watched.state, polled, at, options));
+        return { verdict, polled, options, detail };
       },
 
       async commit({ detail, ...decision }) {
@@ -163,14 +161,16 @@ function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "st
   const lastTurns = new Map<string, PoolTurn>();
 
   return async (
-    { id, target }: WatchedTarget,
-    { verdict, judgeAgain, options }: Omit<Decision, "detail">,
+    { id, target, state }: WatchedTarget,
+    { verdict, polled, options }: Omit<Decision, "detail">,
   ): Promise<Verdict> => {
+    const { at, snapshot, progress } = verdict;
+    const judgeAgain = (): Promise<Verdict> =>
+      runInSlices(judgeInSlices(state, polled, at, options));
     const scopes = pools.scopesOf(target);
     if (scopes.length === 0) {
       return commitJudged(verdict, judgeAgain, (each) => store.commitPoll(id, each));
     }
-    const { at, snapshot, progress } = verdict;
     const observation = { target, at, snapshot, whole: isFullyObserved(progress) };
     const commit = async (judgePools: () => PoolVerdict): Promise<Verdict> => {
       const withPools = (own: Verdict) => {

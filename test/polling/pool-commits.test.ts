@@ -9,7 +9,7 @@ import { Secret } from "../../src/lib/secret.ts";
 import { createTargetUnits } from "../../src/polling/target-unit.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { judgeBy, listing, watchFleet } from "../support/fleet.ts";
+import { judgeBy, listing, toOutcome, watchFleet } from "../support/fleet.ts";
 import { minute } from "./support/start-polling.ts";
 
 describe("polls of two targets of a pool", () => {
@@ -66,10 +66,11 @@ describe("polls of two targets of a pool", () => {
       },
     );
     const poll = async (index: number, status: "idle" | "occupied"): Promise<void> => {
-      const verdict = fleets[index]?.poll(listing({ a: status }));
+      const listed = listing({ a: status });
+      const verdict = fleets[index]?.poll(listed);
       if (!verdict) return;
-      const judgeAgain = () => Promise.resolve(verdict);
-      await units[index]?.commit({ verdict, judgeAgain, options: judge, detail: null });
+      const polled = toOutcome(listed);
+      await units[index]?.commit({ verdict, polled, options: judge, detail: null });
     };
     const messages = () =>
       commits.flatMap(({ verdict }) => verdict.pools?.incidents.outbox.map(({ type }) => type));

@@ -13,7 +13,7 @@ import { watchPools as watch } from "../../../src/polling/watched-pools.ts";
 import type { PoolVerdict } from "../../../src/polling/watched-pools.ts";
 import { research, serverError, wantAll } from "../../support/fleet.ts";
 import { readListing } from "../../support/listing.ts";
-import { listingOf, showing } from "./watch.ts";
+import { listingOf, showing } from "../../alerts/support/watch.ts";
 
 export const us = research;
 export const eu: Target = { region: "eu", key: "research" };
