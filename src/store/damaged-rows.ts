@@ -1,4 +1,3 @@
-import { isSqliteError } from "./store-error.ts";
 import type { Tables } from "./tables.ts";
 
 /** A row whose content cannot be read: which one, and nothing of its content. */
@@ -41,9 +40,7 @@ export function createRowReading(onUnreadable: (row: UnreadableRow) => void = ()
     try {
       Object.values(row).forEach(checkNumber);
       return readRow(row);
-    } catch (error) {
-      // A failure of the database does not mean that the row is damaged.
-      if (isSqliteError(error)) throw error;
+    } catch {
       report(table, String(id));
       return null;
     }

@@ -13,10 +13,11 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { isSqliteError, StoreError } from "../store-error.ts";
+import { StoreError } from "../store-error.ts";
 import { makeFolder, openReadOnly, openStored } from "./database.ts";
 import { inMemory, lockFile } from "./file-lock.ts";
 import { checkIntegrity, checkOwnership, checkSchema } from "./schema-check.ts";
+import { isSqliteError } from "./sqlite-error.ts";
 
 /** A daemon that checkpoints its log holds it for less. */
 const timeoutMs = 10_000;

@@ -15,7 +15,7 @@ import { pathToFileURL } from "node:url";
 import { Kysely } from "kysely";
 import type { UnreadableRow } from "../damaged-rows.ts";
 import type { Migration } from "../migrations.ts";
-import { asStoreError, isSqliteError, StoreError } from "../store-error.ts";
+import { StoreError } from "../store-error.ts";
 import type { Db, Tables } from "../tables.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { inMemory, lockFile, shareFile } from "./file-lock.ts";
@@ -29,6 +29,7 @@ import {
   isEmpty,
   migrate,
 } from "./schema-check.ts";
+import { asStoreError, isSqliteError } from "./sqlite-error.ts";
 
 export interface OpenDatabase {
   readonly kysely: Db;

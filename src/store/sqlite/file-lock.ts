@@ -1,7 +1,8 @@
 import { accessSync, closeSync, constants, existsSync, openSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { asStoreError, isSqliteError, StoreError } from "../store-error.ts";
+import { StoreError } from "../store-error.ts";
+import { asStoreError, isSqliteError } from "./sqlite-error.ts";
 
 /** A store that lives as long as the process. */
 export const inMemory = ":memory:";

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { migrations, type Migration } from "../migrations.ts";
-import { corrupt, isSqliteError, StoreError } from "../store-error.ts";
+import { StoreError } from "../store-error.ts";
+import { corrupt, isSqliteError } from "./sqlite-error.ts";
 
 /** "swch": distinguishes a store of sandwatch from any other SQLite file. */
 const applicationId = 0x73776368;

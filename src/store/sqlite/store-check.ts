@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { counted } from "../../fleet/plural.ts";
 import { presences, statuses } from "../../fleet/model.ts";
-import { asStoreError } from "../store-error.ts";
 import { isCurrent } from "./schema-check.ts";
 import { openStored } from "./database.ts";
+import { asStoreError } from "./sqlite-error.ts";
 
 export interface StoreCheck {
   /** The schema's version. */
