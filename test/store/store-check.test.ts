@@ -19,16 +19,23 @@ describe("store check", () => {
 
   const incident = (id: string, phase: string, resolvedAt: number | null) =>
     `insert into incidents (id, revision, rule, rule_fingerprint, severity, subject, region, phase, held_since_ms, held_since_polls, flapping, started_at_ms, fired_at_ms, resolved_at_ms) values ('${id}', 0, 'down', 'x', 'info', 'region', 'us', '${phase}', 0, 0, 0, 1, 1, ${resolvedAt})`;
+  it("finds nothing wrong with an incident that a silence suppresses", async () => {
+    const path = await storeWith("us");
+    execute(path, `${incident("a", "firing", null)}; update incidents set fired_at_ms = null`);
+    expect(await runOn(path, "store", "check")).toMatchObject({ code: 0, err: "" });
+  });
+
   const notification = (seq: number, state: string, waitsFor: number | null) =>
     `insert into notifications values (${seq}, 'n${seq}', 'oncall', '${state}', 0, 0, 0, 0, 0, ${waitsFor}, null, ${state === "pending" ? null : 1}, '{}'); insert into outbox_items values (null, 'oncall', 'a', 's', 'incident.firing', '{}', 0, ${seq})`;
 
   it.each([
     ["delete from targets", "1 row of gaps without the row of targets"],
     [
-      [incident("a", "pending", null), incident("b", "firing", null)].join(";"),
+      [incident("a", "pending", null), incident("b", "pending", null)].join(";"),
       "open incidents of the same rule and subject: 1",
     ],
     [incident("a", "resolved", null), "incidents whose phase contradicts their times: 1"],
+    [incident("a", "firing", null), "incidents whose phase contradicts their times: 1"],
     [
       "insert into outbox_items values (null, 'r', 'gone', 's', 'incident.firing', '{}', 0, null)",
       "outbox items without their incident: 1",

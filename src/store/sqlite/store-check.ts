@@ -74,7 +74,7 @@ const rules: readonly (readonly [what: string, rows: string])[] = [
     `select 1 from incidents
      where phase not in ('pending', 'firing', 'resolved')
        or (phase = 'resolved') <> (resolved_at_ms is not null)
-       or (phase = 'firing' and fired_at_ms is null)`,
+       or (phase = 'firing' and (notified_at_clock_ms is null) <> (fired_at_ms is null))`,
   ],
   [
     "outbox items without their incident",
