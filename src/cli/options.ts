@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import type { Config } from "../config/config.ts";
 import { formatFaults } from "../config/faults.ts";
-import { loadConfig } from "../config/load-config.ts";
+import { loadConfig, type LoadOptions } from "../config/load-config.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -11,9 +11,9 @@ export function configOption(): Option {
 }
 
 /** @throws {CommandError} with every fault of the configuration */
-export function readConfig(file: string, terminal: Terminal): Config {
+export function readConfig(file: string, terminal: Terminal, options: LoadOptions = {}): Config {
   const logFormat = terminal.isInteractive ? "pretty" : "json";
-  const loaded = loadConfig(file, process.env, { logFormat });
+  const loaded = loadConfig(file, process.env, { logFormat, ...options });
   if (loaded.kind === "ok") return loaded.config;
   throw wrongUse(formatFaults(file, loaded.faults));
 }

@@ -32,7 +32,7 @@ async function testReceiver(
   isDryRun: boolean,
   terminal: Terminal,
 ): Promise<void> {
-  const { alerts, http } = readConfig(file, terminal);
+  const { alerts, http } = readConfig(file, terminal, { masksBodies: isDryRun });
   const { receivers, outbound: networks } = alerts;
   const settings = receivers.find((each) => each.name === name);
   if (!settings) {

@@ -16,6 +16,8 @@ export interface LoadOptions {
   readonly logFormat?: Config["log"]["format"];
   /** Whether to use placeholders for addresses and secrets, so that rules can be checked without them. */
   readonly withoutSecrets?: boolean;
+  /** Whether custom bodies of receivers have a mask in the place of environment variables. */
+  readonly masksBodies?: boolean;
 }
 
 const longestPem = 2 ** 20;
@@ -34,7 +36,7 @@ export function loadConfig(
   const yaml = readYaml(file, "a configuration in YAML");
   if (yaml.kind === "faulty") return yaml;
   const content = options.withoutSecrets === true ? fillPlaceholderSecrets(yaml.value) : yaml.value;
-  const resolved = resolveReferences(content, environment, dirname(file));
+  const resolved = resolveReferences(content, environment, dirname(file), options.masksBodies);
   const loaded = check(resolved, resolved.findings, yaml.locate, options);
   if (loaded.kind === "faulty" || !loaded.config.http.tls) return loaded;
   const findings = tlsFindings(loaded.config.http.tls);

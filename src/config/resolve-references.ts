@@ -18,6 +18,9 @@ const paths = new Set(["certificate_file", "key_file", "client_ca_file"]);
 
 const longestSecret = 64 * 1024;
 
+/** What stands for a variable in a custom body, where it is not to be shown. */
+const mask = "[secret]";
+
 /** `$${` stands for `${` itself. */
 const reference = /\$\$\{|\$\{([^}]*)\}?/g;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -28,11 +31,13 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * resolved is undefined.
  *
  * @param folder where relative paths of secret files begin
+ * @param masksBodies whether custom bodies of receivers have a mask in the place of variables
  */
 export function resolveReferences(
   value: unknown,
   environment: Environment,
   folder: string,
+  masksBodies: boolean | undefined = false,
 ): Evidence & { readonly findings: readonly Finding[] } {
   const origins = new Map<string, Origin>();
   const findings: Finding[] = [];
@@ -49,7 +54,7 @@ export function resolveReferences(
       const variable = isName && Object.hasOwn(environment, name) ? environment[name] : undefined;
       if (variable) {
         names.push(match);
-        return variable;
+        return masksBodies && path.includes("body") ? mask : variable;
       }
       isWhole = false;
       if (isName) {

@@ -35,11 +35,12 @@ async function callEverything(world: SecretWorld): Promise<void> {
   const ids = { incident: incidents[0]?.id ?? "", notification: notifications[0]?.seq ?? 0 };
   const pathOf = (path: string): string =>
     `/api/v1${path.replace("/notifications/{id}", `/notifications/${ids.notification}`).replace("{id}", ids.incident)}`;
+  const place = "region=us&key=research&sandbox=sandbox-1&server=server-1";
   const queryOf: Readonly<Record<string, string>> = {
     "/explain": "?server=server-1",
     "/occupancy": "?from=1d&by=server_name",
     "/insights": "?from=1d",
-    "/servers/timeline": "?region=us&key=research&sandbox=sandbox-1&server=server-1",
+    "/servers/timeline": `?${place}`,
   };
   const shown = apiOperations
     .filter(({ method }) => method === "GET")
@@ -47,7 +48,13 @@ async function callEverything(world: SecretWorld): Promise<void> {
   const acting = apiOperations.filter(
     ({ method, path }) => method === "POST" && !path.startsWith("/lookups"),
   );
-  const others = ["/", "/metrics", "/-/healthy", "/-/ready", "/api/openapi.json"];
+  const others = [
+    ...["/", "/incidents", "/servers", "/occupancy", "/report?from=1d"],
+    ...["", "/acknowledge", "/silence"].map((page) => `/incidents/${ids.incident}${page}`),
+    ...["/incidents/acknowledge?rule=erring", "/incidents/silence?rule=erring"],
+    ...[`/server?${place}`, `/server/silence?${place}`],
+    ...["/metrics", "/-/healthy", "/-/ready", "/api/openapi.json"],
+  ];
   for (const role of ["viewer", "operator"] as const) {
     for (const path of [...others, ...shown]) {
       expect([path, await call("GET", path, role)]).toEqual([path, 200]);
@@ -141,6 +148,9 @@ const queries: readonly (readonly string[])[] = [
   ["report", "--from", "2026-11-20", "--to", "2026-11-21", "--by", "server_name"],
   ["report", "--from", "2026-11-20", "--to", "2026-11-21", "--by", "server", "--format", "csv"],
   ["insights", "--from", "2026-11-20", "--to", "2026-11-21"],
+  ["status"],
+  ["targets"],
+  ["servers"],
 ];
 
 async function runCommands({ run, configFile, settings }: SecretWorld): Promise<void> {
@@ -182,7 +192,34 @@ async function runActs({ run, configFile, settings }: SecretWorld): Promise<void
   await run(["poll", "--now", "--key", "failing", ...config]);
   await run(["silence", "add", "--for", "1h", "--name", "x*", "--author", "ann", ...config]);
   await run(["ack", "--all", "--author", hostile, ...config]);
-  for (const { name } of settings.alerts.receivers) await run(["test-receiver", name, ...config]);
+  for (const { name } of settings.alerts.receivers) {
+    await run(["test-receiver", name, ...config]);
+    const dryRun = await run(["test-receiver", name, "--dry-run", ...config]);
+    expect([name, dryRun.code, dryRun.err]).toEqual([name, 0, ""]);
+  }
+}
+
+/** Everything about the store and the installation. */
+async function runCare({ run, add, configFile, file, plant }: SecretWorld): Promise<void> {
+  const config = ["--config", configFile];
+  expect((await run(["doctor", ...config])).out).toMatch(/mail \(email\) can be reached/);
+  await run(["doctor", "--json", ...config]);
+  const backup = configFile.replace("sandwatch.yaml", "backup.db");
+  expect((await run(["backup", backup, ...config])).code).toBe(0);
+  add("the backup", readFileSync(backup, "latin1"));
+  expect((await run(["backup", backup, ...config])).code).toBe(1);
+  expect((await run(["store", "check", backup])).code).toBe(0);
+  expect((await run(["store", "check", ...config])).code).toBe(0);
+  const noStore = configFile.replace("sandwatch.yaml", file("no-store", plant("no store")));
+  for (const command of [
+    ["restore", noStore],
+    ["restore", backup],
+  ]) {
+    expect((await run([...command, ...config])).code).toBe(1);
+  }
+  expect((await run(["store", "check", noStore])).code).toBe(1);
+  await run(["store", "forget", "--key", plant("no key"), "--yes", "--url", "http://127.0.0.1:1"]);
+  await run(["store", "forget", "--key", "research", "--yes", ...config]);
 }
 
 /** Configurations that are wrong at, beside or around each secret. */
@@ -232,6 +269,7 @@ describe("a daemon and its commands, with a secret in every place that can hold 
     await runCommands(world);
     await runActs(world);
     await poll();
+    await runCare(world);
     await runWithWrongConfigs(world);
     add("the events", await events());
     for (const end of ["", "-wal"]) {
@@ -248,7 +286,7 @@ describe("a daemon and its commands, with a secret in every place that can hold 
       add(`what ${name} received`, JSON.stringify(requests), `${name}:`);
     }
 
-    expect(world.names.length).toBeGreaterThan(50);
+    expect(world.names.length).toBeGreaterThan(120);
     expect([...new Set(world.leaks())]).toEqual([]);
 
     let pretty = "";

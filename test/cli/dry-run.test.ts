@@ -10,6 +10,7 @@ const email = { host: "127.0.0.1", port: 1, from: "sandwatch@example.com", to: [
 it.each([
   ["webhook", { bearer_token: secret, secret: `whsec_${secret}` }, /"type": "test"/],
   ["webhook", { body: { text: "{{ summary }}", token: secret } }, /"token": "\[secret\]"/],
+  ["webhook", { body: { text: "{{ rule }} ${T0P_KEY}" } }, /"text": "sandwatch-test \[secret\]"/],
   ["slack", {}, /"blocks"/],
   ["slack_app", { token: `xoxb-${secret}`, channel: "C012" }, /authorization: \[secret\]/],
   ["discord", {}, /"embeds"/],
@@ -38,7 +39,7 @@ it.each([
     const receivers = [{ name: "oncall", type, ...address, ...more }];
     const { config } = writeConfig({ alerts: { receivers, rules: [] } });
     const command = ["test-receiver", "oncall", "--config", config, "--dry-run"];
-    const { out, err, code } = await runCommand(command);
+    const { out, err, code } = await runCommand(command, { T0P_KEY: secret });
     expect([code, err]).toEqual([0, ""]);
     expect(out).toMatch(shown);
     expect(out).toMatch(/\nThis was a dry run\. Nothing was sent\.\n$/);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { startReceiverServer } from "../notify/support/receiver-server.ts";
+import { startSmtpPeer } from "../notify/support/smtp-peer.ts";
 import { startPeer } from "../service/peer.ts";
 import type { plantSecrets } from "./planted-secrets.ts";
 
@@ -139,6 +140,18 @@ export async function startSecretReceivers(
   const app = await refuse("app", 403);
   const bot = await refuse("bot", 400);
   const push = await refuse("push", 507);
+  const liquid = await refuse("liquid", 410);
+  const room = await refuse("room", 404);
+  const team = await refuse("team", 413);
+  const logins: unknown[] = [];
+  const mail = await startSmtpPeer({
+    allowInsecureAuth: true,
+    onAuth({ username, password }, _, callback) {
+      logins.push({ username, password });
+      const error = new Error(`5.7.8 ${plant("mail: response")}`);
+      callback(Object.assign(error, { responseCode: 535 }));
+    },
+  });
   const wait = { group_wait: "0s" };
   const urlOf = (name: string, { origin }: { readonly origin: string }) =>
     `${origin}/${plant(`${name}: URL path`)}?token=${plant(`${name}: URL query`)}`;
@@ -197,8 +210,36 @@ export async function startSecretReceivers(
       topic: plant("push: topic"),
       bearer_token: plant("push: token"),
     },
+    {
+      ...wait,
+      name: "liquid",
+      type: "webhook",
+      url: urlOf("liquid", liquid),
+      body: { text: "{{ summary }} ${LIQUID_KEY} {{ rule }}", [hostile]: "{{ region }}" },
+      basic_auth: {
+        username: "sandwatch",
+        password_file: secretFile("liquid", plant("liquid: password")),
+      },
+    },
+    { ...wait, name: "room", type: "discord", url: urlOf("room", room) },
+    { ...wait, name: "team", type: "teams", url_file: secretFile("team", urlOf("team", team)) },
+    {
+      ...wait,
+      name: "mail",
+      type: "email",
+      host: "127.0.0.1",
+      port: mail.port,
+      tls: "none",
+      auth: { username: "sandwatch", password: plant("mail: password") },
+      from: "sandwatch@example.com",
+      to: ["ann@example.com"],
+    },
     { name: "beat", type: "heartbeat", url: urlOf("beat", beat), every: "1m", basic_auth },
   ];
-  const servers = { hook, own, chat, pager, manager, beat, app, bot, push };
-  return { receivers, servers, environment: { OWN_URL: urlOf("own", own) } };
+  const servers = {
+    ...{ hook, own, chat, pager, manager, beat, app, bot, push, liquid, room, team },
+    mail: { requests: logins },
+  };
+  const environment = { OWN_URL: urlOf("own", own), LIQUID_KEY: plant("liquid: key") };
+  return { receivers, servers, environment };
 }
