@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { Clock } from "../lib/clock.ts";
+import { hostNetwork } from "../lib/networks.ts";
 
 /** A client of a response that takes as long as the client reads. */
 export interface Reader {
@@ -33,7 +34,7 @@ export function limitReaders(clock: Clock, limit: number, idleMs: number) {
     /** Null: the limit is reached. */
     admit({ identity, ip }: Sender): Reader | null {
       const nowMs = clock.now().monotonicMs;
-      const owner = `${ip} ${identity?.name ?? ""}`;
+      const owner = `${hostNetwork(ip)} ${identity?.name ?? ""}`;
       if (readers.size >= limit) {
         const replaced = findIdle(nowMs) ?? findUnfair(owner);
         if (!replaced?.cutOff) return null;
