@@ -99,7 +99,10 @@ export async function report(
   // These escape control characters themselves, or must not.
   const isRaw = format === "openmetrics" || format === "html";
   using file = options.output === undefined ? null : openOutput(options.output, isRaw);
-  const output = file?.write ?? (isRaw ? terminal.data : terminal.out);
+  // Only tables are in colour.
+  const print = (text: string): void =>
+    terminal.out(format === "csv" ? printableLines(text) : text);
+  const output = file?.write ?? (isRaw ? terminal.data : print);
   await readHistory({ ...options, clock }, terminal, async ({ api, context }) => {
     if (format === "openmetrics") {
       if ((by ?? tz ?? options.url) !== undefined) throw wrongUse(openmetricsUse);

@@ -1,5 +1,6 @@
 import { vi } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
 
 export interface CommandEnded {
   readonly code: number;
@@ -11,6 +12,7 @@ export interface CommandEnded {
 export async function runCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  terminal: Partial<Terminal> = {},
 ): Promise<CommandEnded> {
   let out = "";
   let err = "";
@@ -20,6 +22,7 @@ export async function runCommand(
       out: (text) => (out += text),
       err: (text) => (err += text),
       isInteractive: false,
+      ...terminal,
     });
     return { code, out, err };
   } finally {

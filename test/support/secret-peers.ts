@@ -7,7 +7,7 @@ import type { plantSecrets } from "./planted-secrets.ts";
 type Planting = Pick<ReturnType<typeof plantSecrets>, "plant">;
 
 /** What the service and users can put into names: a terminal must not obey it. */
-export const hostile = "git\u001b[2J\u009b1m\u202e\u200b\u2066\u2028\nFAKE LINE";
+export const hostile = "git\u001b[2J\u001b[31mRED\u009b1m\u202e\u200b\u2066\u2028\nFAKE LINE";
 
 type Respond = (response: ServerResponse, request: IncomingMessage) => void;
 
@@ -141,7 +141,7 @@ export async function startSecretReceivers(
   const bot = await refuse("bot", 400);
   const push = await refuse("push", 507);
   const liquid = await refuse("liquid", 410);
-  const room = await refuse("room", 404);
+  const guild = await refuse("guild", 404);
   const team = await refuse("team", 413);
   const logins: unknown[] = [];
   const mail = await startSmtpPeer({
@@ -221,7 +221,7 @@ export async function startSecretReceivers(
         password_file: secretFile("liquid", plant("liquid: password")),
       },
     },
-    { ...wait, name: "room", type: "discord", url: urlOf("room", room) },
+    { ...wait, name: "guild", type: "discord", url: urlOf("guild", guild) },
     { ...wait, name: "team", type: "teams", url_file: secretFile("team", urlOf("team", team)) },
     {
       ...wait,
@@ -236,10 +236,9 @@ export async function startSecretReceivers(
     },
     { name: "beat", type: "heartbeat", url: urlOf("beat", beat), every: "1m", basic_auth },
   ];
-  const servers = {
-    ...{ hook, own, chat, pager, manager, beat, app, bot, push, liquid, room, team },
-    mail: { requests: logins },
-  };
+  const mailServer = { requests: logins };
+  const rest = { bot, push, liquid, guild, team, mail: mailServer };
+  const servers = { hook, own, chat, pager, manager, beat, app, ...rest };
   const environment = { OWN_URL: urlOf("own", own), LIQUID_KEY: plant("liquid: key") };
   return { receivers, servers, environment };
 }

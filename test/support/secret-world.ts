@@ -167,7 +167,7 @@ export async function startWorld() {
   };
   const run = async (args: readonly string[], role: (typeof roles)[number] = "admin") => {
     const env = { ...variables, SANDWATCH_TOKEN: tokenOf(role) };
-    const ended = await passing(runCommand(args, env));
+    const ended = await passing(runCommand(args, env, { isColored: true }));
     add(`sandwatch ${args.join(" ")}`, ended.out + ended.err);
     return ended;
   };

@@ -3,6 +3,7 @@ import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
 import { counted } from "../../fleet/plural.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { printableLine } from "../../lib/printable.ts";
 import { isStoreInUse } from "../../store/sqlite/file-lock.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { runningApi } from "../call-api.ts";
@@ -130,7 +131,9 @@ const indent = " ".repeat(8);
 /** Lines of words that fit behind the indentation. */
 function wrap(text: string, width = Number.POSITIVE_INFINITY): readonly string[] {
   const lines: string[] = [];
-  for (const word of text.split(" ").filter((each) => each !== "")) {
+  for (const word of printableLine(text)
+    .split(" ")
+    .filter((each) => each !== "")) {
     const last = lines.at(-1);
     const fits = last !== undefined && indent.length + last.length + 1 + word.length <= width;
     if (fits) lines[lines.length - 1] = `${last} ${word}`;
