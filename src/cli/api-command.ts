@@ -21,7 +21,7 @@ export function apiCommand(command: Command, description: string): Command {
     )
     .option(
       "--token-file <file>",
-      "the file of a token for the sandwatch (default: $SANDWATCH_TOKEN)",
+      "a file with the token for the daemon (default: $SANDWATCH_TOKEN)",
     )
     .option("--json", "print JSON");
 }
