@@ -1,3 +1,4 @@
+import { IdTakenError } from "../alerts/incident.ts";
 import { judgeInSlices } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import type { Drift } from "../fleet/drift.ts";
@@ -13,7 +14,6 @@ import type { Logger } from "../lib/logger.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
-import { commitJudged } from "./commit-judged.ts";
 import { logListing, logPoll, noListing } from "./poll-log.ts";
 import { longestBackOffMs } from "./runner.ts";
 import type { RegionWatch } from "./region-watch.ts";
@@ -211,6 +211,28 @@ function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "st
     for (const scope of scopes) lastTurns.set(scope, last);
     return committed;
   };
+}
+
+/**
+ * Commits what was judged. If a new incident was given an id that is taken, all is judged once more, from the same state,
+ * so that another id is drawn, and that is committed.
+ *
+ * @returns what was committed
+ */
+async function commitJudged<Judged>(
+  judged: Judged,
+  judgeAgain: () => Judged | Promise<Judged>,
+  commit: (judged: Judged) => Promise<void>,
+): Promise<Judged> {
+  try {
+    await commit(judged);
+    return judged;
+  } catch (error) {
+    if (!(error instanceof IdTakenError)) throw error;
+  }
+  const again = await judgeAgain();
+  await commit(again);
+  return again;
 }
 
 /** The outcome of a poll for the rules, and details for the log. A poll that was not sent counts as failed. */
