@@ -62,6 +62,10 @@ describe.each(engines)("what is stored of a key, on $name,", (engine) => {
     const { deleted, isComplete } = await store.forgetting.forget("a_b", () => true);
     expect([deleted > 0, isComplete]).toEqual([true, true]);
     expect(await dump()).toEqual(others);
+    const clock = { rule: "pool-full", region: null, ms: 10_000 };
+    expect(new Set(await store.targets.poolClocks())).toEqual(
+      new Set(["axb", "A_B"].map((key) => ({ ...clock, key }))),
+    );
     expect(await store.forgetting.forget("a_b", () => true)).toMatchObject({ deleted: 0 });
   });
 });
