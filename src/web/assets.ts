@@ -95,4 +95,9 @@ function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 16);
 }
 
-export const assets: Assets = readAssets();
+let loaded: Assets | undefined;
+
+/** Read once, when the server is created: other commands import this file, too. */
+export function loadAssets(): Assets {
+  return (loaded ??= readAssets());
+}

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listSilences } from "../../src/api/operations/silences.ts";
-import { assets } from "../../src/web/assets.ts";
+import { loadAssets } from "../../src/web/assets.ts";
 import { openAccess, type AccessSettings } from "../../src/lib/access.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { serveWeb } from "../web/support/serve-web.ts";
@@ -50,7 +50,7 @@ function attacksOn(target: string): string {
     for (const [tag, path] of [["img", "/metrics"], ["script", "/api/v1/targets"], ["script", "/metrics"]]) {
       await settled(Object.assign(document.createElement(tag), { src: target + path }));
     }
-    await settled(Object.assign(document.createElement("link"), { rel: "stylesheet", href: target + ${JSON.stringify(`/${assets.path("style.css")}`)} }));
+    await settled(Object.assign(document.createElement("link"), { rel: "stylesheet", href: target + ${JSON.stringify(`/${loadAssets().path("style.css")}`)} }));
     await new Promise((resolve) => {
       const source = new EventSource(target + "/api/v1/events", { withCredentials: true });
       source.onopen = () => { learnt.push("events"); resolve(); };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { assets } from "../../src/web/assets.ts";
+import { loadAssets } from "../../src/web/assets.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
+const assets = loadAssets();
 const nameOf = (link: string): string => link.split("/").at(-1) ?? "";
 
 /** What a page loads: its style and its modules with all that they import. */

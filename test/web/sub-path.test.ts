@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { assets } from "../../src/web/assets.ts";
+import { loadAssets } from "../../src/web/assets.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { startPrefixProxy } from "./support/prefix-proxy.ts";
 
@@ -26,7 +26,7 @@ it("behind a proxy at a sub-path the links of the page and of the API's document
   const paths = Array.from(followed, (url) =>
     pathOf(url)
       .replace(base, "")
-      .replace(assets.hash, "HASH")
+      .replace(loadAssets().hash, "HASH")
       .replace(/\/\w{8}\b/, "/ID"),
   );
   expect(paths.toSorted()).toEqual([

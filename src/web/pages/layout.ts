@@ -1,5 +1,5 @@
 import { version } from "../../lib/version.ts";
-import { assets } from "../assets.ts";
+import { loadAssets } from "../assets.ts";
 import { html, type Html } from "../html.ts";
 
 /** The pages in the navigation, with their paths below the overview. */
@@ -44,6 +44,7 @@ export function page(
       ? html`<a href="${href}" aria-current="page">${name}</a>`
       : html`<a href="${href}">${name}</a>`;
   });
+  const assets = loadAssets();
   const asOf = new Date(nowMs).toISOString().slice(11, 19);
   return html`<!doctype html>
     <html lang="en" data-now="${nowMs}" data-root="${root}" data-assets="${assets.hash}">

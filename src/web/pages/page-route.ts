@@ -9,7 +9,7 @@ import { statusText } from "../../lib/http-status.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { openZone, utc } from "../../reports/zone.ts";
 import { asProblem, sayRetryAfter, type Problem } from "../api/problem.ts";
-import { assets } from "../assets.ts";
+import { loadAssets } from "../assets.ts";
 import { strictHeaders } from "../browser-protection.ts";
 import { html } from "../html.ts";
 import { page, type PageAt } from "./layout.ts";
@@ -143,6 +143,7 @@ function renderRefusal({ status, detail }: Problem, at: PageAt): string {
 
 /** Serves the style and the modules of the pages. */
 export function addAssets(server: FastifyInstance): void {
+  const assets = loadAssets();
   server.get("/assets/:hash/:name", { config: { permission: "read" } }, (request, reply) => {
     const { hash, name } = Object(request.params);
     if (hash !== assets.hash) return reply.code(410).type("text/plain").send("another version\n");
