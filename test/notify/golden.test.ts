@@ -1,22 +1,29 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import { composeMessages } from "../../src/alerts/compose-messages.ts";
+import type { Incident } from "../../src/alerts/incident.ts";
 import type { IncidentMessage, Notification, OutboxItem } from "../../src/alerts/notification.ts";
 import { seededRandom } from "../../src/lib/random.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { shortId } from "../../src/lib/short-id.ts";
 import { compileBody } from "../../src/notify/receivers/body-template.ts";
 import { discordMessage } from "../../src/notify/receivers/discord.ts";
 import { emailOf } from "../../src/notify/receivers/email.ts";
 import { ntfyMessage } from "../../src/notify/receivers/ntfy.ts";
 import { alertKey, pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
+import { createSlackAppReceiver } from "../../src/notify/receivers/slack-app.ts";
 import { slackMessage } from "../../src/notify/receivers/slack.ts";
 import { teamsMessage } from "../../src/notify/receivers/teams.ts";
 import { telegramMessage } from "../../src/notify/receivers/telegram.ts";
 import { alertmanagerBody, webhookBody } from "../../src/notify/receivers/webhook.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
 import type { PostedAlert } from "../support/postable-alerts.ts";
 import { about, openAlertmanager, posted } from "./support/alertmanager.ts";
 import { outboxItem, startMs } from "./support/items.ts";
-import { firing, resolved } from "./support/notified-store.ts";
+import { firing, openNotifiedStore, resolved } from "./support/notified-store.ts";
+import { openOutbound } from "./support/outbound.ts";
+import type { ReceiverServer } from "./support/receiver-server.ts";
+import { startSlackApi } from "./support/slack-api.ts";
 
 const nowMs = startMs + 12 * 60_000;
 const externalUrl = "https://sandwatch.example.com";
@@ -84,6 +91,21 @@ function between(list: readonly unknown[], what: string): readonly unknown[] {
   return list.length > 8 ? [list[0], `(${list.length - 2} ${what})`, list.at(-1)] : list;
 }
 
+/** As a store has it that receivers are notified from. */
+function storedIncident(n: number, type: IncidentMessage): Incident {
+  const more = { subject: { kind: "server", ...server(n) } } as const;
+  return type === "incident.resolved"
+    ? resolved(incidentId(n), nowMs, { ...more, status: "idle", previousStatus: "error" })
+    : firing(incidentId(n), more);
+}
+
+function requestsIn({ requests }: Pick<ReceiverServer, "requests">): readonly object[] {
+  return requests.map(({ method, path, body }) => ({
+    request: `${method} ${path}`,
+    ...JSON.parse(body),
+  }));
+}
+
 type Render = (count: number, type: IncidentMessage) => unknown;
 
 const formats: Readonly<Record<string, Render>> = {
@@ -97,6 +119,39 @@ const formats: Readonly<Record<string, Render>> = {
       list: "{% for i in incidents %}{{ i.id }} {{ i.server_name | default: i.server_id }}\n{% endfor %}",
     })(messageOf(count, type, 100), atMs(type), externalUrl),
   slack: (count, type) => slackMessage(messageOf(count, type, 20), atMs(type), externalUrl),
+  /** Of those that it sends after it was notified that they fire: the message as it is changed, and the answer in its thread. */
+  async slack_app(count, type) {
+    const { server } = await startSlackApi();
+    const { store, commit } = await openNotifiedStore({ runbookUrlTemplate });
+    const clock = createFakeClock(atMs("incident.firing"));
+    const receiver = createSlackAppReceiver(
+      {
+        name: "am",
+        url: new Secret(server.origin),
+        token: new Secret("xoxb-T0PSECRET"),
+        channel: "alerts",
+        maxIncidents: 20,
+      },
+      {
+        clock,
+        outbound: openOutbound(clock),
+        externalUrl,
+        notifiedAlerts: store.notified,
+        messageThreads: store.messageThreads,
+      },
+    );
+    const send = async (sent: IncidentMessage, make: (n: number) => Incident): Promise<void> => {
+      await commit(...Array.from({ length: count }, (_, n) => make(n)));
+      const { signal } = new AbortController();
+      const result = await receiver.send(messageOf(count, sent, 20), signal);
+      expect(result).toEqual({ kind: "delivered" });
+    };
+    await send("incident.firing", (n) => storedIncident(n, "incident.firing"));
+    if (type === "incident.firing") return requestsIn(server);
+    clock.advance(atMs(type) - atMs("incident.firing"));
+    await send(type, (n) => storedIncident(n, type));
+    return requestsIn(server).slice(1);
+  },
   discord: (count, type) => discordMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   teams: (count, type) => teamsMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   telegram: (count, type) => telegramMessage(messageOf(count, type, 20), atMs(type), externalUrl),
@@ -115,12 +170,7 @@ const formats: Readonly<Record<string, Render>> = {
   async alertmanager(count, type) {
     const am = await openAlertmanager(undefined, { externalUrl, text: { runbookUrlTemplate } });
     am.clock.advance(atMs(type) - startMs);
-    const all = Array.from({ length: count }, (_, n) => {
-      const more = { subject: { kind: "server", ...server(n) } } as const;
-      return type === "incident.resolved"
-        ? resolved(incidentId(n), nowMs, { ...more, status: "idle", previousStatus: "error" })
-        : firing(incidentId(n), more);
-    });
+    const all = Array.from({ length: count }, (_, n) => storedIncident(n, type));
     await am.commit(...all);
     await am.send(about(...all.map(({ id }) => id)));
     const alerts = posted(am.server).flat();
