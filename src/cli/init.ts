@@ -146,9 +146,9 @@ function writeChecked(output: string, regions: readonly Region[], keys: readonly
   const text = configText(regions, keys);
   const draft = `${output}.${randomUUID().slice(0, 8)}.partial`;
   const written: string[] = [];
-  const write = (file: string, content: string, mode?: number): void => {
+  const write = (file: string, content: string, mode: number): void => {
     try {
-      writeFileSync(file, content, { flag: "wx", ...(mode !== undefined && { mode }) });
+      writeFileSync(file, content, { flag: "wx", mode });
       written.push(file);
     } catch (error) {
       const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -160,10 +160,11 @@ function writeChecked(output: string, regions: readonly Region[], keys: readonly
     for (const { name, apiKey } of keys) {
       if (apiKey !== null) write(fileOf(output, name), `${apiKey}\n`, 0o600);
     }
-    write(draft, text);
+    // Whoever can write it decides where the keys are sent.
+    write(draft, text, 0o644);
     const loaded = loadConfig(draft, environmentWith(keys));
     if (loaded.kind === "faulty") throw wrongUse(formatFaults(output, loaded.faults));
-    write(output, text);
+    write(output, text, 0o644);
     rmSync(draft);
   } catch (error) {
     for (const file of written) rmSync(file, { force: true });

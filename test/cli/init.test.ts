@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { configOf } from "../config/support.ts";
@@ -47,6 +47,14 @@ describe("init", () => {
       ["true", "c"],
     ]);
     expect(readdirSync(join(output, ".."))).toEqual(["sandwatch.yaml"]);
+  });
+
+  it("writes what nobody else can write, whatever the umask is", async () => {
+    const umask = process.umask(0);
+    onTestFinished(() => void process.umask(umask));
+    const output = join(tempFolder(), "sandwatch.yaml");
+    await runCommand(["init", "--output", output, ...us, "--key", "research"]);
+    expect(statSync(output).mode & 0o777).toBe(0o644);
   });
 
   it("shows settings that are valid when they are enabled, and are the defaults but for receivers", async () => {
