@@ -18,6 +18,10 @@ const paths = new Set(["certificate_file", "key_file", "client_ca_file"]);
 
 const longestSecret = 64 * 1024;
 
+/** In characters, of all variables and files together: a small configuration can name a long one very often. */
+const longestValues = 4 * 2 ** 20;
+const tooLong = `environment variables and secret files with more than ${longestValues} characters in all`;
+
 /** What stands for a variable in a custom body, where it is not to be shown. */
 const mask = "[secret]";
 
@@ -45,6 +49,8 @@ export function resolveReferences(
     findings.push({ path, found, allowed });
   };
 
+  let valuesLeft = longestValues;
+
   const substitute = (text: string, path: Path): string | undefined => {
     const names: string[] = [];
     let isWhole = true;
@@ -53,6 +59,9 @@ export function resolveReferences(
       const isName = variableName.test(name) && match.endsWith("}");
       const variable = isName && Object.hasOwn(environment, name) ? environment[name] : undefined;
       if (variable) {
+        valuesLeft -= variable.length;
+        isWhole &&= valuesLeft >= 0;
+        if (!isWhole) return "";
         names.push(match);
         return masksBodies && path.includes("body") ? mask : variable;
       }
@@ -66,8 +75,10 @@ export function resolveReferences(
       }
       return "";
     });
+    if (!isWhole && valuesLeft < 0) fail(path, tooLong, "fewer of them");
     if (names.length > 0) {
-      origins.set(pathKey(path), { shown: `the value of ${names.join(" and ")}`, path });
+      const shown = [...new Set(names)].join(" and ");
+      origins.set(pathKey(path), { shown: `the value of ${shown}`, path });
     }
     return isWhole ? result : undefined;
   };
@@ -76,12 +87,14 @@ export function resolveReferences(
     if (name === undefined) return undefined;
     const allowed = "the path of a text file that contains only the secret";
     if (typeof name !== "string" || name === "") return fail(path, "no path", allowed);
+    if (valuesLeft < 0) return fail(path, tooLong, "fewer of them");
     const file = resolve(folder, name);
     const read = readText(file, longestSecret);
     const shown = origins.has(pathKey(path)) ? "" : showable(name, file, folder);
     if (read.kind === "failed") {
       return fail(path, `a file that cannot be used${shown}: ${read.why}`, allowed);
     }
+    valuesLeft -= read.text.length;
     const secret = read.text.replace(/[\r\n]+$/, "");
     return secret === "" ? fail(path, `an empty file${shown}`, allowed) : secret;
   };

@@ -93,6 +93,21 @@ describe("a configuration is refused in less than a second", () => {
     expect(ms).toBeLessThan(1_000);
   });
 
+  it("that names a long environment variable, or a long file, very often", () => {
+    const long = writeFiles({ long: "x".repeat(60_000) });
+    const files = lines(1_000, (n) => ` - { name: k${n}, api_key_file: ${long} }`);
+    for (const text of [
+      `${region}${key}log: { level: "${"${LONG}".repeat(140_000)}" }\n`,
+      `${region}keys:\n${files}`,
+    ]) {
+      const { value, ms } = timed(() => faultLines(loadText(text, { LONG: "x".repeat(100_000) })));
+      const found =
+        "found environment variables and secret files with more than 4194304 characters in all";
+      expect(value).toContainEqual(expect.stringContaining(found));
+      expect(ms).toBeLessThan(1_000);
+    }
+  });
+
   it("that is a pipe to which nobody writes, a device or a socket", async () => {
     const folder = tempFolder();
     const [pipe, socket] = [join(folder, "pipe"), join(folder, "socket")];
