@@ -121,13 +121,13 @@ const formats: Readonly<Record<string, Render>> = {
   slack: (count, type) => slackMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   /** Of those that it sends after it was notified that they fire: the message as it is changed, and the answer in its thread. */
   async slack_app(count, type) {
-    const { server } = await startSlackApi();
+    const slack = await startSlackApi();
     const { store, commit } = await openNotifiedStore({ runbookUrlTemplate });
     const clock = createFakeClock(atMs("incident.firing"));
     const receiver = createSlackAppReceiver(
       {
         name: "am",
-        url: new Secret(server.origin),
+        url: new Secret(slack.server.origin),
         token: new Secret("xoxb-T0PSECRET"),
         channel: "alerts",
         maxIncidents: 20,
@@ -147,10 +147,10 @@ const formats: Readonly<Record<string, Render>> = {
       expect(result).toEqual({ kind: "delivered" });
     };
     await send("incident.firing", (n) => storedIncident(n, "incident.firing"));
-    if (type === "incident.firing") return requestsIn(server);
+    if (type === "incident.firing") return requestsIn(slack.server);
     clock.advance(atMs(type) - atMs("incident.firing"));
     await send(type, (n) => storedIncident(n, type));
-    return requestsIn(server).slice(1);
+    return requestsIn(slack.server).slice(1);
   },
   discord: (count, type) => discordMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   teams: (count, type) => teamsMessage(messageOf(count, type, 20), atMs(type), externalUrl),
