@@ -39,8 +39,8 @@ const deliveryGraceMs = 5_000;
 /** The receivers and the delivery to them. */
 export function openNotifications(deps: NotificationsDeps) {
   const { alerts, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
-  const networks = alerts.outbound;
-  const outbound = createOutbound({ clock, userAgent, networks, createDispatcher });
+  const { networks, route } = alerts.outbound;
+  const outbound = createOutbound({ clock, userAgent, networks, route, createDispatcher });
   opening.defer(() => outbound.close());
   const receivers = alerts.receivers.map((settings) => {
     const { healthProblem, onReposted, externalUrl } = deps;

@@ -4,6 +4,7 @@ import { createApi } from "../api/operation.ts";
 import { checkConformance } from "../api/operations/conformance.ts";
 import type { ConformanceView } from "../api/operations/conformance.ts";
 import { leavesUnencrypted, parseBaseUrl } from "../config/address.ts";
+import { routeOfEnvironment } from "../config/schema-outbound.ts";
 import { Secret } from "../lib/secret.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";
@@ -57,9 +58,13 @@ async function checkDeployment(address: string, ids: OptionValues): Promise<Conf
   if (!apiKey) {
     throw wrongUse(`--base-url needs the API key in the environment variable ${apiKeyVariable}.`);
   }
+  const route = routeOfEnvironment(process.env);
+  if (!route) {
+    throw wrongUse("HTTPS_PROXY must be the http or https address of a proxy, or empty.");
+  }
   const { openService } = await import("../app/offline.ts");
   await using service = openService({
-    regions: new Map([[baseUrl, { baseUrl }]]),
+    regions: new Map([[baseUrl, { baseUrl, route }]]),
     keys: [{ name: "", apiKey: new Secret(apiKey), regions: [baseUrl] }],
     poll: {
       rateLimit: { requests: 2, perMs: 1_000 },

@@ -26,6 +26,7 @@ export function createDryRun(
         return Promise.resolve({ kind: "delivered" });
       },
       connect: () => Promise.reject(new Error("a dry run connects to nothing")),
+      secureContext: undefined,
       close: () => Promise.resolve(),
     },
     submit(email) {

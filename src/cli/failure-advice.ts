@@ -18,10 +18,22 @@ export function adviceFor({ reason, status, problem, detail }: Failed): string {
 
 /** The first pattern that matches counts. */
 const advice: readonly (readonly [RegExp, string])[] = [
+  [
+    /proxy .*HTTP 407/,
+    "Check the user name and the password in outbound.proxy_url or HTTPS_PROXY.",
+  ],
+  [
+    /proxy .*HTTP/,
+    "The proxy must allow CONNECT to this host and port, and reach it: see the log of the proxy, or add the host to outbound.no_proxy.",
+  ],
+  [
+    /the proxy/,
+    "Check the proxy in outbound.proxy_url or HTTPS_PROXY, and that it can be reached from here.",
+  ],
   [/^timeout/, "Check that the service can be reached, or increase poll.timeout."],
   [
     /^network .*(SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CERT_UNTRUSTED)/,
-    "This machine does not trust the service's certificate: name the file with its CA certificate in the environment variable NODE_EXTRA_CA_CERTS, or check the region's base_url.",
+    "This machine does not trust the service's certificate: name the file with its CA certificate in outbound.ca_file, or check the region's base_url.",
   ],
   [/^network .*CERT_/, "The service's certificate has expired, or this machine's clock is wrong."],
   [/^network .*TLS/, "Check the scheme, the host and the port in the region's base_url."],

@@ -33,7 +33,7 @@ async function testReceiver(
   terminal: Terminal,
 ): Promise<void> {
   const { alerts, http } = readConfig(file, terminal, { masksBodies: isDryRun });
-  const { receivers, outbound: networks } = alerts;
+  const { receivers, outbound } = alerts;
   const settings = receivers.find((each) => each.name === name);
   if (!settings) {
     const known = receivers.map((each) => each.name).join(", ") || "none";
@@ -41,7 +41,7 @@ async function testReceiver(
   }
   const sending = isDryRun
     ? createDryRun(settings, terminal.out)
-    : { outbound: createOutbound({ clock: systemClock, userAgent, networks }) };
+    : { outbound: createOutbound({ clock: systemClock, userAgent, ...outbound }) };
   const receiver = createReceiver(isDryRun ? withoutLiterals(settings) : settings, {
     ...sending,
     clock: systemClock,

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
-import ipaddr from "ipaddr.js";
 import { everyInterface } from "../lib/listen-address.ts";
 import type { ListenAddress } from "../lib/listen-address.ts";
+import { isLoopback } from "../lib/networks.ts";
 
 /** As lenient as `new URL`, which ignores control characters and spaces before an address. */
 export const webAddressLike = /^[^!-~]*[Hh][Tt][Tt][Pp][Ss]?:/;
@@ -23,12 +23,6 @@ export function parseBaseUrl(text: string): string | undefined {
 /** Plain http would show secrets to anyone on the way, unless there is no way. */
 export function leavesUnencrypted(url: URL): boolean {
   return url.protocol === "http:" && !isLoopback(url.hostname);
-}
-
-export function isLoopback(hostname: string): boolean {
-  if (/^(?:.+\.)?localhost$/.test(hostname)) return true;
-  const address = hostname.replace(/^\[|\]$/g, "");
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === "loopback";
 }
 
 export const listenPattern = /^(?:\[([^\]]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/;

@@ -2,13 +2,13 @@ import { z } from "zod";
 import type { Probe } from "../alerts/probe.ts";
 import type { Rule } from "../alerts/rule.ts";
 import { durationPattern, parseDuration } from "../fleet/duration.ts";
-import { whyAlwaysDenied } from "../lib/networks.ts";
 import { Secret } from "../lib/secret.ts";
-import { flag, network, oneOf, optional, settings, text, textOf } from "./fields.ts";
+import { flag, oneOf, optional, settings, text, textOf } from "./fields.ts";
 import { crossCheckSettings, targetsIn } from "./cross-checks.ts";
 import { httpSchema } from "./schema-http.ts";
 import { toSchedule } from "./schedule-fields.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
+import { outboundSchema, receiversOutboundSchema, routeOf } from "./schema-outbound.ts";
 import { probeSchema, targetsOf } from "./schema-probes.ts";
 import { receiverSchema } from "./schema-receivers.ts";
 import { ruleSchema } from "./schema-rules.ts";
@@ -59,25 +59,6 @@ const metricsSchema = settings({
     .describe("Whether series per server and per sandbox are exported. Totals always are."),
 });
 
-const openable = network(
-  "that is not always denied (link-local, multicast, metadata services)",
-  (each) => whyAlwaysDenied(each) === undefined,
-);
-
-const outboundSchema = settings({
-  denyNetworks: z
-    .array(network(), "a list of networks")
-    .prefault([])
-    .describe("Further networks that are denied."),
-  allowNetworks: optional(
-    z
-      .array(openable, "a list of networks")
-      .min(1, "at least one network; omit the setting for all"),
-    "all",
-    "If set, only these networks are allowed.",
-  ),
-}).transform((outbound) => ({ deny: outbound.denyNetworks, allow: outbound.allowNetworks }));
-
 /** The rules that there are where the configuration has none. */
 const flap = { changes: 1, within: "1h", firing_only: true };
 const defaultRules = [
@@ -105,10 +86,10 @@ const alertsSchema = settings({
     .array(maintenanceSchema, "a list of maintenance windows")
     .prefault([])
     .describe("Recurring maintenance windows, which suppress notifications."),
-  outbound: outboundSchema
+  outbound: receiversOutboundSchema
     .prefault({})
     .describe(
-      "The networks in which receivers may be. Every address is checked when a connection to it is opened. Link-local addresses, multicast addresses and the metadata services of clouds are always denied.",
+      "How receivers are reached, and the networks in which they may be. Every address is checked when a connection to it is opened. Link-local addresses, multicast addresses and the metadata services of clouds are always denied.",
     ),
 });
 
@@ -129,6 +110,7 @@ export const configSchema = settings({
     .array(probeSchema, "a list of probes")
     .prefault([])
     .describe("Scheduled calls of single operations, and what is expected of their responses."),
+  outbound: outboundSchema.prefault({}).describe("How the service and receivers are reached."),
   store: settings({
     path: text("the path of a file")
       .prefault("data/sandwatch.db")
@@ -148,7 +130,14 @@ export const configSchema = settings({
 })
   .superRefine(crossCheckSettings)
   .transform((written) => {
-    const { poll, alerts, ...rest } = written;
+    const { poll, alerts, outbound, ...rest } = written;
+    const routed = new Map(
+      Array.from(written.regions, ([name, { baseUrl, ...own }]) => {
+        return [name, { baseUrl, route: routeOf(outbound, own) }] as const;
+      }),
+    );
+    const { denyNetworks: deny, allowNetworks: allow, ...own } = alerts.outbound;
+    const receiversOutbound = { networks: { deny, allow }, route: routeOf(outbound, own) };
     const { timeZone, ...polls } = poll;
     const targets = targetsIn(written);
     const keys = written.keys.map((key) => ({
@@ -172,7 +161,14 @@ export const configSchema = settings({
       summaryTemplate: summary,
       runbookUrlTemplate: runbookUrl,
     }));
-    return { ...rest, keys, poll: polls, probes, alerts: { ...alerts, rules } };
+    return {
+      ...rest,
+      regions: routed,
+      keys,
+      poll: polls,
+      probes,
+      alerts: { ...alerts, rules, outbound: receiversOutbound },
+    };
   });
 
 /** A configuration that passed every check. */

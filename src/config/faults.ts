@@ -105,7 +105,7 @@ export function toFaults(
   return each.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Secrets that may be read from a file, which is named by the same setting with `_file` after it. */
+/** Secrets and certificates that may be read from a file, which is named by the same setting with `_file` after it. */
 export const fromFile = [
   "api_key",
   "url",
@@ -117,6 +117,8 @@ export const fromFile = [
   "bot_token",
   "topic",
   "token",
+  "proxy_url",
+  "ca",
 ];
 
 /** Values of these settings are not shown. */

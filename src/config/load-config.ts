@@ -4,6 +4,7 @@ import { configSchema, type Config } from "./config.ts";
 import { resolveReferences, type Environment } from "./resolve-references.ts";
 import { issueFindings, pathKey, toFaults, valueAt } from "./faults.ts";
 import type { Evidence, Fault, Finding, Path, Position } from "./faults.ts";
+import { outboundOf } from "./schema-outbound.ts";
 import { fillPlaceholderSecrets } from "./placeholder-secrets.ts";
 import { readBytes, readYaml } from "./yaml-file.ts";
 
@@ -37,12 +38,40 @@ export function loadConfig(
   if (yaml.kind === "faulty") return yaml;
   const content = options.withoutSecrets === true ? fillPlaceholderSecrets(yaml.value) : yaml.value;
   const resolved = resolveReferences(content, environment, dirname(file), options.masksBodies);
-  const loaded = check(resolved, resolved.findings, yaml.locate, options);
+  const loaded = check(
+    withEnvironment(resolved, environment),
+    resolved.findings,
+    yaml.locate,
+    options,
+  );
   if (loaded.kind === "faulty" || !loaded.config.http.tls) return loaded;
   const findings = tlsFindings(loaded.config.http.tls);
   return findings.length === 0
     ? loaded
     : { kind: "faulty", faults: toFaults(findings, yaml.locate) };
+}
+
+/** With what `outbound` has of the environment where the file does not say it. */
+function withEnvironment(evidence: Evidence, environment: Environment): Evidence {
+  const { value, origins } = evidence;
+  const { outbound = {}, ...rest }: Readonly<Record<string, unknown>> = isMapping(value)
+    ? value
+    : {};
+  if (!isMapping(value) || !isMapping(outbound)) return evidence;
+  const found = outboundOf(environment).filter(({ setting }) => outbound[setting] === undefined);
+  const added = Object.fromEntries(found.map((each) => [each.setting, each.value]));
+  const shown = found.map(({ setting, variable }) => {
+    const path = ["outbound", setting];
+    return [pathKey(path), { shown: `the value of ${variable}`, path }] as const;
+  });
+  return {
+    value: { ...rest, outbound: { ...outbound, ...added } },
+    origins: new Map([...origins, ...shown]),
+  };
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function tlsFindings(tls: TlsSettings): readonly Finding[] {

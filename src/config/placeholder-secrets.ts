@@ -1,6 +1,8 @@
 /** Placeholders for settings that rules do not use. */
 const invented = new Map<string, unknown>([
   ["base_url", "https://region.invalid"],
+  ["proxy_url", "http://proxy.invalid"],
+  ["ca", undefined],
   ["url", "https://receiver.invalid/"],
   ["urls", ["https://receiver.invalid/"]],
   ["secret", `whsec_${Buffer.alloc(24).toString("base64")}`],
@@ -30,10 +32,12 @@ const invented = new Map<string, unknown>([
 export function fillPlaceholderSecrets(content: unknown): unknown {
   return mapParts(content, (part, section) => {
     if (section === "http") return undefined;
+    if (section === "outbound") return inventIn(part, section);
     if (section === "alerts") {
-      return mapParts(part, (list, name) =>
-        name === "receivers" ? mapParts(list, inventIn) : list,
-      );
+      return mapParts(part, (list, name) => {
+        if (name === "outbound") return inventIn(list, name);
+        return name === "receivers" ? mapParts(list, inventIn) : list;
+      });
     }
     return ["regions", "keys", "probes"].includes(section) ? mapParts(part, inventIn) : part;
   });

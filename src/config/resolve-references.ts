@@ -17,6 +17,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const paths = new Set(["certificate_file", "key_file", "client_ca_file"]);
 
 const longestSecret = 64 * 1024;
+/** A whole bundle of certificates is longer. */
+const longestCertificates = 2 ** 20;
 
 /** In characters, of all variables and files together: a small configuration can name a long one very often. */
 const longestValues = 4 * 2 ** 20;
@@ -83,13 +85,14 @@ export function resolveReferences(
     return isWhole ? result : undefined;
   };
 
-  const readSecret = (name: unknown, path: Path): string | undefined => {
+  const readSecret = (setting: string, name: unknown, path: Path): string | undefined => {
     if (name === undefined) return undefined;
-    const allowed = "the path of a text file that contains only the secret";
+    const isSecret = setting !== "ca";
+    const allowed = `the path of a text file that contains only ${isSecret ? "the secret" : "certificates in PEM"}`;
     if (typeof name !== "string" || name === "") return fail(path, "no path", allowed);
     if (valuesLeft < 0) return fail(path, tooLong, "fewer of them");
     const file = resolve(folder, name);
-    const read = readText(file, longestSecret);
+    const read = readText(file, isSecret ? longestSecret : longestCertificates);
     const shown = origins.has(pathKey(path)) ? "" : showable(name, file, folder);
     if (read.kind === "failed") {
       return fail(path, `a file that cannot be used${shown}: ${read.why}`, allowed);
@@ -122,7 +125,7 @@ export function resolveReferences(
         fail(written, `${name} as well`, "one of the two");
         continue;
       }
-      resolved.set(name, readSecret(file, written));
+      resolved.set(name, readSecret(name, file, written));
       const origin = { shown: "the content of the file", path: written };
       origins.set(pathKey([...path, name]), origin);
     }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isLoopback } from "./address.ts";
+import { isLoopback } from "../lib/networks.ts";
 import { count, duration, eachOnce, flag, matching, oneOf, optional, refuse } from "./fields.ts";
 import { settings, textOf } from "./fields.ts";
 import { maxIncidents, messageSettings, receiver, sendAcknowledged } from "./receiver-fields.ts";
@@ -49,6 +49,11 @@ export const emailSchema = settings({
   allowUnencrypted: flag()
     .prefault(false)
     .describe("Allows a password without TLS to a host that is not a loopback address."),
+  viaProxy: flag()
+    .prefault(false)
+    .describe(
+      "Whether the SMTP server is reached through the proxy, which must allow `CONNECT` to its port.",
+    ),
   from: sender.describe("The sender."),
   to: z
     .array(address(), "a list of e-mail addresses")

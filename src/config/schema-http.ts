@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { openAccess, roles } from "../lib/access.ts";
 import type { AccessSettings } from "../lib/access.ts";
+import { isLoopback } from "../lib/networks.ts";
 import { parsePasswordHash } from "../lib/password.ts";
 import { Secret } from "../lib/secret.ts";
-import { baseUrlLike, isLoopback, listenPattern, parseBaseUrl } from "./address.ts";
+import { baseUrlLike, listenPattern, parseBaseUrl } from "./address.ts";
 import { parseListenAddress } from "./address.ts";
 import { eachOnce, matching, name, network, oneOf, optional, refuse, settings } from "./fields.ts";
 import { text, textOf } from "./fields.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Secret } from "../lib/secret.ts";
 import { baseUrlLike, parseBaseUrl } from "./address.ts";
 import {
   allowHttp,
@@ -9,24 +10,41 @@ import {
   name,
   nameAllowed,
 } from "./fields.ts";
-import { namePattern, namesOf, refuseUnencrypted, scalar, settings, textLike } from "./fields.ts";
+import {
+  namePattern,
+  namesOf,
+  refuse,
+  refuseUnencrypted,
+  scalar,
+  settings,
+  textLike,
+} from "./fields.ts";
 import { textOf } from "./fields.ts";
+import { routeFiles, routeSettings } from "./schema-outbound.ts";
 import { oneSchedule, refuseTwoSchedules, scheduleSettings } from "./schedule-fields.ts";
 import { timeZone, toSchedule } from "./schedule-fields.ts";
 
-const regionSchema = settings({
-  /** Without a trailing slash. */
-  baseUrl: textOf(
-    "an https address without user, password, query and fragment, such as https://us.example.com/api",
-    baseUrlLike,
-    parseBaseUrl,
-  ).describe(
-    "The base address of the service in this region, to which the paths of operations are appended. It must be https, so that API keys are not sent in the clear, unless it is a loopback address or `allow_http: true` is set.",
-  ),
-  allowHttp: allowHttp("base_url"),
-}).transform(({ baseUrl, allowHttp: isAllowed }, context) => {
-  refuseUnencrypted(context, baseUrl, isAllowed, "base_url");
-  return { baseUrl };
+const regionSchema = settings(
+  {
+    /** Without a trailing slash. */
+    baseUrl: textOf(
+      "an https address without user, password, query and fragment, such as https://us.example.com/api",
+      baseUrlLike,
+      parseBaseUrl,
+    ).describe(
+      "The base address of the service in this region, to which the paths of operations are appended. It must be https, so that API keys are not sent in the clear, unless it is a loopback address or `allow_http: true` is set.",
+    ),
+    allowHttp: allowHttp("base_url"),
+    ...routeSettings("`outbound.proxy_url`", "`outbound.ca`"),
+  },
+  routeFiles,
+).transform(({ allowHttp: isAllowed, ...region }, context) => {
+  refuseUnencrypted(context, region.baseUrl, isAllowed, "base_url");
+  if (region.proxyUrl instanceof Secret && !region.baseUrl.startsWith("https:")) {
+    const found = "a proxy for a base_url with http, which is reached directly";
+    refuse(context, "none, or base_url with https", { path: ["proxy_url"], found });
+  }
+  return region;
 });
 
 /** As a map from the start: zod would drop a region named `__proto__` from a record in silence. */

@@ -88,6 +88,13 @@ export function isInNetworks(text: string, networks: readonly Network[]): boolea
   return address !== undefined && networks.some((network) => contains(network, address));
 }
 
+/** @param hostname as a URL has it: a name, or an address, IPv6 possibly in brackets */
+export function isLoopback(hostname: string): boolean {
+  if (/^(?:.+\.)?localhost$/.test(hostname)) return true;
+  const address = hostname.replace(/^\[|\]$/g, "");
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === "loopback";
+}
+
 /**
  * What one sender has: an IPv4 address, or the /64 out of which a host chooses its IPv6 addresses.
  *

@@ -1,8 +1,9 @@
 import { lookup as systemLookup } from "node:dns";
-import { once } from "node:events";
-import { connect as connectSocket, isIP, Socket, type LookupFunction } from "node:net";
-import { buildConnector } from "undici";
+import { isIP, type LookupFunction, type Socket } from "node:net";
+import type { buildConnector } from "undici";
+import { createConnector, directRoute, type ConnectOptions, type Route } from "../lib/connector.ts";
 import { whyDenied, type OutboundNetworks } from "../lib/networks.ts";
+import type { Destination } from "../lib/proxy.ts";
 
 /** A receiver's host has an address to which nothing may be sent. It names no address. */
 export class DeniedAddressError extends Error {
@@ -18,61 +19,50 @@ const connectTimeoutMs = 10_000;
 
 /**
  * Connects only to addresses that are allowed. A name is resolved once for each connection, and connected to is what was
- * checked: a second answer of the resolver changes nothing.
+ * checked: a second answer of the resolver changes nothing. A proxy resolves names by itself. Those are resolved here
+ * too if networks are configured, and what cannot be resolved is not connected to.
  */
 export function createGuardedConnector(
   networks: OutboundNetworks,
   lookup: LookupFunction = systemLookup,
+  route: Route = directRoute,
 ) {
-  const connecting = new Set<Socket>();
-  const build = buildConnector({
-    timeout: connectTimeoutMs,
-    // HTTP/1.1 alone: what happens to its connections is known and tested.
-    allowH2: false,
-    lookup: checkedLookup(networks, lookup),
+  const checkedLookup = createCheckedLookup(networks, lookup);
+  const isLimited = networks.allow !== null || networks.deny.length > 0;
+  const connector = createConnector({
+    ...route,
+    timeoutMs: connectTimeoutMs,
+    lookup: checkedLookup,
   });
-  const connect: buildConnector.connector = (options, callback) => {
-    // A literal address is never looked up.
-    const why = isIP(options.hostname) === 0 ? null : whyDenied(options.hostname, networks);
-    if (why !== null) {
-      queueMicrotask(() => callback(new DeniedAddressError(why), null));
-      return;
+  /** Why nothing may be sent to a host, as far as that is not seen when it is resolved later. */
+  const check = async (to: Destination): Promise<Error | null> => {
+    const { hostname } = to;
+    if (isIP(hostname) !== 0) {
+      // It is never looked up.
+      const why = whyDenied(hostname, networks);
+      return why === null ? null : new DeniedAddressError(why);
     }
-    // Typed as void, it gives the socket; without it only `close` would be slower.
-    const socket: unknown = build(options, (...result) => {
-      if (socket instanceof Socket) connecting.delete(socket);
-      callback(...result);
-    });
-    if (socket instanceof Socket) connecting.add(socket);
-  };
-  /** The same for what is not HTTP. It rejects when the signal aborts before there is a connection. */
-  const connectTcp = async (host: string, port: number, signal: AbortSignal): Promise<Socket> => {
-    const why = isIP(host) === 0 ? null : whyDenied(host, networks);
-    if (why !== null) throw new DeniedAddressError(why);
-    const socket = connectSocket({ host, port, lookup: checkedLookup(networks, lookup) });
-    connecting.add(socket);
-    try {
-      await once(socket, "connect", { signal });
-      return socket;
-    } catch (error) {
-      socket.destroy();
-      throw error;
-    } finally {
-      connecting.delete(socket);
-    }
+    if (!isLimited || !connector.isProxied(to)) return null;
+    return new Promise((resolve) => checkedLookup(hostname, { all: true }, resolve));
   };
   return {
-    connect,
-    connectTcp,
-    /** Ends the connections that are still being made: undici does not. */
-    close(): void {
-      for (const socket of connecting) socket.destroy(new Error("stopped"));
+    ...connector,
+    async connect(options: ConnectOptions, callback: buildConnector.Callback): Promise<void> {
+      const error = await check(options);
+      if (error) callback(error, null);
+      else connector.connect(options, callback);
+    },
+    /** The same for what is not HTTP. It rejects when the signal aborts before there is a connection. */
+    async connectTcp(to: Destination, signal: AbortSignal): Promise<Socket> {
+      const error = await check(to);
+      if (error) throw error;
+      return connector.connectTcp(to, signal);
     },
   };
 }
 
 /** One denied address among several denies the host: which one is used would be a matter of luck. */
-function checkedLookup(networks: OutboundNetworks, lookup: LookupFunction): LookupFunction {
+function createCheckedLookup(networks: OutboundNetworks, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found, family) => {
       if (error) return callback(error, []);

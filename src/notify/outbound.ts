@@ -2,7 +2,9 @@ import type { LookupFunction } from "node:net";
 import { Agent, request as sendRequest, type Dispatcher } from "undici";
 import type { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
+import type { Route } from "../lib/connector.ts";
 import { anyNetwork, type OutboundNetworks } from "../lib/networks.ts";
+import { ProxyError, type Destination } from "../lib/proxy.ts";
 import { parseRetryAfter } from "../lib/retry-after.ts";
 import type { Secret } from "../lib/secret.ts";
 import { createGuardedConnector, DeniedAddressError } from "./guarded-connector.ts";
@@ -42,6 +44,8 @@ export interface OutboundDeps {
   readonly createDispatcher?: (() => Dispatcher) | undefined;
   /** Default: all but those that are always denied. */
   readonly networks?: OutboundNetworks;
+  /** Default: directly. */
+  readonly route?: Route | undefined;
   /** Resolves host names. Default: the system's resolver. */
   readonly lookup?: LookupFunction;
 }
@@ -54,11 +58,11 @@ const maxHeaderBytes = 16 * 1024;
 /** The one way in which all receivers reach the network. */
 export function createOutbound(deps: OutboundDeps) {
   const { clock, userAgent } = deps;
-  const connector = createGuardedConnector(deps.networks ?? anyNetwork, deps.lookup);
+  const connector = createGuardedConnector(deps.networks ?? anyNetwork, deps.lookup, deps.route);
   const dispatcher =
     deps.createDispatcher?.() ??
     new Agent({
-      connect: connector.connect,
+      connect: (options, callback) => void connector.connect(options, callback),
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: maxHeaderBytes,
@@ -101,7 +105,8 @@ export function createOutbound(deps: OutboundDeps) {
       }
     },
     /** A connection for another protocol than HTTP, to an allowed address. */
-    connect: connector.connectTcp,
+    connect: (to: Destination, signal: AbortSignal) => connector.connectTcp(to, signal),
+    secureContext: connector.secureContext,
     close(): Promise<void> {
       connector.close();
       return dispatcher.destroy();
@@ -157,6 +162,7 @@ async function readStart(stream: AsyncIterable<Uint8Array>): Promise<string> {
 /** Only the code of the error is used: its message can contain the address. */
 function readNetworkError(error: unknown): AttemptFailure {
   if (error instanceof DeniedAddressError) return failed("denied", error.why);
+  if (error instanceof ProxyError) return failed(error.reason, error.message);
   const hasCode = error instanceof Error && "code" in error;
   const code = hasCode ? String(error.code) : "unknown";
   return failed(/TIMEOUT|TIMEDOUT/.test(code) ? "timeout" : "network", code);

@@ -23,8 +23,8 @@ import {
 } from "./schemas.ts";
 import { createWalker, type Walker } from "./schema-walker.ts";
 
-export interface ServiceClientOptions extends Omit<ConnectionOptions, "baseUrl"> {
-  readonly regions: ReadonlyMap<string, { readonly baseUrl: string }>;
+export interface ServiceClientOptions extends Omit<ConnectionOptions, "baseUrl" | "route"> {
+  readonly regions: ReadonlyMap<string, Pick<ConnectionOptions, "baseUrl" | "route">>;
   readonly userAgent: string;
   /** Called for every request once it has ended. */
   readonly onRequest?: (request: EndedRequest) => void;
@@ -89,8 +89,8 @@ export function createServiceClient(options: ServiceClientOptions) {
   const buffers = new BodyBuffers(options.maxBodyBytes);
   const reading = createListingReader();
   const regions = new Map(
-    Array.from(options.regions, ([region, { baseUrl }]) => {
-      const connections = createConnections({ ...options, baseUrl });
+    Array.from(options.regions, ([region, { baseUrl, route }]) => {
+      const connections = createConnections({ ...options, baseUrl, route });
       return [region, { baseUrl, connections, refusals: createRefusals() }];
     }),
   );

@@ -1,7 +1,8 @@
 import { constants } from "node:buffer";
-import { Socket } from "node:net";
-import { buildConnector, Client, type Dispatcher, Pool } from "undici";
+import type { Socket } from "node:net";
+import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 import type { Clock } from "../lib/clock.ts";
+import { createConnector, type Connector, type Route } from "../lib/connector.ts";
 import {
   type Answer,
   type Broken,
@@ -14,6 +15,8 @@ import { type CallFailure, connectionFailure, failure } from "./failure.ts";
 export interface ConnectionOptions {
   /** Can have a path, such as `https://host/us`. */
   readonly baseUrl: string;
+  /** Default: directly. */
+  readonly route?: Route | undefined;
   /** For a whole request, to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
@@ -45,9 +48,12 @@ export function createConnections(options: ConnectionOptions) {
   const basePath = pathname.replace(/\/+$/, "");
   // A longer body could not become a string, let alone JSON.
   const maxCollectedBytes = Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH);
-  const connector = createConnector(timeoutMs);
+  // A tunnel ends before the request does, so that it is said that the proxy did not answer.
+  const tunnelTimeoutMs = timeoutMs * 0.75;
+  const connector = createConnector({ ...options.route, timeoutMs, tunnelTimeoutMs });
+  const watched = watchConnections(connector);
   const settings = {
-    connect: connector.connect,
+    connect: watched.connect,
     // Otherwise the pool begins no second connection before the first has shown which protocol it speaks.
     allowH2: false,
     keepAliveTimeout: keepAliveMs,
@@ -94,7 +100,7 @@ export function createConnections(options: ConnectionOptions) {
       const sendKept = async (): Exchange["outcome"] => {
         const { monotonicMs } = clock.now();
         if (monotonicMs < freshUntilMs) return sendFresh();
-        const brokeUsedConnection = connector.watchUsedConnections();
+        const brokeUsedConnection = watched.watchUsedConnections();
         const first = await send(pool);
         if (first.kind !== "broken" || !brokeUsedConnection(first)) return first;
         freshUntilMs = monotonicMs + distrustMs;
@@ -126,11 +132,8 @@ export function createConnections(options: ConnectionOptions) {
   };
 }
 
-/** @param timeoutMs for each connection, with its TLS handshake */
-function createConnector(timeoutMs: number) {
-  // HTTP/1.1 alone: what happens to its connections is known and tested.
-  const build = buildConnector({ timeout: timeoutMs, allowH2: false });
-  const connecting = new Set<Socket>();
+/** Watches which connections of a connector have carried an answer. */
+function watchConnections(connector: Connector) {
   /** Of an error that broke a connection: how many requests had been dispatched when it last brought bytes. */
   const lastReadAt = new WeakMap<object, number>();
   let dispatched = 0;
@@ -146,15 +149,11 @@ function createConnector(timeoutMs: number) {
   };
 
   const connect: buildConnector.connector = (options, callback) => {
-    let attempt: Socket | undefined;
-    // Typed as void, it gives the socket; without it only `close` would be slower.
-    const made: unknown = build(options, (...result) => {
-      if (attempt) connecting.delete(attempt);
+    connector.connect(options, (...result) => {
       const [, socket] = result;
       if (socket) watch(socket);
       callback(...result);
     });
-    if (made instanceof Socket) connecting.add((attempt = made));
   };
   return {
     connect,
@@ -169,10 +168,6 @@ function createConnector(timeoutMs: number) {
         const readAt = typeof error === "object" && error ? lastReadAt.get(error) : undefined;
         return status === null && readAt !== undefined && readAt < number;
       };
-    },
-    /** Closes the connections that are still being made: undici would wait for them. */
-    close() {
-      for (const socket of connecting) socket.destroy(new Error("stopped"));
     },
   };
 }

@@ -1,6 +1,7 @@
 import { errors } from "undici";
 import type { Deviation, OperationProblem } from "../fleet/deviation.ts";
 import type { FailureReason } from "../fleet/model.ts";
+import { ProxyError } from "../lib/proxy.ts";
 
 /** One fault of the input, as a 422 reports it, without `input` and `ctx`. */
 export interface ValidationEntry {
@@ -52,6 +53,7 @@ const details: Readonly<Record<string, string>> = {
 
 /** Names an error of the connection by its code: a message may hold addresses. */
 export function connectionFailure(error: unknown, status: number | null): CallFailure {
+  if (error instanceof ProxyError) return failure(error.reason, error.message, { status });
   const code = codeOf(error);
   if (code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT") {
     return failure("timeout", "no connection in time", { status });

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeVisit, visit } from "../../src/cli/doctor/check-regions.ts";
+import { directRoute } from "../../src/lib/connector.ts";
 import { startReceiverServer } from "../notify/support/receiver-server.ts";
 import { startPeer, startTcpPeer } from "../service/peer.ts";
 import { writeConfig } from "../support/config-file.ts";
@@ -211,7 +212,7 @@ describe("doctor", () => {
 
   it("does not wait for a service that does not answer", async () => {
     const silent = await startTcpPeer(() => {});
-    const visited = await visit(silent, AbortSignal.timeout(50));
+    const visited = await visit({ baseUrl: silent, route: directRoute }, AbortSignal.timeout(50));
     expect(visited).toMatchObject({ kind: "failed", failure: { detail: "no connection in time" } });
   });
 });

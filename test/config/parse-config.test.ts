@@ -4,6 +4,7 @@ import { configNotes } from "../../src/cli/check-config.ts";
 import type { Config } from "../../src/config/config.ts";
 import { parseConfig } from "../../src/config/load-config.ts";
 import type { ReceiverConfig } from "../../src/config/schema-receivers.ts";
+import { directRoute } from "../../src/lib/connector.ts";
 import { parseNetwork } from "../../src/lib/networks.ts";
 import { configOf, faultLines, receiverOf, signingSecret } from "./support.ts";
 
@@ -37,11 +38,14 @@ describe("the smallest configuration", () => {
       http: { host: "127.0.0.1", port: 9740 },
       log: { level: "info", format: "json" },
       metrics: { perServer: true },
-      alerts: { receivers: [], outbound: { deny: [], allow: null } },
+      alerts: {
+        receivers: [],
+        outbound: { networks: { deny: [], allow: null }, route: directRoute },
+      },
     });
     expect([...config.regions]).toStrictEqual([
-      ["us", { baseUrl: "https://us.example.com" }],
-      ["eu", { baseUrl: "https://eu.example.com/api" }],
+      ["us", { baseUrl: "https://us.example.com", route: directRoute }],
+      ["eu", { baseUrl: "https://eu.example.com/api", route: directRoute }],
     ]);
     const [key] = config.keys;
     expect([key?.apiKey.reveal(), key?.regions]).toEqual(["k1", ["us", "eu"]]);
@@ -279,7 +283,7 @@ describe("single settings", () => {
 
   it("read networks and single addresses", () => {
     const outbound = { deny_networks: ["10.0.0.0/8"], allow_networks: ["::1", "0.0.0.0/0"] };
-    expect(parsed({ alerts: { outbound } }).alerts.outbound).toEqual({
+    expect(parsed({ alerts: { outbound } }).alerts.outbound.networks).toEqual({
       deny: [parseNetwork("10.0.0.0/8")],
       allow: [parseNetwork("::1/128"), parseNetwork("0.0.0.0/0")],
     });

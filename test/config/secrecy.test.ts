@@ -62,6 +62,10 @@ describe("a secret is not shown", () => {
       "[8].topic",
       "[10].token",
     ),
+    ...["outbound", "regions.us", "alerts.outbound"].flatMap((at) =>
+      of(at, ".proxy_url", ".proxy_url_file", ".proxy_ulr", ".ca", ".ca_file"),
+    ),
+    ...of("outbound", ".no_proxy", ".no_proxy[0]"),
     ...of("alerts.receivers[9]", ".auth.password", ".from", ".to"),
     ...of("alerts.receivers[4].basic_auth", ".username", ".password", ".password_file"),
   ])("whatever is wrong about %s", (path) => {

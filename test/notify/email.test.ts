@@ -29,11 +29,12 @@ const settings: EmailSettings = {
   from: { name: "sandwatch, alerts", address: "sandwatch@example.com" },
   to: ["ann@example.com", "bob@example.com"],
   pauseMs: 0,
+  viaProxy: false,
 };
 
-function open(more: Partial<EmailSettings>, clock: Clock = systemClock, trusted = cert) {
-  const outbound = openOutbound(clock);
-  const deps = { clock, outbound, externalUrl, trustedCertificates: trusted };
+function open(more: Partial<EmailSettings>, clock: Clock = systemClock, ca: string | null = cert) {
+  const outbound = openOutbound(clock, { route: { proxy: null, ca } });
+  const deps = { clock, outbound, externalUrl };
   return createEmailReceiver({ ...settings, ...more }, deps);
 }
 
@@ -144,7 +145,7 @@ describe("a server that", () => {
 
   it("has a certificate that is not trusted gets neither password nor e-mail", async () => {
     const { port, emails } = await startSmtpPeer();
-    const untrusted = open({ port }, systemClock, "");
+    const untrusted = open({ port }, systemClock, null);
     expect(await untrusted.send(notificationOf(), signal)).toEqual(failed("network", "ESOCKET"));
     expect(emails).toEqual([]);
   });

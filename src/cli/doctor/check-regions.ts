@@ -1,10 +1,13 @@
 import * as http from "node:http";
 import * as https from "node:https";
+import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import type { Config } from "../../config/config.ts";
 import { emptySnapshot } from "../../fleet/snapshot.ts";
 import { counted } from "../../fleet/plural.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { createConnector, type Route } from "../../lib/connector.ts";
+import { destinationOf } from "../../lib/proxy.ts";
 import { createRetryBudget, retryShare } from "../../lib/retry.ts";
 import { userAgent } from "../../lib/version.ts";
 import { callWithRetries } from "../../polling/call-with-retries.ts";
@@ -21,9 +24,11 @@ const certificateWarningMs = 14 * dayMs;
 
 /** How a service answers at an address, without an API key. */
 export interface Visit {
-  readonly dnsMs: number;
+  /** Null: it is reached through a proxy. */
+  readonly dnsMs: number | null;
+  /** Through a proxy with TLS. */
   readonly connectMs: number;
-  /** Null: it is not encrypted. */
+  /** Null: it is not encrypted, or reached through a proxy. */
   readonly tlsMs: number | null;
   readonly answerMs: number;
   readonly certificateEndsMs: number | null;
@@ -36,16 +41,39 @@ export type Visited =
   | { readonly kind: "failed"; readonly failure: CallFailure };
 
 /** Sends one HEAD request without an API key, on a connection of its own. */
-export async function visit(baseUrl: string, signal: AbortSignal): Promise<Visited> {
+export async function visit(
+  { baseUrl, route }: { readonly baseUrl: string; readonly route: Route },
+  signal: AbortSignal,
+): Promise<Visited> {
   const url = new URL(baseUrl);
+  const connector = createConnector({ ...route, timeoutMs: visitTimeoutMs * 0.75 });
+  const destination = destinationOf(url);
+  const isProxied = connector.isProxied(destination);
   const send = url.protocol === "https:" ? https.request : http.request;
   const begin = performance.now();
   const times = { lookup: begin, connect: begin, secureConnect: begin };
   const ending = AbortSignal.any([signal, AbortSignal.timeout(visitTimeoutMs)]);
+  ending.addEventListener("abort", () => connector.close());
   return new Promise((resolve) => {
-    const headers = { "user-agent": userAgent };
-    const request = send(url, { method: "HEAD", agent: false, signal: ending, headers });
+    const request = send(url, {
+      method: "HEAD",
+      signal: ending,
+      headers: { "user-agent": userAgent },
+      ...(connector.secureContext && { secureContext: connector.secureContext }),
+      ...(isProxied
+        ? {
+            createConnection: (_: unknown, done: (error: null, socket: Duplex) => void) => {
+              connector.connect(destination, (error, socket) => {
+                if (error) request.emit("error", error);
+                else done(null, socket);
+              });
+              return null;
+            },
+          }
+        : { agent: false }),
+    });
     request.on("socket", (socket) => {
+      if (isProxied) times.connect = times.secureConnect = performance.now();
       for (const name of ["lookup", "connect", "secureConnect"] as const) {
         socket.once(name, () => (times[name] = performance.now()));
       }
@@ -63,9 +91,9 @@ export async function visit(baseUrl: string, signal: AbortSignal): Promise<Visit
       resolve({
         kind: "visited",
         visit: {
-          dnsMs: times.lookup - begin,
+          dnsMs: isProxied ? null : times.lookup - begin,
           connectMs: times.connect - times.lookup,
-          tlsMs: isTls ? times.secureConnect - times.connect : null,
+          tlsMs: isTls && !isProxied ? times.secureConnect - times.connect : null,
           answerMs: end - connected,
           certificateEndsMs: Number.isNaN(validTo) ? null : validTo,
           aheadMs: Number.isNaN(dateMs) ? null : saidMs - (dateMs + 500),
@@ -89,8 +117,9 @@ export function describeVisit(visited: Visited, nowMs: number): readonly Finding
   }
   const { dnsMs, connectMs, tlsMs, answerMs, certificateEndsMs } = visited.visit;
   const parts = [
-    `DNS ${ms(dnsMs)}`,
-    `connection ${ms(connectMs)}`,
+    ...(dnsMs === null
+      ? [`connection through the proxy ${ms(connectMs)}`]
+      : [`DNS ${ms(dnsMs)}`, `connection ${ms(connectMs)}`]),
     ...(tlsMs === null ? [] : [`TLS ${ms(tlsMs)}`]),
     `answer ${ms(answerMs)}`,
   ];

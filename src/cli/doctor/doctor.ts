@@ -64,8 +64,8 @@ async function examine(
 
   const { regions } = config;
   const visits = new Map(
-    await mapSome([...regions], visitsAtOnce, async ([name, { baseUrl }]) => {
-      return [name, await visit(baseUrl, signal)] as const;
+    await mapSome([...regions], visitsAtOnce, async ([name, region]) => {
+      return [name, await visit(region, signal)] as const;
     }),
   );
   report({ title: "clock", findings: checkClock(visits) });

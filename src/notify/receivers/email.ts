@@ -1,6 +1,6 @@
-import type { ConnectionOptions } from "node:tls";
 import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
+import { ProxyError } from "../../lib/proxy.ts";
 import { DeniedAddressError } from "../guarded-connector.ts";
 import { requestTimeoutMs, type SenderDeps } from "../outbound.ts";
 import { failed, type AttemptFailure, type Receiver } from "../receiver.ts";
@@ -9,13 +9,11 @@ import { chatMessage, escapeHtml, incidentText, linesWithin } from "./chat-messa
 export interface EmailDeps extends SenderDeps {
   /** Replaces the SMTP server. Rejects if the e-mail was not accepted. */
   readonly submit?: (email: Email, signal: AbortSignal) => Promise<void>;
-  /** The certificates that are trusted. Default: those that Node.js trusts. */
-  readonly trustedCertificates?: ConnectionOptions["ca"];
 }
 
 export type EmailSettings = Pick<
   ConfigOf<"email">,
-  "name" | "host" | "port" | "tls" | "auth" | "from" | "to" | "pauseMs"
+  "name" | "host" | "port" | "tls" | "auth" | "from" | "to" | "pauseMs" | "viaProxy"
 >;
 
 /** Sends each e-mail over a connection of its own to an SMTP server. */
@@ -42,13 +40,14 @@ export function createEmailReceiver(settings: EmailSettings, deps: EmailDeps): R
 }
 
 function createSubmission(
-  { host, port, tls, auth }: EmailSettings,
-  { outbound, trustedCertificates: ca }: EmailDeps,
+  { host, port, tls, auth, viaProxy }: EmailSettings,
+  { outbound: { connect, secureContext } }: EmailDeps,
 ) {
   return async (email: Email, signal: AbortSignal): Promise<void> => {
     // Loaded only here: most installations send no e-mail.
     const { createTransport } = await import("nodemailer");
-    const connection = await outbound.connect(host, port, signal);
+    const to = { protocol: "smtp:", hostname: host, port: String(port), viaProxy };
+    const connection = await connect(to, signal);
     const transport = createTransport({
       host,
       port,
@@ -56,7 +55,7 @@ function createSubmission(
       requireTLS: tls === "starttls",
       ignoreTLS: tls === "none",
       ...(auth && { auth: { user: auth.username, pass: auth.password.reveal() } }),
-      ...(ca !== undefined && { tls: { ca } }),
+      ...(secureContext && { tls: { secureContext } }),
       disableFileAccess: true,
       disableUrlAccess: true,
       socketCloseTimeout: 0,
@@ -69,6 +68,7 @@ function createSubmission(
 /** Only codes are used: a text of the server could contain anything. */
 function readSmtpError(error: unknown): AttemptFailure {
   if (error instanceof DeniedAddressError) return failed("denied", error.why);
+  if (error instanceof ProxyError) return failed(error.reason, error.message);
   const fields: object = error instanceof Error ? error : {};
   const { code, responseCode: status }: { code?: unknown; responseCode?: unknown } = { ...fields };
   // STARTTLS may be missing for as long as somebody on the way suppresses it.
