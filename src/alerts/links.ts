@@ -1,14 +1,16 @@
 import type { Notification, NotifiedIncident } from "./notification.ts";
 
-type Linked = Pick<Notification, "type" | "rule" | "group" | "incidents" | "truncated">;
+type Linked = Pick<Notification, "type" | "rule" | "group" | "incidents" | "truncated" | "report">;
 
 /** @param externalUrl the address of sandwatch, without a slash at its end */
 export function incidentUrl(externalUrl: string, id: string): string {
   return `${externalUrl}/incidents/${id}`;
 }
 
-/** The page that shows what a message is about: an incident, or those of its rule, region and key. */
+/** The page that shows what a message is about: an incident, those of its rule, region and key, or a report. */
 export function messageUrl(externalUrl: string, notification: Linked): string {
+  const { report } = notification;
+  if (report) return `${externalUrl}/report?${queryOf(report.request)}`;
   return notification.type === "test" ? `${externalUrl}/` : pageUrl(externalUrl, notification);
 }
 
@@ -17,10 +19,13 @@ interface Link {
   readonly url: string;
 }
 
-/** That page, and those on which the reader can act. A test has nothing to act on. */
+/** That page, and those on which the reader can act. A test or a report has nothing to act on. */
 export function messageLinks(externalUrl: string, notification: Linked): readonly Link[] {
   const { type, incidents } = notification;
-  if (type === "test") return [{ text: "sandwatch", url: messageUrl(externalUrl, notification) }];
+  if (type === "test" || type === "report") {
+    const text = type === "report" ? "Report" : "sandwatch";
+    return [{ text, url: messageUrl(externalUrl, notification) }];
+  }
   const link = (text: string, action = "") => {
     return { text, url: pageUrl(externalUrl, notification, action) };
   };
@@ -41,10 +46,13 @@ function pageUrl(externalUrl: string, notification: Linked, action = ""): string
   const [first] = notification.incidents;
   if (first && isSingle(notification)) return incidentUrl(externalUrl, first.id) + action;
   const selection = { rule: notification.rule, ...placeOf(notification) };
-  const query = Object.entries(selection).map(
-    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
-  );
-  return `${externalUrl}/incidents${action}?${query.join("&")}`;
+  return `${externalUrl}/incidents${action}?${queryOf(selection)}`;
+}
+
+function queryOf(values: Readonly<Record<string, string>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join("&");
 }
 
 /** Region and key, where they are known to be those of all incidents. */

@@ -10,7 +10,7 @@ export const incidentMessages = [
   "incident.resolved",
 ] as const;
 export type IncidentMessage = (typeof incidentMessages)[number];
-export type NotificationType = IncidentMessage | "test";
+export type NotificationType = IncidentMessage | "report" | "test";
 
 export const subjectKinds = ["server", "target", "region", "pool", "probe", "receiver"] as const;
 export type SubjectKind = (typeof subjectKinds)[number];
@@ -115,12 +115,36 @@ export interface StoredOutboxItem extends OutboxItem {
   readonly seq: number;
 }
 
+/** Figures of a report, under the names that documents use. */
+export type ReportFigures = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** A report of occupancy, as far as messages show it. */
+export interface NotifiedReport {
+  /** What the page of the report and the API are asked for it. */
+  readonly request: {
+    readonly from: string;
+    readonly to: string;
+    readonly tz: string;
+    readonly by: string;
+    readonly region?: string;
+    readonly key?: string;
+  };
+  readonly notes: readonly string[];
+  /** Null: no target matches. */
+  readonly total: ReportFigures | null;
+  /** The most occupied ones, those first; `truncated` of the notification says how many more there are. */
+  readonly rows: readonly ReportFigures[];
+  /** The notes and the rows as lines for a person. */
+  readonly lines: readonly string[];
+}
+
 /** One message to one receiver. Times are UTC milliseconds. */
 export interface Notification {
   /** Derived from the contents, so that it is the same after a crash. */
   readonly id: string;
   readonly receiver: string;
   readonly type: NotificationType;
+  /** Of a report: its name. */
   readonly rule: string;
   readonly severity: Severity;
   /** The values of the receiver's `group_by` fields, without `rule`. */
@@ -135,6 +159,8 @@ export interface Notification {
   readonly truncated: number;
   /** Of a resolve: how many other incidents of the rule and group fired when it was composed, or `mostCounted`. Default: 0. */
   readonly stillFiring?: number;
+  /** Of a message of type `report`, which has no incidents. */
+  readonly report?: NotifiedReport;
 }
 
 /** Counting this many firing incidents takes about ten milliseconds, in which nothing else runs. */

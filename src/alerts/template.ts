@@ -55,6 +55,7 @@ export const bodyVariables = [
   "incidents",
   "truncated",
   "still_firing",
+  "report",
 ] as const;
 export type BodyVariable = (typeof bodyVariables)[number];
 

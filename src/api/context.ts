@@ -1,5 +1,6 @@
 import type { Drift, DriftRecord } from "../fleet/drift.ts";
 import type { Target } from "../fleet/model.ts";
+import type { NotifiedReport } from "../alerts/notification.ts";
 import type { ProbeView } from "../alerts/probe.ts";
 import type { RetryBudget } from "../lib/retry.ts";
 import type { Rule } from "../alerts/rule.ts";
@@ -18,6 +19,22 @@ import type { Store } from "../store/store.ts";
 export interface HistoryContext {
   readonly reports: ReportSources;
   readonly clock: Clock;
+}
+
+/** A report as messages show it. */
+export interface ReportMessage extends NotifiedReport {
+  readonly summary: string;
+  readonly truncated: number;
+}
+
+/** Sends configured reports. */
+export interface ReportSending {
+  readonly names: readonly string[];
+  /** Reads a report as of now, and sends it unless it is a dry run. Null: there is no report of that name. */
+  send(
+    name: string,
+    isDryRun: boolean,
+  ): Promise<(ReportMessage & { readonly receivers: readonly string[] }) | null>;
 }
 
 /** What operations on the stored and the current state need. */
@@ -41,6 +58,7 @@ export interface StoreContext extends HistoryContext {
   };
   /** Polls a target at once. Null: no daemon runs in this process. */
   readonly pollNow: ((target: Target) => Promise<void>) | null;
+  readonly reportSending: ReportSending;
   /** Called after a commit that added notifications to the outbox. */
   readonly onOutbox: () => void;
 }

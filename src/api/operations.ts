@@ -20,6 +20,7 @@ import {
 import { reportOccupancy } from "./operations/occupancy.ts";
 import { reportOccupancySeries } from "./operations/occupancy-series.ts";
 import { listProbes } from "./operations/probes.ts";
+import { sendReport } from "./operations/reports.ts";
 import { searchServers } from "./operations/search-servers.ts";
 import { showIncident } from "./operations/show-incident.ts";
 import { showTimeline } from "./operations/show-timeline.ts";
@@ -37,6 +38,7 @@ export const apiOperations: readonly Operation[] = [
   reportOccupancy,
   reportOccupancySeries,
   computeInsights,
+  sendReport,
   explainServer,
   listIncidents,
   showIncident,

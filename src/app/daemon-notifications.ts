@@ -1,4 +1,6 @@
 import type { Dispatcher } from "undici";
+import type { HistoryContext } from "../api/context.ts";
+import { createApi } from "../api/operation.ts";
 import type { Config } from "../config/config.ts";
 import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
@@ -12,10 +14,16 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import { userAgent } from "../lib/version.ts";
 import type { Store } from "../store/store.ts";
+import type { ReportSources } from "../reports/report-sources.ts";
+import { readReport, type PageRequest } from "../web/pages/read-report.ts";
+import { renderReport } from "../web/pages/report-page.ts";
+import { createScheduledReports } from "./scheduled-reports.ts";
 import type { Chore } from "./upkeep.ts";
 
 interface NotificationsDeps {
   readonly alerts: Config["alerts"];
+  readonly scheduledReports: Config["reports"];
+  readonly reports: ReportSources;
   readonly externalUrl: string | null;
   readonly store: Store;
   /** Closes the receivers after the deliveries to them. */
@@ -37,8 +45,10 @@ interface NotificationsDeps {
 const deliveryGraceMs = 5_000;
 
 /** The receivers and the delivery to them. */
-export function openNotifications(deps: NotificationsDeps) {
+export async function openNotifications(deps: NotificationsDeps) {
   const { alerts, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
+  const history: HistoryContext = { reports: deps.reports, clock };
+  const readHistory = createApi(history);
   const { networks, route } = alerts.outbound;
   const outbound = createOutbound({ clock, userAgent, networks, route, createDispatcher });
   opening.defer(() => outbound.close());
@@ -51,6 +61,8 @@ export function openNotifications(deps: NotificationsDeps) {
       messageThreads: store.messageThreads,
       healthProblem,
       onReposted,
+      renderReport: async (request: PageRequest) =>
+        renderReport(await readReport(readHistory, request)),
     };
     const receiver = createReceiver(settings, common);
     opening.defer(() => receiver.close?.());
@@ -79,9 +91,16 @@ export function openNotifications(deps: NotificationsDeps) {
       return false;
     },
   };
+
+  const retryTimes = notifier.freshTimes;
+  const onOutbox = () => notifier.wake();
+  const sending = { ...history, store, log, retryTimes, onOutbox };
+  const scheduled = createScheduledReports(deps.scheduledReports, sending);
+  await scheduled.adopt();
   return {
     notifier,
-    review,
+    chores: [review, ...scheduled.chores],
+    reportContext: { ...sending, reportSending: scheduled.sending },
     start(): void {
       notifier.start();
       for (const { receiver } of receivers) receiver.start?.();

@@ -156,8 +156,10 @@ export async function createDaemon(
   });
   opening.defer(() => service.close());
 
-  const { notifier, review, ...delivery } = openNotifications({
+  const { notifier, chores, reportContext, ...delivery } = await openNotifications({
     alerts: config.alerts,
+    scheduledReports: config.reports,
+    reports: storedSources(store, configuredTargets(config), targets),
     externalUrl: config.http.externalUrl,
     store,
     opening,
@@ -175,7 +177,7 @@ export async function createDaemon(
   });
 
   const upkeep = createUpkeep({
-    chores: [review, ...retentionChores(store, config.history, clock, notifiedReceivers)],
+    chores: [...chores, ...retentionChores(store, config.history, clock, notifiedReceivers)],
     clock,
     log,
     onTurn: () => watchdog.turn("upkeep", "upkeep"),
@@ -221,24 +223,19 @@ export async function createDaemon(
   const callsEnd = new AbortController();
   opening.defer(() => callsEnd.abort());
   const context: ApiContext = {
-    store,
-    reports: storedSources(store, configuredTargets(config), targets),
+    ...reportContext,
     targets,
     probes,
     rules: config.alerts.rules,
     receivers: notifiedReceivers,
     suppressions,
     drift,
-    clock,
-    log,
     newId: overrides.newSilenceId ?? shortId,
     composeAcknowledged: composed,
-    retryTimes: notifier.freshTimes,
     async pollNow(target) {
       const unit = targetUnits.find((each) => each.name === targetName(target));
       if (unit) await polling.runNow(unit);
     },
-    onOutbox: () => notifier.wake(),
     service,
     recordDrift,
     limits,

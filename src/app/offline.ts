@@ -22,6 +22,7 @@ import { storedSources } from "../reports/report-sources.ts";
 import { createServiceClient } from "../service/client.ts";
 import { openStore, openStoreReadOnly } from "../store/store.ts";
 import type { Store } from "../store/store.ts";
+import { createScheduledReports } from "./scheduled-reports.ts";
 
 /** What operations of the API need where no daemon answers them. */
 export interface Offline<Context> extends AsyncDisposable {
@@ -125,7 +126,7 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
   const giveUpAfterMs = new Map(receivers.map((each) => [each.name, each.giveUpAfterMs]));
   const nowMs = clock.now().utcMs;
   const targets = await readTargets(config, store, nowMs);
-  return {
+  const context = {
     store,
     reports: storedSources(store, configuredTargets(config), targets),
     targets,
@@ -138,10 +139,11 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
     log: createLogger({ level: "silent", format: "json" }),
     newId: shortId,
     composeAcknowledged: null,
-    retryTimes: (receiver) => freshTimes(nowMs, giveUpAfterMs.get(receiver)),
+    retryTimes: (receiver: string) => freshTimes(nowMs, giveUpAfterMs.get(receiver)),
     pollNow: null,
     onOutbox() {},
   };
+  return { ...context, reportSending: createScheduledReports(config.reports, context).sending };
 }
 
 /** The configured targets as they are stored. One that is not stored was never polled. */

@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   status: async () => (await import("./status.ts")).addStatus,
   targets: async () => (await import("./targets.ts")).addTargets,
   servers: async () => (await import("./servers.ts")).addServers,
+  "send-report": async () => (await import("./send-report.ts")).addSendReport,
   "test-receiver": async () => (await import("./test-receiver.ts")).addTestReceiver,
   changes: async () => (await import("./changes.ts")).addChanges,
   incidents: async () => (await import("./incidents.ts")).addIncidents,

@@ -11,6 +11,7 @@ import { maintenanceSchema } from "./schema-maintenance.ts";
 import { outboundSchema, receiversOutboundSchema, routeOf } from "./schema-outbound.ts";
 import { probeSchema, targetsOf } from "./schema-probes.ts";
 import { receiverSchema } from "./schema-receivers.ts";
+import { reportSchema } from "./schema-reports.ts";
 import { ruleSchema } from "./schema-rules.ts";
 import { keySchema, pollSchema, regionsSchema } from "./schema-targets.ts";
 
@@ -127,6 +128,10 @@ export const configSchema = settings({
   log: logSchema.prefault({}).describe("The log, which is written to standard output."),
   metrics: metricsSchema.prefault({}).describe("What is exported to Prometheus."),
   alerts: alertsSchema.prefault({}).describe("Which incidents go to which receivers."),
+  reports: z
+    .array(reportSchema, "a list of reports")
+    .prefault([])
+    .describe("Reports of occupancy that are sent to receivers on a schedule."),
 })
   .superRefine(crossCheckSettings)
   .transform((written) => {
@@ -170,6 +175,9 @@ export const configSchema = settings({
       alerts: { ...alerts, rules, outbound: receiversOutbound },
     };
   });
+
+/** A report that is sent on a schedule. */
+export type ScheduledReport = Config["reports"][number];
 
 /** A configuration that passed every check. */
 export type Config = z.output<typeof configSchema>;

@@ -6,7 +6,8 @@ import { configuredTargets } from "./configured-targets.ts";
 import { refuse } from "./fields.ts";
 import type { maintenanceSchema } from "./schema-maintenance.ts";
 import { targetsOf, type probeSchema } from "./schema-probes.ts";
-import type { receiverSchema } from "./schema-receivers.ts";
+import { takesReports, type receiverSchema } from "./schema-receivers.ts";
+import type { reportSchema } from "./schema-reports.ts";
 import type { ruleSchema } from "./schema-rules.ts";
 import type { keySchema } from "./schema-targets.ts";
 
@@ -18,6 +19,7 @@ interface Settings {
   readonly regions: ReadonlyMap<string, unknown>;
   readonly keys: readonly Key[];
   readonly probes: readonly Probe[];
+  readonly reports: readonly z.output<typeof reportSchema>[];
   readonly alerts: {
     readonly rules: readonly Rule[];
     readonly receivers: readonly z.output<typeof receiverSchema>[];
@@ -40,7 +42,7 @@ const mostTargets = 50_000;
 
 /** Refuses settings that are valid individually and contradict each other. */
 export function crossCheckSettings(settings: Settings, context: z.RefinementCtx): void {
-  const { regions, keys, probes, alerts } = settings;
+  const { regions, keys, probes, alerts, reports } = settings;
   const { rules, receivers, maintenance } = alerts;
   const count = keys.reduce((sum, key) => sum + (key.regions?.length ?? regions.size), 0);
   if (count > mostTargets) {
@@ -55,6 +57,7 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
     receiver: refuseRepeated("receiver", receivers, ["alerts", "receivers"], context),
     rule: [...refuseRepeated("rule", rules, ["alerts", "rules"], context), receiverRule.name],
   };
+  refuseRepeated("report", reports, ["reports"], context);
   refuseRepeated("window", maintenance, ["alerts", "maintenance"], context);
   const known = Object.fromEntries(
     Object.entries(names).map(([what, list]) => [what, new Set<string>(list)]),
@@ -82,22 +85,39 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
   for (const [index, key] of keys.entries()) {
     knows("region", key.regions, "keys", index, "regions");
   }
+  /** How many targets are chosen; 1 if a name is unknown. None is refused. */
+  const countTargets = (chosen: Parameters<typeof targetsOf>[0], path: Path): number => {
+    const isKnown = [
+      knows("region", chosen.regions, ...path, "regions"),
+      knows("key", chosen.keys, ...path, "keys"),
+    ];
+    const own = isKnown.includes(false) ? 1 : targetsOf(chosen, targets).length;
+    const found = "no key that is used in any of its regions";
+    const allowed = "at least one key that is used in one of the regions";
+    if (own === 0) refuse(context, allowed, { path, found });
+    return own;
+  };
   let runs = 0;
   for (const [index, probe] of probes.entries()) {
-    const path = ["probes", index];
-    const isKnown = [
-      knows("region", probe.regions, ...path, "regions"),
-      knows("key", probe.keys, ...path, "keys"),
-    ];
-    const own = isKnown.includes(false) ? 1 : targetsOf(probe, targets).length;
-    runs += own;
+    runs += countTargets(probe, ["probes", index]);
     if (runs > mostTargets) {
       const what = `more than ${mostTargets} targets of probes (each probe in each of its targets)`;
       return void refuse(context, `at most ${mostTargets}`, { path: ["probes"], found: what });
     }
-    if (own > 0) continue;
-    const found = "no key that is used in any of its regions";
-    refuse(context, "at least one key that is used in one of the regions", { path, found });
+  }
+  const receiverOf = new Map(receivers.map((each) => [each.name, each]));
+  for (const [index, report] of reports.entries()) {
+    const path = ["reports", index];
+    countTargets(report, path);
+    knows("receiver", report.receivers, ...path, "receivers");
+    for (const [at, name] of report.receivers.entries()) {
+      const receiver = receiverOf.get(name);
+      if (!receiver || takesReports(receiver)) continue;
+      const allowed =
+        "a receiver of another type: pagerduty, alertmanager, heartbeat and webhook with format: alertmanager take no reports";
+      const note = `, which is of type ${receiver.type}`;
+      refuse(context, allowed, { path: [...path, "receivers", at], note });
+    }
   }
   const heartbeats = new Set(
     receivers.filter(({ type }) => type === "heartbeat").map((each) => each.name),

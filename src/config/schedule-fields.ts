@@ -14,19 +14,27 @@ const anyMomentMs = Date.UTC(2024, 11, 31);
  * The one check of cron expressions, wherever one is written.
  *
  * @param isNicknamed whether `@daily` and its like are taken
+ * @param named words that stand for expressions
  */
-export function cronExpression(allowed: string, isNicknamed: boolean) {
-  const nickname = isNicknamed ? String.raw`@\S+|` : "";
+export function cronExpression(
+  allowed: string,
+  isNicknamed: boolean,
+  named: Readonly<Record<string, string>> = {},
+) {
+  const words = Object.keys(named);
+  const others = [...(isNicknamed ? [String.raw`@\S+`] : []), ...words].map((word) => `${word}|`);
   return z
     .unknown()
     .transform((value, context): string => {
-      if (typeof value !== "string") return refuse(context, allowed);
+      if (typeof value !== "string") return refuse(context, allowed, { known: words });
+      const meant = words.includes(value) ? named[value] : undefined;
+      if (meant !== undefined) return meant;
       const fault = cronFault(value, isNicknamed);
-      return fault === null ? value : refuse(context, allowed + fault);
+      return fault === null ? value : refuse(context, allowed + fault, { known: words });
     })
     .meta({
       // The contents of the fields are not checked.
-      ...textLike(new RegExp(String.raw`^\s*(?:${nickname}\S+(?:\s+\S+){4,5})\s*$`)),
+      ...textLike(new RegExp(String.raw`^\s*(?:${others.join("")}\S+(?:\s+\S+){4,5})\s*$`)),
       errorMessage: allowed,
     });
 }

@@ -6,7 +6,7 @@ import { ruleSettings, serverNamePatterns, targetPatterns } from "./rule-fields.
 
 const byAllowed = `one or a list of ${poolFields.join(", ")}, each once`;
 
-const bySchema = z
+export const poolBySchema = z
   .union(
     [
       oneOf(poolFields).transform((field) => [field]),
@@ -67,7 +67,7 @@ export const poolRuleSchema = ruleSettings(
   "The condition holds while one measure of a group of servers is above or below a limit.",
   "warning",
   {
-    by: bySchema
+    by: poolBySchema
       .prefault(["region", "key"])
       .describe(
         "The fields that define pools: servers with equal values are one pool. With `[]` all servers are one pool.",

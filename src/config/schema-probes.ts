@@ -87,12 +87,12 @@ function isMapping(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-const someOf = (what: string) =>
+export const someOf = (what: string, purpose: string) =>
   namesOf(what)
     .min(1, `at least one ${what}; omit the setting for every ${what}`)
     .optional()
     .meta({
-      description: `The ${what}s for which the probe runs. A key is used in its own regions only.`,
+      description: `The ${what}s ${purpose}. A key is used in its own regions only.`,
       defaultText: `every ${what}`,
     });
 
@@ -106,8 +106,8 @@ export const probeSchema = settings({
     "required by operations that take an id",
     "The id to look up. `user`, `universe-data` and `white-label` require it; the other operations take none. It can identify a person, so it appears in no metric, log, message, page or API response.",
   ),
-  regions: someOf("region"),
-  keys: someOf("key"),
+  regions: someOf("region", "for which the probe runs"),
+  keys: someOf("key", "for which the probe runs"),
   ...scheduleSettings("When the probe runs", "60s"),
   expect: settings({
     status: statusSchema

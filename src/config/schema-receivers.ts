@@ -183,6 +183,13 @@ export const receiverSchema = z.discriminatedUnion("type", types, {
 
 export type ReceiverConfig = Readonly<z.output<typeof receiverSchema>>;
 
+/** Whether it can be sent reports: services that only know alerts cannot show them. */
+export function takesReports(config: ReceiverConfig): boolean {
+  const { type } = config;
+  if (type === "webhook") return config.format !== "alertmanager";
+  return type !== "pagerduty" && type !== "alertmanager" && type !== "heartbeat";
+}
+
 /** The settings of a receiver of one type. */
 export type ConfigOf<Type extends ReceiverConfig["type"]> = Extract<
   ReceiverConfig,

@@ -86,6 +86,6 @@ export async function composeDue(
 }
 
 /** Without a dot: Standard Webhooks separates what it signs by dots. */
-function notificationId(identity: string): string {
+export function notificationId(identity: string): string {
   return `msg_${createHash("sha256").update(identity).digest("base64url")}`;
 }

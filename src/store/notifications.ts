@@ -228,7 +228,7 @@ export function readNotification(body: string): Notification {
   for (const text of [id, receiver, summary, rule]) textIn(text);
   return {
     ...notification,
-    type: oneOf([...incidentMessages, "test"], notification.type),
+    type: oneOf([...incidentMessages, "report", "test"], notification.type),
     severity: oneOf(severities, notification.severity),
     runbookUrl: notification.runbookUrl ?? null,
     incidents: notification.incidents.map((incident) => ({ ...noIncidentDetails, ...incident })),

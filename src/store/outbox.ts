@@ -16,7 +16,7 @@ export { insertOutboxItems } from "./outbox-items.ts";
 const itemsAtOnce = 200;
 const dayMs = 24 * 60 * 60 * 1_000;
 
-interface NewNotification {
+export interface NewNotification {
   readonly notification: Notification;
   readonly itemSeqs: readonly number[];
   readonly groupNames: readonly string[];
@@ -250,7 +250,7 @@ function selectReady(kysely: Db, receiver: string, inFlight: readonly number[]) 
 
 const upsertGroupTimes = prepareUpsert("group_times", ["receiver", "group_name"]);
 
-async function insertNotification(
+export async function insertNotification(
   trx: Db,
   { notification, itemSeqs, groupNames, nextAttemptAtMs, giveUpAtMs }: NewNotification,
 ): Promise<void> {

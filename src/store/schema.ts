@@ -353,6 +353,15 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     )${table}`,
     `create index attempts_of_notification on delivery_attempts (notification_seq)`,
 
+    // The configured reports. Written together with the notifications of a report that is due.
+    `create table scheduled_reports (
+      name ${text} not null primary key,
+      -- Its cron expression and its time zone: with others it is like a new one.
+      schedule ${text} not null,
+      -- What was due until then was sent, or was due before it was configured.
+      done_until_ms ${bigint} not null
+    )${clustered}`,
+
     // When a receiver was last notified of a group.
     `create table group_times (
       receiver ${text} not null,

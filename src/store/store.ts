@@ -17,6 +17,7 @@ import { createPruning } from "./pruning.ts";
 import { createStoredRegions } from "./regions.ts";
 import { createReportQueries } from "./report-queries.ts";
 import { createRowReading, type RowReading, type UnreadableRows } from "./damaged-rows.ts";
+import { createScheduledReports } from "./scheduled-reports.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import { createSilences } from "./silences.ts";
 import { openDatabase, openReader } from "./sqlite/database.ts";
@@ -70,6 +71,7 @@ export function createStore(
     targets: createStoredTargets(kysely, reader, versions, reading),
     outbox: createOutbox(kysely, reader, reading),
     notifications: createNotifications(kysely, reader, reading),
+    scheduledReports: createScheduledReports(kysely),
     incidentsWithoutTarget: createIncidentsWithoutTarget(kysely, reader, reading),
     prune: createPruning(kysely),
     forgetting: createForgetting(kysely),

@@ -90,6 +90,7 @@ export interface Tables {
     OrNull<Numbers<"waits_for" | "settled_at_ms"> & Texts<"last_reason">>;
   delivery_attempts: { id: Generated<number> } & Numbers<"notification_seq" | "at_ms"> &
     OrNull<Texts<"reason" | "detail">>;
+  scheduled_reports: Texts<"name" | "schedule"> & Numbers<"done_until_ms">;
   group_times: Texts<"receiver" | "group_name"> & Numbers<"notified_at_ms">;
   message_threads: Texts<"receiver" | "rule" | "group_name" | "message"> & Numbers<"at_ms">;
   drift: { operation: Operation; problem: DeviationProblem } & Texts<"region" | "field" | "word"> &

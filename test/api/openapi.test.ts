@@ -72,7 +72,8 @@ describe("the OpenAPI document", () => {
   it("describes what a daemon answers, for every operation", async () => {
     // With probes there is no limit to wait for, on a clock that stands still.
     const login = { name: "login", operation: "user", id: "user-1", every: "5s" };
-    const world = await watchWorld({ probes: [login] });
+    const weekly = { name: "weekly", schedule: "weekly", receivers: ["oncall"] };
+    const world = await watchWorld({ probes: [login], reports: [weekly] });
     await world.poll();
     for (const index of world.serverIds.keys()) world.show(index, "error");
     await world.poll();
@@ -96,6 +97,7 @@ describe("the OpenAPI document", () => {
         reportOccupancy: ["/api/v1/occupancy?from=1h&by=region,server_name,hour"],
         reportOccupancySeries: ["/api/v1/occupancy/series?from=1h&server_name=git"],
         computeInsights: ["/api/v1/insights?from=1h"],
+        sendReport: ["/api/v1/reports/weekly/send", { dry_run: true }],
         listDrift: ["/api/v1/drift"],
         checkConformance: ["/api/v1/conformance", { user: "user-1" }],
         explainServer: [`/api/v1/explain?server=${world.serverIds[0]}`],

@@ -44,7 +44,12 @@ it("faults are reported at once: those within settings, and when there are none 
   ]);
   const key = { name: "x", api_key: "k" };
   const rules = [{ name: "a", on: "target", auth: "1m", match: { key: "z" } }];
-  const between = { ...everyKind, keys: [{ ...key, regions: ["su"] }, key], probes: [] };
+  const between = {
+    ...everyKind,
+    keys: [{ ...key, regions: ["su"] }, key],
+    probes: [],
+    reports: [],
+  };
   expect(pathsOf({ ...between, alerts: { rules } })).toEqual([
     "keys[1].name",
     "keys[1].api_key",

@@ -39,7 +39,12 @@ describe("a secret is not shown", () => {
     const url = `https://${marker.toLowerCase()}.example.com/${marker}?${marker}`;
     const receivers = [{ name: "oncall", type: "webhook", url, secret: signingSecret }];
     const keys = [{ name: "research", api_key: marker }];
-    const loaded = parseConfig({ ...everyKind, keys, alerts: { receivers, rules: [] } });
+    const loaded = parseConfig({
+      ...everyKind,
+      keys,
+      alerts: { receivers, rules: [] },
+      reports: [],
+    });
     expect(loaded.kind).toBe("ok");
     expect(allOutput(loaded).toLowerCase()).not.toContain(marker.toLowerCase());
     expect(allOutput(loaded)).not.toContain(signingSecret.slice(6));

@@ -96,8 +96,8 @@ describe("the document of settings", () => {
 });
 
 function mustBeGiven({ path, defaultText }: SettingRow): boolean {
-  // There is a rule on probes.
-  if (path === "probes") return true;
+  // There is a rule on probes, and a report for a receiver.
+  if (["probes", "alerts", "alerts.receivers"].includes(path)) return true;
   return (
     defaultText === null || ("words" in defaultText && defaultText.words.startsWith("required "))
   );

@@ -107,6 +107,7 @@ export const everyKind = {
       { name: "a", start: "0 2 * * *", duration: "1h", match: { rule: "*", key: "*" } },
     ],
   },
+  reports: [{ name: "a", schedule: "weekly", receivers: ["a"] }],
 };
 
 /** The cases of `faults.txt`: of what the JSON Schema knows, too, and of what only sandwatch knows. */

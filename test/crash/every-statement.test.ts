@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { brokenPromises, killVictims } from "./kill-victims.ts";
+import { brokenPromises, killReporters, killVictims } from "./kill-victims.ts";
 
 describe("a daemon that is killed at every statement of commit and delivery", () => {
   it("has one incident an episode and one id a message, loses none, and resolves after it fires", async ({
@@ -14,6 +14,13 @@ describe("a daemon that is killed at every statement of commit and delivery", ()
     const killings = await killVictims(signal, { subject: "probe" });
     expect(brokenPromises(killings)).toEqual([]);
     expect(killings.killedAtStatements).toBeGreaterThan(15);
+  });
+
+  it("sends a report once for each time that it was due, under one id", async ({ signal }) => {
+    const { times, ids, refused } = await killReporters(signal);
+    expect(refused).toEqual([]);
+    expect(times).toBeGreaterThan(15);
+    expect(ids.map(({ size }) => size)).toEqual(Array.from({ length: times }, () => 1));
   });
 
   it("would lose alerts if the outbox were written after the poll's transaction", async ({

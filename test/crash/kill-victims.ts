@@ -7,6 +7,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { compileCache } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { startReceiverServer, status as answerOf } from "../notify/support/receiver-server.ts";
 import { startWebhookPeer, webhookSecret, type Alert } from "../support/webhook-peer.ts";
 import type { Order, VictimSettings } from "./victim.ts";
 
@@ -139,11 +140,52 @@ export function brokenPromises({ alerts, refused, episodes }: Killings): readonl
   return faults;
 }
 
+const hourMs = 3_600_000;
+
+/**
+ * Makes a report due again and again, by a clock that is set an hour ahead each time, and kills the daemon later by a
+ * statement in what it does then, until one gets through.
+ *
+ * @returns how often it was due, and the ids under which the receiver got the report of each time
+ */
+export async function killReporters(signal: AbortSignal) {
+  const peer = await startWebhookPeer();
+  // Polls fail at once.
+  const service = await startReceiverServer(answerOf(404));
+  const oncall = { name: "oncall", type: "webhook", url: peer.url, secret: webhookSecret };
+  const settings: VictimSettings = {
+    settings: {
+      regions: { us: { base_url: service.origin } },
+      keys: [{ name: "research", api_key: "k1" }],
+      store: { path: join(tempFolder(), "sandwatch.db") },
+      alerts: { rules: [], receivers: [oncall] },
+      reports: [{ name: "hourly", schedule: "0 * * * *", range: "1h", receivers: ["oncall"] }],
+    },
+    outboxOutside: false,
+  };
+  // So that it is half past while a daemon runs, however long the test takes within reason.
+  let aheadMs = hourMs / 2 - (Date.now() % hourMs);
+  let times = 0;
+  for (let next = spawnVictim(settings), survived = false; !survived;) {
+    const victim = next;
+    next = spawnVictim(settings);
+    signal.throwIfAborted();
+    await victim.open(aheadMs);
+    aheadMs += hourMs;
+    times += 1;
+    survived = await victim.killAt(times, aheadMs);
+    if (survived) await next.open(aheadMs);
+  }
+  const byTime = Map.groupBy(peer.alerts, ({ data }) => data.report?.to);
+  const ids = Array.from(byTime.values(), (some) => new Set(some.map((each) => each.webhookId)));
+  return { times, ids, refused: peer.refused };
+}
+
 interface Victim {
   /** Lets it start on the store; resolves when it has caught up with the world as it is. */
-  open(): Promise<void>;
+  open(aheadMs?: number): Promise<void>;
   /** Lets it poll again; whether it got through. It is dead afterwards in any case. */
-  killAt(statement: number): Promise<boolean>;
+  killAt(statement: number, aheadMs?: number): Promise<boolean>;
 }
 
 function spawnVictim(settings: VictimSettings): Victim {
@@ -155,13 +197,13 @@ function spawnVictim(settings: VictimSettings): Victim {
   onTestFinished(() => void child.kill("SIGKILL"));
   const exited = once(child, "exit");
   return {
-    async open() {
-      child.send("open");
+    async open(aheadMs = 0) {
+      child.send({ aheadMs } satisfies Order);
       const first = await Promise.race([once(child, "message"), exited]);
       if (first[0] !== "done") throw new Error(`a victim died early: ${String(first)}`);
     },
-    async killAt(killAtStatement) {
-      const order: Order = { killAtStatement };
+    async killAt(killAtStatement, aheadMs = 0) {
+      const order: Order = { killAtStatement, aheadMs };
       const next = Promise.race([once(child, "message"), exited]);
       child.send(order);
       const survived = (await next)[0] === "done";

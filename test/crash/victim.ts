@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { flushCompileCache } from "node:module";
 import { StatementSync } from "node:sqlite";
 import { createDaemon } from "../../src/app/daemon.ts";
+import { systemClock, type Clock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -12,10 +13,12 @@ export interface VictimSettings {
   readonly outboxOutside: boolean;
 }
 
-/** The parent's answer to a victim that has done all there was to do. */
+/** What the parent asks a victim for: first to start, and then to go on with what there is to do. */
 export interface Order {
-  /** At which statement from now on the victim is killed. */
-  readonly killAtStatement: number;
+  /** At which statement from now on the victim is killed. Default: at none. */
+  readonly killAtStatement?: number;
+  /** How far its clock is ahead of the machine's. */
+  readonly aheadMs: number;
 }
 
 /**
@@ -39,10 +42,19 @@ function countDown(): void {
 }
 
 const { settings, outboxOutside }: VictimSettings = JSON.parse(process.argv[2] ?? "null");
-await once(process, "message");
+let [order]: Order[] = await once(process, "message");
+const aheadOf = (ms: number): number => ms + (order?.aheadMs ?? 0);
+const clock: Clock = {
+  ...systemClock,
+  now() {
+    const { utcMs, monotonicMs } = systemClock.now();
+    return { utcMs: aheadOf(utcMs), monotonicMs: aheadOf(monotonicMs) };
+  },
+};
 const daemon = await createDaemon(testConfig(settings), {
+  clock,
   log: createLogger({ level: "silent", format: "json" }),
-  openStore: (path, clock) =>
+  openStore: (path) =>
     outboxOutside ? withOutboxOutside(openStore(path, clock)) : openStore(path, clock),
 });
 for (;;) {
@@ -50,7 +62,7 @@ for (;;) {
   // Else it would be written at the end of the process, to which a victim does not get.
   flushCompileCache();
   process.send?.("done");
-  const [order]: Order[] = await once(process, "message");
+  [order] = await once(process, "message");
   statementsLeft = order?.killAtStatement ?? 1;
 }
 

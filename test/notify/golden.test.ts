@@ -20,6 +20,7 @@ import { createFakeClock } from "../support/fake-clock.ts";
 import type { PostedAlert } from "../support/postable-alerts.ts";
 import { about, openAlertmanager, posted } from "./support/alertmanager.ts";
 import { outboxItem, startMs } from "./support/items.ts";
+import { reportOf } from "./support/notifications.ts";
 import { firing, openNotifiedStore, resolved } from "./support/notified-store.ts";
 import { openOutbound } from "./support/outbound.ts";
 import type { ReceiverServer } from "./support/receiver-server.ts";
@@ -193,5 +194,34 @@ it.each(Object.entries(formats))(
       }
     }
     await expect(texts.join("\n")).toMatchFileSnapshot(`golden/${format}.txt`);
+  },
+);
+
+const sender = {
+  from: { name: "sandwatch", address: "sandwatch@example.com" },
+  to: ["planners@example.com"],
+};
+const template = { text: "{{ type }} {{ rule }}: {{ summary }}\n{{ report }}\n{{ url }}" };
+
+/** Those of types that take reports. */
+const reportFormats: Readonly<Record<string, (report: Notification) => unknown>> = {
+  webhook: (report) => webhookBody(report, startMs, externalUrl),
+  "webhook-body": (report) => compileBody(template)(report, startMs, externalUrl),
+  slack: (report) => slackMessage(report, startMs, externalUrl),
+  discord: (report) => discordMessage(report, startMs, externalUrl),
+  teams: (report) => teamsMessage(report, startMs, externalUrl),
+  telegram: (report) => telegramMessage(report, startMs, externalUrl),
+  ntfy: (report) => ntfyMessage(report, startMs, externalUrl),
+  email: (report) => emailOf(sender, report, startMs, externalUrl),
+};
+
+it.each(Object.entries(reportFormats))(
+  "reports of %s are those that were reviewed",
+  async (format, render) => {
+    const texts = [reportOf(0), reportOf(3), reportOf(100, 200)].map((report) => {
+      const { length } = report.report?.rows ?? [];
+      return `# ${length + report.truncated} rows\n${JSON.stringify(abridged(render(report)), null, 2)}\n`;
+    });
+    await expect(texts.join("\n")).toMatchFileSnapshot(`golden/report-${format}.txt`);
   },
 );

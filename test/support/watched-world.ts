@@ -37,6 +37,7 @@ export interface WatchedWorld {
   restart(changed?: {
     readonly alerts?: object;
     readonly probes?: readonly object[];
+    readonly reports?: readonly object[];
   }): Promise<void>;
   /** Where the daemon serves, started to serve if it did not yet. */
   address(): Promise<string>;
@@ -65,6 +66,7 @@ export interface WorldOptions {
   readonly http?: object;
   /** With these the key has no limit that matters: time stands still while they run. */
   readonly probes?: readonly object[];
+  readonly reports?: readonly object[];
   /** Puts something between the daemon and its store. */
   readonly wrapStore?: (store: Store) => Store;
   /** Stands in for the usual opening of the store. */
@@ -112,6 +114,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
       ...(options.probes && { rate_limit: { requests: 1_000, per: "1s" } }),
     },
     ...(options.probes && { probes: options.probes }),
+    reports: options.reports ?? [],
     store: { path: freshStoreFile() },
     http: { listen: "127.0.0.1:0", ...options.http },
     metrics: options.metrics ?? {},
@@ -174,6 +177,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
       config = testConfig({
         ...settings,
         ...(changed.probes && { probes: changed.probes }),
+        ...(changed.reports && { reports: changed.reports }),
         alerts: { ...settings.alerts, ...changed.alerts },
       });
       address = undefined;

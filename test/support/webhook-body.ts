@@ -1,6 +1,16 @@
 import { z } from "zod";
 
 const time = z.iso.datetime({ precision: 3 });
+const reportFigures = z.looseObject({
+  occupied_share: z.number().nullable(),
+  error_share: z.number().nullable(),
+  coverage: z.number().nullable(),
+  occupied_peak: z.int().nullable(),
+  servers_peak: z.int().nullable(),
+  headroom: z.int().nullable(),
+  incidents: z.int(),
+});
+
 /** A message as the contract with receivers has it, to the field. */
 export const webhookBodySchema = z.strictObject({
   type: z.enum([
@@ -8,6 +18,7 @@ export const webhookBodySchema = z.strictObject({
     "incident.reminder",
     "incident.acknowledged",
     "incident.resolved",
+    "report",
     "test",
   ]),
   timestamp: time,
@@ -43,5 +54,18 @@ export const webhookBodySchema = z.strictObject({
     external_url: z.url().optional(),
     runbook_url: z.string().optional(),
     delayed_seconds: z.int().positive().optional(),
+    report: z
+      .strictObject({
+        from: time,
+        to: time,
+        tz: z.string(),
+        by: z.string(),
+        region: z.string().optional(),
+        key: z.string().optional(),
+        notes: z.array(z.string()),
+        total: reportFigures.nullable(),
+        rows: z.array(reportFigures),
+      })
+      .optional(),
   }),
 });

@@ -65,6 +65,7 @@ function variablesOf(
     runbook_url: notification.runbookUrl ?? "",
     count: incidents.length + truncated,
     still_firing: stillFiring,
+    report: notification.report?.lines.join("\n") ?? "",
     region: all("region"),
     key: all("key"),
     sandbox_id: all("sandbox_id"),

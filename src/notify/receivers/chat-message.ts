@@ -22,6 +22,8 @@ export function stateOf({ type, severity, incidents, stillFiring }: Notification
         : stillFiring === undefined
           ? { icon: "✅", title: "Resolved" }
           : { icon: "🟡", title: "Partly resolved" };
+    case "report":
+      return { icon: "📊", title: "Report" };
     case "test":
       return { icon: "🧪", title: "Test" };
   }
@@ -30,8 +32,9 @@ export function stateOf({ type, severity, incidents, stillFiring }: Notification
 /** Such as "🔴 Firing (critical): server-error". */
 export function headingOf(notification: Notification, longest: number): string {
   const { icon, title } = stateOf(notification);
-  const { severity, rule } = notification;
-  return readable(`${icon} ${title} (${severity}): ${rule}`, longest - 1);
+  const { type, severity, rule } = notification;
+  const what = type === "report" ? title : `${title} (${severity})`;
+  return readable(`${icon} ${what}: ${rule}`, longest - 1);
 }
 
 export interface Link {
@@ -65,15 +68,26 @@ const longestHeading = 120;
 const longestSummary = 600;
 const longestLine = 300;
 
-/** "n2jzzamr: github (89b179d4) in sandbox 1a4e5771 in us/research: error, was occupied", and the times of the incident. */
-export function incidentText(
-  incident: NotifiedIncident,
+/** What a message lists: its incidents, or the lines of a report. */
+export type Entry = NotifiedIncident | string;
+
+export function entriesOf({ incidents, report }: Notification): readonly Entry[] {
+  return report?.lines ?? incidents;
+}
+
+/**
+ * Of an incident "n2jzzamr: github (89b179d4) in sandbox 1a4e5771 in us/research: error, was occupied", and the times of the
+ * incident.
+ */
+export function entryText(
+  entry: Entry,
   timeText: (utcMs: number) => string = utcText,
   escape: (text: string) => string = (text) => text,
   longest: number = longestLine,
 ): string {
-  const { id, startedAtMs, resolvedAtMs } = incident;
-  const line = escape(readable(`${id}: ${incidentLine(incident)}`, longest));
+  if (typeof entry === "string") return escape(readable(entry, longest));
+  const { id, startedAtMs, resolvedAtMs } = entry;
+  const line = escape(readable(`${id}: ${incidentLine(entry)}`, longest));
   const times =
     resolvedAtMs === null
       ? `since ${timeText(startedAtMs)}`
@@ -86,30 +100,31 @@ export function utcText(utcMs: number): string {
   return `${new Date(utcMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** Space for the line that counts the incidents that do not fit. */
+/** Space for the line that counts the entries that do not fit. */
 const moreSpace = 40;
 
 /**
- * An item for each incident as long as there is space, and one that counts the others.
+ * An item for each entry as long as there is space, and one that counts the others.
  *
  * @param sizeOf how much space an item takes
  */
 export function itemsWithin<Item>(
-  { incidents, truncated }: Notification,
+  notification: Notification,
   space: number,
-  itemOf: (incident: NotifiedIncident) => Item,
+  itemOf: (entry: Entry) => Item,
   moreOf: (text: string) => Item,
   sizeOf: (item: Item) => number,
 ): readonly Item[] {
+  const entries = entriesOf(notification);
   const items: Item[] = [];
   let left = space - moreSpace;
-  for (const incident of incidents) {
-    const item = itemOf(incident);
+  for (const entry of entries) {
+    const item = itemOf(entry);
     left -= sizeOf(item);
     if (left < 0) break;
     items.push(item);
   }
-  const more = incidents.length + truncated - items.length;
+  const more = entries.length + notification.truncated - items.length;
   return more === 0 ? items : [...items, moreOf(`… and ${more} more`)];
 }
 
@@ -117,7 +132,7 @@ export function itemsWithin<Item>(
 export function linesWithin(
   notification: Notification,
   space: number,
-  lineOf: (incident: NotifiedIncident) => string,
+  lineOf: (entry: Entry) => string,
   sizeOf: (text: string) => number = (text) => text.length,
 ): string {
   const lines = itemsWithin(

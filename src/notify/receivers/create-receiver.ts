@@ -1,5 +1,5 @@
-import type { ReceiverConfig } from "../../config/schema-receivers.ts";
-import type { Receiver } from "../receiver.ts";
+import { takesReports, type ReceiverConfig } from "../../config/schema-receivers.ts";
+import { failed, type Receiver } from "../receiver.ts";
 import { createAlertmanagerReceiver, type AlertmanagerDeps } from "./alertmanager.ts";
 import { createDiscordReceiver } from "./discord.ts";
 import { createEmailReceiver, type EmailDeps } from "./email.ts";
@@ -20,6 +20,19 @@ export interface ReceiverDeps extends AlertmanagerDeps, EmailDeps, HeartbeatDeps
  * @throws {Error} when the settings cannot be used; the error contains no secret
  */
 export function createReceiver(settings: ReceiverConfig, deps: ReceiverDeps): Receiver {
+  const receiver = createOfType(settings, deps);
+  if (takesReports(settings)) return receiver;
+  return {
+    ...receiver,
+    async send(notification, signal) {
+      // It was of another type when the report was due.
+      if (notification.type === "report") return failed("rejected", "it takes no reports");
+      return receiver.send(notification, signal);
+    },
+  };
+}
+
+function createOfType(settings: ReceiverConfig, deps: ReceiverDeps): Receiver {
   switch (settings.type) {
     case "webhook":
       return createWebhookReceiver(settings, deps);

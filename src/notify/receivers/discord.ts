@@ -4,7 +4,7 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
-import { chatMessage, incidentText, linesWithin } from "./chat-message.ts";
+import { chatMessage, entryText, linesWithin } from "./chat-message.ts";
 import { createChatReceiver } from "./chat-receiver.ts";
 import { isoTime } from "./message-text.ts";
 
@@ -60,7 +60,7 @@ export function discordMessage(
   const lines = linesWithin(
     notification,
     space,
-    (incident) => `• ${incidentText(incident, dateText, escapeMarkdown)}`,
+    (entry) => `• ${entryText(entry, dateText, escapeMarkdown)}`,
   );
   return {
     content: `${message.icon} ${escapeMarkdown(message.summary)}`,

@@ -1,14 +1,16 @@
-import type { Notification } from "../../alerts/notification.ts";
+import type { Notification, NotifiedReport } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { ProxyError } from "../../lib/proxy.ts";
 import { DeniedAddressError } from "../guarded-connector.ts";
 import { requestTimeoutMs, type SenderDeps } from "../outbound.ts";
 import { failed, type AttemptFailure, type Receiver } from "../receiver.ts";
-import { chatMessage, escapeHtml, incidentText, linesWithin } from "./chat-message.ts";
+import { chatMessage, escapeHtml, entryText, linesWithin } from "./chat-message.ts";
 
 export interface EmailDeps extends SenderDeps {
   /** Replaces the SMTP server. Rejects if the e-mail was not accepted. */
   readonly submit?: (email: Email, signal: AbortSignal) => Promise<void>;
+  /** Makes the HTML of a report, which is attached. Default: nothing is. */
+  readonly renderReport?: (request: NotifiedReport["request"]) => Promise<string>;
 }
 
 export type EmailSettings = Pick<
@@ -19,15 +21,33 @@ export type EmailSettings = Pick<
 /** Sends each e-mail over a connection of its own to an SMTP server. */
 export function createEmailReceiver(settings: EmailSettings, deps: EmailDeps): Receiver {
   const { clock, externalUrl = null, submit = createSubmission(settings, deps) } = deps;
+
+  // Made for each attempt: it is large, and its range is over, so that it is the same each time. Null: the store failed.
+  const attachmentsOf = async ({ rule, report }: Notification) => {
+    if (!report || !deps.renderReport) return [];
+    const filename = `sandwatch-${rule}-${report.request.from.slice(0, 10)}.html`;
+    try {
+      const content = await deps.renderReport(report.request);
+      return [{ filename, content, contentType: "text/html; charset=utf-8" }];
+    } catch {
+      return null;
+    }
+  };
+
   return {
     name: settings.name,
     restMs: settings.pauseMs,
     async send(notification, signal) {
+      const attachments = await attachmentsOf(notification);
+      if (attachments === null) return failed("network", "the report could not be made");
       const timeout = new AbortController();
       const cancelTimeout = clock.setTimer(requestTimeoutMs, () => timeout.abort());
       try {
         const email = emailOf(settings, notification, clock.now().utcMs, externalUrl);
-        await submit(email, AbortSignal.any([signal, timeout.signal]));
+        await submit(
+          { ...email, ...(attachments.length > 0 && { attachments }) },
+          AbortSignal.any([signal, timeout.signal]),
+        );
         return { kind: "delivered" };
       } catch (error) {
         if (timeout.signal.aborted) return failed("timeout", "no answer");
@@ -80,7 +100,13 @@ function readSmtpError(error: unknown): AttemptFailure {
   return failed(/TIMEDOUT/.test(detail) ? "timeout" : "network", detail);
 }
 
-export type Email = ReturnType<typeof emailOf>;
+export type Email = ReturnType<typeof emailOf> & {
+  readonly attachments?: {
+    readonly filename: string;
+    readonly content: string;
+    readonly contentType: string;
+  }[];
+};
 
 /** References make a header of at most about 1,000 characters. */
 const mostReferences = 20;
@@ -100,7 +126,7 @@ export function emailOf(
   const { icon, title, heading, summary, links } = chatMessage(notification, nowMs, externalUrl);
   const domain = from.address.slice(from.address.lastIndexOf("@") + 1);
   const references = incidents.slice(0, mostReferences).map((each) => `<${each.id}@${domain}>`);
-  const lines = linesWithin(notification, longestText, (each) => `• ${incidentText(each)}`);
+  const lines = linesWithin(notification, longestText, (each) => `• ${entryText(each)}`);
   const linkLines = links.map(({ text, url }) => `${text}: ${url}`);
   return {
     from,

@@ -2,7 +2,7 @@ import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
-import { chatMessage, incidentText, linesWithin } from "./chat-message.ts";
+import { chatMessage, entryText, linesWithin } from "./chat-message.ts";
 import { createChatReceiver } from "./chat-receiver.ts";
 
 /** A visitor of ntfy.sh has 60 requests, and another one every five seconds. */
@@ -44,7 +44,7 @@ export function ntfyMessage(
   const lines = linesWithin(
     notification,
     longestMessage - jsonBytes(summary),
-    (each) => `• ${incidentText(each)}`,
+    (each) => `• ${entryText(each)}`,
     jsonBytes,
   );
   return {

@@ -130,7 +130,7 @@ function actionOf(type: Notification["type"], firing: readonly NotifiedIncident[
 }
 
 function typeOf(type: Notification["type"]) {
-  return type === "test" ? "incident.firing" : type;
+  return type === "test" || type === "report" ? "incident.firing" : type;
 }
 
 /**

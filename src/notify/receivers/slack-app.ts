@@ -108,7 +108,8 @@ export function createSlackAppReceiver(
     notification: Notification,
     signal: AbortSignal,
   ): Promise<SendResult> => {
-    const { rule } = notification;
+    const { type, rule } = notification;
+    if (type === "report") return post(notification, signal);
     const group = groupName(notification.group);
     const threads = await messageThreads.ofRule(name, rule);
     const items = (await firingItems(notification)).map(alertItem);

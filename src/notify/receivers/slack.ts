@@ -1,9 +1,9 @@
 import { messageLinks } from "../../alerts/links.ts";
-import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
-import { headingOf, incidentText, stateOf, type Link } from "./chat-message.ts";
+import { entriesOf, entryText, headingOf, stateOf, type Entry, type Link } from "./chat-message.ts";
 import { createChatReceiver } from "./chat-receiver.ts";
 import { runbookLink, shownSummary } from "./message-text.ts";
 
@@ -68,6 +68,7 @@ export function slackMessage(
   externalUrl: string | null = null,
 ) {
   const { icon } = stateOf(notification);
+  const since = notification.type === "report" ? "as of" : "observed";
   const summary = escapeMrkdwn(shownSummary(notification, nowMs, longestSummary));
   const header = headingOf(notification, longestHeader);
   const linkTo = ({ text, url }: Link): string =>
@@ -76,26 +77,27 @@ export function slackMessage(
   const links = externalUrl === null ? [] : messageLinks(externalUrl, notification).map(linkTo);
   const link = runbookLink(notification);
   const runbook = link === null ? [] : [linkTo({ text: "Runbook", url: link })];
-  const context = [...runbook, `observed ${dateText(notification.causedAtMs)}`, "sandwatch"];
+  const context = [...runbook, `${since} ${dateText(notification.causedAtMs)}`, "sandwatch"];
   return {
     // Shown where there are no blocks, such as in a phone's notification.
     text: `${icon} ${summary}`,
     blocks: [
       { type: "header", text: { type: "plain_text", text: header, emoji: true } },
       section(summary),
-      ...incidentLists(notification).map(section),
+      ...entryLists(notification).map(section),
       ...(links.length === 0 ? [] : [section(`*${links.join("  ·  ")}*`)]),
       { type: "context", elements: context.map(mrkdwn) },
     ],
   };
 }
 
-/** As many texts as the incidents need; incidents that do not fit are counted. */
-function incidentLists({ incidents, truncated }: Notification): readonly string[] {
+/** As many texts as the entries need; those that do not fit are counted. */
+function entryLists(notification: Notification): readonly string[] {
+  const entries = entriesOf(notification);
   const texts: string[] = [];
-  let more = incidents.length + truncated;
-  for (const incident of incidents) {
-    const line = listItem(incident);
+  let more = entries.length + notification.truncated;
+  for (const entry of entries) {
+    const line = listItem(entry);
     const longer = texts.length === 0 ? line : `${texts.at(-1)}\n${line}`;
     if (texts.length > 0 && longer.length <= longestText) texts[texts.length - 1] = longer;
     else if (texts.length < mostLists) texts.push(line);
@@ -105,8 +107,8 @@ function incidentLists({ incidents, truncated }: Notification): readonly string[
   return more === 0 ? texts : [...texts, `… and ${more} more`];
 }
 
-function listItem(incident: NotifiedIncident): string {
-  return `• ${incidentText(incident, dateText, escapeMrkdwn, longestLine)}`;
+function listItem(entry: Entry): string {
+  return `• ${entryText(entry, dateText, escapeMrkdwn, longestLine)}`;
 }
 
 /** Slack shows it in each reader's own time zone. */

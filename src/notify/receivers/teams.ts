@@ -2,7 +2,7 @@ import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
-import { chatMessage, incidentText, itemsWithin } from "./chat-message.ts";
+import { chatMessage, entryText, itemsWithin } from "./chat-message.ts";
 import { createChatReceiver } from "./chat-receiver.ts";
 
 /** Teams accepts a few messages a second in a channel. */
@@ -72,7 +72,7 @@ export function teamsMessage(
   const more = bytesOf(text(""));
   const space = longestBody - bytesOf(message([])) - more;
   return message(
-    itemsWithin(notification, space, (each) => text(`• ${incidentText(each)}`), text, bytesOf),
+    itemsWithin(notification, space, (each) => text(`• ${entryText(each)}`), text, bytesOf),
   );
 }
 

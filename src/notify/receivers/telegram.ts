@@ -4,7 +4,7 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
-import { chatMessage, escapeHtml, incidentText, linesWithin } from "./chat-message.ts";
+import { chatMessage, escapeHtml, entryText, linesWithin } from "./chat-message.ts";
 import { createChatReceiver } from "./chat-receiver.ts";
 
 /** Telegram accepts 20 messages a minute in a group. */
@@ -82,7 +82,7 @@ export function telegramMessage(
   const lines = linesWithin(
     notification,
     space,
-    (each) => `• ${code(incidentText(each))}`,
+    (each) => `• ${code(entryText(each))}`,
     shownLength,
   );
   return {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { incidentUrl, messageUrl } from "../../alerts/links.ts";
-import { summaryAt, type Notification, type NotifiedIncident } from "../../alerts/notification.ts";
+import { summaryAt } from "../../alerts/notification.ts";
+import type { Notification, NotifiedIncident, NotifiedReport } from "../../alerts/notification.ts";
 import type { Json } from "../../alerts/template.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
@@ -76,7 +77,7 @@ export function webhookBody(
   externalUrl: string | null = null,
 ) {
   const { type, createdAtMs, rule, severity, group, incidents } = notification;
-  const { truncated, runbookUrl, stillFiring } = notification;
+  const { truncated, runbookUrl, stillFiring, report } = notification;
   return {
     type,
     timestamp: isoTime(createdAtMs),
@@ -95,8 +96,13 @@ export function webhookBody(
       still_firing: stillFiring,
       ...(runbookUrl !== null && { runbook_url: runbookUrl }),
       delayed_seconds: delayedSeconds(notification, nowMs),
+      ...(report && { report: reportFields(report) }),
     },
   };
+}
+
+function reportFields({ request, notes, total, rows }: NotifiedReport) {
+  return { ...request, notes, total, rows };
 }
 
 /** Go's zero time: how Alertmanager says that an alert has not ended. */

@@ -1,4 +1,6 @@
 import type { Notification, NotifiedIncident } from "../../../src/alerts/notification.ts";
+import { reportLine, reportSummary } from "../../../src/reports/report-text.ts";
+import { openZone, utc } from "../../../src/reports/zone.ts";
 import { incidentOf, startMs } from "./items.ts";
 
 /** One message about one firing server, unless the test says otherwise. */
@@ -18,6 +20,42 @@ export function notificationOf(more: Partial<Notification> = {}): Notification {
     truncated: 0,
     ...more,
   };
+}
+
+/** A report of last week by region and key: of the busiest rows, and of more than it shows. */
+export function reportOf(rows: number, more = 0): Notification {
+  const figures = (n: number, labels: object) => ({
+    ...labels,
+    occupied_share: (100 - n) / 125,
+    error_share: n / 1_000,
+    coverage: 0.995,
+    occupied_peak: 48,
+    occupied_peak_exact: n > 0,
+    servers_peak: 50,
+    headroom: 2,
+    incidents: n,
+  });
+  const listed = Array.from({ length: rows }, (_, n) => figures(n, { region: "us", key: `k${n}` }));
+  const range = { from: "2026-11-15T23:00:00.000Z", to: "2026-11-22T23:00:00.000Z" };
+  const zone = openZone("Europe/Berlin") ?? utc;
+  const notes = ["Hours of UTC stand for hours of Europe/Berlin."];
+  const total = figures(0, {});
+  return notificationOf({
+    type: "report",
+    rule: "weekly",
+    severity: "info",
+    group: {},
+    summary: reportSummary("weekly", range, zone, total),
+    incidents: [],
+    truncated: more,
+    report: {
+      request: { ...range, tz: zone.name, by: "region,key", region: "us" },
+      notes,
+      total,
+      rows: listed,
+      lines: [...notes.map((note) => `Note: ${note}`), ...listed.map(reportLine)],
+    },
+  });
 }
 
 export function resolvedIncident(more: Partial<NotifiedIncident> = {}): NotifiedIncident {

@@ -1,0 +1,72 @@
+import { insertNotification, type NewNotification } from "./outbox.ts";
+import type { Db } from "./tables.ts";
+
+/** A configured report: with another schedule, also of the same name, it is like a new one. */
+interface Scheduled {
+  readonly name: string;
+  readonly schedule: string;
+}
+
+/** Until when reports were sent. Times are UTC milliseconds. */
+export function createScheduledReports(kysely: Db) {
+  return {
+    /** Adopts the configured reports: what was due before a report was configured is not sent. */
+    adopt: (reports: readonly Scheduled[], nowMs: number): Promise<void> =>
+      kysely.transaction().execute(async (trx) => {
+        const stored = await trx.selectFrom("scheduled_reports").selectAll().execute();
+        const known = new Map(stored.map((row) => [row.name, row]));
+        await trx.deleteFrom("scheduled_reports").execute();
+        for (const { name, schedule } of reports) {
+          const row = known.get(name);
+          // A clock that was ahead must not hold reports back.
+          const until = row?.schedule === schedule ? Math.min(row.done_until_ms, nowMs) : nowMs;
+          await trx
+            .insertInto("scheduled_reports")
+            .values({ name, schedule, done_until_ms: until })
+            .execute();
+        }
+      }),
+
+    /** Null: the report is not configured. */
+    async doneUntilMs(name: string): Promise<number | null> {
+      const row = await kysely
+        .selectFrom("scheduled_reports")
+        .select("done_until_ms")
+        .where("name", "=", name)
+        .executeTakeFirst();
+      return row?.done_until_ms ?? null;
+    },
+
+    /**
+     * Stores the notifications of a report that was due, in one transaction with the fact that it was.
+     *
+     * @returns how many were stored: none if the report was sent before
+     */
+    enqueue: (
+      name: string,
+      dueMs: number,
+      notifications: readonly NewNotification[],
+    ): Promise<number> =>
+      kysely.transaction().execute(async (trx) => {
+        const { numUpdatedRows } = await trx
+          .updateTable("scheduled_reports")
+          .set({ done_until_ms: dueMs })
+          .where("name", "=", name)
+          .where("done_until_ms", "<", dueMs)
+          .executeTakeFirst();
+        if (numUpdatedRows === 0n) return 0;
+        const ids = notifications.map(({ notification }) => notification.id);
+        // After the clock was set back the same moment comes again.
+        const sent = await trx
+          .selectFrom("notifications")
+          .select("id")
+          .where("id", "in", ids)
+          .execute();
+        const added = notifications.filter(
+          ({ notification }) => !sent.some(({ id }) => id === notification.id),
+        );
+        for (const each of added) await insertNotification(trx, each);
+        return added.length;
+      }),
+  };
+}
