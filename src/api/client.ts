@@ -1,4 +1,7 @@
 import { readFileSync } from "node:fs";
+import * as http from "node:http";
+import * as https from "node:https";
+import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { leavesUnencrypted } from "../config/address.ts";
 import { RefusedError, type RefusalKind } from "../lib/refused-error.ts";
@@ -70,15 +73,19 @@ interface Sent {
   readonly signal: AbortSignal;
 }
 
-/** A server that must have a certificate of a file is called by any name. */
-async function sendWithCertificates(
+/**
+ * Sends a request directly: `fetch` goes through a proxy where Node.js takes one from the environment. A server that must
+ * have a certificate of a file is called by any name.
+ */
+function sendDirectly(
   { certificateFile, clientCertificate }: ApiClientOptions,
   url: URL,
-  sent: Sent,
+  { body, ...sent }: Sent,
 ): Promise<Response> {
-  const { Agent, request } = await import("undici");
   const own = clientCertificate?.reveal();
-  const connect = {
+  const options = {
+    ...sent,
+    agent: false,
     ...(certificateFile !== undefined && {
       ca: readFileSync(certificateFile),
       allowPartialTrustChain: true,
@@ -86,13 +93,15 @@ async function sendWithCertificates(
     }),
     ...(own !== undefined && { cert: own, key: own }),
   };
-  const dispatcher = new Agent({ connect });
-  try {
-    const { statusCode: status, body } = await request(url, { ...sent, dispatcher });
-    return new Response(await body.text(), { status });
-  } finally {
-    await dispatcher.close();
-  }
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === "https:" ? https : http).request(url, options);
+    request.on("response", (response) => {
+      const { statusCode: status = 0 } = response;
+      text(response).then((content) => resolve(new Response(content, { status })), reject);
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
 }
 
 const kinds: ReadonlyMap<number, RefusalKind> = new Map([
@@ -108,7 +117,7 @@ async function send(
   request: Readonly<Record<string, unknown>>,
   options: ApiClientOptions,
 ): Promise<Response> {
-  const { signal, token, certificateFile, clientCertificate } = options;
+  const { signal, token } = options;
   const inPath = pathFields(path);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(request[name])),
@@ -133,16 +142,12 @@ async function send(
       },
       ...(method === "POST" && { body: JSON.stringify(Object.fromEntries(sent)) }),
     };
-    if (certificateFile !== undefined || clientCertificate) {
-      return await sendWithCertificates(options, url, init);
-    }
-    return await fetch(url, { ...init, redirect: "error" });
+    return await sendDirectly(options, url, init);
   } catch (error) {
-    const cause = error instanceof Error ? (error.cause ?? error) : undefined;
-    if (cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED") {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (code === "ECONNREFUSED") {
       throw new ApiUnavailableError(`Nothing listens at ${address}.`, true);
     }
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
     throw new ApiUnavailableError(`${address} ${whyNoResponse(code)}`);
   }
 }

@@ -5,8 +5,10 @@ import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { startForwardProxy } from "../support/forward-proxy.ts";
 import { ca, startPrivateServer } from "../support/private-ca.ts";
+import { startSandwatch } from "../support/sandwatch-process.ts";
 import { runCommand } from "../support/run-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { serveUs } from "./serve-us.ts";
 import { answerJson, emptyListing } from "../service/peer.ts";
 
 /** A service and a receiver at https addresses that only a proxy knows, and the configuration for them. */
@@ -55,6 +57,15 @@ describe("behind a proxy", () => {
       SANDWATCH_API_KEY: "k",
     });
     expect(broken).toMatchObject({ code: 2, err: expect.stringMatching(/^HTTPS_PROXY must be/) });
+  });
+
+  it("commands call the daemon directly, also where Node.js would use the proxy", async () => {
+    const { url } = await serveUs(["research"]);
+    const proxy = await startForwardProxy();
+    const all = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url, NODE_USE_ENV_PROXY: "1" };
+    const { code, out } = await startSandwatch(["targets", "--url", url], all).ended;
+    expect([code, out]).toEqual([0, expect.stringContaining("research")]);
+    expect(proxy.asked).toEqual([]);
   });
 
   it("doctor says so, and what the proxy refuses", async () => {

@@ -67,6 +67,12 @@ export async function startWorld() {
       { name: byVariable?.name, api_key: "${SECOND_KEY}" },
       ...byFile.map(({ name, apiKey }) => ({ name, api_key_file: file(`key-${name}`, apiKey) })),
     ],
+    outbound: {
+      proxy_url_file: file(
+        "proxy",
+        `http://${plant("proxy: user")}:${plant("proxy: password")}@127.0.0.1:1`,
+      ),
+    },
     poll: { every: "5s", rate_limit: { requests: 1_000, per: "1s" } },
     probes: [
       {
