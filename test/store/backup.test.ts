@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { writeFileSync } from "node:fs";
+import { lstatSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -121,6 +122,10 @@ describe("backup", () => {
     }
     const folder = tempFolder();
     expect((await runOn(path, "backup", folder, "--force")).err).toContain("is a directory");
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    expect((await runOn(path, "backup", pipe, "--force")).err).toContain("is not a regular file");
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
     expect(regionsIn(path)).toEqual(["us"]);
   });
 

@@ -63,8 +63,10 @@ function refuseOccupied(target: string, file: string, force: boolean): void {
   }
   const found = lstatSync(target, { throwIfNoEntry: false });
   if (!found) return;
-  if (found.isDirectory()) {
-    throw new StoreError(`${target} is a directory. Give the name of a file.`);
+  // A device must not be replaced, not even if that is asked for.
+  if (!found.isFile() && !found.isSymbolicLink()) {
+    const what = found.isDirectory() ? "a directory" : "not a regular file";
+    throw new StoreError(`${target} is ${what}. Give the name of a file.`);
   }
   if (!force) {
     throw new StoreError(`${target} exists. Give another name, or replace it with --force.`);
