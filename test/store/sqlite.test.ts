@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -209,6 +209,14 @@ describe("a file that is not a store of this version is left as it is, and refus
     const folder = newPath();
     mkdirSync(folder);
     expect(refusal(folder)).toMatch(/store\.db cannot be opened: .+ \(it is a directory\)/);
+  });
+
+  it.each([openStore, openStoreReadOnly])("a pipe, and so a device, which is not changed", (opened) => {
+    const path = newPath();
+    execFileSync("mkfifo", ["--mode=644", path]);
+    expect(refusal(path, opened)).toMatch(/store\.db cannot be opened: it is a device, a pipe/);
+    expect(statSync(path).mode & 0o777).toBe(0o644);
+    expect(readdirSync(dirname(path))).toEqual(["store.db"]);
   });
 });
 

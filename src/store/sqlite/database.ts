@@ -152,6 +152,7 @@ export function openStored(
   };
   try {
     const realFile = realpathSync(file);
+    refuseSpecial(realFile);
     unlock = isBackup ? () => {} : shareFile(realFile);
     database = openReadOnly(realFile, unlock !== null, timeoutMs);
     checkOwnership(database, file, migrations);
@@ -186,10 +187,20 @@ function locate(file: string): string {
   try {
     makeFolder(dirname(file));
     if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+    refuseSpecial(file);
     return realpathSync(file);
   } catch (error) {
     throw asStoreError(error, file);
   }
+}
+
+/** To open a pipe waits for somebody to write it, and the permissions of a device must not change. */
+function refuseSpecial(file: string): void {
+  const found = statSync(file);
+  if (found.isFile() || found.isDirectory()) return;
+  throw new StoreError(
+    `The store ${file} cannot be opened: it is a device, a pipe or a socket. Give the name of a file.`,
+  );
 }
 
 /** One by one: where a parent cannot hold folders, the recursive kind may never return. */
