@@ -28,6 +28,7 @@ describe("a post to Slack", () => {
     [403, "invalid_token", failed("gone", "HTTP 403 invalid_token")],
     [429, "rate_limited", failed("rate_limited", "HTTP 429 rate_limited")],
     [200, "channel_is_archived", failed("gone", "HTTP 200 channel_is_archived")],
+    [200, '{"ok":false,"error":"T0PSECRET"}', failed("rejected", "HTTP 200 ok: false")],
     [403, "<html>T0PSECRET</html>", failed("rejected", "HTTP 403")],
   ])("that is answered with %i %s is %j", async (code, text, result) => {
     const server = await startReceiverServer(status(code, {}, `${text}\n`));

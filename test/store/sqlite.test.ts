@@ -211,13 +211,16 @@ describe("a file that is not a store of this version is left as it is, and refus
     expect(refusal(folder)).toMatch(/store\.db cannot be opened: .+ \(it is a directory\)/);
   });
 
-  it.each([openStore, openStoreReadOnly])("a pipe, and so a device, which is not changed", (opened) => {
-    const path = newPath();
-    execFileSync("mkfifo", ["--mode=644", path]);
-    expect(refusal(path, opened)).toMatch(/store\.db cannot be opened: it is a device, a pipe/);
-    expect(statSync(path).mode & 0o777).toBe(0o644);
-    expect(readdirSync(dirname(path))).toEqual(["store.db"]);
-  });
+  it.each([openStore, openStoreReadOnly])(
+    "a pipe, and so a device, which is not changed",
+    (opened) => {
+      const path = newPath();
+      execFileSync("mkfifo", ["--mode=644", path]);
+      expect(refusal(path, opened)).toMatch(/store\.db cannot be opened: it is a device, a pipe/);
+      expect(statSync(path).mode & 0o777).toBe(0o644);
+      expect(readdirSync(dirname(path))).toEqual(["store.db"]);
+    },
+  );
 });
 
 describe("a store that lacks something is refused by writers and readers", () => {

@@ -1,7 +1,9 @@
+import { z } from "zod";
 import { messageLinks } from "../../alerts/links.ts";
 import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
+import { parseReceiverUrl, readAnswer, readJson } from "../outbound.ts";
+import type { Answer, SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import { entriesOf, entryText, headingOf, stateOf, type Entry, type Link } from "./chat-message.ts";
 import { createChatReceiver } from "./chat-receiver.ts";
@@ -36,6 +38,9 @@ const errorTexts = {
 } as const;
 const reasons = ["rejected", "gone", "rate_limited", "server_error"] as const;
 
+/** What the Web API of Slack answers, whose methods are no incoming webhooks. */
+const refusedSchema = z.object({ ok: z.literal(false) });
+
 /**
  * Only a known text is reported: an unknown one could contain anything. A known text precedes the status, which proxies
  * and services that imitate Slack may leave at 200.
@@ -43,7 +48,11 @@ const reasons = ["rejected", "gone", "rate_limited", "server_error"] as const;
 function readSlackAnswer(answer: Answer): SendResult {
   const text = answer.text.trim();
   const reason = reasons.find((each) => errorTexts[each].split(" ").includes(text));
-  if (reason === undefined) return readAnswer(answer);
+  if (reason === undefined) {
+    const result = readAnswer(answer);
+    const isRefused = result.kind === "delivered" && readJson(answer, refusedSchema) !== null;
+    return isRefused ? failed("rejected", `HTTP ${answer.status} ok: false`) : result;
+  }
   return failed(reason, `HTTP ${answer.status} ${text}`, answer.retryAfterMs);
 }
 
