@@ -160,7 +160,7 @@ function writeChecked(output: string, regions: readonly Region[], keys: readonly
     for (const { name, apiKey } of keys) {
       if (apiKey !== null) write(fileOf(output, name), `${apiKey}\n`, 0o600);
     }
-    // Whoever can write it decides where the keys are sent.
+    // Anyone who can write it decides where the keys are sent.
     write(draft, text, 0o644);
     const loaded = loadConfig(draft, environmentWith(keys));
     if (loaded.kind === "faulty") throw wrongUse(formatFaults(output, loaded.faults));
