@@ -8,6 +8,7 @@ import { ca, startPrivateServer } from "../support/private-ca.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { runCommand } from "../support/run-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { cert } from "../support/self-signed.ts";
 import { serveUs } from "./serve-us.ts";
 import { answerJson, emptyListing } from "../service/peer.ts";
 
@@ -19,6 +20,7 @@ async function start() {
   const url = `https://hooks.example.com:${port}/T0PSECRET`;
   const { config } = writeConfig(
     {
+      poll: { every: "1s" },
       regions: { us: { base_url: `https://us.example.com:${port}` } },
       http: { listen: await freeAddress() },
       outbound: { ca_file: "ca.crt" },
@@ -32,7 +34,7 @@ async function start() {
     expect(ended.out + ended.err).not.toContain("T0PSECRET");
     return ended;
   };
-  return { config, port, proxy, run };
+  return { config, folder, port, proxy, run };
 }
 
 describe("behind a proxy", () => {
@@ -57,6 +59,21 @@ describe("behind a proxy", () => {
       SANDWATCH_API_KEY: "k",
     });
     expect(broken).toMatchObject({ code: 2, err: expect.stringMatching(/^HTTPS_PROXY must be/) });
+  });
+
+  it("the daemon goes through it, and reads certificates again with the configuration", async () => {
+    const { config, folder, proxy } = await start();
+    writeFileSync(join(folder, "ca.crt"), cert);
+    const daemon = startSandwatch(["run", "--config", config], { HTTPS_PROXY: proxy.url });
+    const lost = await daemon.line("target.lost");
+    expect(lost).toContain("TLS failed (UNABLE_TO_VERIFY_LEAF_SIGNATURE)");
+    writeFileSync(join(folder, "ca.crt"), ca);
+    daemon.send("SIGHUP");
+    await daemon.line("target.returned");
+    daemon.send("SIGTERM");
+    const { code, out, err } = await daemon.ended;
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).not.toContain("T0PSECRET");
   });
 
   it("commands call the daemon directly, also where Node.js would use the proxy", async () => {
