@@ -33,7 +33,7 @@ const advice: readonly (readonly [RegExp, string])[] = [
   [/^timeout/, "Check that the service can be reached, or increase poll.timeout."],
   [
     /^network .*(SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CERT_UNTRUSTED)/,
-    "This machine does not trust the service's certificate: name the file with its CA certificate in outbound.ca_file, or check the region's base_url.",
+    "This machine does not trust the service's certificate: name the file with its CA certificate in outbound.ca_file or the environment variable NODE_EXTRA_CA_CERTS, or check the region's base_url.",
   ],
   [/^network .*CERT_/, "The service's certificate has expired, or this machine's clock is wrong."],
   [/^network .*TLS/, "Check the scheme, the host and the port in the region's base_url."],
