@@ -31,10 +31,10 @@ export function createForgetting(kysely: Db) {
           (select count(*) from outbox_items
             where notification_seq is null and incident_id in (${incidentsOf(key)})) +
           (select count(*) from notifications where ${isPendingOf(key)}) as waiting,
-          (select count(*) from notifications where ${isPendingOf(key)} and exists (
+          (select count(*) from notifications where ${isPendingOf(key)} and (exists (
             select 1 from outbox_items where notification_seq = notifications.seq
               and incident_id not in (${incidentsOf(key)})
-          )) as shared
+          ) or ${isReportOf(key)})) as shared
       `.execute(kysely);
       return rows[0] ?? { waiting: 0, shared: 0 };
     },
@@ -78,6 +78,7 @@ function slicesOf(kysely: Db, key: string): readonly Slice[] {
     deletes(sql`delete from probe_flap_records where probe_id in (${probes})`),
     deletes(sql`delete from probes where key = ${key}`),
     () => forgetIncidents(kysely, key),
+    () => forgetReports(kysely, key),
     () => forgetServers(kysely, key),
     ofTargets("sandboxes", "target_id, sandbox_id"),
     () => forgetBuckets(kysely, key),
@@ -96,10 +97,33 @@ const targetsOf = (key: string) => sql`select id from targets where key = ${key}
 const incidentsOf = (key: string) =>
   sql`select id from incidents where key = ${key} or target_id in (${targetsOf(key)})`;
 
-const isPendingOf = (key: string) => sql`state = 'pending' and exists (
+const isPendingOf = (key: string) => sql`state = 'pending' and (exists (
   select 1 from outbox_items where notification_seq = notifications.seq
     and incident_id in (${incidentsOf(key)})
-)`;
+) or ${isReportOf(key)})`;
+
+/** A notification of a report that has a row of the key, or was asked for it among others. */
+function isReportOf(key: string): RawBuilder<unknown> {
+  const name = key.replaceAll(/[\\_%]/g, String.raw`\$&`);
+  const places = [`${name}"`, `${name},`, `%,${name}"`, `%,${name},`].map(
+    (place) => sql`body like ${`%"key":"${place}%`} escape ${"\\"}`,
+  );
+  return sql`(body like '%"type":"report"%' and (${sql.join(places, sql` or `)}))`;
+}
+
+/** Those that wait are refused before. */
+function forgetReports(kysely: Db, key: string): Promise<number> {
+  return kysely.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ readonly seq: number }>`
+      select seq from notifications where ${isReportOf(key)} limit ${notificationsAtOnce}
+    `.execute(trx);
+    const seqs = rows.map(({ seq }) => seq);
+    if (seqs.length === 0) return 0;
+    await trx.deleteFrom("delivery_attempts").where("notification_seq", "in", seqs).execute();
+    await trx.deleteFrom("notifications").where("seq", "in", seqs).execute();
+    return seqs.length;
+  });
+}
 
 /** Groups are named by JSON in which the names of what they are about stand. */
 async function forgetGroups(

@@ -187,7 +187,7 @@ describe("a scheduled report", () => {
     await passUntil(world, mondayMs);
     const [email] = emails;
     expect(email?.headers.get("x-sandwatch-type")).toBe("report");
-    const [, file = ""] = email?.raw.split("filename=sandwatch-weekly-2026-11-15.html") ?? [];
+    const [, file = ""] = email?.raw.split("filename=sandwatch-weekly-2026-11-16.html") ?? [];
     const encoded = file.split("\r\n\r\n")[1]?.split("\r\n--")[0] ?? "";
     const html = Buffer.from(encoded, "base64").toString();
     expect(html).toMatch(/^<!doctype html>[^]*33\.3%[^]*<\/html>/);

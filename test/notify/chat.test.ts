@@ -10,7 +10,7 @@ import { createTelegramReceiver, telegramMessage } from "../../src/notify/receiv
 import { createFakeClock } from "../support/fake-clock.ts";
 import { chatSchemas, shownByTelegram, startChatPeer } from "./support/chat-peers.ts";
 import { incidentOf, startMs } from "./support/items.ts";
-import { hostileTexts, notificationOf, unsendableIn } from "./support/notifications.ts";
+import { hostileTexts, notificationOf, reportOf, unsendableIn } from "./support/notifications.ts";
 import { openOutbound } from "./support/outbound.ts";
 import { startReceiverServer, status } from "./support/receiver-server.ts";
 
@@ -81,6 +81,27 @@ describe.each(types)("messages to %s", (type) => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  it("keep every limit with the rows of a report, and count those that do not fit", () => {
+    const line = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 400 }),
+      fc.constantFrom(...hostileTexts.map(([, each]) => each)),
+    );
+    const ofLines = (lines: readonly string[]): Notification => {
+      const { report, ...rest } = reportOf(1, 7);
+      return { ...rest, ...(report && { report: { ...report, lines } }) };
+    };
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 110 }), (lines) => {
+        const message = messages[type](ofLines(lines));
+        expect(chatSchemas[type].safeParse(message).error).toBeUndefined();
+        expect(unsendableIn(message)).toEqual([]);
+      }),
+      { numRuns: 50 },
+    );
+    const text = JSON.stringify(messages[type](ofLines(Array<string>(100).fill("a".repeat(300)))));
+    expect(text).toContain(`… and ${107 - (text.split("• ").length - 1)} more`);
   });
 
   it("name as many incidents as fit, and count the others", () => {

@@ -13,7 +13,12 @@ import type { EmailSettings } from "../../src/notify/receivers/email.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { cert } from "../support/self-signed.ts";
 import { incidentOf, startMs } from "./support/items.ts";
-import { hostileTexts, notificationOf, resolvedIncident } from "./support/notifications.ts";
+import {
+  hostileTexts,
+  notificationOf,
+  reportOf,
+  resolvedIncident,
+} from "./support/notifications.ts";
 import { openOutbound } from "./support/outbound.ts";
 import { startSmtpPeer } from "./support/smtp-peer.ts";
 
@@ -77,6 +82,28 @@ describe("an e-mail", () => {
     });
     expect(email?.raw).toContain("Content-Type: text/plain; charset=utf-8");
     expect(email?.raw).toContain("Content-Type: text/html; charset=utf-8");
+  });
+
+  it("with a report is sent again later when its file cannot be made", async () => {
+    const clock = createFakeClock();
+    const submitted: unknown[] = [];
+    let fails = true;
+    const receiver = createEmailReceiver(settings, {
+      clock,
+      outbound: openOutbound(clock),
+      submit: async (email) => void submitted.push(email),
+      async renderReport({ from }) {
+        if (fails) throw new Error("T0PSECRET");
+        return `<p>${from}</p>`;
+      },
+    });
+    const failure = failed("network", "the report could not be made");
+    expect(await receiver.send(reportOf(1), signal)).toEqual(failure);
+    fails = false;
+    expect(await receiver.send(reportOf(1), signal)).toEqual({ kind: "delivered" });
+    const content = "<p>2026-11-15T23:00:00.000Z</p>";
+    const filename = "sandwatch-weekly-2026-11-16.html";
+    expect(submitted).toMatchObject([{ attachments: [{ filename, content }] }]);
   });
 
   it("is in one thread with the others about its incidents", () => {

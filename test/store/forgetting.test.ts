@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { forgetKey } from "../../src/api/operations/forget-key.ts";
+import { sendReport } from "../../src/api/operations/reports.ts";
 import { checkStore } from "../../src/store/sqlite/store-check.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { runCommand } from "../support/run-command.ts";
@@ -13,6 +14,8 @@ const rules = [
   { name: "pool-full", on: "pool", by: ["region", "key"], occupied_ratio: { above: 0.1 } },
 ];
 
+const report = { name: "weekly", schedule: "weekly", range: "1h", receivers: ["oncall"] };
+
 /** A world with two keys, of which `research` has an incident of each kind, in which messages are composed by group. */
 async function watched(receiver: object = {}) {
   const world = await watchWorld({
@@ -21,6 +24,7 @@ async function watched(receiver: object = {}) {
     alerts: { rules },
     probes: [{ name: "login", operation: "user", id: "user-1", every: "5s" }],
     receiver: { group_interval: "1s", ...receiver },
+    reports: [report, { ...report, name: "others", keys: ["production"] }],
   });
   await world.poll();
   world.show(0, "error");
@@ -49,7 +53,11 @@ function rowsWith(path: string, text: string): readonly string[] {
 describe("store forget", () => {
   it("deletes everything of a key in every table, and nothing of another one", async () => {
     const { world, path } = await watched();
+    for (const name of ["weekly", "others"]) await world.daemon().api(sendReport, { name });
+    await world.poll();
     await world.daemon().stop();
+    const reports = () => rowsWith(path, String.raw`\"type\":\"report\"`);
+    expect(reports()).toHaveLength(2);
     using database = new DatabaseSync(path);
     const id = database.prepare("select id from targets where key = 'research'").get()?.["id"];
     // More of each than one transaction deletes.
@@ -74,6 +82,7 @@ describe("store forget", () => {
     expect(out).toMatch(/^\d,\d{3} rows of the key research were deleted\./);
 
     expect(rowsWith(path, "research")).toEqual([]);
+    expect(reports()).toHaveLength(1);
     const after = dumpStore(path);
     const ofOther = (table: string, isOther: (row: Record<string, unknown>) => boolean) =>
       (before[table] ?? []).filter((row) => isOther({ ...row }));
@@ -111,6 +120,17 @@ describe("store forget", () => {
     expect(await forget(path, "research", "--yes", "--undelivered")).toMatchObject({ code: 0 });
     expect(rowsWith(path, "research")).toEqual([]);
     expect(checkStore(path).faults).toEqual([]);
+  });
+
+  it("keeps reports that wait", async () => {
+    const { world, path } = await watched();
+    world.peer.answer(503);
+    await world.daemon().api(sendReport, { name: "weekly" });
+    await world.poll();
+    await world.daemon().stop();
+    const before = dumpStore(path);
+    expect(await forget(path, "research", "--yes", "--undelivered")).toMatchObject({ code: 1 });
+    expect(dumpStore(path)).toEqual(before);
   });
 
   it("keeps them in any case if they are about other keys, too", async () => {

@@ -1,10 +1,12 @@
 import type { Notification, NotifiedReport } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { ProxyError } from "../../lib/proxy.ts";
+import { zoneOffset } from "../../lib/zone-offset.ts";
 import { DeniedAddressError } from "../guarded-connector.ts";
 import { requestTimeoutMs, type SenderDeps } from "../outbound.ts";
 import { failed, type AttemptFailure, type Receiver } from "../receiver.ts";
 import { chatMessage, escapeHtml, entryText, linesWithin } from "./chat-message.ts";
+import { isoTime } from "./message-text.ts";
 
 export interface EmailDeps extends SenderDeps {
   /** Replaces the SMTP server. Rejects if the e-mail was not accepted. */
@@ -25,7 +27,10 @@ export function createEmailReceiver(settings: EmailSettings, deps: EmailDeps): R
   // Made for each attempt: it is large, and its range is over, so that it is the same each time. Null: the store failed.
   const attachmentsOf = async ({ rule, report }: Notification) => {
     if (!report || !deps.renderReport) return [];
-    const filename = `sandwatch-${rule}-${report.request.from.slice(0, 10)}.html`;
+    const { from, tz } = report.request;
+    const fromMs = Date.parse(from);
+    const day = isoTime(fromMs + zoneOffset(tz)(fromMs)).slice(0, 10);
+    const filename = `sandwatch-${rule}-${day}.html`;
     try {
       const content = await deps.renderReport(report.request);
       return [{ filename, content, contentType: "text/html; charset=utf-8" }];

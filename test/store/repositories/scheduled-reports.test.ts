@@ -26,7 +26,7 @@ describe.each(engines)("scheduled reports on $name", (engine) => {
     expect([await reports.doneUntilMs("weekly"), await opened.states()]).toEqual([startMs, []]);
     const both = [queued("msg_1"), queued("msg_2", "other")];
     expect(await reports.enqueue("weekly", dueMs, both)).toBe(2);
-    expect(await reports.enqueue("weekly", dueMs, both)).toBe(0);
+    expect(await reports.enqueue("weekly", dueMs, [queued("msg_3")])).toBe(0);
     expect(await reports.doneUntilMs("weekly")).toBe(dueMs);
     const [due] = await opened.outbox.due("oncall", startMs, 9, []);
     expect(due?.notification).toEqual(queued("msg_1").notification);
