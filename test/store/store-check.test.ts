@@ -25,6 +25,16 @@ describe("store check", () => {
     expect(await runOn(path, "store", "check")).toMatchObject({ code: 0, err: "" });
   });
 
+  it("finds nothing wrong with a report that is to be delivered", async () => {
+    const path = await storeWith("us");
+    const body = JSON.stringify({ type: "report" });
+    execute(
+      path,
+      `insert into notifications values (1, 'n', 'r', 'pending', 0, 0, 0, 0, 0, null, null, null, '${body}')`,
+    );
+    expect(await runOn(path, "store", "check")).toMatchObject({ code: 0, err: "" });
+  });
+
   const notification = (seq: number, state: string, waitsFor: number | null) =>
     `insert into notifications values (${seq}, 'n${seq}', 'oncall', '${state}', 0, 0, 0, 0, 0, ${waitsFor}, null, ${state === "pending" ? null : 1}, '{}'); insert into outbox_items values (null, 'oncall', 'a', 's', 'incident.firing', '{}', 0, ${seq})`;
 
