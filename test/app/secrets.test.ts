@@ -6,7 +6,6 @@ import { apiOperations } from "../../src/api/operations.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listNotifications } from "../../src/api/operations/notifications.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { plantSecrets } from "../support/planted-secrets.ts";
 import { hostile } from "../support/secret-peers.ts";
 import { startWorld, type SecretWorld } from "../support/secret-world.ts";
 
@@ -191,6 +190,10 @@ async function runActs({ run, configFile, settings }: SecretWorld): Promise<void
   const config = ["--config", configFile];
   await run(["poll", "--now", "--key", "failing", ...config]);
   await run(["silence", "add", "--for", "1h", "--name", "x*", "--author", "ann", ...config]);
+  for (const dry of [["--dry-run"], []]) {
+    const sent = await run(["send-report", "weekly", ...dry, ...config]);
+    expect([sent.code, sent.err]).toEqual([0, ""]);
+  }
   await run(["ack", "--all", "--author", hostile, ...config]);
   for (const { name } of settings.alerts.receivers) {
     await run(["test-receiver", name, ...config]);
@@ -202,7 +205,7 @@ async function runActs({ run, configFile, settings }: SecretWorld): Promise<void
 /** Everything about the store and the installation. */
 async function runCare({ run, add, configFile, file, plant }: SecretWorld): Promise<void> {
   const config = ["--config", configFile];
-  expect((await run(["doctor", ...config])).out).toMatch(/mail \(email\) can be reached/);
+  expect((await run(["doctor", ...config])).out).toMatch(/far \(webhook\): the proxy requires/);
   await run(["doctor", "--json", ...config]);
   const backup = configFile.replace("sandwatch.yaml", "backup.db");
   expect((await run(["backup", backup, ...config])).code).toBe(0);
@@ -299,25 +302,5 @@ describe("a daemon and its commands, with a secret in every place that can hold 
       const obeyed = shown.match(/(?!\r?\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^FAKE LINE/mu);
       expect([where, obeyed && shown.slice(0, obeyed.index)]).toEqual([where, null]);
     }
-  });
-
-  it("are searched: a piece of a secret is found in any encoding", () => {
-    const { plant, leaksIn } = plantSecrets();
-    const secret = plant("some");
-    const part = secret.slice(5, 13);
-    const bytes = Buffer.from(`x${secret}`);
-    const percent = Buffer.from(part).toString("hex").replaceAll(/../g, "%$&");
-    for (const text of [
-      part,
-      part.toUpperCase(),
-      Array.from(part).toReversed().join(""),
-      bytes.toString("base64"),
-      bytes.toString("base64url"),
-      bytes.subarray(2).toString("hex"),
-      percent,
-    ]) {
-      expect([text, leaksIn(`a ${text} b`)]).toEqual([text, ["some"]]);
-    }
-    expect(leaksIn(`${part.slice(1)} ${part.slice(0, 7)}`)).toEqual([]);
   });
 });

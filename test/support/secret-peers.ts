@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { startReceiverServer } from "../notify/support/receiver-server.ts";
 import { startSmtpPeer } from "../notify/support/smtp-peer.ts";
 import { startPeer } from "../service/peer.ts";
+import { startForwardProxy } from "./forward-proxy.ts";
 import type { plantSecrets } from "./planted-secrets.ts";
 
 type Planting = Pick<ReturnType<typeof plantSecrets>, "plant">;
@@ -234,11 +235,23 @@ export async function startSecretReceivers(
       from: "sandwatch@example.com",
       to: ["ann@example.com"],
     },
+    // Behind a proxy that refuses to connect to it.
+    {
+      ...wait,
+      name: "far",
+      type: "webhook",
+      url: `https://${plant("far: URL host")}.example.com/${plant("far: URL path")}`,
+    },
     { name: "beat", type: "heartbeat", url: urlOf("beat", beat), every: "1m", basic_auth },
   ];
   const mailServer = { requests: logins };
   const rest = { bot, push, liquid, guild, team, mail: mailServer };
   const servers = { hook, own, chat, pager, manager, beat, app, ...rest };
+  const proxy = await startForwardProxy({ credentials: plant("proxy: other password") });
+  const proxyUrl = proxy.url.replace(
+    /\/\/.*@/,
+    `//${plant("proxy: user")}:${plant("proxy: password")}@`,
+  );
   const environment = { OWN_URL: urlOf("own", own), LIQUID_KEY: plant("liquid: key") };
-  return { receivers, servers, environment };
+  return { receivers, servers, environment, proxyUrl };
 }

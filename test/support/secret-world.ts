@@ -47,8 +47,9 @@ export async function startWorld() {
     return name;
   };
   const service = await startSecretService(world);
-  const { receivers, servers, environment } = await startSecretReceivers(world, (name, text) =>
-    file(`secret-of-${name}`, text),
+  const { receivers, servers, environment, proxyUrl } = await startSecretReceivers(
+    world,
+    (name, text) => file(`secret-of-${name}`, text),
   );
   const roles = ["metrics", "viewer", "operator", "caller", "admin"] as const;
   const tokens = roles.map((role) => ({ name: `a-${role}`, role, token: plant(`token: ${role}`) }));
@@ -67,12 +68,6 @@ export async function startWorld() {
       { name: byVariable?.name, api_key: "${SECOND_KEY}" },
       ...byFile.map(({ name, apiKey }) => ({ name, api_key_file: file(`key-${name}`, apiKey) })),
     ],
-    outbound: {
-      proxy_url_file: file(
-        "proxy",
-        `http://${plant("proxy: user")}:${plant("proxy: password")}@127.0.0.1:1`,
-      ),
-    },
     poll: { every: "5s", rate_limit: { requests: 1_000, per: "1s" } },
     probes: [
       {
@@ -98,6 +93,10 @@ export async function startWorld() {
       },
     },
     metrics: { per_server: true },
+    outbound: { proxy_url_file: file("proxy", proxyUrl), no_proxy: ["127.0.0.1"] },
+    reports: [
+      { name: "weekly", schedule: "weekly", receivers: ["own", "app", "guild", "mail", "liquid"] },
+    ],
     alerts: {
       rules: [
         { name: "erring", on: "server", status: "error" },
