@@ -18,13 +18,28 @@ async function start() {
   const folder = tempFolder();
   writeFileSync(join(folder, "ca.crt"), ca);
   const url = `https://hooks.example.com:${port}/T0PSECRET`;
+  const mail = {
+    type: "email",
+    host: "smtp.example.com",
+    port,
+    from: "a@example.com",
+    to: ["b@example.com"],
+    via_proxy: true,
+  };
   const { config } = writeConfig(
     {
       poll: { every: "1s" },
       regions: { us: { base_url: `https://us.example.com:${port}` } },
       http: { listen: await freeAddress() },
       outbound: { ca_file: "ca.crt" },
-      alerts: { receivers: [{ name: "oncall", type: "webhook", url }] },
+      alerts: {
+        receivers: [
+          { name: "oncall", type: "webhook", url },
+          { name: "mail", ...mail },
+          { name: "tls", ...mail, tls: "tls" },
+          { name: "direct", ...mail, host: "smtp.invalid", via_proxy: false },
+        ],
+      },
     },
     folder,
   );
@@ -91,7 +106,10 @@ describe("behind a proxy", () => {
     expect(works.out).toMatch(
       /ok {4}it answers: connection through the proxy [1-9]\d* ms, answer \d+ ms\n {2}ok {4}key research is accepted/,
     );
-    expect(works.out).toMatch(/ok {4}oncall \(webhook\) can be reached through the proxy: \d+ ms/);
+    for (const name of ["oncall (webhook)", "mail (email)", "tls (email)"]) {
+      expect(works.out).toContain(`ok    ${name} can be reached through the proxy: `);
+    }
+    expect(works.out).toContain("FAIL  direct (email): host name not found");
 
     proxy.refuse(403);
     const refused = await run("doctor", "--config", config);
