@@ -86,7 +86,7 @@ export async function createDaemon(
   });
   opening.defer(() => store.close());
 
-  const watchdog = opening.adopt(watchLoops(config, { clock, log }), (each) => each.stop());
+  const watchdog = watchLoops(config, { clock, log });
 
   const notified = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
   const notifiedReceivers = notified.map(({ name }) => name);
@@ -219,6 +219,8 @@ export async function createDaemon(
     budget: createRetryBudget(retryShare),
   });
   opening.defer(() => probing.stop());
+  // The loops stop after it: while deliveries end, none is silent for being stopped.
+  opening.defer(() => watchdog.stop());
 
   const callsEnd = new AbortController();
   opening.defer(() => callsEnd.abort());

@@ -127,7 +127,13 @@ function refuseSchema(): never {
 }
 
 /** @throws when a file of its TLS cannot be used */
-export function createWebServer(deps: WebDeps): WebServer {
+export function createWebServer(given: WebDeps): WebServer {
+  let isClosing = false;
+  // Requests in progress lose their connections, and then the store: what they fail with is nobody's concern.
+  const onError = (error: Error): void => {
+    if (!isClosing) given.onError(error);
+  };
+  const deps = { ...given, onError };
   const { tls, log, clock } = deps;
   const { requestTimeoutMs: requestTimeout = bounds.requestTimeout } = deps;
   const options: ServerOptions = { ...bounds, requestTimeout, headersTimeout: requestTimeout };
@@ -264,7 +270,7 @@ export function createWebServer(deps: WebDeps): WebServer {
   server.setErrorHandler((error, _, reply) => {
     const status = clientStatus(error);
     if (status !== null) return sendText(reply, status, "the request is invalid");
-    deps.onError(asError(error));
+    onError(asError(error));
     return sendText(reply, 500, "internal error; see the log");
   });
 
@@ -292,6 +298,7 @@ export function createWebServer(deps: WebDeps): WebServer {
       });
     },
     async close() {
+      isClosing = true;
       stopRenewing();
       await server.close();
     },

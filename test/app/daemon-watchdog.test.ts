@@ -164,3 +164,19 @@ it.each(loops)(
     await heartbeats.received(beats + 1);
   },
 );
+
+it("loops are not silent for being stopped, however long the last delivery takes", async () => {
+  const world = await watchWorld({ poll: { every: "1s", timeout: "1s" } });
+  await world.poll();
+  world.peer.hang();
+  world.show(0, "error");
+  world.daemon().watch();
+  await world.peer.attempted(1);
+  const stopped = world.daemon().stop();
+  for (let second = 0; second < 5; second += 1) {
+    for (let turn = 0; turn < 20; turn += 1) await settle();
+    world.clock.advance(1_000);
+  }
+  await stopped;
+  expect(world.log.filter(({ event }) => event?.startsWith("loop."))).toEqual([]);
+});

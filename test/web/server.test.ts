@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Readiness } from "../../src/web/server.ts";
@@ -100,4 +101,18 @@ it("does not wait for a reader that stopped reading when it closes", async () =>
   await once(socket, "readable");
   await web.close();
   expect(socket.bytesRead).toBeLessThan(64 * 2 ** 20);
+});
+
+it("what fails because the server closes meanwhile is not reported", async () => {
+  const failing = Promise.withResolvers<never>();
+  const asked = Promise.withResolvers<void>();
+  const { web, get, errors } = await serveWeb({
+    readiness: () => (asked.resolve(), failing.promise),
+  });
+  const answer = get("/-/ready");
+  await asked.promise;
+  await Promise.all([web.close(), expect(answer).rejects.toThrow("fetch failed")]);
+  failing.reject(new Error("the store is closed"));
+  await setImmediate();
+  expect(errors).toEqual([]);
 });
