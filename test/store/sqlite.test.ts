@@ -305,7 +305,8 @@ describe("one process at a time", () => {
 
 it.each([
   [{ errcode: 13, errstr: "full" }, "its disk is full. Free space and start again."],
-  [{ code: "EROFS" }, "this user may not read and write it (EROFS). Grant access to this user"],
+  [{ code: "EROFS" }, "its file system is read-only. Mount it so that it can be written"],
+  [{ code: "EACCES" }, "this user may not read and write it (EACCES). Grant access to this user"],
 ])("an error %o is named as what it is", (fields, message) => {
   const error = asStoreError(Object.assign(new Error("failed"), fields), "/data/s.db");
   expect(String(error)).toContain(`The store /data/s.db cannot be opened: ${message}`);

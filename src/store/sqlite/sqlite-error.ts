@@ -32,8 +32,11 @@ function messageOf(error: Error, file: string): string {
       ? `${failed} ${error.errstr} (it is a directory)`
       : `${failed} ${error.errstr}. Check that the directory exists and may be written.`;
   }
-  if ("code" in error && (error.code === "EACCES" || error.code === "EROFS")) {
-    return `${failed} this user may not read and write it (${error.code}). Grant access to this user, or set another store.path.`;
+  if ("code" in error && error.code === "EROFS") {
+    return `${failed} its file system is read-only. Mount it so that it can be written, or set another store.path.`;
+  }
+  if ("code" in error && error.code === "EACCES") {
+    return `${failed} this user may not read and write it (EACCES). Grant access to this user, or set another store.path.`;
   }
   return `${failed} ${error.message}`;
 }
