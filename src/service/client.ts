@@ -4,6 +4,7 @@ import type { Operation } from "../fleet/model.ts";
 import type { Secret } from "../lib/secret.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import { type BodyBuffer, BodyBuffers } from "./body-buffer.ts";
+import { openFilesLimit } from "../lib/descriptor-limit.ts";
 import { type ConnectionOptions, createConnections } from "./connections.ts";
 import { acceptedEncodings } from "./decode-body.ts";
 import { Deviations } from "./deviations.ts";
@@ -23,7 +24,10 @@ import {
 } from "./schemas.ts";
 import { createWalker, type Walker } from "./schema-walker.ts";
 
-export interface ServiceClientOptions extends Omit<ConnectionOptions, "baseUrl" | "route"> {
+export interface ServiceClientOptions extends Omit<
+  ConnectionOptions,
+  "baseUrl" | "route" | "mostConnections"
+> {
   readonly regions: ReadonlyMap<string, Pick<ConnectionOptions, "baseUrl" | "route">>;
   readonly userAgent: string;
   /** Called for every request once it has ended. */
@@ -88,9 +92,12 @@ export function createServiceClient(options: ServiceClientOptions) {
   const { clock } = options;
   const buffers = new BodyBuffers(options.maxBodyBytes);
   const reading = createListingReader();
+  // The other half of the descriptors is for receivers, clients and the store, also where every answer is late.
+  const ofRegion = Math.floor(openFilesLimit() / 2 / options.regions.size);
+  const mostConnections = Math.min(Math.max(1, ofRegion), Number.MAX_SAFE_INTEGER);
   const regions = new Map(
     Array.from(options.regions, ([region, { baseUrl, route }]) => {
-      const connections = createConnections({ ...options, baseUrl, route });
+      const connections = createConnections({ ...options, baseUrl, route, mostConnections });
       return [region, { baseUrl, connections, refusals: createRefusals() }];
     }),
   );

@@ -20,6 +20,8 @@ export interface ConnectionOptions {
   /** For a whole request, to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
+  /** A further request waits for one of them. */
+  readonly mostConnections: number;
   readonly clock: Clock;
   /** Replaces the network. Each dispatcher is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
@@ -43,7 +45,7 @@ const stopped = failure("network", "stopped");
 
 /** The connections to one deployment of the service. */
 export function createConnections(options: ConnectionOptions) {
-  const { clock, timeoutMs, createDispatcher } = options;
+  const { clock, timeoutMs, mostConnections, createDispatcher } = options;
   const { origin, pathname } = new URL(options.baseUrl);
   const basePath = pathname.replace(/\/+$/, "");
   // A longer body could not become a string, let alone JSON.
@@ -62,7 +64,8 @@ export function createConnections(options: ConnectionOptions) {
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  const pool = createDispatcher?.() ?? new Pool(origin, settings);
+  const pool =
+    createDispatcher?.() ?? new Pool(origin, { ...settings, connections: mostConnections });
   const stops = new Set<() => void>();
   let isClosed = false;
   let freshUntilMs = Number.NEGATIVE_INFINITY;
@@ -70,10 +73,15 @@ export function createConnections(options: ConnectionOptions) {
   return {
     /** Sends one GET. Never rejects. */
     async get(request: Request): Promise<Answer | CallFailure> {
-      const { signal, buffer, headers, onSent, mayResend } = request;
+      const { signal, buffer, headers, mayResend } = request;
       const ownBytes = buffer ? options.maxBodyBytes : maxCollectedBytes;
       const maxBodyBytes = Math.min(ownBytes, request.maxBodyBytes ?? ownBytes);
       const path = basePath + request.path;
+      let isSent = false;
+      const onSent = (): void => {
+        isSent = true;
+        request.onSent?.();
+      };
       let running: Exchange | null = null;
       let cause: CallFailure | null = isClosed || signal?.aborted ? stopped : null;
       const end = (why: CallFailure): void => {
@@ -108,9 +116,10 @@ export function createConnections(options: ConnectionOptions) {
       };
 
       const stop = (): void => end(stopped);
-      const cancelTimeout = clock.setTimer(timeoutMs, () =>
-        end(failure("timeout", `no complete response within ${timeoutMs / 1_000} s`)),
-      );
+      const cancelTimeout = clock.setTimer(timeoutMs, () => {
+        const unanswered = `no complete response within ${timeoutMs / 1_000} s`;
+        end(failure("timeout", isSent ? unanswered : "no connection in time"));
+      });
       stops.add(stop);
       signal?.addEventListener("abort", stop);
       try {

@@ -41,6 +41,7 @@ const details: Readonly<Record<string, string>> = {
   ENOTFOUND: "host name not found (ENOTFOUND)",
   EAI_AGAIN: "host name not found (EAI_AGAIN)",
   ENODATA: "host name not found (ENODATA)",
+  EMFILE: "sandwatch has too many open files (EMFILE)",
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset",
   EPIPE: "connection reset",
