@@ -22,6 +22,7 @@ export function addCheckConfig(program: Command, terminal: Terminal): void {
         counted(alerts.receivers.length, "receiver"),
         counted(probes.length, "probe"),
         counted(alerts.maintenance.length, "maintenance window"),
+        counted(config.reports.length, "report"),
       ];
       terminal.out(`${file} is valid: ${amounts.join(", ")}\n`);
       for (const note of configNotes(config)) terminal.out(`note: ${note}\n`);

@@ -6,7 +6,7 @@ import { failed, type SendResult } from "../../src/notify/receiver.ts";
 import { createSlackAppReceiver } from "../../src/notify/receivers/slack-app.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { incidentOf, startMs } from "./support/items.ts";
-import { notificationOf, resolvedIncident } from "./support/notifications.ts";
+import { notificationOf, reportOf, resolvedIncident } from "./support/notifications.ts";
 import { firing, openNotifiedStore, resolved } from "./support/notified-store.ts";
 import { openOutbound } from "./support/outbound.ts";
 import { status, type Answer } from "./support/receiver-server.ts";
@@ -71,6 +71,15 @@ const firingText = (count: number) =>
 const resolvedText = (ids: string) => `✅ Resolved (critical): server-error | Resolved: ${ids}`;
 
 describe("a Slack app", () => {
+  it("posts a report as a message of its own, also where a rule has its name", async () => {
+    const { commit, send, shown } = await open();
+    await commit(firing("a"));
+    await send(notificationOf({ group: {}, incidents: [incidentOf({ id: "a" })] }));
+    const report = { ...reportOf(3), rule: "server-error", summary: "busy" };
+    expect(await send(report)).toMatchObject(delivered);
+    expect(shown()).toEqual([firingText(1), "📊 Report: server-error | busy"]);
+  });
+
   it("posts one message for a group, changes it to what fires, and answers in its thread", async () => {
     const { fire, end, shown, calls, threads } = await open();
     expect(await fire("a")).toEqual(delivered);
