@@ -32,11 +32,15 @@ export interface Destination {
   readonly viaProxy?: boolean;
 }
 
+const longestEntry = 300;
+
 /**
  * Reads what curl takes in `NO_PROXY`: `*`, `example.com` with the hosts below it, also written `.example.com` or
  * `*.example.com`, an address, a network such as `10.0.0.0/8`, each perhaps with a port. Undefined for anything else.
  */
 export function parseNoProxyEntry(text: string): NoProxyEntry | undefined {
+  // The patterns below would take long for very long texts, which are no names of hosts.
+  if (text.length > longestEntry) return undefined;
   const whole = parseNetwork(text);
   if (whole) return { network: whole, domain: "", port: "" };
   const [, bracketed, plain = "", port = ""] =

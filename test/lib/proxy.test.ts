@@ -69,6 +69,12 @@ describe("a proxy", () => {
   );
 });
 
+it("refuses a very long entry of no_proxy at once", () => {
+  const begin = performance.now();
+  expect(parseNoProxyEntry(`${"a".repeat(1_000_000)}!`)).toBeUndefined();
+  expect(performance.now() - begin).toBeLessThan(1_000);
+});
+
 describe("a tunnel", () => {
   const open = (url: string, timeoutMs = 10_000) =>
     openTunnel(
