@@ -19,11 +19,11 @@ export function adviceFor({ reason, status, problem, detail }: Failed): string {
 /** The first pattern that matches counts. */
 const advice: readonly (readonly [RegExp, string])[] = [
   [
-    /proxy .*HTTP 407/,
+    /proxy .*HTTP 40[17]/,
     "Check the user name and the password in outbound.proxy_url or HTTPS_PROXY.",
   ],
   [
-    /proxy .*HTTP/,
+    /proxy refused/,
     "The proxy must allow CONNECT to this host and port, and reach it: see the log of the proxy, or add the host to outbound.no_proxy.",
   ],
   [

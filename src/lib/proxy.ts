@@ -141,13 +141,17 @@ export function openTunnel(
 }
 
 function whyRefused(status: number): string {
-  if (status === 407) return "the proxy requires a valid user name and password (HTTP 407)";
+  // Tinyproxy answers wrong credentials with 401.
+  if (status === 407 || status === 401) {
+    return `the proxy requires a valid user name and password (HTTP ${status})`;
+  }
   return `the proxy refused the connection (HTTP ${status})`;
 }
 
 function connectionError(error: Error): ProxyError {
   const code = "code" in error ? String(error.code) : "no code";
   if (code === "ECONNRESET") return new ProxyError("the proxy closed the connection");
+  if (code.startsWith("HPE_")) return new ProxyError(`the proxy does not speak HTTP (${code})`);
   const reason = code === "ETIMEDOUT" ? "timeout" : "network";
   return new ProxyError(`the proxy cannot be reached (${code})`, reason);
 }

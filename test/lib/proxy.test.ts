@@ -85,6 +85,7 @@ describe("a tunnel", () => {
 
   it.each([
     [403, "the proxy refused the connection (HTTP 403)", "network"],
+    [401, "the proxy requires a valid user name and password (HTTP 401)", "network"],
     [407, "the proxy requires a valid user name and password (HTTP 407)", "network"],
     [502, "the proxy refused the connection (HTTP 502)", "network"],
   ])("that the proxy answers with %i is a failure of the proxy", async (code, message, reason) => {
@@ -100,7 +101,7 @@ describe("a tunnel", () => {
     [
       "speaks something else",
       (socket) => void socket.end("SSH-2.0\r\n"),
-      "the proxy cannot be reached (HPE_INVALID_CONSTANT)",
+      "the proxy does not speak HTTP (HPE_INVALID_CONSTANT)",
     ],
   ] satisfies [string, Parameters<typeof startBrokenProxy>[0], string][])(
     "is a failure of the proxy if that %s",
