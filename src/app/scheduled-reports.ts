@@ -73,13 +73,25 @@ export function createScheduledReports(
     onOutbox();
   };
 
+  const adopt = (): Promise<void> =>
+    store.scheduledReports.adopt(
+      reports.map(({ name, schedule, timeZone }) => ({
+        name,
+        schedule: `${schedule} ${timeZone}`,
+      })),
+      clock.now().utcMs,
+    );
+
   const sendDue = async (report: ScheduledReport): Promise<void> => {
     const { name, schedule, timeZone } = report;
     const nowMs = clock.now().utcMs;
     // Of several that were missed, the latest.
     const dueMs = parseCronTimes(schedule, timeZone)?.latest(nowMs) ?? null;
     const doneUntilMs = await store.scheduledReports.doneUntilMs(name);
-    if (dueMs === null || doneUntilMs === null || dueMs <= doneUntilMs) return;
+    if (dueMs === null || doneUntilMs === null) return;
+    // The clock was set back: otherwise nothing would be due until it has caught up.
+    if (doneUntilMs > nowMs) return adopt();
+    if (dueMs <= doneUntilMs) return;
     const notifications = notificationsOf(report, await readMessage(api, report, dueMs), dueMs);
     const count = await store.scheduledReports.enqueue(name, dueMs, notifications);
     if (count > 0) queued(report, count, nowMs - dueMs > lateAfterMs ? nowMs - dueMs : null);
@@ -103,14 +115,7 @@ export function createScheduledReports(
   return {
     sending,
     /** To be called before the chores. */
-    adopt: (): Promise<void> =>
-      store.scheduledReports.adopt(
-        reports.map(({ name, schedule, timeZone }) => ({
-          name,
-          schedule: `${schedule} ${timeZone}`,
-        })),
-        clock.now().utcMs,
-      ),
+    adopt,
     /** One for each report, so that one that fails does not keep back the others. */
     chores: reports.map((report): Chore => ({
       what: `sending the report ${report.name}`,

@@ -104,6 +104,16 @@ describe("a scheduled report", () => {
     );
   });
 
+  it("is not held back after a clock that was ahead is corrected while sandwatch runs", async () => {
+    const world = await start();
+    await passUntil(world, mondayMs + 30 * dayMs);
+    expect(reported(world)).toHaveLength(1);
+    world.clock.stepUtc(-(30 * dayMs + hourMs));
+    await passUntil(world, mondayMs - 59 * 60_000);
+    await passUntil(world, mondayMs);
+    expect(reported(world).slice(1)).toEqual([expect.stringContaining("2026-11-16 to 2026-11-22")]);
+  });
+
   it("is not sent for the past when it is configured, is configured again or gets another schedule", async () => {
     const world = await start();
     const tuesdayMs = mondayMs + dayMs;
