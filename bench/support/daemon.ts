@@ -17,15 +17,27 @@ const readingSchema = z.object({
   peakBytes: z.number(),
   /** How late a timer of 1 ms fires, while it was watched. */
   delay: z.object({ p99Ms: z.number(), maxMs: z.number() }),
+  /** After a garbage collection, where it was ordered: what is still in use. */
+  kept: z
+    .object({
+      heapBytes: z.number(),
+      /** Outside of the heap: buffers. */
+      externalBytes: z.number(),
+      /** What keeps the event loop alive, by kind: sockets, timers ... */
+      handles: z.record(z.string(), z.number()),
+    })
+    .optional(),
 });
 
 /** What a daemon's process took. */
 export type Reading = z.infer<typeof readingSchema>;
 
+type Order = "read" | "watch" | "unwatch" | "collect";
+
 /** A daemon in a process of its own, built and run as it is published. */
 export interface DaemonProcess extends AsyncDisposable {
   readonly metricsUrl: string;
-  read(order?: "read" | "watch" | "unwatch"): Promise<Reading>;
+  read(order?: Order): Promise<Reading>;
   /** Waits for what only happens while it runs. */
   whileRunning<T>(work: Promise<T>): Promise<T>;
 }
@@ -66,30 +78,42 @@ export async function startDaemon(
   const file = join(folder, "sandwatch.yaml");
   // YAML takes JSON as it is.
   writeFileSync(file, JSON.stringify(configOf(settings, folder, port)));
-  const child = spawn(
-    process.execPath,
-    ["--import", meterModule, program, "run", "--config", file],
-    {
-      stdio: ["ignore", "pipe", "inherit", "ipc"],
-    },
-  );
+  const { child, ...daemon } = spawnDaemon(program, file, "inherit");
   // As in a container: a pipe that is read.
   child.stdout?.resume();
-  const failing = failAtEnd(child);
-  failing.catch(() => {});
-  const whileRunning = <T>(work: Promise<T>): Promise<T> => Promise.race([work, failing]);
   return {
     metricsUrl: `http://127.0.0.1:${port}/metrics`,
-    async read(order = "read") {
-      child.send(order);
-      const [answer] = await whileRunning(once(child, "message"));
-      return readingSchema.parse(answer);
-    },
-    whileRunning,
+    ...daemon,
     async [Symbol.asyncDispose]() {
       if (hasEnded(child)) return;
       child.kill("SIGTERM");
       await once(child, "exit");
+    },
+  };
+}
+
+/** Its standard output is a pipe that somebody has to read. */
+export function spawnDaemon(
+  program: string,
+  configFile: string,
+  stderr: "inherit" | "pipe",
+  environment: Readonly<Record<string, string>> = {},
+) {
+  const child = spawn(
+    process.execPath,
+    ["--import", meterModule, program, "run", "--config", configFile],
+    { stdio: ["ignore", "pipe", stderr, "ipc"], env: { ...process.env, ...environment } },
+  );
+  const failing = failAtEnd(child);
+  failing.catch(() => {});
+  const whileRunning = <T>(work: Promise<T>): Promise<T> => Promise.race([work, failing]);
+  return {
+    child,
+    whileRunning,
+    async read(order: Order = "read"): Promise<Reading> {
+      child.send(order);
+      const [answer] = await whileRunning(once(child, "message"));
+      return readingSchema.parse(answer);
     },
   };
 }
@@ -133,7 +157,7 @@ function configOf(settings: DaemonSettings, folder: string, port: number): objec
 }
 
 /** A port of this machine at which nobody listens. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
   const address = probe.address();
