@@ -3,8 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { WakeAt } from "../polling/ticker.ts";
-import type { OpenOptions } from "../store/sqlite/database.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, StoreOptions } from "../store/store.ts";
 import type { LastReload, ReloadAnswer } from "../web/server.ts";
 
 /** What depends on the outside: with these replaced, one seed replays the whole daemon. */
@@ -24,5 +23,7 @@ export interface DaemonOverrides {
     readonly last: () => LastReload;
   };
   /** @throws {StoreError} */
-  readonly openStore?: (path: string, clock: Clock, options: OpenOptions) => Store;
+  readonly openStore?: (path: string, clock: Clock, options: StoreOptions) => Store;
+  /** What is stored may differ from what the daemon knows: it must be closed and created again. */
+  readonly onStoreLost?: () => void;
 }

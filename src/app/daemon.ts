@@ -28,9 +28,9 @@ import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { storedSources } from "../reports/report-sources.ts";
 import { createServiceClient } from "../service/client.ts";
-import { openStore } from "../store/store.ts";
 import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
+import { openDaemonStore } from "./daemon-store.ts";
 import { createUpkeep, retentionChores } from "./upkeep.ts";
 import { checkReadiness, findHealthProblem } from "./health.ts";
 import { repostLoopName, watchLoops } from "./watch-loops.ts";
@@ -76,14 +76,7 @@ export async function createDaemon(
   const onUntargeted = (outcome: IncidentOutcome): void => void logIncidents(log, null, outcome);
   await using opening = new AsyncDisposableStack();
 
-  const store = (overrides.openStore ?? openStore)(config.store.path, clock, {
-    onReplaced: ({ message }) => log.error({ event: "store.replaced" }, message),
-    onUnreadableRow: ({ table, id }) =>
-      log.error(
-        { event: "store.row_unreadable", table, row: id },
-        `row ${id} of the table ${table} is damaged; sandwatch continues without it`,
-      ),
-  });
+  const store = await openDaemonStore(config.store, { ...overrides, clock, log });
   opening.defer(() => store.close());
 
   const watchdog = watchLoops(config, { clock, log });
@@ -129,6 +122,7 @@ export async function createDaemon(
     readOutbox: () => store.outbox.figures(),
     readIncidentsWithoutTarget: () => store.incidentsWithoutTarget.open(),
     readReload: () => reloads?.last() ?? firstRead,
+    checkStore: () => store.check(),
     readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),
     readLoops: () => watchdog.loops(),
     onUnread: (err) =>

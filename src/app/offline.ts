@@ -20,7 +20,7 @@ import { watchProbe } from "../polling/watched-probe.ts";
 import type { WatchedProbe } from "../polling/watched-probe.ts";
 import { storedSources } from "../reports/report-sources.ts";
 import { createServiceClient } from "../service/client.ts";
-import { openStore, openStoreReadOnly } from "../store/store.ts";
+import { openConfiguredReadOnly, openConfiguredStore } from "../store/store.ts";
 import type { Store } from "../store/store.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 
@@ -35,11 +35,11 @@ export interface Offline<Context> extends AsyncDisposable {
  *
  * @throws {StoreError} when there is no such store, or it cannot be read
  */
-export function openForQueries(
+export async function openForQueries(
   config: Config,
   clock: Clock = systemClock,
 ): Promise<Offline<StoreContext>> {
-  return openOffline(config, openStoreReadOnly(config.store.path), clock);
+  return openOffline(config, await openConfiguredReadOnly(config.store), clock);
 }
 
 /**
@@ -48,11 +48,12 @@ export function openForQueries(
  *
  * @throws {StoreError} when there is no such store, it cannot be used, or a daemon runs on it
  */
-export function openForChanges(
+export async function openForChanges(
   config: Config,
   clock: Clock = systemClock,
 ): Promise<Offline<StoreContext>> {
-  return openOffline(config, openStore(config.store.path, undefined, { mustExist: true }), clock);
+  const store = await openConfiguredStore(config.store, undefined, { mustExist: true });
+  return openOffline(config, store, clock);
 }
 
 /**
@@ -60,11 +61,11 @@ export function openForChanges(
  *
  * @throws {StoreError} when there is no such store, or it cannot be read
  */
-export function openForReports(
+export async function openForReports(
   config: Config,
   clock: Clock = systemClock,
-): Offline<HistoryContext> & Pick<Store, "unreadable"> {
-  const store = openStoreReadOnly(config.store.path);
+): Promise<Offline<HistoryContext> & Pick<Store, "unreadable">> {
+  const store = await openConfiguredReadOnly(config.store);
   const reports = storedSources(store, configuredTargets(config), []);
   return {
     context: { reports, clock },

@@ -17,7 +17,8 @@ import { localAddress } from "../lib/listen-address.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import { Secret } from "../lib/secret.ts";
 import { unreadableNotes } from "../store/damaged-rows.ts";
-import { isStoreInUse } from "../store/sqlite/file-lock.ts";
+import { isConfiguredInUse } from "../store/store-in-use.ts";
+import { storeName } from "../store/store-settings.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { readConfig } from "./options.ts";
 import { showNotes } from "./output.ts";
@@ -150,9 +151,9 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
 ): Promise<z.output<Response>> {
   // Loaded only here: it takes longer to load than most daemons take to answer.
   const { openForChanges, openForQueries, openService } = await import("../app/offline.ts");
-  if (operation.permission !== "read" && isStoreInUse(config.store.path)) {
+  if (operation.permission !== "read" && (await isConfiguredInUse(config.store))) {
     throw new CommandError(
-      `A daemon runs on the store ${config.store.path}, but not at the configured address. Give its address with --url.`,
+      `A daemon runs on the store ${storeName(config.store)}, but not at the configured address. Give its address with --url.`,
     );
   }
   if (operation.permission === "call") {
@@ -170,16 +171,16 @@ interface History {
   readonly context?: HistoryContext;
 }
 
-/** Reads reports from the store if it is on this machine, which costs the daemon nothing, and otherwise from the daemon. */
+/** Reads reports from the store if it is on this machine or on PostgreSQL, which costs the daemon nothing, and otherwise from the daemon. */
 export async function readHistory(
   options: ApiOptions & { readonly clock?: Clock | undefined },
   terminal: Terminal,
   read: (history: History) => Promise<void>,
 ): Promise<void> {
   const { api, config } = namedDaemon(options, terminal);
-  if (config && existsSync(config.store.path)) {
+  if (config && (config.store.postgres !== null || existsSync(config.store.path))) {
     const { openForReports } = await import("../app/offline.ts");
-    await using store = openForReports(config, options.clock);
+    await using store = await openForReports(config, options.clock);
     const { context, unreadable } = store;
     await read({ api: createApi(context), context });
     showNotes(unreadableNotes(unreadable), terminal);

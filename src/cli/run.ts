@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
@@ -10,8 +9,9 @@ import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import type { Logger } from "../lib/logger.ts";
 import { version } from "../lib/version.ts";
-import { StoreError } from "../store/store-error.ts";
-import { openStore } from "../store/store.ts";
+import { StoreError, StoreLostError, StoreUnavailableError } from "../store/store-error.ts";
+import { isSameStore } from "../store/store-settings.ts";
+import { openConfiguredReadOnly, openConfiguredStore } from "../store/store.ts";
 import type { LastReload, ReloadAnswer } from "../web/server.ts";
 import { configNotes } from "./check-config.ts";
 import { asListenFault, configOption, readConfig } from "./options.ts";
@@ -57,15 +57,16 @@ async function run(file: string, terminal: Terminal): Promise<void> {
     if (answer.kind === "accepted") answer.begin();
     else log.error({ event: "config.refused", reason: answer.reason }, answer.reason);
   });
-  let running = await start({ config, log, reloads, stopping: stop.signal });
+  const first = { config, log, reloads, stopping: stop.signal };
+  let running = await startWhenOpen(first, StoreUnavailableError);
   if (!stop.signal.aborted) notifySystemd(log);
-  for (;;) {
-    const next = await Promise.race([stopped, reloads.next()]);
+  while (running) {
+    const next: Config | null = await Promise.race([stopped, reloads.next()]);
     if (next === null) break;
-    running = await restart(running, next);
+    running = await (next === running.config ? startOver(running) : restart(running, next));
     ({ log } = running);
   }
-  await running.daemon.stop();
+  await running?.daemon.stop();
   log.info({ event: "daemon.stopped" }, "stopped");
 }
 
@@ -73,7 +74,8 @@ async function run(file: string, terminal: Terminal): Promise<void> {
 async function start(next: Omit<Running, "daemon">): Promise<Running> {
   const { config, log, reloads, stopping } = next;
   for (const note of configNotes(config)) log.warn({ event: "config.note" }, note);
-  const daemon = await createDaemon(config, { log, reloads });
+  const onStoreLost = (): void => reloads.startOver(config);
+  const daemon = await createDaemon(config, { log, reloads, onStoreLost });
   if (stopping.aborted) return { ...next, daemon };
   try {
     const address = await daemon.start();
@@ -94,7 +96,7 @@ async function start(next: Omit<Running, "daemon">): Promise<Running> {
  * nothing is started: the daemon that is returned has been stopped already.
  */
 async function restart(before: Running, config: Config): Promise<Running> {
-  const { daemon, log, reloads, stopping } = before;
+  const { log, reloads, stopping } = before;
   const refuse = (reason: string): void => {
     reloads.failed();
     const message = `the new configuration cannot be used, the previous one stays in use: ${reason}`;
@@ -106,9 +108,7 @@ async function restart(before: Running, config: Config): Promise<Running> {
     return before;
   }
   log.info({ event: "daemon.reloading" }, "applying the changed configuration");
-  await daemon.stop().catch((err: unknown) => {
-    log.error({ event: "daemon.stop_failed", err }, "the previous daemon did not stop cleanly");
-  });
+  await stopDaemon(before);
   if (stopping.aborted) return before;
   try {
     return await start({ config, log: createLogger(config.log), reloads, stopping });
@@ -118,6 +118,19 @@ async function restart(before: Running, config: Config): Promise<Running> {
   }
 }
 
+/** Runs with the same configuration after its store was lost: what is stored is read again. */
+async function startOver(before: Running): Promise<Running> {
+  before.log.info({ event: "daemon.reloading" }, "reading what is stored again");
+  await stopDaemon(before);
+  return startAgain(before);
+}
+
+async function stopDaemon({ daemon, log }: Running): Promise<void> {
+  await daemon.stop().catch((err: unknown) => {
+    log.error({ event: "daemon.stop_failed", err }, "the previous daemon did not stop cleanly");
+  });
+}
+
 /** Why a daemon with the next configuration could not use its store; null: no reason is known. */
 async function storeFault({ daemon, config }: Running, next: Config): Promise<string | null> {
   try {
@@ -125,23 +138,39 @@ async function storeFault({ daemon, config }: Running, next: Config): Promise<st
     const answer = await Promise.race([daemon.checkStore(), late]);
     if (answer === "late") return "the store does not answer";
     // This one has its own store open: that cannot be opened twice.
-    if (resolve(next.store.path) !== resolve(config.store.path)) {
-      await openStore(next.store.path).close();
+    if (!isSameStore(next.store, config.store)) {
+      await (await openConfiguredStore(next.store)).close();
+    } else if (next.store.postgres !== null) {
+      // With another password, for example.
+      await (await openConfiguredReadOnly(next.store)).close();
     }
     return null;
   } catch (error) {
-    return messageOf(error);
+    // It cannot be used any more, whatever the configuration is.
+    return error instanceof StoreLostError ? null : messageOf(error);
   }
 }
 
 /** Runs with the configuration before. Where its store cannot be opened, it is retried until the process is to stop. */
 async function startAgain(before: Running): Promise<Running> {
-  const { log, stopping } = before;
+  return (await startWhenOpen(before, StoreError)) ?? before;
+}
+
+/**
+ * Retries while the store cannot be opened because of such an error.
+ *
+ * @returns null: the process is to stop
+ */
+async function startWhenOpen(
+  next: Omit<Running, "daemon">,
+  retried: typeof StoreError,
+): Promise<Running | null> {
+  const { log, stopping } = next;
   for (let isFirst = true; !stopping.aborted; isFirst = false) {
     try {
-      return await start(before);
+      return await start(next);
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
+      if (!(error instanceof retried)) throw error;
       if (isFirst) {
         const message = `the store cannot be opened; it is retried every second: ${error.message}`;
         log.error({ event: "store.not_opened", reason: error.message }, message);
@@ -149,7 +178,7 @@ async function startAgain(before: Running): Promise<Running> {
       await setTimeout(1_000, null, { signal: stopping }).catch(() => null);
     }
   }
-  return before;
+  return null;
 }
 
 function messageOf(error: unknown): string {
@@ -184,6 +213,11 @@ export function createReloads(load: () => Config, clock: Clock) {
         wanted = null;
         if (config) return config;
       }
+    },
+    /** The present configuration is run again, unless another was read. */
+    startOver(config: Config): void {
+      wanted ??= config;
+      begun.resolve();
     },
     /** The last configuration of `next` could not be run. Ignored when another was read since. */
     failed(): void {

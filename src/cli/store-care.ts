@@ -1,10 +1,12 @@
 import type { Command } from "commander";
 import { forgetKey } from "../api/operations/forget-key.ts";
+import type { Config } from "../config/config.ts";
 import { counted } from "../fleet/plural.ts";
 import { systemClock } from "../lib/clock.ts";
 import { backUpStore, restoreStore } from "../store/sqlite/backup.ts";
 import { checkStore } from "../store/sqlite/store-check.ts";
 import type { StoreCheck } from "../store/sqlite/store-check.ts";
+import { storeName } from "../store/store-settings.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
@@ -20,8 +22,8 @@ export function addBackup(program: Command, terminal: Terminal): void {
     .addOption(configOption())
     .option("--force", "replace the file if it exists")
     .action((file: string, { config, force }) => {
-      const { store } = readConfig(config, terminal);
-      const { bytes } = backUpStore(store.path, file, { force: force === true });
+      const path = filePath(readConfig(config, terminal), instead.backup);
+      const { bytes } = backUpStore(path, file, { force: force === true });
       terminal.out(`${file}: ${sizeText(bytes)}, checked\n`);
     });
 }
@@ -33,14 +35,14 @@ export function addRestore(program: Command, terminal: Terminal): void {
     .argument("<file>", "the file of the backup")
     .addOption(configOption())
     .action((file: string, { config }) => {
-      const { store } = readConfig(config, terminal);
+      const path = filePath(readConfig(config, terminal), instead.restore);
       const stamp = new Date(systemClock.now().utcMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
-      const kept = restoreStore(store.path, file, { stamp });
-      terminal.out(`The store ${store.path} is now the backup ${file}.\n`);
+      const kept = restoreStore(path, file, { stamp });
+      terminal.out(`The store ${path} is now the backup ${file}.\n`);
       if (kept.length > 0) {
         terminal.out(`The previous store is kept: ${kept.join(", ")}\n`);
       }
-      showNotes(checkStore(store.path).faults, terminal);
+      showNotes(checkStore(path).faults, terminal);
     });
 }
 
@@ -57,7 +59,7 @@ export function addStoreCommands(program: Command, terminal: Terminal): void {
       if ((file === undefined) === (config === undefined)) {
         throw wrongUse("Give either --config FILE or the file of a backup.");
       }
-      const path = file ?? readConfig(config, terminal).store.path;
+      const path = file ?? filePath(readConfig(config, terminal), instead.check);
       const check = checkStore(path, { isBackup: file !== undefined });
       if (check.faults.length > 0) throw new CommandError(faultsText(path, check));
       terminal.out(`${path} is sound: ${sizeText(check.bytes)}, schema version ${check.version}\n`);
@@ -85,6 +87,22 @@ export function addStoreCommands(program: Command, terminal: Terminal): void {
           : `${counted(deleted, "row")} of the key ${key} were deleted. Backups that were made before still have them.\n`,
       );
     });
+}
+
+/** What to do with a store that is no file. */
+const instead = {
+  backup: "Back it up with pg_dump --format custom --schema SCHEMA, also while the daemon runs",
+  restore:
+    "Stop the daemon, rename or drop the schema, and restore a dump with pg_restore --exit-on-error",
+  check:
+    "sandwatch doctor checks the connection and the schema; pg_amcheck checks the content of a database",
+};
+
+function filePath({ store }: Config, otherwise: string): string {
+  if (store.postgres === null) return store.path;
+  throw new CommandError(
+    `The store is ${storeName(store)}. ${otherwise.replace("SCHEMA", store.postgres.schema)}: see "PostgreSQL" in docs/operations.md.`,
+  );
 }
 
 function faultsText(path: string, { faults }: StoreCheck): string {

@@ -3,7 +3,7 @@ import type { Probe } from "../alerts/probe.ts";
 import type { Rule } from "../alerts/rule.ts";
 import { durationPattern, parseDuration } from "../fleet/duration.ts";
 import { Secret } from "../lib/secret.ts";
-import { flag, oneOf, optional, settings, text, textOf } from "./fields.ts";
+import { flag, oneOf, optional, settings, textOf } from "./fields.ts";
 import { crossCheckSettings, targetsIn } from "./cross-checks.ts";
 import { httpSchema } from "./schema-http.ts";
 import { toSchedule } from "./schedule-fields.ts";
@@ -13,6 +13,7 @@ import { probeSchema, targetsOf } from "./schema-probes.ts";
 import { receiverSchema } from "./schema-receivers.ts";
 import { reportSchema } from "./schema-reports.ts";
 import { ruleSchema } from "./schema-rules.ts";
+import { storeSchema } from "./schema-store.ts";
 import { keySchema, pollSchema, regionsSchema } from "./schema-targets.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -112,15 +113,7 @@ export const configSchema = settings({
     .prefault([])
     .describe("Scheduled calls of single operations, and what is expected of their responses."),
   outbound: outboundSchema.prefault({}).describe("How the service and receivers are reached."),
-  store: settings({
-    path: text("the path of a file")
-      .prefault("data/sandwatch.db")
-      .describe(
-        "The path of the SQLite database. Each sandwatch needs its own. A relative path is resolved against the working directory.",
-      ),
-  })
-    .prefault({})
-    .describe("Where sandwatch stores its data."),
+  store: storeSchema.prefault({}).describe("Where sandwatch stores its data."),
   history: historySchema
     .prefault({})
     .describe("How long history is kept. Space that is freed is reused."),

@@ -27,11 +27,12 @@ const invented = new Map<string, unknown>([
 /**
  * A configuration with the same rules for the same targets and receivers, that can be read where no
  * secret is at hand: addresses and secrets, also those in files, are made up. What is not a mapping
- * where one belongs is left as it is, for the schema to refuse. Rules do not look at the HTTP server.
+ * where one belongs is left as it is, for the schema to refuse. Rules look at neither the HTTP server
+ * nor the store.
  */
 export function fillPlaceholderSecrets(content: unknown): unknown {
   return mapParts(content, (part, section) => {
-    if (section === "http") return undefined;
+    if (section === "http" || section === "store") return undefined;
     if (section === "outbound") return inventIn(part, section);
     if (section === "alerts") {
       return mapParts(part, (list, name) => {

@@ -30,6 +30,13 @@ function parseCertificates(text: string): string | undefined {
   }
 }
 
+export const certificates = () =>
+  textOf(
+    "certificates in PEM, or ca_file instead",
+    /-----BEGIN CERTIFICATE-----/,
+    parseCertificates,
+  );
+
 /** What also a part of the configuration can set for itself. */
 export const routeSettings = (usualProxy: string, usualCa: string) => ({
   proxyUrl: optional(
@@ -42,11 +49,7 @@ export const routeSettings = (usualProxy: string, usualCa: string) => ({
     "The forward proxy through which https addresses are reached. It can contain a user name and a password, and is treated as a secret.",
   ),
   ca: optional(
-    textOf(
-      "certificates in PEM, or ca_file instead",
-      /-----BEGIN CERTIFICATE-----/,
-      parseCertificates,
-    ),
+    certificates(),
     usualCa,
     "Certificates of authorities in PEM that are trusted, besides those that Node.js trusts.",
   ),

@@ -18,6 +18,8 @@ export interface GaugeOptions {
   readonly readIncidentsWithoutTarget: () => Promise<readonly Incident[]>;
   /** How the configuration was last read. UTC milliseconds. */
   readonly readReload: () => { readonly successful: boolean; readonly successAtMs: number };
+  /** Rejects when the store does not answer, or is not to be written any more. */
+  readonly checkStore: () => Promise<void>;
   /** How many rows of the store could not be read since the start, by table. */
   readonly readUnreadable: () => readonly (readonly [table: string, rows: number])[];
   /** The loops that must go on. UTC milliseconds. */
@@ -193,7 +195,7 @@ function inSeconds(ms: number | null): number | null {
 }
 
 function ownGauges(options: GaugeOptions): readonly GaugeFamily[] {
-  const { build, readReload, readUnreadable, readLoops } = options;
+  const { build, readReload, checkStore, readUnreadable, readLoops } = options;
   return [
     {
       name: "sandwatch_build_info",
@@ -212,6 +214,16 @@ function ownGauges(options: GaugeOptions): readonly GaugeFamily[] {
       help: "When the configuration in use was read, in seconds since 1970.",
       labels: [],
       read: () => [[{}, readReload().successAtMs / 1_000]],
+    },
+    {
+      name: "sandwatch_store_up",
+      help: "Whether the store answers.",
+      labels: [],
+      read: () =>
+        checkStore().then(
+          () => [[{}, 1]],
+          () => [[{}, 0]],
+        ),
     },
     {
       name: "sandwatch_store_unreadable_rows",

@@ -1,4 +1,14 @@
-/** The store cannot be used. The message says which file, what is wrong and what to do. */
+/** The store cannot be used. The message says which one, what is wrong and what to do. */
 export class StoreError extends Error {
-  override readonly name = "StoreError";
+  override readonly name: string = "StoreError";
+}
+
+/** The database cannot be reached now; it can be later. */
+export class StoreUnavailableError extends StoreError {
+  override readonly name = "StoreUnavailableError";
+}
+
+/** What is stored may differ from what this process has read and written. It must open the store again, and read it. */
+export class StoreLostError extends StoreError {
+  override readonly name = "StoreLostError";
 }

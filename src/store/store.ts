@@ -16,12 +16,14 @@ import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
 import { createStoredRegions } from "./regions.ts";
 import { createReportQueries } from "./report-queries.ts";
+import type { PostgresOptions } from "./postgres/database.ts";
 import { createRowReading, type RowReading, type UnreadableRows } from "./damaged-rows.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import { createSilences } from "./silences.ts";
 import { openDatabase, openReader } from "./sqlite/database.ts";
 import type { OpenDatabase, OpenOptions } from "./sqlite/database.ts";
+import type { StoreSettings } from "./store-settings.ts";
 import { createStoredTargets, type TargetVersions } from "./targets.ts";
 import type { Db } from "./tables.ts";
 
@@ -36,6 +38,38 @@ export function openStore(path: string, clock?: Clock, options?: OpenOptions): S
   const { kysely, close, ...readers } = openDatabase(path, options);
   const reading = createRowReading(options?.onUnreadableRow);
   return createStore(kysely, close, { ...readers, clock, reading });
+}
+
+/** What is said of a store of either engine while it is open. */
+export type StoreOptions = OpenOptions & Pick<PostgresOptions, "onLost">;
+
+/**
+ * Opens the store that is configured.
+ *
+ * @throws {StoreError} when it cannot be used
+ */
+export async function openConfiguredStore(
+  { path, postgres }: StoreSettings,
+  clock?: Clock,
+  options: StoreOptions = {},
+): Promise<Store> {
+  if (postgres === null) return openStore(path, clock, options);
+  const { openPostgres } = await import("./postgres/database.ts");
+  const { kysely, close, ...readers } = await openPostgres(postgres, { ...options, clock });
+  const reading = createRowReading(options.onUnreadableRow);
+  return createStore(kysely, close, { ...readers, clock, reading });
+}
+
+/**
+ * The same read-only, also while a daemon runs on it: writing rejects.
+ *
+ * @throws {StoreError} when there is no such store, or it cannot be read
+ */
+export async function openConfiguredReadOnly({ path, postgres }: StoreSettings): Promise<Store> {
+  if (postgres === null) return openStoreReadOnly(path);
+  const { openPostgresReader } = await import("./postgres/database.ts");
+  const { reader, close } = await openPostgresReader(postgres);
+  return createStore(reader, close);
 }
 
 /**

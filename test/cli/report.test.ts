@@ -14,7 +14,7 @@ describe("report", () => {
     world.show(0, "idle");
     world.show(1, "absent");
     await world.poll(4);
-    const { config } = writeConfig({ store: world.config.store });
+    const { config } = writeConfig({ store: { path: world.config.store.path } });
     const url = await world.address();
     const reportOf = async (options: Partial<ReportOptions>): Promise<string> => {
       let out = "";

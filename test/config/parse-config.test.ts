@@ -30,7 +30,7 @@ describe("the smallest configuration", () => {
         staleAfter: 3,
         goneAfter: 2,
       },
-      store: { path: "data/sandwatch.db" },
+      store: { path: "data/sandwatch.db", postgres: null },
       history: {
         changes: 400 * dayMs,
         buckets: { "5m": 30 * dayMs, "1h": 400 * dayMs, "1d": null },

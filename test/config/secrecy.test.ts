@@ -21,6 +21,7 @@ const wrongSecrets: readonly unknown[] = [
   `${marker}\n`,
   `\${${marker}`,
   `https://${marker}@example.com/`,
+  `postgresql://u:${marker}@example.com/d?sslmode=no`,
   `http://example.com/${marker}?${marker}#${marker}`,
   `//${marker}`,
   `whsec_${marker}`,
@@ -73,6 +74,7 @@ describe("a secret is not shown", () => {
     ...of("outbound", ".no_proxy", ".no_proxy[0]"),
     ...of("alerts.receivers[9]", ".auth.password", ".from", ".to"),
     ...of("alerts.receivers[4].basic_auth", ".username", ".password", ".password_file"),
+    ...of("store.postgres", ".url", ".url_file", ".ur"),
   ])("whatever is wrong about %s", (path) => {
     for (const secret of wrongSecrets) {
       expect(allOutput(parseWith(path, secret))).not.toContain(marker);

@@ -57,6 +57,7 @@ export const everyKind = {
   regions: { us: { base_url: url } },
   keys: [{ name: "research", api_key: "k1" }],
   probes: [{ name: "login", operation: "user", id: "u" }],
+  store: { postgres: { url: "postgresql://u@localhost/d" } },
   http: {
     auth: {
       tokens: [{ name: "a", role: "metrics", token: "0123456789abcdef" }],

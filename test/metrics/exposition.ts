@@ -30,6 +30,7 @@ export function meterFleet(
     readOutbox: () => Promise.resolve([]),
     readIncidentsWithoutTarget: () => Promise.resolve([]),
     readReload: () => ({ successful: true, successAtMs: startMs }),
+    checkStore: async () => {},
     readUnreadable: () => [],
     readLoops: () => [
       { loop: "polls", lastTurnAtMs: startMs, nextTurnAtMs: startMs, intervalMs: 30_000 },

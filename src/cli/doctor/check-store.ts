@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { inMemory } from "../../store/sqlite/file-lock.ts";
 import { checkStore } from "../../store/sqlite/store-check.ts";
 import { StoreError } from "../../store/store-error.ts";
+import type { PostgresSettings, StoreSettings } from "../../store/store-settings.ts";
 import type { Finding } from "./finding.ts";
 
 const MiB = 2 ** 20;
@@ -12,8 +13,43 @@ const mostCheckedBytes = 256 * MiB;
 const leastFreeBytes = 100 * MiB;
 const enoughFreeBytes = 1024 * MiB;
 
+export async function checkConfiguredStore({
+  path,
+  postgres,
+}: StoreSettings): Promise<readonly Finding[]> {
+  return postgres === null ? checkStoreFiles(path) : checkPostgres(postgres);
+}
+
+/** Whether the server can be reached and used, how, and what it has of the store. */
+async function checkPostgres(postgres: PostgresSettings): Promise<readonly Finding[]> {
+  const { examinePostgres } = await import("../../store/postgres/database.ts");
+  try {
+    const { place, version, isEncrypted, isLocal, holder, fault } = await examinePostgres(postgres);
+    const encryption = isEncrypted ? "with TLS" : "without TLS";
+    return [
+      { level: "ok", text: `PostgreSQL ${version} answers at ${place}, ${encryption}` },
+      ...(isEncrypted || isLocal ? [] : [unencrypted]),
+      ...(fault === null
+        ? [{ level: "ok", text: `schema ${postgres.schema} has the store` } as const]
+        : [{ level: fault.isFailure ? "failure" : "note", text: fault.text } as const]),
+      ...(holder === null
+        ? []
+        : [{ level: "note", text: `a daemon or command uses it (process ${holder})` } as const]),
+    ];
+  } catch (error) {
+    if (error instanceof StoreError) return [{ level: "failure", text: error.message }];
+    throw error;
+  }
+}
+
+const unencrypted: Finding = {
+  level: "warning",
+  text: "the history, and with some methods the password, is sent without encryption",
+  mend: "Use sslmode=verify-full in store.postgres.url.",
+};
+
 /** Its folder, the space on its disk, its permissions, and whether it is sound. */
-export function checkStoreFiles(path: string): readonly Finding[] {
+function checkStoreFiles(path: string): readonly Finding[] {
   if (path === inMemory) return [{ level: "note", text: "it is in memory: nothing is kept" }];
   const file = existsSync(path) ? realpathSync(path) : resolve(path);
   const folder = existingFolder(dirname(file));

@@ -4,8 +4,9 @@ import { configuredTargets } from "../../config/configured-targets.ts";
 import { counted } from "../../fleet/plural.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { printableLine } from "../../lib/printable.ts";
-import { isStoreInUse } from "../../store/sqlite/file-lock.ts";
 import { StoreError } from "../../store/store-error.ts";
+import { isConfiguredInUse } from "../../store/store-in-use.ts";
+import type { StoreSettings } from "../../store/store-settings.ts";
 import { runningApi } from "../call-api.ts";
 import { configNotes } from "../check-config.ts";
 import { CommandError } from "../exit-codes.ts";
@@ -16,7 +17,7 @@ import type { Terminal } from "../terminal.ts";
 import { checkDaemon } from "./check-daemon.ts";
 import { checkReceivers } from "./check-receivers.ts";
 import { checkClock, checkKeys, describeVisit, visit } from "./check-regions.ts";
-import { checkStoreFiles } from "./check-store.ts";
+import { checkConfiguredStore } from "./check-store.ts";
 import { mapSome, type Finding, type Level, type Section } from "./finding.ts";
 
 /** What is not checked by then is reported as not checked. */
@@ -55,11 +56,11 @@ async function examine(
 ): Promise<void> {
   const config = readConfig(file, terminal);
   report({ title: "configuration", findings: checkConfiguration(file, config) });
-  report({ title: "store", findings: checkStoreFiles(config.store.path) });
+  report({ title: "store", findings: await checkConfiguredStore(config.store) });
 
   const signal = AbortSignal.timeout(longestMs);
   const api = config.http.port === 0 ? null : runningApi({ config: file }, terminal, signal);
-  const daemon = await checkDaemon(api, hasDaemon(config.store.path));
+  const daemon = await checkDaemon(api, await hasDaemon(config.store));
   report({ title: "daemon", findings: daemon });
 
   const { regions } = config;
@@ -84,9 +85,9 @@ async function examine(
 }
 
 /** A store that cannot be looked at is reported as such before. */
-function hasDaemon(path: string): boolean {
+async function hasDaemon(store: StoreSettings): Promise<boolean> {
   try {
-    return isStoreInUse(path);
+    return await isConfiguredInUse(store);
   } catch (error) {
     if (error instanceof StoreError) return false;
     throw error;

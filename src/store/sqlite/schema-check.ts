@@ -138,7 +138,8 @@ function wrongSchema(file: string, what: string): StoreError {
   );
 }
 
-function namesInNewStore(known: readonly Migration[]): ReadonlySet<string> {
+/** Tables, indexes and columns. */
+export function namesInNewStore(known: readonly Migration[]): ReadonlySet<string> {
   using database = new DatabaseSync(":memory:");
   createSchema(database, known);
   return namesIn(database);

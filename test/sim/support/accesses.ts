@@ -56,7 +56,7 @@ export function beginAccesses(
     let error: string | null = null;
     await host.beside(async () => {
       try {
-        servers = await act({ ...configure().config, store: { path } });
+        servers = await act({ ...configure().config, store: { path, postgres: null } });
       } catch (thrown) {
         error = thrown instanceof Error ? thrown.message : String(thrown);
       }

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import { openFresh } from "../../support/fresh-store.ts";
-import { openPostgres } from "./postgres.ts";
+import { openOnPostgres } from "./postgres.ts";
 
 export interface Opened {
   readonly kysely: Kysely<Tables>;
@@ -44,5 +44,5 @@ const postgres = process.env["TEST_POSTGRES"];
 /** The databases that the repositories' tests run on: with the end-to-end tests PostgreSQL, too. */
 export const engines: readonly Engine[] = [
   sqlite,
-  ...(postgres === undefined ? [] : [engine("PostgreSQL", 1 / 8, () => openPostgres(postgres))]),
+  ...(postgres === undefined ? [] : [engine("PostgreSQL", 1 / 8, () => openOnPostgres(postgres))]),
 ];

@@ -1,18 +1,28 @@
-import { execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { cert, key } from "../../support/self-signed.ts";
 
 /** PostgreSQL does not run as root. */
 const nobody = 65_534;
 
+/** A PostgreSQL of the tests' own, in a temporary folder, which is also that of its socket. */
+export interface PostgresServer {
+  readonly folder: string;
+  start(): Promise<void>;
+  /** A fast shutdown: it does not wait for connections that are left. */
+  stop(): Promise<void>;
+  remove(): Promise<void>;
+}
+
 /**
- * Starts a PostgreSQL for all test files, on a socket in a folder of its own alone, so that no port can be taken. Tests
- * find the folder in the environment. The variable `POSTGRES_PROGRAMS` names a folder with the programs where they are
- * not those of Debian's package.
+ * The variable `POSTGRES_PROGRAMS` names a folder with the programs where they are not those of Debian's package.
+ *
+ * @param port at 127.0.0.1, with TLS and passwords; by default it listens on its socket only
  */
-export default async function startPostgres(): Promise<() => Promise<void>> {
+export function createPostgresServer(port?: number): PostgresServer {
   const programs = process.env["POSTGRES_PROGRAMS"] ?? findPrograms();
   const folder = mkdtempSync(join(tmpdir(), "sandwatch-postgres-"));
   const isRoot = process.getuid?.() === 0;
@@ -21,32 +31,58 @@ export default async function startPostgres(): Promise<() => Promise<void>> {
   const data = join(folder, "data");
   // In a language that does not compare texts by their bytes, as that of most machines.
   const language = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en"];
-  const cluster = [
-    "--pgdata",
-    data,
-    "--username=test",
-    "--auth=trust",
-    "--encoding=UTF8",
-    "--no-sync",
-  ];
+  const access = ["--auth-local=trust", "--auth-host=scram-sha-256"];
+  const cluster = ["--pgdata", data, "--username=test", "--encoding=UTF8", "--no-sync", ...access];
   execFileSync(join(programs, "initdb"), [...cluster, ...language], { ...options, stdio: "pipe" });
-  const server = spawn(
-    join(programs, "postgres"),
-    ["-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"],
-    { ...options, stdio: "ignore" },
-  );
-  const ended = new Promise<void>((resolve) => void server.once("exit", () => resolve()));
-  for (let tries = 0; !isReady(programs, folder); tries++) {
-    if (server.exitCode !== null || tries > 600) throw new Error("PostgreSQL does not start");
-    await wait(50);
+  const settings = ["fsync=off", `listen_addresses=${port === undefined ? "" : "127.0.0.1"}`];
+  if (port !== undefined) {
+    const files = { "server.crt": cert, "server.key": key };
+    for (const [name, content] of Object.entries(files)) {
+      writeFileSync(join(data, name), content, { mode: 0o600 });
+      if (isRoot) chownSync(join(data, name), nobody, nobody);
+    }
+    settings.push(`port=${port}`, "ssl=on");
   }
-  process.env["TEST_POSTGRES"] = folder;
-  return async () => {
-    // A fast shutdown: it does not wait for connections that are left.
+  const args = ["-D", data, "-k", folder, ...settings.flatMap((each) => ["-c", each])];
+  let server: ChildProcess | undefined;
+  const isReady = (): boolean => {
+    const where = ["-h", folder, "-p", String(port ?? 5432), "-U", "test"];
+    try {
+      execFileSync(join(programs, "pg_isready"), where, { stdio: "ignore" });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const stop = async (): Promise<void> => {
+    if (server === undefined || server.exitCode !== null) return;
+    const ended = new Promise<void>((resolve) => void server?.once("exit", () => resolve()));
     server.kill("SIGINT");
     await ended;
-    rmSync(folder, { recursive: true, force: true });
   };
+  return {
+    folder,
+    stop,
+    async start() {
+      server = spawn(join(programs, "postgres"), args, { ...options, stdio: "ignore" });
+      for (let tries = 0; !isReady(); tries++) {
+        if (server.exitCode !== null || tries > 600) throw new Error("PostgreSQL does not start");
+        await wait(50);
+      }
+    },
+    async remove() {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts one for all test files, so that no port can be taken. Tests find the folder in the environment. */
+export default async function startPostgres(): Promise<() => Promise<void>> {
+  const server = createPostgresServer();
+  await server.start();
+  process.env["TEST_POSTGRES"] = server.folder;
+  return () => server.remove();
 }
 
 /** Where Debian's packages put the programs of PostgreSQL, of the newest version. */
@@ -58,13 +94,4 @@ function findPrograms(): string {
     .find((folder) => existsSync(join(folder, "initdb")));
   if (found !== undefined) return found;
   throw new Error("PostgreSQL is not installed: on Debian, `apt-get install postgresql-15`");
-}
-
-function isReady(programs: string, folder: string): boolean {
-  try {
-    execFileSync(join(programs, "pg_isready"), ["-h", folder, "-U", "test"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,0 +1,35 @@
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { StoreSettings } from "../store/store-settings.ts";
+import { openConfiguredStore, type Store, type StoreOptions } from "../store/store.ts";
+import type { DaemonOverrides } from "./daemon-overrides.ts";
+
+/**
+ * Opens the store of a daemon, which logs what happens to it.
+ *
+ * @throws {StoreError} when it cannot be used
+ */
+export async function openDaemonStore(
+  settings: StoreSettings,
+  deps: Pick<DaemonOverrides, "openStore" | "onStoreLost"> & {
+    readonly clock: Clock;
+    readonly log: Logger;
+  },
+): Promise<Store> {
+  const { clock, log, openStore, onStoreLost } = deps;
+  const options: StoreOptions = {
+    onReplaced: ({ message }) => log.error({ event: "store.replaced" }, message),
+    onLost({ message }) {
+      log.error({ event: "store.lost" }, message);
+      onStoreLost?.();
+    },
+    onUnreadableRow: ({ table, id }) =>
+      log.error(
+        { event: "store.row_unreadable", table, row: id },
+        `row ${id} of the table ${table} is damaged; sandwatch continues without it`,
+      ),
+  };
+  return (
+    openStore?.(settings.path, clock, options) ?? openConfiguredStore(settings, clock, options)
+  );
+}

@@ -1,0 +1,223 @@
+import { readFileSync } from "node:fs";
+import type { ConnectionOptions } from "node:tls";
+import type { CompiledQuery, QueryResult } from "kysely";
+import type { QueryResult as PostgresResult } from "pg";
+import { asError } from "../../lib/as-error.ts";
+import { parsePostgresUrl, type PostgresAddress } from "../../lib/postgres-url.ts";
+import { storableText } from "../sql-helpers.ts";
+import { StoreError, StoreUnavailableError } from "../store-error.ts";
+import type { PostgresSettings } from "../store-settings.ts";
+
+/** A connection to the server. Its errors end no process, and have nothing of rows and passwords. */
+export interface Session {
+  /** Of the server's process. */
+  readonly pid: number;
+  /** Whether it can be used: it is closed by its first failure that is not one of a statement. */
+  readonly isOpen: () => boolean;
+  /** @throws {PostgresError | ConnectionLostError} */
+  query(statement: string, values?: readonly unknown[]): Promise<PostgresResult>;
+  /** Several statements without values. */
+  queryAll(statements: string, timeoutMs?: number): Promise<readonly PostgresResult[]>;
+  close(): Promise<void>;
+}
+
+/** Runs a query of Kysely. */
+export async function execute<Row>(
+  session: Session,
+  { sql, parameters }: CompiledQuery,
+): Promise<QueryResult<Row>> {
+  const { command, rowCount, rows } = await session.query(sql, parameters);
+  const isWrite = ["INSERT", "UPDATE", "DELETE"].includes(command);
+  return { rows, ...(isWrite && { numAffectedRows: BigInt(rowCount ?? 0) }) };
+}
+
+/** @throws always: no query of the store needs it */
+export function streamQuery(): never {
+  throw new Error("the store streams no rows");
+}
+
+/** A failed statement. It has the SQLSTATE of the server. */
+export class PostgresError extends Error {
+  override readonly name = "PostgresError";
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(`PostgreSQL: ${message}`);
+    this.code = code;
+  }
+}
+
+/** The connection cannot be used any more. */
+export class ConnectionLostError extends StoreUnavailableError {
+  readonly why: string;
+  readonly code: string;
+
+  constructor(why: string, code: string) {
+    super(`The connection to PostgreSQL was lost: ${why}`);
+    this.why = why;
+    this.code = code;
+  }
+}
+
+/** The detail of an error quotes rows: only its message and code are kept. */
+function readError(cause: unknown): PostgresError | ConnectionLostError {
+  // A name may have several addresses, each of which failed.
+  const error = asError(cause instanceof AggregateError ? cause.errors[0] : cause);
+  const code = "code" in error ? String(error.code) : "";
+  const isOfStatement = "severity" in error && error.severity === "ERROR" && code !== readOnly;
+  return new (isOfStatement ? PostgresError : ConnectionLostError)(error.message, code);
+}
+
+/** The server is a stand-by, or became one: the next connection may find its successor. */
+const readOnly = "25006";
+
+/** What keeps a server that is there from being used: a name, a password, a privilege or a certificate. */
+const refusals = /^(?:28|3D|42)...$|^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
+
+const connectMs = 5_000;
+const statementMs = 60_000;
+const lockMs = 10_000;
+const idleInTransactionMs = 30_000;
+
+export type Connector = Awaited<ReturnType<typeof createConnector>>;
+
+/** @throws {StoreError} when the certificates of authorities cannot be read */
+export async function createConnector({ url, schema, ca }: PostgresSettings) {
+  // Loaded only here, so that nobody waits for it who uses SQLite.
+  const { Client, TypeOverrides, types } = await import("pg");
+  const address = parsePostgresUrl(url.reveal());
+  if (!address) throw new StoreError("The address of PostgreSQL cannot be read.");
+  const { host, port, place, database, user, password } = address;
+  const ssl = readSsl(address, ca);
+  // Whole numbers of 64 bits and their sums come as text otherwise.
+  const numbers = new TypeOverrides();
+  numbers.setTypeParser(types.builtins.INT8, Number);
+  numbers.setTypeParser(types.builtins.NUMERIC, Number);
+
+  const setUp = [
+    `set search_path to "${schema}"`,
+    "set application_name to sandwatch",
+    `set statement_timeout to ${statementMs}`,
+    `set lock_timeout to ${lockMs}`,
+    `set idle_in_transaction_session_timeout to ${idleInTransactionMs}`,
+    // A session whose machine is gone, and which holds the lock of the store, ends soon.
+    "set tcp_keepalives_idle to 15; set tcp_keepalives_interval to 5; set tcp_keepalives_count to 3",
+    "set tcp_user_timeout to 30000",
+    "select pg_backend_pid() as pid",
+  ].join(";\n");
+
+  const connect = async (more: string): Promise<Session> => {
+    const client = new Client({
+      host,
+      port,
+      database,
+      user,
+      // As a function, so that no variable of the environment and no file replaces it.
+      password: () => password,
+      ssl,
+      types: numbers,
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    });
+    let isOpen = true;
+    const end = (): void => {
+      isOpen = false;
+      client.connection.stream.destroy();
+    };
+    client.on("error", end);
+    const watched = async <Result>(
+      running: Promise<Result>,
+      timeoutMs: number,
+    ): Promise<Result> => {
+      // The server ends a statement before that, unless there is no way to it any more.
+      const late = setTimeout(end, timeoutMs);
+      try {
+        return await running;
+      } catch (cause) {
+        const error = readError(cause);
+        if (error instanceof ConnectionLostError) end();
+        throw error;
+      } finally {
+        clearTimeout(late);
+      }
+    };
+    const queryAll = async (statements: string, timeoutMs = statementMs + connectMs) => {
+      const results: unknown = await watched(client.query(statements), timeoutMs);
+      return Array.isArray(results) ? results : [results];
+    };
+    await watched(client.connect(), connectMs);
+    const results = await queryAll(`${setUp};\n${more}`, connectMs);
+    const pid = results.findLast(({ command }) => command === "SELECT")?.rows[0]?.["pid"];
+    return {
+      pid: Number(pid),
+      isOpen: () => isOpen,
+      query: (statement, values = []) =>
+        watched(client.query(statement, values.map(toParameter)), statementMs + connectMs),
+      queryAll,
+      async close() {
+        if (!isOpen) return;
+        isOpen = false;
+        const late = setTimeout(end, connectMs);
+        await client.end().catch(() => {});
+        clearTimeout(late);
+      },
+    };
+  };
+
+  return {
+    schema,
+    place: `PostgreSQL database ${database} at ${place}`,
+    /**
+     * @param more further statements that set up the session
+     * @throws {StoreUnavailableError} when the server cannot be reached now
+     * @throws {StoreError} when it refuses the connection
+     */
+    async connect(more = ""): Promise<Session> {
+      try {
+        return await connect(more);
+      } catch (error) {
+        throw asStoreError(error, `The PostgreSQL database ${database} at ${place}`);
+      }
+    },
+  };
+}
+
+function asStoreError(cause: unknown, place: string): unknown {
+  if (!(cause instanceof ConnectionLostError)) return cause;
+  const { why } = cause;
+  return refusals.test(cause.code)
+    ? new StoreError(
+        `${place} refuses the connection: ${why}. Check user, password, database and sslmode of store.postgres.url, and the authorities of the server's certificate.`,
+      )
+    : new StoreUnavailableError(
+        `${place} cannot be reached: ${why}. Check that the server runs, and store.postgres.url.`,
+      );
+}
+
+function readSsl(
+  { sslMode, rootCertificateFile }: PostgresAddress,
+  given: string | null,
+): ConnectionOptions | false {
+  if (sslMode === "disable") return false;
+  const ca = given ?? (rootCertificateFile && readCertificates(rootCertificateFile));
+  // As libpq does: with certificates of authorities, `require` checks the certificate, too.
+  if (sslMode === "require" && ca === null) return { rejectUnauthorized: false };
+  const trusted = ca === null ? {} : { ca };
+  return sslMode === "verify-full" ? trusted : { ...trusted, checkServerIdentity: () => undefined };
+}
+
+function readCertificates(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new StoreError(
+      `The certificates of authorities for PostgreSQL cannot be read: ${asError(error).message}`,
+    );
+  }
+}
+
+/** PostgreSQL keeps no NUL character: one in a text of the service must not keep its poll from being stored. */
+function toParameter(value: unknown): unknown {
+  return typeof value === "string" ? storableText(value) : value;
+}

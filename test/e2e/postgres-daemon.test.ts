@@ -1,0 +1,291 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createPostgresServer, type PostgresServer } from "../store/support/postgres-server.ts";
+import { writeConfig } from "../support/config-file.ts";
+import { freeAddress } from "../support/free-address.ts";
+import { startOneServerService } from "../support/one-server-service.ts";
+import { runCommand } from "../support/run-command.ts";
+import { runSandwatch, startSandwatch } from "../support/sandwatch-process.ts";
+import { cert } from "../support/self-signed.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
+import { startCuttingProxy } from "./support/cutting-proxy.ts";
+import { until } from "./support/until.ts";
+
+const password = "pa55/w@rd-T0PSECRET";
+let server: PostgresServer;
+let port: number;
+let schemas = 0;
+
+beforeAll(async () => {
+  port = Number((await freeAddress()).split(":")[1]);
+  server = createPostgresServer(port);
+  await server.start();
+  await execute(`create role watcher login password '${password}'`);
+  await execute("create database history owner watcher");
+});
+
+afterAll(() => server.remove());
+
+async function execute(statement: string, database = "postgres") {
+  const client = new Client({ host: server.folder, port, user: "test", database });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const urlAt = (atPort: number, query = "?sslmode=require", given = password): string =>
+  `postgresql://watcher:${encodeURIComponent(given)}@127.0.0.1:${atPort}/history${query}`;
+
+/** The service with its one server, a receiver, and the daemon's configuration. */
+async function openWorld(url = urlAt(port), more: object = {}) {
+  const service = await startOneServerService("idle");
+  const peer = await startWebhookPeer();
+  const schema = `watch_${(schemas += 1)}`;
+  const folder = tempFolder();
+  writeFileSync(join(folder, "url"), `${url}\n`);
+  const postgres = { url_file: "url", schema, ...more };
+  const hook = { name: "oncall", type: "webhook", url: peer.url, secret: webhookSecret };
+  const listen = await freeAddress();
+  const { config } = writeConfig(
+    {
+      regions: { us: { base_url: service.baseUrl } },
+      poll: { every: "1s", rate_limit: { requests: 100, per: "1s" } },
+      store: { postgres },
+      http: { listen },
+      alerts: {
+        rules: [{ name: "server-error", on: "server", status: "error" }],
+        receivers: [{ ...hook, group_wait: "0s" }],
+      },
+    },
+    folder,
+  );
+  const start = async () => {
+    const daemon = startSandwatch(["run", "--config", config]);
+    await daemon.line("daemon.started");
+    return daemon;
+  };
+  const ready = async (): Promise<{ readonly status: number; readonly text: string }> => {
+    const response = await fetch(`http://${listen}/-/ready`);
+    return { status: response.status, text: await response.text() };
+  };
+  const run = async (...args: readonly string[]) => {
+    const ended = await runCommand([...args, "--config", config]);
+    expect(ended.out + ended.err).not.toContain("T0PSECRET");
+    return ended;
+  };
+  return { service, peer, schema, config, listen, start, ready, run };
+}
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+const isReady = ({ ready }: World) => until("ready", async () => (await ready()).status === 200);
+
+/** Each incident is notified once when it fires and once when it resolves, in this order. */
+function expectEachOnce({ peer }: World, incidents: number): void {
+  expect(peer.refused).toEqual([]);
+  expect(peer.alerts.map(({ type }) => type)).toEqual(
+    Array.from({ length: incidents }, () => ["incident.firing", "incident.resolved"]).flat(),
+  );
+  expect(new Set(peer.alerts.map(({ webhookId }) => webhookId)).size).toBe(2 * incidents);
+  expect(new Set(peer.attemptedIds).size).toBe(2 * incidents);
+}
+
+describe("a daemon on PostgreSQL", () => {
+  it("polls, notifies, continues after a restart, and answers commands without a daemon", async () => {
+    const world = await openWorld();
+    const { service, peer, schema, start, run } = world;
+    const first = await start();
+    await isReady(world);
+    service.show("error");
+    await peer.received(1);
+    // Before that it would be sent again after the restart, under the same id.
+    const delivered = `select 1 from ${schema}.notifications where state = 'delivered'`;
+    await until("stored", async () => (await execute(delivered, "history")).length === 1);
+    first.send("SIGKILL");
+    await first.ended;
+
+    for (const command of ["status", "incidents", "targets", "servers", "changes", "silence list"])
+      expect(await run(...command.split(" "))).toMatchObject({ code: 0, err: "" });
+    expect((await run("incidents")).out).toContain("server-error");
+    expect(await run("report", "--from", "1h")).toMatchObject({ code: 0 });
+    expect(await run("insights")).toMatchObject({ code: 0 });
+    const [{ id }] = JSON.parse((await run("incidents", "--json")).out).incidents;
+    expect(await run("ack", id, "--author", "ann")).toMatchObject({ code: 0 });
+
+    const second = await start();
+    expect((await run("incidents")).out).toContain("ann");
+    service.show("idle");
+    await peer.received(2);
+    second.send("SIGTERM");
+    const { code, out, err } = await second.ended;
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).not.toContain("T0PSECRET");
+    expectEachOnce(world, 1);
+  });
+
+  it("refuses to start beside another one, which doctor shows", async () => {
+    const { start, run, config } = await openWorld();
+    const daemon = await start();
+    const refused = await runSandwatch(["run", "--config", config]);
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("is in use by another"),
+    });
+    expect(refused.err.trimEnd()).not.toContain("\n");
+    expect((await run("doctor")).out).toContain("a daemon or command uses it");
+    daemon.send("SIGTERM");
+    await daemon.ended;
+    expect((await run("doctor")).out).not.toContain("a daemon or command uses it");
+  });
+
+  it("is not ready while PostgreSQL is away, and resumes by itself", async () => {
+    const world = await openWorld();
+    const { service, peer, start, ready, listen } = world;
+    const daemon = await start();
+    await isReady(world);
+    await server.stop();
+    const { text } = await until("not ready", async () => {
+      const answer = await ready();
+      return answer.status === 503 && answer.text.includes("cannot be reached") && answer;
+    });
+    expect(text).toContain(`127.0.0.1:${port}`);
+    const metrics = await (await fetch(`http://${listen}/metrics`)).text();
+    expect(metrics).toContain("\nsandwatch_store_up 0\n");
+    service.show("error");
+    await daemon.line("poll.failed");
+    await server.start();
+    await peer.received(1);
+    await isReady(world);
+    expect(await (await fetch(`http://${listen}/metrics`)).text()).toContain(
+      "\nsandwatch_store_up 1\n",
+    );
+    service.show("idle");
+    await peer.received(2);
+    daemon.send("SIGTERM");
+    expect((await daemon.ended).code).toBe(0);
+    expectEachOnce(world, 1);
+  });
+
+  it("waits for a PostgreSQL that is away when it starts", async () => {
+    const world = await openWorld();
+    await server.stop();
+    const daemon = startSandwatch(["run", "--config", world.config]);
+    const line = await daemon.line("store.not_opened");
+    expect(line).toContain("it is retried every second");
+    await server.start();
+    await daemon.line("daemon.started");
+    await isReady(world);
+    await server.stop();
+    const other = startSandwatch(["run", "--config", world.config]);
+    await other.line("store.not_opened");
+    other.send("SIGTERM");
+    expect((await other.ended).code).toBe(0);
+    await server.start();
+  });
+
+  it("loses and doubles nothing while its connections are cut around commits", async () => {
+    let commits = 0;
+    const proxy = await startCuttingProxy({ host: "127.0.0.1", port }, (part) => {
+      if (!part.includes("commit\0")) return null;
+      commits += 1;
+      // Without a period, which could be that of the polls.
+      const share = ((commits * 2_654_435_761) % 2 ** 32) / 2 ** 32;
+      return share < 0.2 ? "before" : share < 0.4 ? "after" : null;
+    });
+    const world = await openWorld(urlAt(proxy.port, "?sslmode=disable"));
+    const { service, peer, start } = world;
+    const daemon = await start();
+    const incidents = 5;
+    for (let n = 1; n <= incidents; n++) {
+      service.show("error");
+      await peer.received(2 * n - 1);
+      service.show("idle");
+      await peer.received(2 * n);
+      await execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'watcher'",
+      );
+    }
+    daemon.send("SIGTERM");
+    const { out } = await daemon.ended;
+    expect(commits).toBeGreaterThan(20);
+    expect(out).not.toContain("store.lost");
+    expectEachOnce(world, incidents);
+  });
+
+  it("reads what is stored again after another process has written it", async () => {
+    const world = await openWorld();
+    const { service, peer, schema, start } = world;
+    const daemon = await start();
+    service.show("error");
+    await peer.received(1);
+    await execute(`update ${schema}.store_header set owner = 'other'`, "history");
+    const line = await daemon.line("store.lost");
+    expect(line).toContain("Only one daemon may use it at a time");
+    await daemon.line("reading what is stored again");
+    await daemon.lines("daemon.started", 2);
+    service.show("idle");
+    await peer.received(2);
+    daemon.send("SIGTERM");
+    await daemon.ended;
+    expectEachOnce(world, 1);
+  });
+});
+
+describe("what cannot be used", () => {
+  it.each([
+    [
+      "a wrong password",
+      () => urlAt(port, "?sslmode=require", "wr0ng-T0PSECRET"),
+      1,
+      "password authentication failed",
+    ],
+    [
+      "a server without a trusted certificate",
+      () => urlAt(port, "?sslmode=verify-full"),
+      1,
+      "self-signed certificate",
+    ],
+    ["another protocol", () => "mysql://u:T0PSECRET@h/d", 2, "allowed: postgresql://"],
+    ["an unknown parameter", () => urlAt(port, "?sslmode=prefer"), 2, "sslmode (disable, require,"],
+  ])("is refused in words without secrets: %s", async (_, url, code, words) => {
+    const { run } = await openWorld(url());
+    for (const command of code === 2 ? ["run", "check-config"] : ["run", "incidents", "doctor"]) {
+      const ended = await run(command);
+      expect(ended.out + ended.err).toContain(words);
+      expect(ended.code).toBe(code);
+    }
+  });
+
+  it("is no server whose certificate is from the authority that is named", async () => {
+    const file = join(tempFolder(), "ca.pem");
+    writeFileSync(file, cert);
+    const { run } = await openWorld(urlAt(port, "?sslmode=verify-full"), { ca_file: file });
+    const { out } = await run("doctor");
+    expect(out).toContain(`answers at PostgreSQL database history at 127.0.0.1:${port}, with TLS`);
+    expect(out).toMatch(/note +There is no store in schema watch_/);
+    const missing = await openWorld(urlAt(port), { ca_file: "none.pem" });
+    expect(await missing.run("check-config")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("store.postgres.ca_file: found a file that cannot be used"),
+    });
+  });
+
+  it("are the commands for files, which say what to use instead", async () => {
+    const { run } = await openWorld();
+    const file = join(tempFolder(), "backup");
+    for (const [command, words] of [
+      [["backup", file], "pg_dump --format custom --schema watch_"],
+      [["restore", file], "pg_restore"],
+      [["store", "check"], "pg_amcheck"],
+    ] as const) {
+      const { code, err } = await run(...command);
+      expect([code, err]).toEqual([1, expect.stringContaining(words)]);
+    }
+  });
+});

@@ -1,0 +1,238 @@
+import { sql } from "kysely";
+import { Client } from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Secret } from "../../src/lib/secret.ts";
+import { migrations } from "../../src/store/migrations.ts";
+import { openPostgres, openPostgresReader } from "../../src/store/postgres/database.ts";
+import { createStore } from "../../src/store/store.ts";
+import { StoreLostError } from "../../src/store/store-error.ts";
+import { postgresSettings } from "../store/support/postgres.ts";
+import { startCuttingProxy, type Cut } from "./support/cutting-proxy.ts";
+import { until } from "./support/until.ts";
+
+const folder = process.env["TEST_POSTGRES"] ?? "";
+let schemas = 0;
+
+function freshSettings() {
+  return postgresSettings(folder, `engine_${process.pid}_${(schemas += 1)}`);
+}
+
+type Options = Parameters<typeof openPostgres>[1];
+
+async function open(settings = freshSettings(), options: Options = {}) {
+  const opened = await openPostgres(settings, options);
+  onTestFinished(() => opened.close());
+  return { ...opened, settings, store: createStore(opened.kysely, opened.close, opened) };
+}
+
+/** What anyone else does in the database. */
+async function execute(statement: string) {
+  const client = new Client({ host: folder, user: "test", database: "postgres" });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const silence = (id: string, author = "ann") => ({
+  id,
+  match: { region: ["us"] },
+  author,
+  reason: "r",
+  createdAtMs: 1,
+  startsAtMs: 1,
+  endsAtMs: 9_000,
+});
+
+async function openThroughProxy() {
+  let cutAt: (part: string) => Cut = () => null;
+  const proxy = await startCuttingProxy({ host: folder, port: 5432 }, (part) => cutAt(part));
+  const { schema } = freshSettings();
+  const url = new Secret(`postgresql://test@127.0.0.1:${proxy.port}/postgres`);
+  const lost: string[] = [];
+  const onLost = ({ message }: Error): void => void lost.push(message);
+  const opened = await open({ url, schema, ca: null }, { onLost });
+  return { ...opened, proxy, schema, lost, cut: (next: typeof cutAt) => void (cutAt = next) };
+}
+
+const idsIn = async (schema: string) =>
+  (await execute(`select id from ${schema}.silences order by id`)).map(({ id }) => String(id));
+
+describe("a commit whose connection is lost", () => {
+  it.each(["before", "after"] as const)(
+    "fails or succeeds as the server did, where it is cut %s COMMIT",
+    async (when) => {
+      const { store, schema, cut, lost } = await openThroughProxy();
+      await store.silences.add(silence("first"));
+      cut((part) => {
+        if (!part.includes("commit\0")) return null;
+        cut(() => null);
+        return when;
+      });
+      const second = store.silences.add(silence("second")).then(
+        () => true,
+        () => false,
+      );
+      expect(await second).toBe(when === "after");
+      await store.silences.add(silence("third"));
+      const stored = ["first", ...(when === "after" ? ["second"] : []), "third"];
+      expect(await idsIn(schema)).toEqual(stored);
+      expect(lost).toEqual([]);
+    },
+  );
+
+  it("is not waited for forever, and what is stored is read again if it was stored", async () => {
+    let nowMs = 0;
+    const clock = {
+      now: () => ({ utcMs: nowMs, monotonicMs: nowMs }),
+      setTimer(delayMs: number, callback: () => void) {
+        nowMs += delayMs;
+        const timer = setImmediate(callback);
+        return () => clearImmediate(timer);
+      },
+    };
+    let cutAt: Cut = null;
+    const proxy = await startCuttingProxy({ host: folder, port: 5432 }, (part) => {
+      if (!part.includes("commit\0") || cutAt === null) return null;
+      proxy.refuse(true);
+      return cutAt;
+    });
+    const url = new Secret(`postgresql://test@127.0.0.1:${proxy.port}/postgres`);
+    const lost: Error[] = [];
+    const { store } = await open(
+      { ...freshSettings(), url },
+      { clock, onLost: (error) => void lost.push(error) },
+    );
+    cutAt = "after";
+    await expect(store.silences.add(silence("first"))).rejects.toThrow("PostgreSQL");
+    expect(lost).toEqual([]);
+    proxy.refuse(false);
+    nowMs += 60_000;
+    await expect(store.silences.add(silence("second"))).rejects.toThrow(StoreLostError);
+    expect(lost).toEqual([expect.any(StoreLostError)]);
+    await expect(store.check()).rejects.toThrow("was taken for failed");
+  });
+});
+
+describe("the connection that writes", () => {
+  it("is made again after it was cut, with what it waits for in between refused", async () => {
+    const { store, schema } = await openThroughProxy();
+    const cut = `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'
+      and database = (select oid from pg_database where datname = 'postgres')`;
+    await execute(cut);
+    await until("stored", () => store.silences.add(silence("after")).then(() => true));
+    expect(await idsIn(schema)).toEqual(["after"]);
+    await expect(store.check()).resolves.toBeUndefined();
+  });
+
+  it("writes nothing after another process has written, and says so once", async () => {
+    const lost: string[] = [];
+    const { store, settings } = await open(undefined, {
+      onLost: ({ message }) => void lost.push(message),
+    });
+    await execute(`update ${settings.schema}.store_header set owner = 'other'`);
+    for (const id of ["a", "b"]) {
+      await expect(store.silences.add(silence(id))).rejects.toThrow(
+        /was written by another process\. Only one daemon .* stop the other one/,
+      );
+    }
+    await expect(store.check()).rejects.toThrow("was written by another process");
+    expect(lost).toHaveLength(1);
+    expect(await idsIn(settings.schema)).toEqual([]);
+  });
+
+  it("writes nothing over a restored backup that lacks commits", async () => {
+    const { store, settings } = await open();
+    await store.silences.add(silence("a"));
+    await execute(`update ${settings.schema}.store_header set commits = commits - 1`);
+    await expect(store.silences.add(silence("b"))).rejects.toThrow(StoreLostError);
+    expect(await idsIn(settings.schema)).toEqual(["a"]);
+  });
+
+  it("counts nothing for a transaction that fails, and goes on", async () => {
+    const { store, kysely, settings } = await open();
+    const failing = kysely.transaction().execute(async (trx) => {
+      await sql`delete from silences`.execute(trx);
+      await sql`select 1 / 0`.execute(trx);
+    });
+    await expect(failing).rejects.toThrow("division by zero");
+    await expect(sql`delete from nothing`.execute(kysely)).rejects.toThrow("does not exist");
+    await execute(`alter table ${settings.schema}.store_header rename to away`);
+    await expect(store.silences.add(silence("a"))).rejects.toThrow("does not exist");
+    await execute(`alter table ${settings.schema}.away rename to store_header`);
+    await store.silences.add(silence("a"));
+    const header = `select commits from ${settings.schema}.store_header`;
+    expect(await execute(header)).toEqual([{ commits: "1" }]);
+  });
+});
+
+describe("a store on PostgreSQL", () => {
+  it("is used by one process at a time, and read by others meanwhile", async () => {
+    const { settings, store } = await open();
+    await expect(openPostgres(settings)).rejects.toThrow(
+      /is in use by another sandwatch process.*stop that process, or set another store\.postgres\.schema/,
+    );
+    await store.silences.add(silence("a"));
+    const { reader, close } = await openPostgresReader(settings);
+    onTestFinished(close);
+    const others = createStore(reader, close);
+    expect(await others.silences.open(1)).toHaveLength(1);
+    await expect(others.silences.add(silence("b"))).rejects.toThrow("read-only");
+  });
+
+  it("is refused where it is newer, of another program, incomplete or not there", async () => {
+    const refusal = async (statement: string, read = false) => {
+      const settings = freshSettings();
+      const { close } = await openPostgres(settings);
+      await close();
+      await execute(`set search_path to ${settings.schema}; ${statement}`);
+      const opening = read ? openPostgresReader(settings) : openPostgres(settings);
+      return opening.then(
+        () => "opened",
+        ({ message }: Error) => message,
+      );
+    };
+    const newer = "update store_header set version = 99";
+    expect(await refusal(newer)).toMatch(/by a newer version .* is 99; this version supports 1/);
+    expect(await refusal(newer, true)).toMatch(/by a newer version/);
+    expect(await refusal("drop table store_header")).toMatch(/has tables of another program/);
+    expect(await refusal("drop index changes_by_time")).toMatch(/index changes_by_time is missing/);
+    expect(await refusal("alter table targets drop column servers")).toMatch(
+      /column targets\.servers is missing/,
+    );
+    expect(await refusal("delete from commit_sequence")).toMatch(/must have one row/);
+    const nowhere = freshSettings();
+    await expect(openPostgresReader(nowhere)).rejects.toThrow(/There is no store in schema/);
+    await expect(openPostgres(nowhere, { mustExist: true })).rejects.toThrow(/There is no store/);
+  });
+
+  it("is migrated whole or not at all", async () => {
+    const { settings, close } = await open();
+    await close();
+    const more = [...migrations, () => ["create table more (a bigint)", "create table more ()"]];
+    await expect(openPostgres(settings, { migrations: more })).rejects.toThrow(
+      /could not be brought from version 1 to 2: .*already exists\. It was not changed/,
+    );
+    await (await openPostgres(settings)).close();
+  });
+
+  it("keeps texts with what PostgreSQL cannot store, as escapes", async () => {
+    const { store, kysely, settings } = await open();
+    await store.silences.add(silence("a", "nul \0 and half \ud800"));
+    await sql`update silences set reason = ${"nul \0 and half \ud800"}`.execute(kysely);
+    const [row] = await execute(`select author, reason from ${settings.schema}.silences`);
+    const text = String.raw`nul \u0000 and half \ud800`;
+    expect(row).toEqual({ author: text, reason: text });
+  });
+
+  it("is read without a failure of idle connections that are cut", async () => {
+    const { store } = await open();
+    await store.check();
+    await execute(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sandwatch'",
+    );
+    expect(await until("answers", () => store.check().then(() => true))).toBe(true);
+  });
+});
