@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { CommandError } from "../../src/cli/exit-codes.ts";
 import { asListenFault } from "../../src/cli/options.ts";
+import { listenOnLoopback } from "../support/listen.ts";
 
 async function faultAt(host: string, port = 0): Promise<unknown> {
   const server = createServer();
@@ -13,11 +14,7 @@ async function faultAt(host: string, port = 0): Promise<unknown> {
 }
 
 it("an address that cannot be listened on is refused with what happened and what to do", async () => {
-  const other = createServer().listen(0, "127.0.0.1");
-  onTestFinished(() => void other.close());
-  await once(other, "listening");
-  const bound = other.address();
-  const port = typeof bound === "object" && bound ? bound.port : 0;
+  const port = await listenOnLoopback(createServer());
   expect([await faultAt("127.0.0.1", port), await faultAt("192.0.2.1", 80)]).toEqual([
     new CommandError(
       `http.listen 127.0.0.1:${port} is in use by another process; stop it or set http.listen.`,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Notification } from "../../src/alerts/notification.ts";
 import { systemClock, type Clock } from "../../src/lib/clock.ts";
 import { parseNetwork } from "../../src/lib/networks.ts";
@@ -11,6 +11,7 @@ import { failed } from "../../src/notify/receiver.ts";
 import { createEmailReceiver, emailOf } from "../../src/notify/receivers/email.ts";
 import type { EmailSettings } from "../../src/notify/receivers/email.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { listenOnLoopback } from "../support/listen.ts";
 import { cert } from "../support/self-signed.ts";
 import { incidentOf, startMs } from "./support/items.ts";
 import {
@@ -187,11 +188,7 @@ describe("a server that", () => {
       socket.on("error", () => {});
       socket.write(hello);
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    const address = server.address();
-    const port = typeof address === "object" && address ? address.port : 0;
+    const port = await listenOnLoopback(server);
     const clock = createFakeClock();
     const result = open({ port }, clock).send(notificationOf(), signal);
     await once(server, "connection");

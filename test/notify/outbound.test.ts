@@ -6,6 +6,7 @@ import { parseNetwork } from "../../src/lib/networks.ts";
 import type { OutboundDeps } from "../../src/notify/outbound.ts";
 import { failed, type SendResult } from "../../src/notify/receiver.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { listenOnLoopback } from "../support/listen.ts";
 import { startMs } from "./support/items.ts";
 import { openOutbound } from "./support/outbound.ts";
 import { hang, startReceiverServer, status, type Answer } from "./support/receiver-server.ts";
@@ -50,14 +51,7 @@ async function startTcpServer(answer: (socket: Socket) => void) {
     socket.on("error", () => {});
     socket.once("data", () => answer(socket));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : 0;
+  const port = await listenOnLoopback(server);
   return { url: `http://127.0.0.1:${port}/T0PSECRET`, port, server, sockets };
 }
 

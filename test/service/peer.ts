@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { createServer as createTcpServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
@@ -8,6 +7,7 @@ import { createServiceClient, type EndedRequest } from "../../src/service/client
 import type { ListingCall, ServiceClient, ServiceClientOptions } from "../../src/service/client.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
+import { listenOnLoopback } from "../support/listen.ts";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -54,15 +54,7 @@ export async function startTcpPeer(onSocket: (socket: Socket) => void): Promise<
 }
 
 async function listen(server: Server | ReturnType<typeof createTcpServer>): Promise<string> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${portOf(server.address())}`;
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (typeof address !== "object" || !address) throw new TypeError("not listening on a port");
-  return address.port;
+  return `http://127.0.0.1:${await listenOnLoopback(server)}`;
 }
 
 export interface ClientUnderTest {

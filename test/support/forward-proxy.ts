@@ -1,10 +1,10 @@
 import { lookup } from "node:dns";
-import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { RequestError, Server } from "proxy-chain";
 import { onTestFinished } from "vitest";
 import type { Route } from "../../src/lib/connector.ts";
 import { Secret } from "../../src/lib/secret.ts";
+import { listenOnLoopback } from "./listen.ts";
 import { ca, cert, key } from "./private-ca.ts";
 
 interface ProxySettings {
@@ -56,19 +56,9 @@ export function routeThrough(url: string): Route {
 
 /** What is no proxy, but accepts connections. Gives its address. */
 export async function startBrokenProxy(onData: (socket: Socket) => void): Promise<string> {
-  const sockets: Socket[] = [];
   const server = createServer((socket) => {
-    sockets.push(socket);
     socket.on("error", () => {});
     socket.once("data", () => onData(socket));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  if (typeof address !== "object" || !address) throw new TypeError("not listening on a port");
-  return `http://127.0.0.1:${address.port}`;
+  return `http://127.0.0.1:${await listenOnLoopback(server)}`;
 }

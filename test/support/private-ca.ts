@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
-import { onTestFinished } from "vitest";
+import { listenOnLoopback } from "./listen.ts";
 
 /** The certificate of an authority that nobody trusts by default. Its key is gone; used by tests alone. */
 export const ca = `-----BEGIN CERTIFICATE-----
@@ -46,13 +45,5 @@ export async function startPrivateServer(
     paths.push(request.url ?? "");
     listener(request, response);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  if (typeof address !== "object" || !address) throw new TypeError("not listening on a port");
-  return { port: address.port, paths: paths as readonly string[] };
+  return { port: await listenOnLoopback(server), paths: paths as readonly string[] };
 }

@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:https";
-import { onTestFinished } from "vitest";
+import { listenOnLoopback } from "./listen.ts";
 
 /** Of `localhost` and 127.0.0.1, signed by itself, and used by tests alone. */
 export const key = `-----BEGIN PRIVATE KEY-----
@@ -25,13 +24,5 @@ ngb2uhDpJWg6jwV95Ndd2F24e+sN9OspYZY1wy8MUw==
 /** A server with a certificate that nobody trusts. Gives its address. */
 export async function startSelfSigned(): Promise<string> {
   const server = createServer({ key, cert }, (_request, response) => response.end("{}"));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  if (typeof address !== "object" || !address) throw new TypeError("not listening on a port");
-  return `https://127.0.0.1:${address.port}`;
+  return `https://127.0.0.1:${await listenOnLoopback(server)}`;
 }

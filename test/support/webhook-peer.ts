@@ -1,9 +1,9 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 import type { z } from "zod";
+import { listenOnLoopback } from "./listen.ts";
 import { webhookBodySchema } from "./webhook-body.ts";
 
 export const webhookSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -61,14 +61,7 @@ export async function startWebhookPeer(): Promise<WebhookPeer> {
     }
   };
   const server = createServer((request, response) => void receive(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : 0;
+  const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}/hook`,
     alerts,

@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { onTestFinished } from "vitest";
 import { Secret } from "../../../src/lib/secret.ts";
+import { listenOnLoopback } from "../../support/listen.ts";
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -43,15 +42,7 @@ export async function startReceiverServer(initial: Answer = status(204)) {
     };
     void receive();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : 0;
-  const origin = `http://127.0.0.1:${port}`;
+  const origin = `http://127.0.0.1:${await listenOnLoopback(server)}`;
 
   return {
     origin,
