@@ -36,14 +36,11 @@ export function loadConfig(
 ): LoadedConfig {
   const yaml = readYaml(file, "a configuration in YAML");
   if (yaml.kind === "faulty") return yaml;
-  const content = options.withoutSecrets === true ? fillPlaceholderSecrets(yaml.value) : yaml.value;
+  const { withoutSecrets = false } = options;
+  const content = withoutSecrets ? fillPlaceholderSecrets(yaml.value) : yaml.value;
   const resolved = resolveReferences(content, environment, dirname(file), options.masksBodies);
-  const loaded = check(
-    withEnvironment(resolved, environment),
-    resolved.findings,
-    yaml.locate,
-    options,
-  );
+  const evidence = withoutSecrets ? resolved : withEnvironment(resolved, environment);
+  const loaded = check(evidence, resolved.findings, yaml.locate, options);
   if (loaded.kind === "faulty" || !loaded.config.http.tls) return loaded;
   const findings = tlsFindings(loaded.config.http.tls);
   return findings.length === 0

@@ -106,9 +106,12 @@ describe("certificates", () => {
     ]);
   });
 
-  it("and proxies in files are not needed to check rules", () => {
+  it("and proxies in files and the environment are not needed to check rules", () => {
     const text = at("ca.crt").replace("ca_file", "proxy_url_file: proxy, ca_file");
     const file = writeFiles({ "sandwatch.yaml": text });
-    expect(loadConfig(file, {}, { withoutSecrets: true })).toMatchObject({ kind: "ok" });
+    const variables = { HTTPS_PROXY: "socks5://x.example" };
+    expect(loadConfig(file, variables, { withoutSecrets: true })).toMatchObject({ kind: "ok" });
+    const other = writeFiles({ "sandwatch.yaml": regions + keys });
+    expect(loadConfig(other, variables, { withoutSecrets: true })).toMatchObject({ kind: "ok" });
   });
 });
