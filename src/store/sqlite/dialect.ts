@@ -1,8 +1,11 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { SqliteDialect, type SqliteDatabase, type SqliteStatement } from "kysely";
 
-/** When there are more, all are compiled again. */
-const maxPreparedStatements = 256;
+/**
+ * When the texts of all statements together are longer, all are compiled again. SQLite takes some 20 bytes a character: an
+ * insert of many rows takes a fifth of a megabyte, and there is one for each number of rows.
+ */
+const maxPreparedCharacters = 2 ** 19;
 
 /**
  * Lets Kysely talk to the built-in SQLite. Prepared statements are kept: compiling one costs more than running it.
@@ -11,13 +14,18 @@ const maxPreparedStatements = 256;
  */
 export function sqliteDialect(database: DatabaseSync, checkFiles?: () => void): SqliteDialect {
   const prepared = new Map<string, SqliteStatement>();
+  let characters = 0;
   const adapted: SqliteDatabase = {
     close: () => database.close(),
     prepare(sql) {
       const known = prepared.get(sql);
       if (known) return known;
       if (sql === "rollback") return rollbackOf(database);
-      if (prepared.size >= maxPreparedStatements) prepared.clear();
+      characters += sql.length;
+      if (characters > maxPreparedCharacters) {
+        prepared.clear();
+        characters = sql.length;
+      }
       const statement = adaptStatement(database.prepare(sql), (execute) => {
         // Without its files no transaction begins: readers in this process would see rows that cannot be stored.
         if (sql === "begin") checkFiles?.();
