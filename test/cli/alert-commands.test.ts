@@ -13,7 +13,7 @@ it("the commands about alerts call the daemon that runs, and use the store when 
   const world = await watchWorld({ startsAtMs: Date.now() - 60_000 });
   world.show(0, "error");
   await world.poll();
-  const [url, store] = [await world.address(), world.config.store];
+  const [url, store] = [await world.address(), { path: world.config.store.path }];
   const { config } = writeConfig({ store, http: { listen: new URL(url).host } });
   const run = (...args: readonly string[]) => runCommand([...args, "--config", config]);
 

@@ -30,7 +30,7 @@ it("conformance and drift find deviations, by the daemon and by the store", asyn
   );
   await world.poll();
   const url = await world.address();
-  const { store } = world.config;
+  const store = { path: world.config.store.path };
   const { config } = writeConfig({ store, http: { listen: new URL(url).host } });
 
   world.clock.advance(1_000);
