@@ -93,9 +93,13 @@ function storedPollsOf(evidence: Evidence, target: string) {
     });
 }
 
-/** Whether a poll that sent nothing was lost between two stored ones, which are further apart than two polls in a row. */
+/**
+ * Whether a poll that sent nothing was lost between two stored ones, which are further apart than two polls in a row.
+ * A cron expression may pause.
+ */
 function isSilentLost(evidence: Evidence, last: TargetPoll, { atMs }: Moment): boolean {
-  const isFar = atMs - last.atMs > 2 * evidence.scenario.intervalMs + longestWriteMs;
+  const { intervalMs, schedule } = evidence.scenario;
+  const isFar = schedule === null && atMs - last.atMs > 2 * intervalMs + longestWriteMs;
   return isFar && hasFault(evidence, last.life, last.moment, atMs);
 }
 
