@@ -84,7 +84,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "fires a region for keys that are refused or limited and are few of many": {
-    from: 96,
+    from: 179,
     caughtAs: /fired though its targets did not fail alike/,
     ...ofPart("regions", (regions) => ({
       async read(region) {
