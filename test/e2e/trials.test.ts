@@ -2,8 +2,7 @@ import { closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { runSandwatch, startSandwatchWithFewFiles } from "../support/sandwatch-process.ts";
-import { startSandwatch } from "../support/sandwatch-process.ts";
+import { runSandwatch, startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { mountSmallDisk, prepareTrial } from "./support/trial.ts";
 import { until } from "./support/until.ts";
@@ -149,32 +148,6 @@ it("names that cannot be resolved fail polls and deliveries until they can, and 
   expect(await daemon.metric("sandwatch_notifications_dead")).toBe(0);
   daemon.send("SIGTERM");
   expect(await daemon.ended).toMatchObject({ code: 0, err: "" });
-});
-
-it("with too few descriptors for its targets, sandwatch still answers, says which polls fail, and goes on once there are enough", async () => {
-  const targets = 100;
-  const trial = await prepareTrial({ keys: targets });
-  trial.fail({ kind: "latency", ms: 700 });
-  const daemon = await trial.start((args) => startSandwatchWithFewFiles(64, args));
-  await daemon.line("no connection in time");
-  // Alerts that targets are down are delivered meanwhile.
-  await trial.peer.received(1);
-  expect(await daemon.readiness()).toMatch(/^200/);
-
-  trial.fail();
-  await until(
-    "all targets are up",
-    async () => (await daemon.metric("sandwatch_target_up")) === targets,
-  );
-  trial.show(0, "error");
-  await until("notified of an error", async () =>
-    trial.peer.alerts.some(({ data }) => data.rule === "server-error"),
-  );
-  expect(await daemon.metric("sandwatch_store_commit_failures_total")).toBe(0);
-  daemon.send("SIGTERM");
-  const ended = await daemon.ended;
-  expect(ended).toMatchObject({ code: 0, err: "" });
-  expect(ended.out).not.toContain("EMFILE");
 });
 
 it("a process that was stopped claims nothing of that time, and goes on", async () => {
