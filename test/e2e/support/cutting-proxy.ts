@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { listenOnLoopback } from "../../support/listen.ts";
 
 /** What to do with a connection when a part of it comes from the client. */
 export type Cut = "before" | "after" | null;
@@ -15,7 +15,7 @@ export async function startCuttingProxy(
   target: { readonly host: string; readonly port: number },
   cutAt: (part: string) => Cut,
 ): Promise<{ readonly port: number; refuse(isRefused: boolean): void }> {
-  const sockets = new Set<Socket>();
+  const upstreams = new Set<Socket>();
   let isRefusing = false;
   const server = createServer((client) => {
     if (isRefusing) return void client.destroy();
@@ -24,8 +24,8 @@ export async function startCuttingProxy(
       : connect(target);
     const both = [client, upstream];
     const cut = (): void => both.forEach((each) => void each.destroy());
+    upstreams.add(upstream);
     for (const each of both) {
-      sockets.add(each);
       each.on("error", cut);
       each.on("close", cut);
     }
@@ -42,13 +42,9 @@ export async function startCuttingProxy(
       client.destroy();
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const port = await listenOnLoopback(server);
   onTestFinished(() => {
-    for (const each of sockets) each.destroy();
-    server.close();
+    for (const each of upstreams) each.destroy();
   });
-  const address = server.address();
-  if (typeof address !== "object" || !address) throw new TypeError("not listening on a port");
-  return { port: address.port, refuse: (next) => void (isRefusing = next) };
+  return { port, refuse: (next) => void (isRefusing = next) };
 }
