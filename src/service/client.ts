@@ -4,7 +4,7 @@ import type { Operation } from "../fleet/model.ts";
 import type { Secret } from "../lib/secret.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import { type BodyBuffer, BodyBuffers } from "./body-buffer.ts";
-import { openFilesLimit } from "../lib/descriptor-limit.ts";
+import { connectionsLimit } from "../lib/descriptor-limit.ts";
 import { type ConnectionOptions, createConnections } from "./connections.ts";
 import { acceptedEncodings } from "./decode-body.ts";
 import { Deviations } from "./deviations.ts";
@@ -92,8 +92,8 @@ export function createServiceClient(options: ServiceClientOptions) {
   const { clock } = options;
   const buffers = new BodyBuffers(options.maxBodyBytes);
   const reading = createListingReader();
-  // The other half of the descriptors is for receivers, clients and the store, also where every answer is late.
-  const ofRegion = Math.floor(openFilesLimit() / 2 / options.regions.size);
+  // The other half is for receivers and clients, also where every answer is late.
+  const ofRegion = Math.floor(connectionsLimit() / 2 / options.regions.size);
   const mostConnections = Math.min(Math.max(1, ofRegion), Number.MAX_SAFE_INTEGER);
   const regions = new Map(
     Array.from(options.regions, ([region, { baseUrl, route }]) => {

@@ -1,14 +1,14 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
-import { openFilesLimit } from "../lib/descriptor-limit.ts";
+import { connectionsLimit } from "../lib/descriptor-limit.ts";
 
 /** More are of no use to anybody, and each takes memory. */
 const mostConnections = 4_096;
 
-/** How many may be open: the rest of the descriptors is for calls, deliveries and the store. */
-export function connectionsAllowed(openFiles = openFilesLimit()): number {
-  return Math.min(Math.floor(openFiles / 4), mostConnections);
+/** How many may be open: the rest is for calls and deliveries. */
+export function connectionsAllowed(connections = connectionsLimit()): number {
+  return Math.min(Math.max(1, Math.floor(connections / 4)), mostConnections);
 }
 
 /** How many of them may be streams of events, which last for as long as a page is open. */

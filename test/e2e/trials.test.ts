@@ -1,8 +1,10 @@
 import { closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, it } from "vitest";
-import { runSandwatch, startSandwatch } from "../support/sandwatch-process.ts";
+import { expect, it, onTestFinished } from "vitest";
+import { runSandwatch, startSandwatchWithFewFiles } from "../support/sandwatch-process.ts";
+import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { mountSmallDisk, prepareTrial } from "./support/trial.ts";
 import { until } from "./support/until.ts";
@@ -148,6 +150,39 @@ it("names that cannot be resolved fail polls and deliveries until they can, and 
   expect(await daemon.metric("sandwatch_notifications_dead")).toBe(0);
   daemon.send("SIGTERM");
   expect(await daemon.ended).toMatchObject({ code: 0, err: "" });
+});
+
+it("with too few descriptors for its targets and clients, sandwatch still answers, notifies that targets are down, and goes on once answers come in time", async () => {
+  const targets = 100;
+  const trial = await prepareTrial({ keys: targets });
+  const daemon = await trial.start((args) => startSandwatchWithFewFiles(64, args));
+  // Clients that send nothing, and clients that have been answered.
+  const { hostname, port } = new URL(daemon.address);
+  for (let opened = 0; opened < 100; opened += 1) {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    if (opened % 2 === 0) socket.write("GET /-/healthy HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+  }
+  trial.fail({ kind: "latency", ms: 700 });
+  await daemon.line("target.lost");
+  await trial.peer.received(1);
+  expect(await daemon.readiness()).toMatch(/^200/);
+
+  trial.fail();
+  await until(
+    "all targets are up",
+    async () => (await daemon.metric("sandwatch_target_up")) === targets,
+  );
+  trial.show(0, "error");
+  await until("notified of an error", async () =>
+    trial.peer.alerts.some(({ data }) => data.rule === "server-error"),
+  );
+  expect(await daemon.metric("sandwatch_store_commit_failures_total")).toBe(0);
+  daemon.send("SIGTERM");
+  const ended = await daemon.ended;
+  expect(ended).toMatchObject({ code: 0, err: "" });
+  expect(ended.out).not.toContain("EMFILE");
 });
 
 it("a process that was stopped claims nothing of that time, and goes on", async () => {

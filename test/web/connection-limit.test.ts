@@ -76,8 +76,8 @@ describe("one connection more than allowed", () => {
   });
 });
 
-it("a quarter of what the process may open is allowed, and never more than 4096", () => {
-  expect([64, 1_024, Number.POSITIVE_INFINITY].map(connectionsAllowed)).toEqual([16, 256, 4_096]);
+it("a quarter of the connections of the process is allowed, at least one, and never more than 4096", () => {
+  expect([0, 32, 992, Infinity].map(connectionsAllowed)).toEqual([1, 8, 248, 4_096]);
 });
 
 it.each([

@@ -83,6 +83,7 @@ export async function prepareTrial(options: TrialOptions = {}) {
       const { address }: { address: string } = JSON.parse(await daemon.line("daemon.started"));
       const running = {
         ...daemon,
+        address,
         readiness: async () => {
           const response = await fetch(`${address}/-/ready`);
           return `${response.status} ${await response.text()}`;
@@ -100,6 +101,7 @@ export async function prepareTrial(options: TrialOptions = {}) {
 }
 
 export interface RunningTrial extends SandwatchProcess {
+  readonly address: string;
   /** Status and text of `/-/ready`. */
   readiness(): Promise<string>;
   /** The sum of a family's samples. */
