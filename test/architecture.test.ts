@@ -9,6 +9,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   fleet: [],
   alerts: ["fleet"],
   lib: ["fleet"],
+  cluster: ["fleet", "lib"],
   // Edges. The store writes what `alerts` decides, and receivers read their settings.
   service: ["fleet", "lib"],
   store: ["alerts", "fleet", "lib"],

@@ -1,0 +1,69 @@
+import type { ClusterView } from "./replica-store.ts";
+
+/** What a process does for the units that it owns. Calls for one unit never overlap. */
+export interface OwnedWork {
+  /**
+   * Begins to work for units that were claimed. If it rejects, it has begun nothing, and it is called again. While it
+   * runs the lease can end: after each wait it asks whether it still owns the units.
+   */
+  gain(units: readonly string[]): Promise<void>;
+  /** Ends the work for units, after what is in progress was committed. Then they are released. */
+  giveUp(units: readonly string[]): Promise<void>;
+  /** Another replica may own the units from now on: ends all work without writing. */
+  dropAll(): void;
+}
+
+export interface UnitOwner {
+  /** The id of a replica. */
+  readonly id: string;
+  /** Where other replicas reach it. */
+  readonly address: string;
+}
+
+/** Which units this process works for. */
+export interface Ownership {
+  /** Whether this process owns the unit and its lease is held. Also true while it gains the unit or gives it up. */
+  owns(unit: string): boolean;
+  /** The replica that owns the unit, as last read. Null: none does at present, or there are no replicas. */
+  ownerOf(unit: string): UnitOwner | null;
+  /** To be asked before each call, commit and delivery. */
+  isHeld(): boolean;
+  view(): OwnershipView;
+  /** Without `cluster`, it resolves when all units were gained, and rejects if that fails. */
+  start(work: OwnedWork): Promise<void>;
+  /** Gives up all units. */
+  stop(): Promise<void>;
+  /** The store has refused a commit of this process because its replica is not there any more. */
+  fenced(): void;
+}
+
+export interface OwnershipView {
+  /** The id of this replica. Null: it has none at present. */
+  readonly replica: string | null;
+  /** The units that this process owns. */
+  readonly units: readonly string[];
+  /** 0: the lease is not held. Null: there are no leases. */
+  readonly leaseRemainingMs: number | null;
+  /** All replicas and units as last read. Null: there are none, or nothing was read yet. */
+  readonly cluster: ClusterView | null;
+}
+
+/** For a process without `cluster`, which owns everything from the start. */
+export function soleOwner(units: readonly string[]): Ownership {
+  let work: OwnedWork | null = null;
+  return {
+    owns: () => true,
+    ownerOf: () => null,
+    isHeld: () => true,
+    view: () => ({ replica: null, units, leaseRemainingMs: null, cluster: null }),
+    async start(started) {
+      work = started;
+      await started.gain(units);
+    },
+    async stop() {
+      await work?.giveUp(units);
+      work = null;
+    },
+    fenced() {},
+  };
+}
