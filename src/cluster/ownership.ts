@@ -22,7 +22,7 @@ export interface UnitOwner {
 
 /** Which units this process works for. */
 export interface Ownership {
-  /** Whether this process owns the unit and its lease is held. Also true while it gains the unit or gives it up. */
+  /** Whether this process owns the unit and its lease is held. Also true while it gains or releases the unit. */
   owns(unit: string): boolean;
   /** The replica that owns the unit, as last read. Null: none does at present, or there are no replicas. */
   ownerOf(unit: string): UnitOwner | null;
@@ -31,7 +31,7 @@ export interface Ownership {
   view(): OwnershipView;
   /** Without `cluster`, it resolves when all units were gained, and rejects if that fails. */
   start(work: OwnedWork): Promise<void>;
-  /** Gives up all units. */
+  /** Ends the work for all units and releases them. */
   stop(): Promise<void>;
   /** The store has refused a commit of this process because its replica is not there any more. */
   fenced(): void;

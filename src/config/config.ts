@@ -5,6 +5,7 @@ import { durationPattern, parseDuration } from "../fleet/duration.ts";
 import { Secret } from "../lib/secret.ts";
 import { flag, oneOf, optional, settings, textOf } from "./fields.ts";
 import { crossCheckSettings, targetsIn } from "./cross-checks.ts";
+import { clusterSchema } from "./schema-cluster.ts";
 import { httpSchema } from "./schema-http.ts";
 import { toSchedule } from "./schedule-fields.ts";
 import { maintenanceSchema } from "./schema-maintenance.ts";
@@ -114,6 +115,11 @@ export const configSchema = settings({
     .describe("Scheduled calls of single operations, and what is expected of their responses."),
   outbound: outboundSchema.prefault({}).describe("How the service and receivers are reached."),
   store: storeSchema.prefault({}).describe("Where sandwatch stores its data."),
+  cluster: optional(
+    clusterSchema,
+    "none: one process uses the store",
+    "Several replicas that share the store and the work. It needs `store.postgres`.",
+  ),
   history: historySchema
     .prefault({})
     .describe("How long history is kept. Space that is freed is reused."),

@@ -20,6 +20,8 @@ interface Settings {
   readonly keys: readonly Key[];
   readonly probes: readonly Probe[];
   readonly reports: readonly z.output<typeof reportSchema>[];
+  readonly store: { readonly postgres: object | null };
+  readonly cluster: object | null;
   readonly alerts: {
     readonly rules: readonly Rule[];
     readonly receivers: readonly z.output<typeof receiverSchema>[];
@@ -42,12 +44,19 @@ const mostTargets = 50_000;
 
 /** Refuses settings that are valid individually and contradict each other. */
 export function crossCheckSettings(settings: Settings, context: z.RefinementCtx): void {
-  const { regions, keys, probes, alerts, reports } = settings;
+  const { regions, keys, probes, alerts, reports, store, cluster } = settings;
   const { rules, receivers, maintenance } = alerts;
   const count = keys.reduce((sum, key) => sum + (key.regions?.length ?? regions.size), 0);
   if (count > mostTargets) {
     const found = `${count} targets (each key in each of its regions)`;
     return void refuse(context, `at most ${mostTargets} targets`, { path: ["keys"], found });
+  }
+  if (cluster && !store.postgres) {
+    const found = "a cluster, but no store.postgres";
+    refuse(context, "a store in PostgreSQL, which the replicas share", {
+      path: ["cluster"],
+      found,
+    });
   }
   const targets = targetsIn(settings);
   const names = {

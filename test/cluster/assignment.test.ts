@@ -47,9 +47,9 @@ describe("which replica owns which unit", () => {
 
   it("makes the units of a configuration, with one for several keys that share it", () => {
     const shared = Array.from({ length: 1_000 }, (_, index) => `k${index}`);
-    const twin = shared.find((key) => key !== "k0" && unitOfKey(key) === unitOfKey("k0"));
+    const other = shared.find((key) => key !== "k0" && unitOfKey(key) === unitOfKey("k0"));
     const names = { receivers: ["oncall"], regions: ["us"], pools: ["[]"] };
-    expect(unitsOf({ ...names, keys: ["k0", twin ?? ""] })).toEqual([
+    expect(unitsOf({ ...names, keys: ["k0", other ?? ""] })).toEqual([
       unitOfKey("k0"),
       "receiver:oncall",
       "region:us",

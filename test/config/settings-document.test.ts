@@ -96,8 +96,9 @@ describe("the document of settings", () => {
 });
 
 function mustBeGiven({ path, defaultText }: SettingRow): boolean {
-  // There is a rule on probes, and a report for a receiver.
-  if (["probes", "alerts", "alerts.receivers"].includes(path)) return true;
+  // There is a rule on probes, a report for a receiver, and a cluster.
+  if (["probes", "alerts", "alerts.receivers", "store", "store.postgres"].includes(path))
+    return true;
   return (
     defaultText === null || ("words" in defaultText && defaultText.words.startsWith("required "))
   );

@@ -58,6 +58,7 @@ export const everyKind = {
   keys: [{ name: "research", api_key: "k1" }],
   probes: [{ name: "login", operation: "user", id: "u" }],
   store: { postgres: { url: "postgresql://u@localhost/d" } },
+  cluster: { address: url },
   http: {
     auth: {
       tokens: [{ name: "a", role: "metrics", token: "0123456789abcdef" }],
