@@ -1,4 +1,5 @@
 import { flapKey } from "../alerts/flap-record.ts";
+import type { Updateable } from "kysely";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import type { BucketWrite } from "../fleet/accounting.ts";
@@ -13,7 +14,7 @@ import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
 import { StoreError } from "./store-error.ts";
 import { progressToRow, type TargetVersions } from "./targets.ts";
-import type { Db } from "./tables.ts";
+import type { Db, Tables } from "./tables.ts";
 
 /** Consecutive polls of a target, to be written together. Rows that several of them write are written once. */
 interface JoinedPolls {
@@ -26,16 +27,16 @@ interface JoinedPolls {
 
 /** Writes the results of polls, completely or not at all. */
 export function createPollCommits(commits: SharedCommits, versions: TargetVersions) {
+  const versionOf = (targetId: number): number => versions.get(targetId) ?? notRead;
   const commit = (targetId: number, polls: JoinedPolls, canWait: boolean): Promise<void> => {
-    const { each, last, accounting, incidents } = polls;
+    const { each, accounting, incidents } = polls;
     const pools = each.flatMap((verdict) => verdict.pools ?? []);
-    const version = (): number => versions.get(targetId) ?? notRead;
     return commits.add({
       owner: targetId,
       rows: rowsOf(polls),
       canWait,
       async write(trx) {
-        await writeProgress(trx, targetId, version(), last);
+        await writeVersion(trx, targetId, versionOf(targetId), progressOf(polls));
         for (const { gap } of each) if (gap) await writeGap(trx, targetId, gap);
         await writeOccupancy(trx, targetId, accounting);
         await writeSnapshot(trx, targetId, each);
@@ -55,7 +56,7 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         // Last, as the numbers that it takes hold up other writers until the commit.
         await writeChanges(trx, targetId, each);
       },
-      onCommitted: () => versions.set(targetId, version() + 1),
+      onCommitted: () => versions.set(targetId, versionOf(targetId) + 1),
     });
   };
   return {
@@ -87,7 +88,13 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         owner: targetId,
         rows: incidentRows(incidents),
         canWait: false,
-        write: (trx) => writeIncidents(trx, targetId, incidents),
+        async write(trx) {
+          if (targetId !== null) await writeVersion(trx, targetId, versionOf(targetId), () => ({}));
+          await writeIncidents(trx, targetId, incidents);
+        },
+        onCommitted() {
+          if (targetId !== null) versions.set(targetId, versionOf(targetId) + 1);
+        },
       }),
     /** No other poll is about to end: those that wait for others are committed now. */
     commitGathered: (): void => commits.release(),
@@ -107,24 +114,36 @@ function rowsOf({ each, incidents, accounting }: JoinedPolls): number {
 /** No row has this version. */
 const notRead = -1;
 
-/** Every poll writes this row. Its version is the fence: nothing is written if another writer owns the target. */
-async function writeProgress(
+/** The columns of a target that polls write, as a function of its next version. */
+function progressOf({ each, last: { progress, accounting, snapshot } }: JoinedPolls) {
+  const open = accounting.open["5m"];
+  const isSnapshotWritten = each.some(
+    ({ diff }) => diff.sandboxes.length + diff.servers.length > 0,
+  );
+  return (version: number): Updateable<Tables["targets"]> => ({
+    ...progressToRow(progress),
+    ...(isSnapshotWritten && { snapshot_version: version }),
+    servers: countByStatus(snapshot.tallies.servers),
+    open_bucket: open && bucketToJson(open),
+  });
+}
+
+/**
+ * Every commit about a target writes this row. Its version is the fence: nothing is written if another writer owns the
+ * target.
+ */
+async function writeVersion(
   trx: Db,
   targetId: number,
-  version: number,
-  { progress, accounting, snapshot }: Verdict,
+  before: number,
+  columnsOf: (version: number) => Updateable<Tables["targets"]>,
 ): Promise<void> {
-  const open = accounting.open["5m"];
+  const version = before + 1;
   const { numUpdatedRows } = await trx
     .updateTable("targets")
-    .set({
-      ...progressToRow(progress),
-      version: version + 1,
-      servers: countByStatus(snapshot.tallies.servers),
-      open_bucket: open && bucketToJson(open),
-    })
+    .set({ ...columnsOf(version), version })
     .where("id", "=", targetId)
-    .where("version", "=", version)
+    .where("version", "=", before)
     .executeTakeFirst();
   if (numUpdatedRows !== 1n) {
     throw new StoreError(

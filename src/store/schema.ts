@@ -49,6 +49,8 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       key ${text} not null,
       -- Counts the polls that were committed. A writer whose version is not the stored one is refused.
       version ${bigint} not null,
+      -- The version by which its sandboxes or servers were last written: only then does another reader read them again.
+      snapshot_version ${bigint} not null,
       -- Polls ended, whatever their outcome, and the time between them: the clock of rules on targets.
       attempted_polls ${bigint} not null,
       attempted_ms ${double} not null,

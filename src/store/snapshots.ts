@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import type { Insertable, Selectable } from "kysely";
 import type { Verdict } from "../alerts/judge.ts";
-import { runAtOnce } from "../fleet/slices.ts";
-import { restoreSnapshot } from "../fleet/snapshot.ts";
+import { emptySnapshot, restoreSnapshot } from "../fleet/snapshot.ts";
 import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
 import { batches, paced } from "../lib/iterables.ts";
+import { runInSlices } from "../lib/run-in-slices.ts";
 import { isBeyond, prepareUpsert } from "./sql-helpers.ts";
 import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -100,59 +100,103 @@ export async function readSnapshot(
   targetId: number,
   reading = createRowReading(),
 ): Promise<Snapshot> {
-  const servers = await readServers(reader, targetId, reading);
+  const snapshots = await readSnapshots(reader, [targetId], reading);
+  return snapshots.get(targetId) ?? emptySnapshot;
+}
+
+/** The snapshots of several targets, each as it was last committed. */
+export async function readSnapshots(
+  reader: Db,
+  targetIds: readonly number[],
+  reading = createRowReading(),
+): Promise<ReadonlyMap<number, Snapshot>> {
+  const servers = await readServers(reader, targetIds, reading);
   const rows = await reader
     .selectFrom("sandboxes")
     .selectAll()
-    .where("target_id", "=", targetId)
+    .where("target_id", "in", targetIds)
+    .orderBy("target_id")
     .orderBy("sandbox_id")
     .execute();
-  const idOf = (row: Selectable<Tables["sandboxes"]>): string =>
-    `${row.sandbox_id} of target ${targetId}`;
-  return runAtOnce(
-    restoreSnapshot(
-      reading.all("sandboxes", rows, idOf, ({ sandbox_id: id, status, benchmark, missing }) => ({
+  const byTarget = Map.groupBy(rows, (row) => row.target_id);
+  const snapshots = new Map<number, Snapshot>();
+  for (const targetId of targetIds) {
+    const idOf = (row: Selectable<Tables["sandboxes"]>): string =>
+      `${row.sandbox_id} of target ${targetId}`;
+    const sandboxes = reading.all(
+      "sandboxes",
+      byTarget.get(targetId) ?? [],
+      idOf,
+      ({ sandbox_id: id, status, benchmark, missing }) => ({
         id,
         status: oneOf(statuses, status),
         benchmark,
         missing,
-        servers: servers.get(id) ?? [],
-      })),
-    ),
-  );
+        servers: servers.get(targetId)?.get(id) ?? [],
+      }),
+    );
+    snapshots.set(targetId, await runInSlices(restoreSnapshot(sandboxes)));
+  }
+  return snapshots;
 }
 
-async function readServers(
-  reader: Db,
-  targetId: number,
-  reading: RowReading,
-): Promise<ReadonlyMap<string, readonly Server[]>> {
-  const bySandbox = new Map<string, Server[]>();
+/** The servers of each target by their sandbox. */
+async function readServers(reader: Db, targetIds: readonly number[], reading: RowReading) {
+  const byTarget = new Map<number, Map<string, Server[]>>();
   const read = createServerReader();
+  const use = (row: Selectable<Tables["servers"]>): void => {
+    const server = reading.read("servers", row.id, row, read);
+    if (!server) return;
+    let ofTarget = byTarget.get(row.target_id);
+    if (!ofTarget) byTarget.set(row.target_id, (ofTarget = new Map()));
+    const ofSandbox = ofTarget.get(row.sandbox_id);
+    if (ofSandbox) ofSandbox.push(server);
+    else ofTarget.set(row.sandbox_id, [server]);
+  };
+  const select = reader
+    .selectFrom("servers")
+    .selectAll()
+    .where("gone_at_ms", "is", null)
+    .orderBy("sandbox_id")
+    .orderBy("server_id");
+  const [targetId] = targetIds;
+  if (targetId === undefined || targetIds.length > 1) {
+    for (const row of await select.where("target_id", "in", targetIds).execute()) use(row);
+    return byTarget;
+  }
   let after = ["", ""];
   for (;;) {
-    const rows = await reader
-      .selectFrom("servers")
-      .selectAll()
+    const rows = await select
       .where("target_id", "=", targetId)
-      .where("gone_at_ms", "is", null)
       .where(isBeyond(["sandbox_id", "server_id"], ">", after))
-      .orderBy("sandbox_id")
-      .orderBy("server_id")
       .limit(rowsPerRead)
       .execute();
-    for (const row of rows) {
-      const server = reading.read("servers", row.id, row, read);
-      if (!server) continue;
-      const servers = bySandbox.get(row.sandbox_id);
-      if (servers) servers.push(server);
-      else bySandbox.set(row.sandbox_id, [server]);
-    }
+    for (const row of rows) use(row);
     const last = rows.at(-1);
-    if (!last || rows.length < rowsPerRead) return bySandbox;
+    if (!last || rows.length < rowsPerRead) return byTarget;
     after = [last.sandbox_id, last.server_id];
     await setImmediate();
   }
+}
+
+/** So few servers that they are read at once, or a target alone, of which parts are read. */
+export function* groupsToRead<T extends { readonly servers: number }>(
+  targets: Iterable<T>,
+): Iterable<readonly T[]> {
+  let group: T[] = [];
+  let sum = 0;
+  for (const target of targets) {
+    if (
+      group.length > 0 &&
+      (sum + target.servers > rowsPerRead || group.length >= idsPerStatement)
+    ) {
+      yield group;
+      [group, sum] = [[], 0];
+    }
+    group.push(target);
+    sum += target.servers;
+  }
+  if (group.length > 0) yield group;
 }
 
 const noTags: readonly string[] = [];

@@ -5,13 +5,14 @@ import type { PoolClock } from "../alerts/judge-pools.ts";
 import { initialProgress, nothingKnown, type TargetProgress } from "../alerts/target-state.ts";
 import { noOpenBuckets, type OpenBuckets } from "../fleet/accounting.ts";
 import type { Target } from "../fleet/model.ts";
-import type { Snapshot } from "../fleet/snapshot.ts";
+import { emptySnapshot, type Snapshot } from "../fleet/snapshot.ts";
+import { batches, paced } from "../lib/iterables.ts";
 import { flapFromRow, flapId } from "./flap-records.ts";
-import { readIncidents, selectIncidents } from "./incidents.ts";
+import { idsPerStatement, readIncidents, selectIncidents } from "./incidents.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
-import { readSnapshot } from "./snapshots.ts";
+import { groupsToRead, readSnapshot, readSnapshots } from "./snapshots.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** A target as the store knows it. */
@@ -22,6 +23,19 @@ export interface StoredTarget {
   readonly openIncidents: readonly Incident[];
   readonly flaps: readonly FlapRecord[];
   readonly buckets: OpenBuckets;
+}
+
+/** A target as any process last committed it. */
+export interface FollowedTarget extends Pick<
+  StoredTarget,
+  "id" | "target" | "progress" | "openIncidents"
+> {
+  /** It is another one after each commit about the target. */
+  readonly version: number;
+  /** The version by which its snapshot was last written. */
+  readonly snapshotVersion: number;
+  /** About how many its snapshot has. */
+  readonly servers: number;
 }
 
 /** The version of each target's row by its id, as this process read it with the target's state, or last committed it. */
@@ -69,7 +83,7 @@ export function createStoredTargets(
           const progress = progressToRow(initialProgress);
           const { id } = await trx
             .insertInto("targets")
-            .values({ region, key, version: 0, servers: 0, ...progress })
+            .values({ region, key, version: 0, snapshot_version: 0, servers: 0, ...progress })
             .returning("id")
             .executeTakeFirstOrThrow();
           inserted.push({ id, target: { region, key }, ...nothingKnown });
@@ -82,6 +96,55 @@ export function createStoredTargets(
 
     snapshotOf: (targetId: number): Promise<Snapshot> =>
       readConsistently(reader, (trx) => readSnapshot(trx, targetId, reading)),
+
+    /** The present version of each target, by its id. */
+    async versions(): Promise<ReadonlyMap<number, number>> {
+      const rows = await reader.selectFrom("targets").select(["id", "version"]).execute();
+      return new Map(rows.map(({ id, version }) => [id, version]));
+    },
+
+    /** Some targets as any process last committed them, but for their snapshots. */
+    async *follow(ids: Iterable<number>): AsyncIterable<readonly FollowedTarget[]> {
+      for await (const some of paced(batches(ids, idsPerStatement))) {
+        const { targets, incidents } = await readConsistently(reader, async (trx) => ({
+          targets: await trx
+            .selectFrom("targets")
+            .select([...progressColumns, "id", "region", "key", "servers"])
+            .select(["version", "snapshot_version"])
+            .where("id", "in", some)
+            .execute(),
+          incidents: await selectIncidents(trx)
+            .where("target_id", "in", some)
+            .where("phase", "<>", "resolved")
+            .execute(),
+        }));
+        const byTarget = Map.groupBy(incidents, (row) => row.target_id);
+        yield targets.map(({ id, region, key, version, servers, ...row }) => {
+          const openIncidents = readIncidents(reading, byTarget.get(id) ?? []);
+          const progress = reading.read("targets", id, row, progressFromRow);
+          return {
+            id,
+            target: { region, key },
+            version,
+            snapshotVersion: row.snapshot_version,
+            servers,
+            progress: progress ?? progressAfter(openIncidents),
+            openIncidents,
+          };
+        });
+      }
+    },
+
+    /** The snapshots of some targets, those of small ones together. */
+    async *snapshotsOf<T extends Pick<FollowedTarget, "id" | "servers">>(
+      targets: Iterable<T>,
+    ): AsyncIterable<readonly [target: T, snapshot: Snapshot]> {
+      for (const group of groupsToRead(targets)) {
+        const ids = group.map(({ id }) => id);
+        const snapshots = await readConsistently(reader, (trx) => readSnapshots(trx, ids, reading));
+        for (const target of group) yield [target, snapshots.get(target.id) ?? emptySnapshot];
+      }
+    },
 
     /** How long pools were watched. */
     async poolClocks(): Promise<readonly PoolClock[]> {
@@ -106,12 +169,25 @@ function progressAfter(incidents: readonly Incident[]): TargetProgress {
 }
 
 /** The columns of a target's row that every poll writes. */
+const progressColumns = [
+  "attempted_polls",
+  "attempted_ms",
+  "observed_polls",
+  "observed_ms",
+  "failures_in_a_row",
+  "last_failure",
+  "last_status",
+  "failing_since_at_ms",
+  "last_poll_at_ms",
+  "last_success_at_ms",
+  "last_complete",
+] as const;
+
+type ProgressColumn = (typeof progressColumns)[number];
+
 export function progressToRow(
   progress: TargetProgress,
-): Omit<
-  Insertable<Tables["targets"]>,
-  "id" | "region" | "key" | "version" | "servers" | "open_bucket"
-> {
+): Pick<Insertable<Tables["targets"]>, ProgressColumn> {
   return {
     attempted_polls: progress.attempted.polls,
     attempted_ms: progress.attempted.ms,
@@ -127,7 +203,7 @@ export function progressToRow(
   };
 }
 
-function progressFromRow(row: Selectable<Tables["targets"]>): TargetProgress {
+function progressFromRow(row: Pick<Selectable<Tables["targets"]>, ProgressColumn>): TargetProgress {
   return {
     attempted: { polls: row.attempted_polls, ms: row.attempted_ms },
     observed: { polls: row.observed_polls, ms: row.observed_ms },
