@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { ProbeVerdict } from "../alerts/judge-probe.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { operations, targetName } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
@@ -19,11 +20,11 @@ import { shortId } from "../lib/short-id.ts";
 import { revision, userAgent, version } from "../lib/version.ts";
 import { logIncidents } from "../polling/incident-log.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
-import { createProbeUnits } from "../polling/probe-unit.ts";
+import { createProbeUnits, type Answered } from "../polling/probe-unit.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
 import { createRegionWatch } from "../polling/region-watch.ts";
 import { createRunner } from "../polling/runner.ts";
-import { createTargetUnits } from "../polling/target-unit.ts";
+import { createTargetUnits, type Listed, type PollDecision } from "../polling/target-unit.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { storedSources } from "../reports/report-sources.ts";
@@ -205,13 +206,15 @@ export async function createDaemon(
   opening.defer(() => regions.stop());
   await regions.restore();
   const targetUnits = createTargetUnits(targets, { ...units, schedule, pools, regions });
-  const polling = createRunner(targetUnits, { ...running, loop: "polls", budget });
+  const polling = createRunner<Listed, PollDecision>({ ...running, loop: "polls", budget });
+  polling.add(targetUnits);
   opening.defer(() => polling.stop());
-  const probing = createRunner(createProbeUnits(probes, { ...units, targets, regions }), {
+  const probing = createRunner<Answered, ProbeVerdict>({
     ...running,
     loop: "probes",
     budget: createRetryBudget(retryShare),
   });
+  probing.add(createProbeUnits(probes, { ...units, targets, regions }));
   opening.defer(() => probing.stop());
   // The loops stop after it: while deliveries end, none is silent for being stopped.
   opening.defer(() => watchdog.stop());

@@ -3,7 +3,7 @@ import type { Schedule } from "../fleet/schedule.ts";
 import type { CallFailure } from "../service/failure.ts";
 import { callWithRetries } from "./call-with-retries.ts";
 import type { AttemptCall, CallDeps, NotSent } from "./call-with-retries.ts";
-import { createScheduler } from "./scheduler.ts";
+import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { createTicker } from "./ticker.ts";
 import type { Ticker, TickerDeps } from "./ticker.ts";
 
@@ -56,6 +56,8 @@ export interface RunnerDeps extends CallDeps {
     commitGathered(): void;
   };
   readonly ticking: TickerDeps;
+  /** Whether this process may act for its units now. Asked before each call and each commit. Default: always. */
+  readonly isHeld?: () => boolean;
 }
 
 /** What is kept of a unit between two runs. */
@@ -72,22 +74,28 @@ interface UnitState {
 const latestStartFactor = 1.1;
 
 /** Runs units on their schedules, and never one twice at a time. */
-export function createRunner<
-  Success extends { readonly kind: "ok" },
-  Decision,
-  U extends Unit<Success, Decision> = Unit<Success, Decision>,
->(units: readonly U[], deps: RunnerDeps) {
-  const { clock, loop, watchdog, store, ticking } = deps;
-  const stopping = new AbortController();
-  const { signal } = stopping;
+export function createRunner<Success extends { readonly kind: "ok" }, Decision>(deps: RunnerDeps) {
+  type U = Unit<Success, Decision>;
+  const { clock, loop, watchdog, store, ticking, isHeld = () => true } = deps;
   const states = new Map<U, UnitState>();
+  /** By their schedules. */
+  const scheduled = new Map<string, Pick<UnitState, "ticker"> & { scheduler: Scheduler<U> }>();
+  let calls = new AbortController();
+  let phase: "new" | "started" | "stopped" = "new";
   let undecided = 0;
   const nowMs = (): number => clock.now().monotonicMs;
+
+  /** Ends the calls in progress, and has what was decided and not committed discarded. */
+  const dropRuns = (): void => {
+    calls.abort();
+    calls = new AbortController();
+  };
 
   const decide = async (
     unit: U,
     state: UnitState,
     { startedMs, deadlineMs }: Pick<Run, "startedMs" | "deadlineMs">,
+    signal: AbortSignal,
   ): Promise<Decision | null> => {
     const { target, order, expectedStatus } = unit;
     const { refusal } = state;
@@ -96,6 +104,8 @@ export function createRunner<
       startedMs < refusal.backOffUntilMs
         ? ({ kind: "backing_off" } as const)
         : await callWithRetries(deps, target, { deadlineMs, signal, order }, (attempt) => {
+            // With its signal aborted, nothing is sent.
+            if (!isHeld()) dropRuns();
             calledMs ??= nowMs();
             return unit.call(attempt);
           });
@@ -110,22 +120,25 @@ export function createRunner<
 
   const runOf = async (unit: U, state: UnitState, deadlineMs: number): Promise<void> => {
     const startedMs = nowMs();
+    const firstMs =
+      state.observedUntilMs === null ? startedMs + state.ticker.firstRoundMs() : -Infinity;
+    const ofRun = calls;
     if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
     try {
       undecided += 1;
-      const decision = await decide(unit, state, { startedMs, deadlineMs }).finally(() => {
+      const times = { startedMs, deadlineMs };
+      const decision = await decide(unit, state, times, ofRun.signal).finally(() => {
         undecided -= 1;
         // After this decision was passed to the store.
         if (undecided === 0) setImmediate(() => undecided === 0 && store.commitGathered());
       });
-      if (decision !== null) await unit.commit(decision);
+      if (decision !== null && ofRun === calls && isHeld()) await unit.commit(decision);
     } catch (error) {
       unit.lose(error);
     }
     // A run may be skipped where this one was slow or the next one is late, and the schedule may pause right
     // after the start. With more runs missing, the process was held up.
-    const { intervalMs, firstRoundMs } = state.ticker;
-    const firstMs = state.observedUntilMs === null ? startedMs + firstRoundMs : 0;
+    const { intervalMs } = state.ticker;
     const dueMs = Math.max(deadlineMs, firstMs, nowMs());
     state.observedUntilMs =
       dueMs + latestStartFactor * Math.max(intervalMs, deadlineMs - startedMs);
@@ -134,7 +147,7 @@ export function createRunner<
   /** Runs a unit now; while it runs already, that run counts. Never rejects. */
   const run = (unit: U, deadlineMs: number): Promise<void> => {
     const state = states.get(unit);
-    if (!state || signal.aborted) return Promise.resolve();
+    if (!state || phase === "stopped") return Promise.resolve();
     state.running ??= runOf(unit, state, deadlineMs).finally(() => {
       state.running = null;
     });
@@ -147,19 +160,50 @@ export function createRunner<
     watchdog.turn(loop, unit.name);
   };
 
-  const bySchedule = Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule));
-  const schedulers = Array.from(bySchedule, ([schedule, alike]) => {
-    const parsed: Schedule = JSON.parse(schedule);
-    const ticker = createTicker(parsed, ticking);
-    for (const unit of alike) {
-      states.set(unit, { ticker, refusal: notRefused, observedUntilMs: null, running: null });
-    }
-    return createScheduler({ units: alike, ticker, clock, run: runScheduled });
-  });
+  const schedulerOf = (schedule: Schedule) => {
+    const key = JSON.stringify(schedule);
+    const known = scheduled.get(key);
+    if (known) return known;
+    const ticker = createTicker(schedule, ticking);
+    const made = { ticker, scheduler: createScheduler({ ticker, clock, run: runScheduled }) };
+    scheduled.set(key, made);
+    if (phase === "started") made.scheduler.start();
+    return made;
+  };
+
+  /** @returns the runs of these that are in progress */
+  const take = (units: readonly U[]): readonly Promise<void>[] => {
+    for (const { scheduler } of scheduled.values()) scheduler.remove(units);
+    const running = units.flatMap((unit) => states.get(unit)?.running ?? []);
+    for (const unit of units) states.delete(unit);
+    return running;
+  };
 
   return {
     start(): void {
-      for (const scheduler of schedulers) scheduler.start();
+      phase = "started";
+      for (const { scheduler } of scheduled.values()) scheduler.start();
+    },
+    /** Runs these from now on too, once the runner is started. */
+    add(units: readonly U[]): void {
+      for (const alike of Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule)).values()) {
+        const [first] = alike;
+        if (!first) continue;
+        const { ticker, scheduler } = schedulerOf(first.schedule);
+        for (const unit of alike) {
+          states.set(unit, { ticker, refusal: notRefused, observedUntilMs: null, running: null });
+        }
+        scheduler.add(alike);
+      }
+    },
+    /** Starts no more runs of these; resolves when those in progress have ended and are committed. */
+    async remove(units: readonly U[]): Promise<void> {
+      await Promise.all(take(units));
+    },
+    /** Ends all runs at once and removes their units; resolves when the commits in progress have ended. */
+    async drop(): Promise<void> {
+      dropRuns();
+      await Promise.all(take([...states.keys()]));
     },
     run,
     /** Runs a unit now, also during the back-off after its key was refused. Never rejects. */
@@ -179,8 +223,9 @@ export function createRunner<
     },
     /** Ends the calls in progress and starts no more runs; resolves when the commits in progress have ended. */
     async stop(): Promise<void> {
-      stopping.abort();
-      await Promise.all(schedulers.map((scheduler) => scheduler.stop()));
+      phase = "stopped";
+      calls.abort();
+      await Promise.all(scheduled.values().map(({ scheduler }) => scheduler.stop()));
     },
   };
 }

@@ -2,9 +2,7 @@ import { phaseOf } from "../fleet/schedule.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Ticker } from "./ticker.ts";
 
-export interface SchedulerDeps<U extends { readonly name: string }> {
-  /** Their names say when in a round each is run. */
-  readonly units: readonly U[];
+export interface SchedulerDeps<U> {
   readonly ticker: Ticker;
   readonly clock: Clock;
   /** Never rejects. `deadlineMs`: when its next run is due, monotonic. */
@@ -30,20 +28,31 @@ interface Slot<U> {
   readonly phase: number;
 }
 
+export type Scheduler<U extends { readonly name: string }> = ReturnType<typeof createScheduler<U>>;
+
+interface Walk {
+  isOver(): boolean;
+  /** Calls back for what is due by now: a phase at the very end of a round must not be lost to a late timer. */
+  end(): void;
+}
+
 /** Runs every unit once in each round, at its own phase, and never one twice at a time. */
 export function createScheduler<U extends { readonly name: string }>(deps: SchedulerDeps<U>) {
   const { ticker, clock, run } = deps;
-  const slots: readonly Slot<U>[] = deps.units
-    .map((unit) => ({ unit, phase: phaseOf(unit.name) }))
-    .toSorted((a, b) => a.phase - b.phase);
+  /** By phase. */
+  let slots: readonly Slot<U>[] = [];
+  const scheduled = new Set<U>();
   const underWay = new Map<U, Promise<void>>();
   const firstRunMs = new Map<U, number>();
-  let endRound = (): void => {};
-  let endFirstRuns = (): void => {};
+  let started = false;
   let stopped = false;
+  let round = { startedMs: -Infinity, lengthMs: 0 };
+  /** One for the units that were there at the start, and one for each addition since. */
+  let firstWalks: readonly Walk[] = [];
+  let roundWalks: readonly Walk[] = [];
 
   const start = (unit: U, dueMs: number, lengthMs: number): void => {
-    if (stopped || underWay.has(unit)) return;
+    if (stopped || !scheduled.has(unit) || underWay.has(unit)) return;
     const nowMs = clock.now().monotonicMs;
     // A run that starts late, as the process was held up, would otherwise be over before it began: that would
     // look like a rate limit that leaves no request.
@@ -53,42 +62,70 @@ export function createScheduler<U extends { readonly name: string }>(deps: Sched
     underWay.set(unit, ended);
   };
 
-  const startFirstRuns = (): void => {
+  const startFirstRuns = (some: readonly Slot<U>[]): void => {
     const startedMs = clock.now().monotonicMs;
-    const apartMs = Math.min(firstRunsApartMs, firstRunsWithinMs / Math.max(1, slots.length));
+    const apartMs = Math.min(firstRunsApartMs, firstRunsWithinMs / Math.max(1, some.length));
     const dueMs = (_: Slot<U>, index: number): number => startedMs + index * apartMs;
-    for (const [index, slot] of slots.entries()) firstRunMs.set(slot.unit, dueMs(slot, index));
-    endFirstRuns = walk(clock, slots, dueMs, (unit, atMs) => start(unit, atMs, ticker.intervalMs));
+    for (const [index, slot] of some.entries()) firstRunMs.set(slot.unit, dueMs(slot, index));
+    const first = walk(clock, some, dueMs, (unit, atMs) => start(unit, atMs, ticker.intervalMs));
+    firstWalks = [...firstWalks.filter((each) => !each.isOver()), first];
   };
 
-  const startRound = (lengthMs: number): void => {
-    const startedMs = clock.now().monotonicMs;
-    // Before a pause of the schedule, runs are where they always are: spread over all of it they would be late.
-    const usualMs = Math.min(lengthMs, ticker.intervalMs);
-    const spreadMs = Math.min(usualMs, longestSpreadMs);
-    const dueMs = ({ phase }: Slot<U>): number =>
-      startedMs + Math.floor((phase * spreadMs) / batchMs) * batchMs;
-    endRound();
-    endRound = walk(clock, slots, dueMs, (unit, atMs) => {
+  /** Before a pause of the schedule, runs are where they always are: spread over all of it they would be late. */
+  const usualMs = (): number => Math.min(round.lengthMs, ticker.intervalMs);
+
+  const dueInRoundMs = ({ phase }: Slot<U>): number =>
+    round.startedMs +
+    Math.floor((phase * Math.min(usualMs(), longestSpreadMs)) / batchMs) * batchMs;
+
+  const walkRound = (some: readonly Slot<U>[]): void => {
+    const { lengthMs } = round;
+    const latestFirstMs = usualMs() / 2;
+    const rest = walk(clock, some, dueInRoundMs, (unit, atMs) => {
       // Right after the start a unit's phase can follow its first run too closely.
       const first = firstRunMs.get(unit);
-      if (first !== undefined && atMs - first < usualMs / 2) return;
+      if (first !== undefined && atMs - first < latestFirstMs) return;
       firstRunMs.delete(unit);
       start(unit, atMs, lengthMs);
     });
+    roundWalks = [...roundWalks, rest];
   };
 
   return {
     start(): void {
-      startFirstRuns();
-      ticker.start(startRound);
+      started = true;
+      startFirstRuns(slots);
+      ticker.start((lengthMs) => {
+        for (const each of roundWalks) each.end();
+        roundWalks = [];
+        round = { startedMs: clock.now().monotonicMs, lengthMs };
+        walkRound(slots);
+      });
+    },
+    /** Runs these from now on too, once the scheduler is started: the first time soon. */
+    add(units: readonly U[]): void {
+      const byPhase = (one: Slot<U>, other: Slot<U>): number => one.phase - other.phase;
+      const added = units.map((unit) => ({ unit, phase: phaseOf(unit.name) })).toSorted(byPhase);
+      for (const unit of units) scheduled.add(unit);
+      slots = [...slots, ...added].toSorted(byPhase);
+      if (!started || stopped) return;
+      startFirstRuns(added);
+      const nowMs = clock.now().monotonicMs;
+      walkRound(added.filter((slot) => dueInRoundMs(slot) > nowMs));
+    },
+    /** Starts no more runs of these. */
+    remove(units: Iterable<U>): void {
+      for (const unit of units) {
+        scheduled.delete(unit);
+        firstRunMs.delete(unit);
+      }
+      slots = slots.filter(({ unit }) => scheduled.has(unit));
     },
     /** Starts no more runs; resolves when those in progress have ended. */
     async stop(): Promise<void> {
       stopped = true;
       ticker.stop();
-      endRound();
-      endFirstRuns();
+      for (const each of [...roundWalks, ...firstWalks]) each.end();
       await Promise.all(underWay.values());
     },
   };
@@ -96,15 +133,14 @@ export function createScheduler<U extends { readonly name: string }>(deps: Sched
 
 /**
  * Calls back for each slot when it is due, with one timer at a time: thousands of units cost one timer. The
- * due times must not decrease. The returned function ends the walk, calling back for what is due by then: a
- * phase at the very end of a round must not be lost to a late timer.
+ * due times must not decrease.
  */
 function walk<U>(
   clock: Clock,
   slots: readonly Slot<U>[],
   dueMs: (slot: Slot<U>, index: number) => number,
   onDue: (unit: U, dueMs: number) => void,
-): () => void {
+): Walk {
   let index = 0;
   let cancel = (): void => {};
   const takeDue = (): number | null => {
@@ -122,8 +158,11 @@ function walk<U>(
     if (aheadMs !== null) cancel = clock.setTimer(aheadMs, go);
   };
   go();
-  return () => {
-    cancel();
-    takeDue();
+  return {
+    isOver: () => index === slots.length,
+    end() {
+      cancel();
+      takeDue();
+    },
   };
 }

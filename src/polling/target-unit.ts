@@ -21,10 +21,10 @@ import type { Outcome, Unit } from "./runner.ts";
 import type { PoolVerdict, WatchedPools } from "./watched-pools.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
-type Listed = Extract<CallResult<TakenListing>, { readonly kind: "ok" }>;
+export type Listed = Extract<CallResult<TakenListing>, { readonly kind: "ok" }>;
 
 /** What one poll means, and what it says beyond that. */
-interface Decision {
+export interface PollDecision {
   readonly verdict: Verdict;
   /** What it was judged by. */
   readonly polled: PollOutcome;
@@ -56,12 +56,12 @@ export interface TargetUnitsDeps {
 export function createTargetUnits(
   targets: readonly WatchedTarget[],
   deps: TargetUnitsDeps,
-): readonly Unit<Listed, Decision>[] {
+): readonly Unit<Listed, PollDecision>[] {
   const { service, judge, suppressions, pools, regions, recordDrift } = deps;
   const { notifier, metrics, log, clock, schedule } = deps;
   const judgePoolsAndCommit = createPoolCommits(deps);
 
-  return targets.flatMap((watched): Unit<Listed, Decision>[] => {
+  return targets.flatMap((watched): Unit<Listed, PollDecision>[] => {
     const { id, target } = watched;
     const { region, key } = target;
     const name = targetName(target);
@@ -69,7 +69,7 @@ export function createTargetUnits(
     if (!apiKey) return [];
     let logged = noListing;
 
-    const unit: Unit<Listed, Decision> = {
+    const unit: Unit<Listed, PollDecision> = {
       name,
       target,
       schedule,
@@ -162,7 +162,7 @@ function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "st
 
   return async (
     { id, target, state }: WatchedTarget,
-    { verdict, polled, options }: Omit<Decision, "detail">,
+    { verdict, polled, options }: Omit<PollDecision, "detail">,
   ): Promise<Verdict> => {
     const { at, snapshot, progress } = verdict;
     const judgeAgain = (): Promise<Verdict> =>

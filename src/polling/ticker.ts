@@ -10,8 +10,8 @@ import type { CronTimes } from "../lib/cron-times.ts";
 export interface Ticker {
   /** The usual length of a round: see `intervalOf`. Milliseconds. */
   readonly intervalMs: number;
-  /** How long after the ticker was made its first whole round can begin: a schedule may pause. Milliseconds. */
-  readonly firstRoundMs: number;
+  /** How long after now the first whole round of a new unit can begin: a schedule may pause. Milliseconds. */
+  firstRoundMs(): number;
   /** Calls back at the start of each round with the time until the next one in milliseconds. */
   start(onRound: (lengthMs: number) => void): void;
   stop(): void;
@@ -37,7 +37,7 @@ function createEveryTicker(lengthMs: number, clock: Clock): Ticker {
   let cancel = (): void => {};
   return {
     intervalMs: lengthMs,
-    firstRoundMs: lengthMs,
+    firstRoundMs: () => lengthMs,
     start(onRound) {
       // Each round is counted from the start, so that late timers do not add up.
       const startedMs = clock.now().monotonicMs;
@@ -94,7 +94,7 @@ function createCronTicker(
 
   return {
     intervalMs: times.gaps.shortestMs,
-    firstRoundMs: firstRoundOf(times, clock.now().utcMs),
+    firstRoundMs: () => firstRoundOf(times, clock.now().utcMs),
     start(onRound) {
       /** @returns the time until the next round. Milliseconds */
       const awaitNext = (): number => {

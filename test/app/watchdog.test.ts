@@ -96,8 +96,7 @@ it.each([
   const keys = Array.from({ length: 12 }, (_, index) => `key${index}`);
   const friday = `2026-11-20T${startsAt}+01:00`;
   const { clock, config, silentAfter, turn } = watchPolls(schedule, friday, keys);
-  const scheduler = createScheduler({
-    units: keys.map((name) => ({ name })),
+  const scheduler = createScheduler<{ readonly name: string }>({
     ticker: createTicker(config.poll.schedule, {
       clock,
       wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
@@ -106,6 +105,7 @@ it.each([
     clock,
     run: async ({ name }) => turn(name),
   });
+  scheduler.add(keys.map((name) => ({ name })));
   scheduler.start();
   /** In steps, as a run ends only between them. */
   const pass = async (until: string): Promise<void> => {

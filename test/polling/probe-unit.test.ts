@@ -9,6 +9,7 @@ import { noSuppressions } from "../../src/alerts/silence.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { callProbe, createProbeUnits } from "../../src/polling/probe-unit.ts";
+import type { Answered } from "../../src/polling/probe-unit.ts";
 import { createRunner } from "../../src/polling/runner.ts";
 import { watchProbe } from "../../src/polling/watched-probe.ts";
 import { answerJson, createTestClient, startPeer } from "../service/peer.ts";
@@ -63,7 +64,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     clock,
   });
   if (!unit) throw new Error("a probe with a key is run");
-  const probing = createRunner([unit], {
+  const probing = createRunner<Answered, ProbeVerdict>({
     loop: "probes",
     limits,
     budget: createRetryBudget(0),
@@ -73,6 +74,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     store: { commitGathered() {} },
     clock,
   });
+  probing.add([unit]);
   return {
     world,
     peer,

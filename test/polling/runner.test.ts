@@ -14,27 +14,31 @@ const ok = { kind: "ok" } as const;
 /** Units by their names, with the seconds of their rounds. */
 function start(
   intervals: Readonly<Record<string, number>>,
-  call: () => Promise<typeof ok | CallFailure> = () => Promise.resolve(ok),
+  call: (signal: AbortSignal) => typeof ok | Promise<typeof ok | CallFailure> = () => ok,
 ) {
   const clock = createFakeClock();
+  const held = { is: true };
+  let committed = 0;
   const runs: { readonly name: string; readonly run: Run }[] = [];
   const turns: string[] = [];
-  const units = Object.entries(intervals).map(([name, seconds]): Unit<typeof ok, null> => ({
+  const units = Object.entries(intervals).map(([name, seconds]): Unit<typeof ok, true> => ({
     name,
     target: research,
     schedule: { kind: "every", ms: seconds * second },
-    call,
+    call: async ({ signal }) => call(signal),
     decide(_, run) {
       runs.push({ name, run });
-      return Promise.resolve(null);
+      return Promise.resolve(true);
     },
-    commit: () => Promise.resolve(),
+    async commit() {
+      committed += 1;
+    },
     lose: (error) => {
       throw error;
     },
   }));
   const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
-  const runner = createRunner(units, {
+  const runner = createRunner<typeof ok, true>({
     loop: "probes",
     limits,
     budget: createRetryBudget(1),
@@ -42,8 +46,10 @@ function start(
     watchdog: { turn: (loop, name) => turns.push(`${loop} ${name}`) },
     ticking: { clock, log: { warn() {} } },
     store: { commitGathered() {} },
+    isHeld: () => held.is,
     clock,
   });
+  runner.add(units);
   const pass = async (seconds: number): Promise<void> => {
     for (let time = 0; time < seconds; time += 1) {
       clock.advance(second);
@@ -51,7 +57,18 @@ function start(
     }
   };
   const runsOf = (name: string) => runs.filter((each) => each.name === name);
-  return { clock, runner, units, limits, runs, runsOf, turns, pass };
+  return {
+    clock,
+    runner,
+    units,
+    held,
+    limits,
+    runs,
+    runsOf,
+    turns,
+    pass,
+    commits: () => committed,
+  };
 }
 
 it("runs each unit right after the start, and then once in each round of its own schedule", async () => {
@@ -103,4 +120,80 @@ it("the time of a call is from its first attempt, after the wait for the key's l
   await running;
   const times = { startedMs, calledMs: startedMs + 5_000, endedMs: startedMs + 7_250 };
   expect(runs).toMatchObject([{ run: times }]);
+});
+
+it("runs a unit that is added soon, once more in the round in progress where its phase allows, and then in each round", async () => {
+  const { runner, units, runsOf, pass } = start({ one: 30, late: 30 });
+  const [, late] = units;
+  if (!late) throw new Error("there are two units");
+  await runner.remove([late]);
+  runner.start();
+  await pass(5);
+  runner.add([late]);
+  await pass(1);
+  expect(runsOf("late")).toHaveLength(1);
+  await pass(59);
+  expect(runsOf("late")).toHaveLength(3);
+  await runner.stop();
+});
+
+it("removes a unit once its run in progress is committed, and runs it no more", async () => {
+  const answer = Promise.withResolvers<typeof ok>();
+  const { runner, units, runs, runsOf, pass } = start({ one: 10, other: 10 }, () => answer.promise);
+  runner.start();
+  await pass(1);
+  const [one] = units;
+  if (!one) throw new Error("there are two units");
+  let isRemoved = false;
+  const removing = runner.remove([one]).then(() => (isRemoved = true));
+  await pass(1);
+  expect([isRemoved, runs.length]).toEqual([false, 0]);
+  answer.resolve(ok);
+  await removing;
+  expect(runsOf("one")).toHaveLength(1);
+  await runner.run(one, 0);
+  await pass(60);
+  expect(runsOf("one")).toHaveLength(1);
+  expect(runsOf("other").length).toBeGreaterThan(3);
+  await runner.stop();
+});
+
+it("drops runs without committing them, and runs what is added afterwards", async () => {
+  const answer = Promise.withResolvers<typeof ok>();
+  const { runner, units, runs, commits, pass } = start({ one: 10 }, () => answer.promise);
+  runner.start();
+  await pass(1);
+  const dropping = runner.drop();
+  answer.resolve(ok);
+  await dropping;
+  await pass(30);
+  expect([runs.length, commits()]).toEqual([0, 0]);
+  runner.add(units);
+  await pass(1);
+  expect([runs.length, commits()]).toEqual([1, 1]);
+  await runner.stop();
+});
+
+it("neither calls nor commits while the process may not act for its units", async () => {
+  const answers = [Promise.withResolvers<typeof ok>(), Promise.withResolvers<typeof ok>()];
+  let calls = 0;
+  const { runner, held, commits, pass } = start({ one: 10 }, (signal) =>
+    signal.aborted ? Promise.resolve(failed("network")) : (answers[calls++]?.promise ?? ok),
+  );
+  held.is = false;
+  runner.start();
+  await pass(1);
+  expect(calls).toBe(0);
+  held.is = true;
+  await pass(15);
+  expect(calls).toBe(1);
+  held.is = false;
+  answers[0]?.resolve(ok);
+  await pass(1);
+  expect(commits()).toBe(0);
+  held.is = true;
+  answers[1]?.resolve(ok);
+  await pass(20);
+  expect(commits()).toBeGreaterThan(0);
+  await runner.stop();
 });

@@ -14,8 +14,7 @@ function start(count: number, roundSeconds: number, clock = createFakeClock()) {
   /** Times since the start. */
   const runs: { readonly name: string; readonly atMs: number; readonly leftMs: number }[] = [];
   const schedule = { kind: "every", ms: roundSeconds * second } as const;
-  createScheduler({
-    units: names.map((name) => ({ name })),
+  const scheduler = createScheduler<{ readonly name: string }>({
     ticker: createTicker(schedule, { clock, log: { warn() {} } }),
     clock,
     run({ name }, deadlineMs) {
@@ -23,7 +22,9 @@ function start(count: number, roundSeconds: number, clock = createFakeClock()) {
       runs.push({ name, atMs: nowMs - startedMs, leftMs: deadlineMs - nowMs });
       return Promise.resolve();
     },
-  }).start();
+  });
+  scheduler.add(names.map((name) => ({ name })));
+  scheduler.start();
   return {
     clock,
     runs,

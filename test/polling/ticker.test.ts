@@ -148,7 +148,7 @@ it.each([
   (startsAt, minutes) => {
     const schedule = { kind: "cron", expression: "0,20,40 */2 * * *", timeZone: "UTC" } as const;
     const clock = createFakeClock(Date.parse(startsAt));
-    const { firstRoundMs } = createTicker(schedule, { clock, log: unexpected });
-    expect(firstRoundMs).toBe(minutes * minute);
+    const ticker = createTicker(schedule, { clock, log: unexpected });
+    expect(ticker.firstRoundMs()).toBe(minutes * minute);
   },
 );

@@ -7,6 +7,7 @@ import { Secret } from "../../../src/lib/secret.ts";
 import { createKeyLimits } from "../../../src/polling/key-limits.ts";
 import { createRunner } from "../../../src/polling/runner.ts";
 import { createTargetUnits } from "../../../src/polling/target-unit.ts";
+import type { Listed, PollDecision } from "../../../src/polling/target-unit.ts";
 import type { CallResult, ListingCall, TakenListing } from "../../../src/service/client.ts";
 import { failure } from "../../../src/service/failure.ts";
 import type { CallFailure } from "../../../src/service/failure.ts";
@@ -89,7 +90,7 @@ export function startPolling(
   });
   if (!unit) throw new Error("a target with a key is polled");
   const other = { ...unit, name: "another" };
-  const polling = createRunner([unit, other], {
+  const polling = createRunner<Listed, PollDecision>({
     loop: "polls",
     limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
     budget: createRetryBudget(retryShare),
@@ -99,6 +100,7 @@ export function startPolling(
     store,
     clock,
   });
+  polling.add([unit, other]);
   return {
     clock,
     polling,
