@@ -71,8 +71,9 @@ export async function openNotifications(deps: NotificationsDeps) {
   const notifier = createNotifier({
     ...deps,
     outbox: store.outbox,
-    receivers: receivers.filter(({ type }) => type !== "heartbeat"),
+    giveUpAfterMs: new Map(receivers.map(({ name, giveUpAfterMs }) => [name, giveUpAfterMs])),
   });
+  notifier.add(receivers.filter(({ type }) => type !== "heartbeat"));
   opening.defer(() => notifier.stop({ graceMs: deliveryGraceMs }));
 
   /** Judges the receivers again, also while nothing is delivered to them. */

@@ -32,9 +32,10 @@ import { createServiceClient } from "../service/client.ts";
 import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { openDaemonStore } from "./daemon-store.ts";
-import { createUpkeep, retentionChores } from "./upkeep.ts";
+import { createUpkeep, retentionChores, upkeepEveryMs } from "./upkeep.ts";
 import { checkReadiness, findHealthProblem } from "./health.ts";
-import { repostLoopName, watchLoops } from "./watch-loops.ts";
+import { loopsByUnit, repostLoopName } from "./watch-loops.ts";
+import { createWatchdog } from "./watchdog.ts";
 import { createAccessControl } from "../web/access.ts";
 import { createWebServer } from "../web/server.ts";
 
@@ -80,7 +81,11 @@ export async function createDaemon(
   const store = await openDaemonStore(config.store, { ...overrides, clock, log });
   opening.defer(() => store.close());
 
-  const watchdog = watchLoops(config, { clock, log });
+  const watchdog = createWatchdog(clock, log);
+  watchdog.watch("upkeep", "upkeep", upkeepEveryMs);
+  for (const loops of loopsByUnit(config).values()) {
+    for (const loop of loops) watchdog.watch(...loop);
+  }
 
   const notified = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
   const notifiedReceivers = notified.map(({ name }) => name);

@@ -1,46 +1,49 @@
 import type { Config } from "../config/config.ts";
+import { unitOfKey, unitOfReceiver } from "../cluster/assignment.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import { lookEveryMs } from "../notify/pipeline.ts";
 import { repostEveryMs } from "../notify/receivers/alertmanager-alerts.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { CronTimes } from "../lib/cron-times.ts";
-import type { Logger } from "../lib/logger.ts";
 import { intervalOf, timesOf } from "../polling/ticker.ts";
-import { upkeepEveryMs } from "./upkeep.ts";
-import { createWatchdog } from "./watchdog.ts";
 import type { Watchdog } from "./watchdog.ts";
 
-/** A watchdog over every loop of the daemon. It learns from the configuration when turns are due, not from the loops. */
-export function watchLoops(
-  config: Config,
-  { clock, log }: { readonly clock: Clock; readonly log: Pick<Logger, "error" | "info"> },
-): Watchdog {
-  const watchdog = createWatchdog(clock, log);
-  // A turn may take as long as its request.
-  const usualMs = (schedule: Schedule): number =>
-    Math.max(intervalOf(schedule), config.poll.timeoutMs);
-  const watchScheduled = (
+/** What `Watchdog.watch` takes. */
+type WatchedLoop = Parameters<Watchdog["watch"]>;
+
+/** The loops of each unit. They follow from the configuration, as a loop may be wrong about when it is due. */
+export function loopsByUnit(config: Config): ReadonlyMap<string, readonly WatchedLoop[]> {
+  const ofKey = <Place extends { readonly key: string }>(
     loop: "polls" | "probes",
-    names: readonly string[],
     schedule: Schedule,
-  ): void => {
-    const intervalMs = usualMs(schedule);
+    places: readonly Place[],
+    nameOf: (place: Place) => string,
+  ) => {
+    // A turn may take as long as its request.
+    const intervalMs = Math.max(intervalOf(schedule), config.poll.timeoutMs);
     const dueInMs = schedule.kind === "cron" ? dueInOf(timesOf(schedule), intervalMs) : undefined;
-    for (const name of names) watchdog.watch(loop, name, intervalMs, dueInMs);
+    return places.map((place) => {
+      const watched: WatchedLoop = [loop, nameOf(place), intervalMs, dueInMs];
+      return { unit: unitOfKey(place.key), watched };
+    });
   };
-  watchScheduled("polls", configuredTargets(config).map(targetName), config.poll.schedule);
-  for (const probe of config.probes) {
-    watchScheduled("probes", subjectsOf(probe).map(subjectName), probe.schedule);
-  }
-  for (const { name, type } of config.alerts.receivers) {
-    if (type !== "heartbeat") watchdog.watch("deliveries", name, lookEveryMs);
-    if (type === "alertmanager") watchdog.watch("deliveries", repostLoopName(name), repostEveryMs);
-  }
-  watchdog.watch("upkeep", "upkeep", upkeepEveryMs);
-  return watchdog;
+  const ofReceivers = config.alerts.receivers.flatMap(({ name, type }) => {
+    const watched: WatchedLoop[] = [];
+    if (type !== "heartbeat") watched.push(["deliveries", name, lookEveryMs]);
+    if (type === "alertmanager") watched.push(["deliveries", repostLoopName(name), repostEveryMs]);
+    return watched.map((each) => ({ unit: unitOfReceiver(name), watched: each }));
+  });
+  const all = [
+    ...ofKey("polls", config.poll.schedule, configuredTargets(config), targetName),
+    ...config.probes.flatMap((probe) =>
+      ofKey("probes", probe.schedule, subjectsOf(probe), subjectName),
+    ),
+    ...ofReceivers,
+  ];
+  const byUnit = Map.groupBy(all, ({ unit }) => unit);
+  return new Map(Array.from(byUnit, ([unit, of]) => [unit, of.map(({ watched }) => watched)]));
 }
 
 /** The watchdog's name for the loop in which an Alertmanager receiver posts all alerts again. */

@@ -4,7 +4,7 @@ import type { Logger } from "../lib/logger.ts";
 
 /** The loops that the watchdog monitors. */
 const loopNames = ["polls", "probes", "deliveries", "upkeep"] as const;
-type LoopName = (typeof loopNames)[number];
+export type LoopName = (typeof loopNames)[number];
 
 interface Watched {
   readonly loop: LoopName;
@@ -85,6 +85,13 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
     if (silent.has(loop)) check();
   };
 
+  /** Not at once for each of very many that are watched together. */
+  const checkSoon = (): void => {
+    if (!running) return;
+    cancel();
+    cancel = clock.setTimer(leastWaitMs, check);
+  };
+
   return {
     /**
      * @param name of what has the turns: a target, a probe, a receiver
@@ -99,6 +106,11 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
     ): void {
       const times = { lastTurnMs: nowMs(), nextTurnMs: nowMs() + intervalMs };
       watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, ...times });
+      checkSoon();
+    },
+    unwatch(loop: LoopName, name: string): void {
+      watched.delete(`${loop} ${name}`);
+      checkSoon();
     },
     turn,
     /** From now on turns are expected. */

@@ -4,7 +4,8 @@ import { createDeliveryWorker, type DeliveryReceiver, type WorkerDeps } from "./
 import { freshTimes } from "./retry.ts";
 
 interface NotifierDeps extends Omit<WorkerDeps, "deliveryClock" | "onJudged"> {
-  readonly receivers: readonly DeliveryReceiver[];
+  /** Of each receiver by its name, also of those that another process delivers to. */
+  readonly giveUpAfterMs: ReadonlyMap<string, number>;
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents?: (outcome: IncidentOutcome) => void;
 }
@@ -15,7 +16,7 @@ const mostSlewMs = 1_000;
 export type Notifier = ReturnType<typeof createNotifier>;
 
 /** Brings what is in the outbox to the receivers, with a worker for each. The receivers are not closed here. */
-export function createNotifier({ receivers, onIncidents, ...deps }: NotifierDeps) {
+export function createNotifier({ giveUpAfterMs, onIncidents, ...deps }: NotifierDeps) {
   const { clock } = deps;
   const start = clock.now();
   // UTC at the start plus the time since then on the monotonic clock: a stepped wall clock neither
@@ -29,7 +30,8 @@ export function createNotifier({ receivers, onIncidents, ...deps }: NotifierDeps
     wallClockBehindMs = deliveryClock() - clock.now().utcMs;
     // Items that wait may be from a time that is yet to come, and then wait no longer.
     const wasSetBack = wallClockBehindMs - wasBehindMs > mostSlewMs;
-    for (const worker of workers) worker.wake(wasSetBack ? Number.NEGATIVE_INFINITY : causedAtMs);
+    for (const worker of workers.values())
+      worker.wake(wasSetBack ? Number.NEGATIVE_INFINITY : causedAtMs);
   };
 
   const onJudged = (outcome: IncidentOutcome): void => {
@@ -38,16 +40,36 @@ export function createNotifier({ receivers, onIncidents, ...deps }: NotifierDeps
   };
 
   const workerDeps = { ...deps, deliveryClock, onJudged };
-  const workers = receivers.map((settings) => createDeliveryWorker(settings, workerDeps));
-  const giveUpAfterMs = new Map(receivers.map((each) => [each.receiver.name, each.giveUpAfterMs]));
+  type Worker = ReturnType<typeof createDeliveryWorker>;
+  const workers = new Map<string, Worker>();
+  let started = false;
 
   /** A worker that has run can leave work for another one. */
-  const idle = async (): Promise<void> => {
+  const idle = async (some: () => Iterable<Worker>): Promise<void> => {
     for (;;) {
-      const work = workers.flatMap((worker) => worker.underWay() ?? []);
+      const work = Array.from(some(), (worker) => worker.underWay() ?? []).flat();
       if (work.length === 0) return;
       await Promise.all(work);
     }
+  };
+
+  /**
+   * Begins no further attempt. Those in flight may go on for `graceMs` and are then aborted: their notifications stay
+   * pending, and the next process sends them again under the same id.
+   */
+  const remove = async (
+    names: Iterable<string>,
+    { graceMs }: { readonly graceMs: number },
+  ): Promise<void> => {
+    const removed = Array.from(names, (name) => workers.get(name) ?? []).flat();
+    for (const name of names) workers.delete(name);
+    for (const worker of removed) worker.stop();
+    const settled = new AbortController();
+    const ended = idle(() => removed).finally(() => settled.abort());
+    if (graceMs > 0) await delay(clock, graceMs, settled.signal);
+    for (const worker of removed) worker.abort();
+    await ended;
+    for (const worker of removed) worker.close();
   };
 
   return {
@@ -60,28 +82,29 @@ export function createNotifier({ receivers, onIncidents, ...deps }: NotifierDeps
 
     freshTimes: (receiver: string) => freshTimes(deliveryClock(), giveUpAfterMs.get(receiver)),
 
+    /** Delivers to these too, once the notifier is started. */
+    add(receivers: readonly DeliveryReceiver[]): void {
+      for (const settings of receivers) {
+        const worker = createDeliveryWorker(settings, workerDeps);
+        workers.set(settings.receiver.name, worker);
+        if (started) worker.start();
+      }
+    },
+    remove,
+
     /** Does all that is due now, and resolves when the attempts have ended. */
     async runOnce(): Promise<void> {
       wake();
-      await idle();
+      await idle(() => workers.values());
     },
 
     start(): void {
-      for (const worker of workers) worker.start();
+      started = true;
+      for (const worker of workers.values()) worker.start();
     },
 
-    /**
-     * Begins no further attempt. Those in flight may go on for `graceMs` and are then aborted: their notifications stay
-     * pending, and the next process sends them again under the same id.
-     */
-    async stop({ graceMs }: { readonly graceMs: number }): Promise<void> {
-      for (const worker of workers) worker.stop();
-      const settled = new AbortController();
-      const ended = idle().finally(() => settled.abort());
-      await delay(clock, graceMs, settled.signal);
-      for (const worker of workers) worker.abort();
-      await ended;
-      for (const worker of workers) worker.close();
-    },
+    /** Removes all receivers. */
+    stop: (grace: { readonly graceMs: number }): Promise<void> =>
+      remove([...workers.keys()], grace),
   };
 }

@@ -20,6 +20,8 @@ export interface WorkerDeps extends RecorderDeps {
   /** Whole milliseconds of a clock that is not affected by steps of the wall clock. */
   readonly deliveryClock: () => number;
   readonly random: Random;
+  /** Whether this process may deliver now. Default: always. */
+  readonly isHeld?: () => boolean;
   /** The worker of a receiver has looked at the outbox. */
   readonly onRun?: (receiver: string) => void;
 }
@@ -52,7 +54,7 @@ export const lookEveryMs = 30_000;
  * 7. record: in the store, in metrics and in the log (`record-attempts.ts`)
  */
 export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDeps) {
-  const { outbox, clock, deliveryClock } = deps;
+  const { outbox, clock, deliveryClock, isHeld = () => true } = deps;
   const { receiver } = settings;
   const { name, restMs = 0 } = receiver;
   const mostInFlight = restMs > 0 ? 1 : defaultInFlight;
@@ -112,7 +114,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     const free = freeSlots();
     if (free <= 0 || deliveryClock() < pausedUntilMs) return;
     const due = await outbox.due(name, deliveryClock(), free, [...inFlight.keys()]);
-    if (!stopped.signal.aborted) due.forEach(begin);
+    if (!stopped.signal.aborted && isHeld()) due.forEach(begin);
   };
 
   const freeSlots = (): number =>

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { watchLoops } from "../../src/app/watch-loops.ts";
+import { loopsByUnit } from "../../src/app/watch-loops.ts";
 import { createWatchdog } from "../../src/app/watchdog.ts";
 import { createScheduler } from "../../src/polling/scheduler.ts";
 import { createTicker } from "../../src/polling/ticker.ts";
@@ -41,6 +41,22 @@ it("does not mind a wall clock that is stepped, and names what has no turns", ()
   watchdog.stop();
 });
 
+it("expects turns of what is watched while it runs, and none of what is not watched any more", () => {
+  const clock = createFakeClock();
+  const watchdog = createWatchdog(clock, { error() {}, info() {} });
+  watchdog.start();
+  for (const name of ["us/a", "us/b"]) watchdog.watch("polls", name, 10_000);
+  clock.advance(19_000);
+  expect(watchdog.silentLoop()).toBeNull();
+  watchdog.turn("polls", "us/a");
+  clock.advance(2_000);
+  expect(watchdog.silentLoop()).toContain("no run of 1 of 2, such as us/b,");
+  watchdog.unwatch("polls", "us/b");
+  expect(watchdog.silentLoop()).toBeNull();
+  watchdog.stop();
+  expect(clock.armed).toBe(0);
+});
+
 /** A watchdog over the polls of some keys. */
 function watchPolls(schedule: string, startsAt: string, keys: readonly string[] = ["research"]) {
   const clock = createFakeClock(Date.parse(startsAt));
@@ -56,7 +72,10 @@ function watchPolls(schedule: string, startsAt: string, keys: readonly string[] 
     },
     info() {},
   };
-  const watchdog = watchLoops(config, { clock, log });
+  const watchdog = createWatchdog(clock, log);
+  for (const loops of loopsByUnit(config).values()) {
+    for (const loop of loops) watchdog.watch(...loop);
+  }
   watchdog.start();
   onTestFinished(() => watchdog.stop());
   /** Lets time pass, and says after how much of it polls were noticed to be silent. */

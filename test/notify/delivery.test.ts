@@ -165,6 +165,43 @@ describe("stopping", () => {
   });
 });
 
+describe("a receiver that another process delivers to", () => {
+  it("gets nothing until it is added here, and no more once it is removed, while others go on", async () => {
+    const servers = { one: await startReceiverServer(), other: await startReceiverServer() };
+    const { notifier, receivers, store, insert } = openDelivery(servers);
+    const [one] = receivers;
+    if (!one) throw new Error("there are two receivers");
+    notifier.start();
+    await notifier.remove(["one"], { graceMs: 5_000 });
+    await insert({ ...fire("a"), receiver: "one" }, { ...fire("a"), receiver: "other" });
+    await notifier.runOnce();
+    expect([sentTo(servers.one), sentTo(servers.other)]).toEqual([[], ["firing a"]]);
+    notifier.add([one]);
+    await servers.one.received(1);
+    await notifier.remove(["one"], { graceMs: 5_000 });
+    await insert({ ...fire("b"), receiver: "one" }, { ...fire("b"), receiver: "other" });
+    await notifier.runOnce();
+    expect([sentTo(servers.one), sentTo(servers.other)]).toEqual([
+      ["firing a"],
+      ["firing a", "firing b"],
+    ]);
+    await notifier.stop({ graceMs: 0 });
+    expect(await store.states()).toEqual(["delivered", "delivered", "delivered"]);
+  });
+
+  it("gets nothing while this process may not act", async () => {
+    const server = await startReceiverServer();
+    let isHeld = false;
+    const { pass, insert } = openDelivery(server, { isHeld: () => isHeld });
+    await insert(fire("a"));
+    await pass(0);
+    expect(sentTo(server)).toEqual([]);
+    isHeld = true;
+    await pass(0);
+    expect(sentTo(server)).toEqual(["firing a"]);
+  });
+});
+
 describe("a step of the wall clock", () => {
   it.each([-48, 48])("by %i hours neither delays nor hastens a retry", async (hours) => {
     const server = await startReceiverServer(status(429, { "retry-after": "60" }));

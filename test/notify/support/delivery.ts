@@ -49,6 +49,7 @@ export interface DeliveryOptions {
   readonly store?: OutboxStore;
   readonly clock?: FakeClock;
   readonly random?: Random;
+  readonly isHeld?: () => boolean;
   /** Replaces some calls of the store. */
   readonly outbox?: (outbox: OutboxStore["outbox"]) => Partial<Outbox>;
 }
@@ -86,7 +87,8 @@ export function openDelivery(
   let incidents = 0;
   const notifier = createNotifier({
     outbox: { ...store.outbox, ...options.outbox?.(store.outbox) },
-    receivers,
+    giveUpAfterMs: new Map(),
+    ...(options.isHeld && { isHeld: options.isHeld }),
     judge: {
       receivers: wantAll(receivers.map(({ receiver }) => receiver.name)),
       newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
@@ -104,8 +106,10 @@ export function openDelivery(
       dead: (receiver, reason) => void observed.push(`dead ${receiver} ${reason}`),
     },
   });
+  notifier.add(receivers);
   return {
     notifier,
+    receivers,
     clock,
     store,
     insert: (...items: readonly OutboxItem[]) => insertOutboxItems(store.kysely, items),
