@@ -59,9 +59,9 @@ export interface DaemonSettings {
  *
  * @returns the file to run
  */
-export async function buildProgram(folder: string): Promise<string> {
+export async function buildProgram(folder: string, sources = root): Promise<string> {
   const rolldown = join(root, "node_modules/.bin/rolldown");
-  await promisify(execFile)(rolldown, ["-c", "--dir", join(folder, "dist")], { cwd: root });
+  await promisify(execFile)(rolldown, ["-c", "--dir", join(folder, "dist")], { cwd: sources });
   for (const name of ["node_modules", "package.json"]) {
     symlinkSync(join(root, name), join(folder, name));
   }

@@ -4,21 +4,25 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { z } from "zod";
 
-const requestSchema = z.object({ method: z.string(), params: z.unknown() });
-const replySchema = z.object({ value: z.unknown().optional(), error: z.string().optional() });
+const requestSchema = z.object({ id: z.number(), method: z.string(), params: z.unknown() });
+const replySchema = z.object({
+  id: z.number(),
+  value: z.unknown().optional(),
+  error: z.string().optional(),
+});
 
 export type Handlers = Readonly<Record<string, (params: unknown) => unknown>>;
 
 /** Answers what the process that started this one asks. */
 export function answerParent(handlers: Handlers): void {
   const answer = async (message: unknown): Promise<void> => {
-    const { method, params } = requestSchema.parse(message);
+    const { id, method, params } = requestSchema.parse(message);
     try {
       const handler = handlers[method];
       if (!handler) throw new Error(`nothing handles ${method}`);
-      process.send?.({ value: await handler(params) });
+      process.send?.({ id, value: await handler(params) });
     } catch (error) {
-      process.send?.({ error: error instanceof Error ? error.stack : String(error) });
+      process.send?.({ id, error: error instanceof Error ? error.stack : String(error) });
     }
   };
   process.on("message", (message) => void answer(message));
@@ -26,7 +30,6 @@ export function answerParent(handlers: Handlers): void {
 }
 
 export interface Helper extends AsyncDisposable {
-  /** One question at a time. */
   ask<T>(method: string, params: unknown, schema: z.ZodType<T>): Promise<T>;
 }
 
@@ -35,11 +38,21 @@ export function startHelper(name: string, nodeArguments: readonly string[] = [])
   const child = fork(join(import.meta.dirname, name), { execArgv: [...nodeArguments] });
   const failing = failAtEnd(child, name);
   failing.catch(() => {});
+  const asked = new Map<number, (reply: z.infer<typeof replySchema>) => void>();
+  let questions = 0;
+  child.on("message", (message) => {
+    const reply = replySchema.parse(message);
+    asked.get(reply.id)?.(reply);
+    asked.delete(reply.id);
+  });
   return {
     async ask(method, params, schema) {
-      child.send({ method, params });
-      const [message] = await Promise.race([once(child, "message"), failing]);
-      const { value, error } = replySchema.parse(message);
+      const id = (questions += 1);
+      const replying = new Promise<z.infer<typeof replySchema>>((resolve) =>
+        asked.set(id, resolve),
+      );
+      child.send({ id, method, params });
+      const { value, error } = await Promise.race([replying, failing]);
       if (error !== undefined) throw new Error(error);
       return schema.parse(value);
     },

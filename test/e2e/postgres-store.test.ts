@@ -7,7 +7,8 @@ import { openPostgres, openPostgresReader } from "../../src/store/postgres/datab
 import { createStore } from "../../src/store/store.ts";
 import { StoreLostError } from "../../src/store/store-error.ts";
 import { postgresSettings } from "../store/support/postgres.ts";
-import { startCuttingProxy, type Cut } from "./support/cutting-proxy.ts";
+import type { Cut } from "../support/postgres-proxy.ts";
+import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import { until } from "./support/until.ts";
 
 const folder = process.env["TEST_POSTGRES"] ?? "";

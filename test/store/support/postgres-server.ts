@@ -1,5 +1,7 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -14,6 +16,8 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** A fast shutdown: it does not wait for connections that are left. */
   stop(): Promise<void>;
+  /** Ends all its processes at once, as a machine that loses its power: `start` recovers what was committed. */
+  kill(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -55,18 +59,28 @@ export function createPostgresServer(port?: number): PostgresServer {
     }
   };
   const stop = async (): Promise<void> => {
-    if (server === undefined || server.exitCode !== null) return;
-    const ended = new Promise<void>((resolve) => void server?.once("exit", () => resolve()));
+    if (!server || hasEnded(server)) return;
+    const ended = once(server, "exit");
     server.kill("SIGINT");
     await ended;
   };
   return {
     folder,
     stop,
+    async kill() {
+      if (server?.pid === undefined || hasEnded(server)) return;
+      const ended = once(server, "exit");
+      const { pid } = server;
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+      for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)]) {
+        endNow(each);
+      }
+      await ended;
+    },
     async start() {
       server = spawn(join(programs, "postgres"), args, { ...options, stdio: "ignore" });
       for (let tries = 0; !isReady(); tries++) {
-        if (server.exitCode !== null || tries > 600) throw new Error("PostgreSQL does not start");
+        if (hasEnded(server) || tries > 600) throw new Error("PostgreSQL does not start");
         await wait(50);
       }
     },
@@ -75,6 +89,18 @@ export function createPostgresServer(port?: number): PostgresServer {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+function endNow(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended already.
+  }
 }
 
 /** Starts one for all test files, so that no port can be taken. Tests find the folder in the environment. */

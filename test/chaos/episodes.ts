@@ -1,0 +1,111 @@
+import { setTimeout } from "node:timers/promises";
+import { z } from "zod";
+import type { Helper } from "../../bench/support/helper.ts";
+import type { Random } from "../../src/lib/random.ts";
+import type { Heard, Receiver } from "./receiver.ts";
+import { isPooled, keys, receivers, regions, serversOf, type ServerPlace } from "./world.ts";
+
+/** A time in which a server is in error, or in which the pool is full. */
+export interface Episode {
+  /** The server, or "pool". */
+  readonly subject: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  /** It lasted until it was notified, or for very long: it must have been. Others may be too short to be observed. */
+  readonly isLong: boolean;
+}
+
+/** Nothing of what the faults do takes as long. */
+const longestMs = 150_000;
+const apartMs = 4_000;
+const atOnce = 6;
+
+export interface EpisodesOptions {
+  readonly random: Random;
+  readonly service: Helper;
+  readonly receiver: Receiver;
+  readonly onProblem: (problem: string) => void;
+}
+
+/** Lets servers go into error and back, and the pool become full and not, until it is stopped. */
+export function startEpisodes({ random, service, receiver, onProblem }: EpisodesOptions) {
+  const episodes: Episode[] = [];
+  const all = regions.flatMap((region) => keys.flatMap((key) => serversOf(region, key)));
+  const free = all.filter((each) => !isPooled(each));
+  const pool = all.filter(isPooled);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  /** @returns when the first and the last of them began to show it */
+  const show = async (places: readonly ServerPlace[], status: string) => {
+    const times = await Promise.all(
+      places.map((place) => service.ask("show", { ...place, status }, z.number())),
+    );
+    return { firstMs: Math.min(...times), lastMs: Math.max(...times) };
+  };
+  const hears = async (subject: string, state: Heard["state"], startMs: number) => {
+    const heard = await Promise.all(
+      receivers.map((name) =>
+        receiver.hears(
+          (each) =>
+            each.receiver === name &&
+            each.subject === subject &&
+            each.state === state &&
+            each.startedMs >= startMs,
+          longestMs,
+        ),
+      ),
+    );
+    for (const [index, isHeard] of heard.entries()) {
+      if (isHeard) continue;
+      onProblem(
+        `${receivers[index]} was not notified that ${subject} is ${state}: ${new Date(startMs).toISOString()}`,
+      );
+    }
+  };
+
+  const long = async (subject: string, places: readonly ServerPlace[], status: string) => {
+    const { firstMs: startMs } = await show(places, status);
+    await hears(subject, "firing", startMs);
+    await setTimeout(random() * 6_000);
+    const { lastMs: endMs } = await show(places, "idle");
+    episodes.push({ subject, startMs, endMs, isLong: true });
+    await hears(subject, "resolved", startMs);
+  };
+  const short = async (place: ServerPlace) => {
+    const { firstMs: startMs } = await show([place], "error");
+    await setTimeout(200 + random() * 2_500);
+    const { lastMs: endMs } = await show([place], "idle");
+    const subject = place.server;
+    episodes.push({ subject, startMs, endMs, isLong: false });
+    await setTimeout(2 * apartMs);
+    const isOf = (each: Heard): boolean => each.subject === subject && each.startedMs >= startMs;
+    if (receiver.heard.some(isOf)) await hears(subject, "resolved", startMs);
+  };
+
+  const worker = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const [place] = free.splice(Math.floor(random() * free.length), 1);
+      if (!place) throw new Error("there are too few servers");
+      await (random() < 0.75 ? long(place.server, [place], "error") : short(place));
+      await setTimeout(apartMs);
+      free.push(place);
+    }
+  };
+  const poolWorker = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await long("pool", pool, "occupied");
+      await setTimeout(2 * apartMs);
+    }
+  };
+  const working = Promise.all([...Array.from({ length: atOnce }, worker), poolWorker()]);
+  working.catch(() => {});
+  return {
+    /** Lets those that have begun end. */
+    async stop(): Promise<readonly Episode[]> {
+      stopping.abort();
+      await working;
+      return episodes;
+    },
+  };
+}

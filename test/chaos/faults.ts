@@ -1,0 +1,230 @@
+import { setTimeout } from "node:timers/promises";
+import { z } from "zod";
+import type { Helper } from "../../bench/support/helper.ts";
+import type { Random } from "../../src/lib/random.ts";
+import type { PostgresServer } from "../store/support/postgres-server.ts";
+import type { Replica } from "./replica.ts";
+import { leaseMs } from "./world.ts";
+
+/** How many of each, of a hundred. Some need other replicas. */
+const shares = {
+  kill: 28,
+  "power loss": 5,
+  "hand-over": 9,
+  freeze: 10,
+  "freeze while called": 8,
+  "freeze before commit": 14,
+  "freeze in transaction": 6,
+  partition: 9,
+  "cut at commit": 12,
+  "postgresql killed": 3,
+  "service unreachable": 4,
+  "older configuration": 3,
+  "rolling restart": 2,
+};
+export type FaultKind = keyof typeof shares;
+const kinds: readonly string[] = Object.keys(shares);
+const isKind = (word: string): word is FaultKind => kinds.includes(word);
+export const faultKinds = kinds.filter(isKind);
+const amongOthers = new Set<FaultKind>(["older configuration", "rolling restart"]);
+
+export interface Fault {
+  readonly kind: FaultKind;
+  readonly victim: number;
+  /** Between the beginning of the fault before and this one. */
+  readonly afterMs: number;
+  /** Two draws. */
+  readonly length: number;
+  readonly choice: number;
+}
+
+export function planFaults(random: Random, count: number, replicas: number): readonly Fault[] {
+  const pick = (): FaultKind => {
+    const usable = faultKinds.filter((kind) => replicas > 1 || !amongOthers.has(kind));
+    let left = random() * usable.reduce((sum, kind) => sum + shares[kind], 0);
+    return usable.find((kind) => (left -= shares[kind]) < 0) ?? "kill";
+  };
+  return Array.from({ length: count }, () => ({
+    kind: pick(),
+    victim: Math.floor(random() * replicas),
+    afterMs: 500 + random() * 3_500,
+    length: random(),
+    choice: random(),
+  }));
+}
+
+export interface Victims {
+  readonly replicas: readonly Replica[];
+  readonly service: Helper;
+  readonly server: PostgresServer;
+  /** Of the newest configuration. */
+  generation: number;
+  readonly done: Map<FaultKind, number>;
+  /** The faults that are on, by the replica: one at a time each. */
+  readonly busy: Map<Replica, Promise<void>>;
+  /** The replicas that cannot reach the service. */
+  readonly blocked: Set<string>;
+}
+
+const beyondLease = (length: number): number => leaseMs + 500 + length * 3_000;
+const nothing = z.unknown();
+/** The first statement of each transaction of a replica counts its commits. */
+const begin = "set commits";
+const commit = "commit\0";
+
+async function exclusively(
+  { busy }: Victims,
+  replica: Replica,
+  act: () => Promise<void>,
+): Promise<void> {
+  const before = busy.get(replica);
+  const acting = (before ?? Promise.resolve()).then(act);
+  const ended = acting.finally(() => {
+    if (busy.get(replica) === ended) busy.delete(replica);
+  });
+  busy.set(replica, ended);
+  return ended;
+}
+
+/** Lets something go wrong, and ends it. Resolves when it is over. */
+export async function inflict(victims: Victims, { kind, victim, length, choice }: Fault) {
+  const { replicas, server, done } = victims;
+  const replica = replicas[victim];
+  if (!replica) throw new Error(`there is no replica ${victim}`);
+  const { proxy } = replica;
+  const count = (): void => void done.set(kind, (done.get(kind) ?? 0) + 1);
+  const on = (act: () => Promise<void>): Promise<void> =>
+    exclusively(victims, replica, async () => {
+      await act();
+      count();
+    });
+  switch (kind) {
+    case "kill":
+      return on(async () => {
+        await replica.kill();
+        await setTimeout(choice < 0.3 ? 0 : length * 8_000);
+        replica.start(victims.generation);
+      });
+    case "power loss":
+      return on(async () => {
+        // The server is not told that the connections are gone.
+        proxy.hold();
+        await replica.kill();
+        await setTimeout(beyondLease(length));
+        proxy.drop();
+        proxy.release();
+        replica.start(victims.generation);
+      });
+    case "hand-over":
+      return on(async () => {
+        await replica.stop();
+        await setTimeout(length * 3_000);
+        replica.start(victims.generation);
+      });
+    case "freeze":
+      return on(async () => {
+        replica.freeze();
+        await setTimeout(choice < 0.3 ? length * leaseMs : beyondLease(length));
+        replica.thaw();
+      });
+    case "freeze while called":
+      return on(async () => {
+        const { service } = victims;
+        const isCaught = await within(3_000, service.ask("holdCallOf", replica.name, z.string()));
+        replica.freeze();
+        await service.ask("letGo", null, nothing);
+        if (isCaught !== null) await setTimeout(beyondLease(length));
+        replica.thaw();
+      });
+    case "freeze before commit":
+      await freezeBeforeNews(victims, replica, length);
+      return count();
+    case "freeze in transaction":
+      return on(async () => {
+        const isCaught = await replica.trap(commit, "hold", 3_000, () => replica.freeze());
+        if (!isCaught) return;
+        await setTimeout(beyondLease(length));
+        proxy.release();
+        replica.thaw();
+      });
+    case "partition":
+      return on(async () => {
+        replica.harm();
+        proxy.hold();
+        await setTimeout(choice < 0.2 ? length * leaseMs : beyondLease(length));
+        if (choice < 0.6) proxy.drop();
+        proxy.release();
+        replica.heal();
+      });
+    case "cut at commit":
+      return on(async () => {
+        replica.harm();
+        await replica.trap(commit, choice < 0.5 ? "before" : "after", 3_000);
+        replica.heal();
+      });
+    case "postgresql killed":
+      for (const each of replicas) each.harm();
+      await server.kill();
+      await setTimeout(length * 9_000);
+      await server.start();
+      for (const each of replicas) each.heal();
+      return count();
+    case "service unreachable":
+      return on(async () => {
+        replica.harm();
+        await block(victims, replica, true);
+        await setTimeout(2_000 + length * 6_000);
+        await block(victims, replica, false);
+        replica.heal();
+      });
+    case "older configuration":
+      return on(async () => {
+        await replica.kill();
+        replica.start(victims.generation - 1);
+        await setTimeout(leaseMs + length * 6_000);
+        await replica.stop();
+        replica.start(victims.generation);
+      });
+    case "rolling restart": {
+      victims.generation += 1;
+      for (const each of replicas) {
+        await exclusively(victims, each, async () => {
+          await each.stop();
+          each.start(victims.generation);
+          await each.ready(20_000);
+        });
+      }
+      return count();
+    }
+  }
+}
+
+async function block({ service, blocked }: Victims, { name }: Replica, isBlocked: boolean) {
+  if (isBlocked) blocked.add(name);
+  else blocked.delete(name);
+  await service.ask("block", [...blocked], nothing);
+}
+
+/**
+ * Freezes a replica that has read of a new error when it has judged it and is about to store it, for longer than its
+ * lease, and lets what it sent then reach PostgreSQL: only a fence keeps that from being stored.
+ */
+async function freezeBeforeNews(victims: Victims, usual: Replica, length: number): Promise<void> {
+  const { service, replicas, busy } = victims;
+  const name = await within(10_000, service.ask("holdNews", null, z.string()));
+  const caught = replicas.find((each) => each.name === name);
+  const replica = caught && !busy.has(caught) ? caught : usual;
+  await exclusively(victims, replica, async () => {
+    const frozen = replica.trap(begin, "hold", 3_000, () => replica.freeze());
+    await service.ask("letGo", null, nothing);
+    if (!(await frozen)) return;
+    await setTimeout(beyondLease(length));
+    replica.proxy.release();
+    replica.thaw();
+  });
+}
+
+/** Null: it took longer. */
+async function within<Value>(ms: number, waiting: Promise<Value>): Promise<Value | null> {
+  return Promise.race([waiting, setTimeout(ms, null)]);
+}

@@ -1,0 +1,42 @@
+import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { runChaos } from "./chaos.ts";
+import { formatChaos, judgeChaos } from "./report.ts";
+
+/**
+ * `node test/chaos/run.ts --kills N [--seed S] [--replicas N] [--control] [--log FILE]` kills, freezes and cuts off replicas,
+ * and fails if anything was lost, doubled or out of order. With `--control` they have no fence, and it fails if nothing was.
+ */
+const { values } = parseArgs({
+  options: {
+    kills: { type: "string", default: "500" },
+    seed: { type: "string", default: "1" },
+    replicas: { type: "string", default: "1" },
+    control: { type: "boolean", default: false },
+    log: { type: "string" },
+  },
+});
+const [kills, seed, replicas] = [values.kills, values.seed, values.replicas].map(Number);
+if (![kills, replicas].every((count) => Number.isInteger(count) && Number(count) > 0)) {
+  process.stderr.write("--kills and --replicas are whole numbers of at least 1\n");
+  process.exit(2);
+}
+const result = await runChaos({
+  kills: kills ?? 0,
+  seed: seed ?? 0,
+  replicas: replicas ?? 0,
+  isUnfenced: values.control,
+  logFile: values.log,
+});
+const problems = judgeChaos(result);
+process.stdout.write(`${formatChaos(result)}
+seed ${seed}, Node.js ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]}
+${problems.length === 0 ? "Nothing was lost, doubled or out of order.\n" : `${problems.join("\n")}\n`}`);
+if (values.control) {
+  process.stdout.write(
+    problems.length === 0
+      ? "Without the fence it must find something.\n"
+      : "As expected without the fence.\n",
+  );
+}
+process.exitCode = problems.length > 0 === values.control ? 0 : 1;

@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** What to do with a connection when a part of it comes from the client. */
+export type Cut = "before" | "after" | "hold" | null;
+
+export interface PostgresProxy {
+  readonly port: number;
+  /** From now on connections are refused, or not. */
+  refuse(isRefused: boolean): void;
+  /** Nothing passes any more, in either direction, and nobody is told: a network that is cut off. */
+  hold(): void;
+  /** What was held passes, and everything after it. */
+  release(): void;
+  /** Ends every connection. */
+  drop(): void;
+  close(): Promise<void>;
+}
+
+interface Pair {
+  readonly client: Socket;
+  readonly upstream: Socket;
+  /** What the client sent and must not pass yet. */
+  kept: Buffer | null;
+}
+
+/**
+ * Passes connections on to PostgreSQL, without looking into them but for what is to be cut: `before` the part reaches the
+ * server; `after` it was passed on, so that the server carries it out and its answer is lost; or all is held from it on.
+ *
+ * @param cutAt asked for each part that the client sends
+ */
+export async function startPostgresProxy(
+  target: { readonly host: string; readonly port: number },
+  cutAt: (part: string) => Cut = () => null,
+): Promise<PostgresProxy> {
+  const pairs = new Set<Pair>();
+  let isRefusing = false;
+  let isHeld = false;
+  const end = (pair: Pair): void => {
+    pairs.delete(pair);
+    for (const each of [pair.client, pair.upstream]) each.destroy();
+  };
+  const hold = (): void => {
+    isHeld = true;
+    for (const { client, upstream } of pairs) {
+      client.pause();
+      upstream.pause();
+    }
+  };
+  const server = createServer((client) => {
+    if (isRefusing) return void client.destroy();
+    const upstream = target.host.startsWith("/")
+      ? connect(`${target.host}/.s.PGSQL.${target.port}`)
+      : connect(target);
+    const pair: Pair = { client, upstream, kept: null };
+    pairs.add(pair);
+    const cut = (): void => end(pair);
+    for (const each of [client, upstream]) {
+      each.on("error", cut);
+      each.on("close", cut);
+    }
+    upstream.on("data", (data) => void client.write(data));
+    client.on("data", (data) => {
+      const decision = cutAt(data.toString("latin1"));
+      if (decision === "before") return cut();
+      if (decision === null) return void upstream.write(data);
+      if (decision === "hold") {
+        pair.kept = data;
+        return hold();
+      }
+      // The server gets it whole, and nothing of its answer comes back.
+      upstream.removeAllListeners("data");
+      upstream.resume();
+      client.removeListener("close", cut);
+      upstream.end(data);
+      client.destroy();
+    });
+    if (isHeld) hold();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (typeof address !== "object" || !address) throw new TypeError("not listening on a port");
+  const drop = (): void => pairs.forEach(end);
+  return {
+    port: address.port,
+    refuse: (next) => void (isRefusing = next),
+    hold,
+    release() {
+      isHeld = false;
+      for (const pair of pairs) {
+        if (pair.kept) pair.upstream.write(pair.kept);
+        pair.kept = null;
+        pair.client.resume();
+        pair.upstream.resume();
+      }
+    },
+    drop,
+    async close() {
+      drop();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
