@@ -6,6 +6,7 @@ import { systemClock } from "../lib/clock.ts";
 import { backUpStore, restoreStore } from "../store/sqlite/backup.ts";
 import { checkStore } from "../store/sqlite/store-check.ts";
 import type { StoreCheck } from "../store/sqlite/store-check.ts";
+import type { CopyProgress } from "../store/postgres/copy-store.ts";
 import { storeName } from "../store/store-settings.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";
@@ -49,7 +50,7 @@ export function addRestore(program: Command, terminal: Terminal): void {
 export function addStoreCommands(program: Command, terminal: Terminal): void {
   const store = program
     .command("store")
-    .description("check the store, and delete the history of a key");
+    .description("check the store, copy it to PostgreSQL, and delete the history of a key");
   store
     .command("check")
     .description("check every page of the store and that its rows agree; the daemon may run")
@@ -63,6 +64,26 @@ export function addStoreCommands(program: Command, terminal: Terminal): void {
       const check = checkStore(path, { isBackup: file !== undefined });
       if (check.faults.length > 0) throw new CommandError(faultsText(path, check));
       terminal.out(`${path} is sound: ${sizeText(check.bytes)}, schema version ${check.version}\n`);
+    });
+
+  store
+    .command("copy")
+    .description(
+      "copy the store from SQLite into a new schema of PostgreSQL and compare both; no daemon may run",
+    )
+    .addOption(configOption())
+    .requiredOption("--to <file>", "a configuration with store.postgres")
+    .action(async ({ config, to }) => {
+      const path = filePath(readConfig(config, terminal), instead.copy);
+      const { store: target } = readConfig(to, terminal);
+      if (target.postgres === null) throw wrongUse(`${to} has no store.postgres.`);
+      const { copyToPostgres } = await import("../store/postgres/copy-store.ts");
+      const tables = await copyToPostgres(path, target.postgres, progressLines(terminal));
+      const rows = tables.values().reduce((sum, of) => sum + of, 0);
+      terminal.out(
+        `${counted(rows, "row")} of ${counted(tables.size, "table")} were copied to ${storeName(target)}, and compared.\n` +
+          `Start the daemon with ${to} now, and not with ${config} any more. ${path} was not changed.\n`,
+      );
     });
 
   apiCommand(
@@ -94,9 +115,23 @@ const instead = {
   backup: "Back it up with pg_dump --format custom --schema SCHEMA, also while the daemon runs",
   restore:
     "Stop the daemon, rename or drop the schema, and restore a dump with pg_restore --exit-on-error",
+  copy: "Only a store on SQLite is copied; copy this one with pg_dump and pg_restore",
   check:
     "sandwatch doctor checks the connection and the schema; pg_amcheck checks the content of a database",
 };
+
+const progressEveryMs = 10_000;
+
+/** Shows how far the copy of a large store is. */
+function progressLines({ err, clock = systemClock }: Terminal) {
+  let shownAtMs = clock.now().monotonicMs;
+  return ({ step, table, rows, of }: CopyProgress): void => {
+    const { monotonicMs: nowMs } = clock.now();
+    if (nowMs - shownAtMs < progressEveryMs) return;
+    shownAtMs = nowMs;
+    err(`${table}: ${Math.floor((100 * rows) / of)} % of ${counted(of, "row")} ${step}\n`);
+  };
+}
 
 function filePath({ store }: Config, otherwise: string): string {
   if (store.postgres === null) return store.path;

@@ -81,6 +81,22 @@ export async function prepareSchema(
   await checkSchema(session, at, known);
 }
 
+/**
+ * Begins a transaction that creates the schema, so that there is no store before it is committed. The session has the lock.
+ *
+ * @throws {StoreError} when there is a store already, or tables of another program
+ */
+export async function beginNewSchema(session: Session, at: Place): Promise<void> {
+  if (await readHeader(session)) {
+    throw new StoreError(
+      `There is a store in ${nameOf(at)} already. Set another store.postgres.schema, or, if nobody needs that store: drop schema ${at.schema} cascade.`,
+    );
+  }
+  await checkEmpty(session, at, false);
+  const statements = await migrationStatements(session, at, 0, migrations);
+  await session.queryAll(`begin; ${statements}`, migrationMs);
+}
+
 export interface SchemaOptions {
   /** Refuses to create the store. */
   readonly mustExist?: boolean | undefined;
@@ -153,21 +169,9 @@ async function migrate(
   from: number,
   known: readonly Migration[],
 ): Promise<void> {
-  const schema = `select to_regnamespace('"${at.schema}"') is null as missing`;
-  const [found] = await session.queryAll(schema);
-  // Creating one that is there would need a privilege that its owner may lack.
-  const create = found?.rows[0]?.missing === true ? [`create schema "${at.schema}"`] : [];
-  const statements = [
-    "begin",
-    "set local statement_timeout to 0",
-    ...create,
-    ...(from === 0 ? headerStatements : []),
-    ...known.slice(from).flatMap((migration) => migration(dialect)),
-    `update store_header set version = ${known.length}`,
-    "commit",
-  ];
+  const statements = await migrationStatements(session, at, from, known);
   try {
-    await session.queryAll(statements.join(";\n"), migrationMs);
+    await session.queryAll(`begin; ${statements}; commit`, migrationMs);
   } catch (error) {
     if (!(error instanceof PostgresError)) throw error;
     if (session.isOpen()) await session.query("rollback").catch(() => {});
@@ -175,6 +179,25 @@ async function migrate(
       `The store in ${nameOf(at)} could not be brought from version ${from} to ${known.length}: ${error.message}. It was not changed.`,
     );
   }
+}
+
+async function migrationStatements(
+  session: Session,
+  at: Place,
+  from: number,
+  known: readonly Migration[],
+): Promise<string> {
+  const schema = `select to_regnamespace('"${at.schema}"') is null as missing`;
+  const [found] = await session.queryAll(schema);
+  // Creating one that is there would need a privilege that its owner may lack.
+  const create = found?.rows[0]?.missing === true ? [`create schema "${at.schema}"`] : [];
+  return [
+    "set local statement_timeout to 0",
+    ...create,
+    ...(from === 0 ? headerStatements : []),
+    ...known.slice(from).flatMap((migration) => migration(dialect)),
+    `update store_header set version = ${known.length}`,
+  ].join(";\n");
 }
 
 /** So that a store that was changed or restored in part is refused when it is opened, as with SQLite. */

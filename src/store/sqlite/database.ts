@@ -134,7 +134,7 @@ export interface StoredOptions {
 }
 
 /**
- * The same for a store of this version or an earlier one, without Kysely.
+ * The same for a store of this version or an earlier one, without Kysely. `isHeld`: no daemon runs on it, nor can one start.
  *
  * @throws {StoreError} when there is no such store, or it cannot be read
  */
@@ -158,7 +158,7 @@ export function openStored(
     checkOwnership(database, file, migrations);
     checkWritten(database, file);
     checkSchema(database, file, migrations);
-    return { database, file: realFile, release };
+    return { database, file: realFile, release, isHeld: unlock !== null };
   } catch (error) {
     release();
     throw asStoreError(error, file);
