@@ -21,6 +21,8 @@ export interface IncidentOutcome {
   readonly flaps: readonly FlapRecord[];
   readonly steps: readonly { readonly step: IncidentStep; readonly incident: Incident }[];
   readonly outbox: readonly OutboxItem[];
+  /** The version of the suppressions by which it was judged. */
+  readonly suppressionsVersion: Suppressions["version"];
 }
 
 export interface AlertOptions {
@@ -90,9 +92,9 @@ export function createIncidentEngine(
   const steps: IncidentOutcome["steps"][number][] = [];
   const outbox: OutboxItem[] = [];
   const retired = new Set<Incident>();
-  const outcome: IncidentOutcome = { written, dropped, flaps: changedFlaps, steps, outbox };
-
-  const { silenced, acknowledgedBy } = suppressions;
+  const { version: suppressionsVersion, silenced, acknowledgedBy } = suppressions;
+  const changes = { written, dropped, flaps: changedFlaps, steps, outbox };
+  const outcome: IncidentOutcome = { ...changes, suppressionsVersion };
 
   const notify = (
     incident: Incident,

@@ -55,8 +55,7 @@ export interface Incident {
 }
 
 /**
- * A stored incident has the id that was drawn for a new one. Nothing was written: judged again, it gets another one. A poll
- * is judged again at once, a region after the next interval, a probe at its next run.
+ * A stored incident has the id that was drawn for a new one. Nothing was written: judged again, it gets another one.
  */
 export class IdTakenError extends Error {
   override readonly name = "IdTakenError";

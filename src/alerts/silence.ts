@@ -50,6 +50,8 @@ export interface MaintenanceWindow {
 
 /** What suppresses notifications at one moment. */
 export interface Suppressions {
+  /** Of the stored silences and acknowledgements. Null: a commit does not compare it. */
+  readonly version: number | null;
   /** What the silences in force and the open maintenance windows match. */
   readonly silenced: readonly SilenceMatch[];
   /** Who acknowledged an open incident, by its id. */
@@ -81,6 +83,7 @@ export interface RegionDown {
 export type RegionsDown = ReadonlyMap<string, readonly RegionDown[]>;
 
 export const noSuppressions: Suppressions = {
+  version: null,
   silenced: [],
   acknowledgedBy: new Map(),
   regionsDown: new Map(),

@@ -1,6 +1,6 @@
 import { isInForce } from "../alerts/silence.ts";
-import type { Suppressions, MaintenanceWindow, Silence, SilenceMatch } from "../alerts/silence.ts";
-import type { Acknowledgement } from "../alerts/acknowledgement.ts";
+import type { Suppressions, MaintenanceWindow, SilenceMatch } from "../alerts/silence.ts";
+import type { Clock } from "../lib/clock.ts";
 import { parseCronTimes } from "../lib/cron-times.ts";
 import type { Store } from "../store/store.ts";
 
@@ -47,27 +47,33 @@ export type HeldSuppressions = Awaited<ReturnType<typeof restoreSuppressions>>;
  * them for each of its incidents.
  */
 export async function restoreSuppressions(
-  store: {
-    readonly silences: Pick<Store["silences"], "open">;
-    readonly acknowledgements: Pick<Store["acknowledgements"], "ofOpenIncidents">;
-  },
+  store: { readonly suppressions: Store["suppressions"] },
   maintenance: readonly MaintenanceWindow[],
-  nowMs: number,
+  clock: Pick<Clock, "now">,
 ) {
   const windows = maintenance.map(timeWindow);
-  let known = await store.silences.open(nowMs);
-  const acknowledged = await store.acknowledgements.ofOpenIncidents();
-  let authors: Suppressions["acknowledgedBy"] = new Map(
-    acknowledged.map(({ incidentId, author }) => [incidentId, author]),
-  );
-  const openAt = (atMs: number) => known.filter(({ endsAtMs }) => endsAtMs > atMs);
+  const read = async () => {
+    const nowMs = clock.now().utcMs;
+    const { version, silences, acknowledgements } = await store.suppressions.read(nowMs);
+    const authors = acknowledgements.map(({ incidentId, author }) => [incidentId, author] as const);
+    return { version, silences, acknowledgedBy: new Map(authors) };
+  };
+  let known = await read();
+  let reading = Promise.resolve();
+  let next: Promise<void> | null = null;
+  const readAfter = async (before: Promise<void>): Promise<void> => {
+    await before.catch(() => {});
+    next = null;
+    known = await read();
+  };
+  const openAt = (atMs: number) => known.silences.filter(({ endsAtMs }) => endsAtMs > atMs);
   const inForce = (atMs: number): readonly InForce[] => [
     ...windows.flatMap((window) => {
       const { match, reason, name } = window;
       const opening = window.openingAt(atMs);
       return opening ? [{ match, by: `maintenance window ${name}`, reason, ...opening }] : [];
     }),
-    ...known
+    ...known.silences
       .filter((silence) => isInForce(silence, atMs))
       .map(({ author: by, ...silence }) => ({ by, ...silence })),
   ];
@@ -75,30 +81,16 @@ export async function restoreSuppressions(
     windows,
     /** What suppresses notifications at a moment, as a value: what people do later does not change it. */
     at: (atMs: number): Suppressions => ({
+      version: known.version,
       silenced: inForce(atMs).map(({ match }) => match),
-      acknowledgedBy: authors,
+      acknowledgedBy: known.acknowledgedBy,
       regionsDown: new Map(),
     }),
     /** What silences at a moment, and why. */
     inForce,
     /** In force or to come. */
     openSilences: openAt,
-    addSilence: (silence: Silence, atMs: number): void => void (known = [...openAt(atMs), silence]),
-    endSilence(id: string, atMs: number): void {
-      known = known.map((each) => (each.id === id ? { ...each, endsAtMs: atMs } : each));
-      known = openAt(atMs);
-    },
-    acknowledge(...given: readonly Acknowledgement[]): void {
-      const added = given.map(({ incidentId, author }) => [incidentId, author] as const);
-      authors = new Map([...authors, ...added]);
-    },
-    /** Forgets the acknowledgements of resolved incidents. */
-    async prune(): Promise<void> {
-      // An acknowledgement that is made meanwhile may not be among those that are read.
-      const before = authors;
-      const open = await store.acknowledgements.ofOpenIncidents();
-      const openIds = new Set(open.map(({ incidentId }) => incidentId));
-      authors = new Map([...authors].filter(([id]) => openIds.has(id) || !before.has(id)));
-    },
+    /** Reads what is stored at the time of the call or later. */
+    reload: (): Promise<void> => (next ??= reading = readAfter(reading)),
   };
 }

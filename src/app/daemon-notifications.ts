@@ -2,9 +2,9 @@ import type { Dispatcher } from "undici";
 import type { HistoryContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { Config } from "../config/config.ts";
+import { judgeAndCommit, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
 import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
-import type { Suppressions } from "../alerts/silence.ts";
 import { createNotifier } from "../notify/notifier.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import type { DeliveryObserver } from "../notify/receiver.ts";
@@ -35,7 +35,7 @@ interface NotificationsDeps {
   readonly createDispatcher?: (() => Dispatcher) | undefined;
   readonly healthProblem: () => Promise<string | null>;
   readonly judge: Omit<AlertOptions, "suppressions">;
-  readonly suppressions: { at(atMs: number): Suppressions };
+  readonly suppressions: CurrentSuppressions;
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents: (outcome: IncidentOutcome) => void;
   readonly onRun: (receiver: string) => void;
@@ -83,10 +83,12 @@ export async function openNotifications(deps: NotificationsDeps) {
     isDueAtStart: true,
     async step() {
       const atMs = clock.now().utcMs;
-      const judge = { ...deps.judge, suppressions: suppressions.at(atMs) };
-      const outcomes = await store.incidentsWithoutTarget.judgeReceivers((state) =>
-        judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
-      );
+      const outcomes = await judgeAndCommit(suppressions, (current) => {
+        const judge = { ...deps.judge, suppressions: current.at(clock.now().utcMs) };
+        return store.incidentsWithoutTarget.judgeReceivers((state) =>
+          judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
+        );
+      });
       outcomes.forEach(deps.onIncidents);
       if (outcomes.some(({ outbox }) => outbox.length > 0)) notifier.wake();
       return false;

@@ -2,7 +2,6 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
-import type { ProbeVerdict } from "../alerts/judge-probe.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { operations, targetName } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
@@ -20,7 +19,7 @@ import { shortId } from "../lib/short-id.ts";
 import { revision, userAgent, version } from "../lib/version.ts";
 import { logIncidents } from "../polling/incident-log.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
-import { createProbeUnits, type Answered } from "../polling/probe-unit.ts";
+import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
 import { createRegionWatch } from "../polling/region-watch.ts";
 import { createRunner } from "../polling/runner.ts";
@@ -91,7 +90,7 @@ export async function createDaemon(
   const notifiedReceivers = notified.map(({ name }) => name);
   const { maintenance } = config.alerts;
   const startMs = clock.now().utcMs;
-  const suppressions = await restoreSuppressions(store, maintenance, startMs);
+  const suppressions = await restoreSuppressions(store, maintenance, clock);
   const judge = {
     rules: config.alerts.rules,
     goneAfter: config.poll.goneAfter,
@@ -102,7 +101,8 @@ export async function createDaemon(
   const { staleAfter } = config.poll;
   const restoredForMs = staleAfter * pollIntervalMs;
   const restore = {
-    judge: { ...judge, suppressions: suppressions.at(startMs) },
+    // What ends because it is not configured any more does so whatever is silenced.
+    judge: { ...judge, suppressions: { ...suppressions.at(startMs), version: null } },
     staleAfter,
     restoredForMs,
     nowUtcMs: startMs,
@@ -214,7 +214,7 @@ export async function createDaemon(
   const polling = createRunner<Listed, PollDecision>({ ...running, loop: "polls", budget });
   polling.add(targetUnits);
   opening.defer(() => polling.stop());
-  const probing = createRunner<Answered, ProbeVerdict>({
+  const probing = createRunner<Answered, ProbeDecision>({
     ...running,
     loop: "probes",
     budget: createRetryBudget(retryShare),

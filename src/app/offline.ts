@@ -134,7 +134,7 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
     probes: await readProbes(config, store),
     rules,
     receivers: receivers.filter(({ type }) => type !== "heartbeat").map(({ name }) => name),
-    suppressions: await restoreSuppressions(store, maintenance, nowMs),
+    suppressions: await restoreSuppressions(store, maintenance, clock),
     drift: { records: () => drift },
     clock,
     log: createLogger({ level: "silent", format: "json" }),

@@ -42,7 +42,7 @@ export interface TimeBounds {
   readonly latestGiveUpAtMs: number;
 }
 
-type JudgeReceiver = (state: ReceiverState) => IncidentOutcome;
+export type JudgeReceiver = (state: ReceiverState) => IncidentOutcome;
 
 /** What delivery needs of the store. Each call is one transaction, and rejects only when the store fails. */
 export interface Outbox {

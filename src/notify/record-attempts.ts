@@ -1,10 +1,11 @@
+import { judgeAndCommit, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
 import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
-import type { ReceiverEvent, ReceiverState } from "../alerts/judge-receivers.ts";
+import type { ReceiverEvent } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
-import type { Suppressions } from "../alerts/silence.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Attempt, DueNotification, Outbox } from "./outbox-interface.ts";
+import type { JudgeReceiver, Settlement } from "./outbox-interface.ts";
 import type { DeliveryFailureReason, DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";
 
@@ -15,7 +16,7 @@ export interface RecorderDeps {
   readonly observe: DeliveryObserver;
   /** Who is notified when the receiver fails. */
   readonly judge: Omit<AlertOptions, "suppressions">;
-  readonly suppressions: { at(atMs: number): Suppressions };
+  readonly suppressions: CurrentSuppressions;
   /** The incident of the receiver was committed, perhaps with notifications for other receivers. */
   readonly onJudged: (outcome: IncidentOutcome) => void;
 }
@@ -39,13 +40,22 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
   /** A receiver that is down is logged once, not at every attempt. */
   let failing = false;
 
-  const judging = (event: ReceiverEvent, atMs: number) => (state: ReceiverState) =>
-    judgeReceiver(state, event, atMs, { ...judge, suppressions: suppressions.at(atMs) });
-  const deadLettered = (reason: DeliveryFailureReason, settledAtMs: number) =>
-    [
-      { state: "dead", reason, settledAtMs },
-      judging({ kind: "dead_lettered", reason }, settledAtMs),
-    ] as const;
+  /** Commits a settlement with what it means for the receiver. */
+  const settle = <Value>(
+    settlement: Settlement,
+    commit: (settlement: Settlement, judge: JudgeReceiver) => Promise<Value>,
+  ): Promise<Value> => {
+    const event: ReceiverEvent =
+      settlement.state === "dead"
+        ? { kind: "dead_lettered", reason: settlement.reason }
+        : { kind: "took" };
+    return judgeAndCommit(suppressions, (current) =>
+      commit(settlement, (state) => {
+        const options = { ...judge, suppressions: current.at(clock.now().utcMs) };
+        return judgeReceiver(state, event, settlement.settledAtMs, options);
+      }),
+    );
+  };
 
   const reportDead = (
     reason: DeliveryFailureReason,
@@ -89,11 +99,13 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
         await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
         return null;
       }
-      const [settlement, judged] =
-        decision.kind === "delivered"
-          ? [{ state: decision.kind, settledAtMs: atMs }, judging({ kind: "took" }, atMs)]
-          : deadLettered(decision.reason, atMs);
-      return outbox.settle(seq, settlement, attempt, judged);
+      const settled =
+        decision.kind === "dead"
+          ? ({ state: "dead", reason: decision.reason } as const)
+          : ({ state: "delivered" } as const);
+      return settle({ ...settled, settledAtMs: atMs }, (settlement, judged) =>
+        outbox.settle(seq, settlement, attempt, judged),
+      );
     },
 
     /** Counts and logs it. Only for what was stored. */
@@ -111,8 +123,10 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
     /** Dead-letters items that cannot be read. */
     async deadLetterItems(itemSeqs: readonly number[]): Promise<void> {
       const { reason, detail } = unreadable;
-      const settled = deadLettered(reason, clock.now().utcMs);
-      const judged = await outbox.settleUnreadable(receiver, itemSeqs, ...settled);
+      const judged = await settle(
+        { state: "dead", reason, settledAtMs: clock.now().utcMs },
+        (...settlement) => outbox.settleUnreadable(receiver, itemSeqs, ...settlement),
+      );
       for (const item of itemSeqs) reportDead(reason, { detail, outbox_item: item }, detail);
       onJudged(judged);
     },

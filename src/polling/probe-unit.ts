@@ -1,11 +1,11 @@
 import { judgeProbe } from "../alerts/judge-probe.ts";
 import type { ProbeJudgeOptions, ProbeVerdict } from "../alerts/judge-probe.ts";
+import { commitJudged, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
 import { isNotifiedAsDown } from "../alerts/incident.ts";
 import { regionInhibitors } from "../alerts/judge-region.ts";
 import { fieldAt } from "../alerts/probe-expectation.ts";
 import { subjectName } from "../alerts/probe.ts";
 import type { Probe, ProbeOutcome } from "../alerts/probe.ts";
-import type { Suppressions } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 import type { Drift } from "../fleet/drift.ts";
@@ -32,13 +32,19 @@ export interface Answered {
   readonly deviations: readonly Deviation[];
 }
 
+/** What one run means, and how it is judged. */
+export interface ProbeDecision {
+  readonly verdict: ProbeVerdict;
+  readonly judge: (current: Pick<CurrentSuppressions, "at">) => ProbeVerdict;
+}
+
 export interface ProbeUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
   readonly targets: readonly WatchedView[];
   readonly service: ProbeService;
   readonly recordDrift: (drift: Drift) => void;
   readonly judge: Omit<ProbeJudgeOptions, "suppressions">;
-  readonly suppressions: { at(atMs: number): Suppressions };
+  readonly suppressions: CurrentSuppressions;
   readonly regions: Pick<RegionWatch, "down">;
   readonly store: {
     readonly probes: { commitRun(id: number, verdict: ProbeVerdict): Promise<void> };
@@ -54,7 +60,7 @@ export interface ProbeUnitsDeps {
 export function createProbeUnits(
   probes: readonly WatchedProbe[],
   deps: ProbeUnitsDeps,
-): readonly Unit<Answered, ProbeVerdict>[] {
+): readonly Unit<Answered, ProbeDecision>[] {
   const { service, recordDrift, judge, suppressions, store, notifier, metrics, log, clock } = deps;
   const targets = new Map(deps.targets.map((each) => [targetName(each.target), each]));
   /** The region may be notified as down before it fires that the target is. */
@@ -67,7 +73,7 @@ export function createProbeUnits(
     );
   };
 
-  return probes.flatMap((watched): Unit<Answered, ProbeVerdict>[] => {
+  return probes.flatMap((watched): Unit<Answered, ProbeDecision>[] => {
     const { probe, subject } = watched;
     const { region, key } = subject;
     const apiKey = deps.apiKeys.get(key);
@@ -75,7 +81,7 @@ export function createProbeUnits(
     const name = subjectName(subject);
     const target = { region, key };
 
-    const unit: Unit<Answered, ProbeVerdict> = {
+    const unit: Unit<Answered, ProbeDecision> = {
       name,
       target,
       schedule: probe.schedule,
@@ -94,13 +100,21 @@ export function createProbeUnits(
         const ofTarget = targets.get(targetName(target))?.state.incidents.values() ?? [];
         const isDown = isNotifiedAsDown(ofTarget) || isOfRegionDown(target);
         const at = clock.now();
-        const options = { ...judge, suppressions: suppressions.at(at.utcMs) };
-        return Promise.resolve(judgeProbe(watched.state, run, at, options, isDown));
+        const judgeRun: ProbeDecision["judge"] = (current) => {
+          const options = { ...judge, suppressions: current.at(clock.now().utcMs) };
+          return judgeProbe(watched.state, run, at, options, isDown);
+        };
+        return Promise.resolve({ verdict: judgeRun(suppressions), judge: judgeRun });
       },
 
-      async commit(verdict) {
+      async commit(decision) {
         const { lostRuns } = watched;
-        await store.probes.commitRun(watched.id, verdict);
+        const verdict = await commitJudged(
+          suppressions,
+          decision.verdict,
+          async (current) => decision.judge(current),
+          (each) => store.probes.commitRun(watched.id, each),
+        );
         watched.accept(verdict);
         if (verdict.incidents.outbox.length > 0) notifier.wake(verdict.at.utcMs);
         await logRun(log, watched, verdict, lostRuns);

@@ -1,8 +1,9 @@
+import { judgeAndCommit, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeRegion, type StoredRegion } from "../alerts/judge-region.ts";
 import type { JudgeOptions } from "../alerts/judge.ts";
 import { holdIncidents } from "../alerts/open-incidents.ts";
-import type { RegionsDown, Suppressions } from "../alerts/silence.ts";
+import type { RegionsDown } from "../alerts/silence.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -19,7 +20,7 @@ export interface RegionWatchDeps {
     commit(region: string, incidents: IncidentOutcome): Promise<void>;
   };
   readonly judge: Omit<JudgeOptions, "suppressions">;
-  readonly suppressions: { at(atMs: number): Suppressions };
+  readonly suppressions: CurrentSuppressions;
   readonly notifier: { wake(causedAtMs: number): void };
   /** Of polls. Milliseconds. */
   readonly intervalMs: number;
@@ -55,12 +56,16 @@ export function createRegionWatch(deps: RegionWatchDeps) {
       flaps: known,
     };
     const atMs = clock.now().utcMs;
-    const options = { ...judge, suppressions: suppressions.at(atMs) };
-    const verdict = judgeRegion(state, atMs, options);
-    const { written, dropped, flaps: changedFlaps, outbox } = verdict.incidents;
-    if (written.length + dropped.length + changedFlaps.length > 0) {
-      await store.commit(region, verdict.incidents);
-    }
+    const verdict = await judgeAndCommit(suppressions, async (current) => {
+      const options = { ...judge, suppressions: current.at(clock.now().utcMs) };
+      const judged = judgeRegion(state, atMs, options);
+      const { written, dropped, flaps: changedFlaps } = judged.incidents;
+      if (written.length + dropped.length + changedFlaps.length > 0) {
+        await store.commit(region, judged.incidents);
+      }
+      return judged;
+    });
+    const { written, outbox } = verdict.incidents;
     down = new Map([...down, [region, verdict.down]]);
     if (outbox.length > 0) notifier.wake(atMs);
     await logIncidents(log, null, verdict.incidents);

@@ -1,11 +1,10 @@
-import { IdTakenError } from "../alerts/incident.ts";
+import { commitJudged, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
 import { judgeInSlices } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
-import type { Suppressions } from "../alerts/silence.ts";
 import { isFullyObserved } from "../alerts/target-state.ts";
 import type { PollDetail } from "../alerts/target-view.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -37,7 +36,7 @@ export interface TargetUnitsDeps {
   readonly schedule: Schedule;
   readonly service: Pick<ServiceClient, "listSandboxes">;
   readonly judge: Omit<JudgeOptions, "suppressions">;
-  readonly suppressions: { at(atMs: number): Suppressions };
+  readonly suppressions: CurrentSuppressions;
   readonly pools: WatchedPools;
   readonly regions: Pick<RegionWatch, "down" | "wake">;
   readonly recordDrift: (drift: Drift) => void;
@@ -157,7 +156,10 @@ async function endOf(promises: readonly Promise<unknown>[]): Promise<void> {
  * be judged at once, and their commits share a transaction. One that does is judged again over what was committed of
  * those before it, and committed before the next one is judged.
  */
-function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "store">) {
+function createPoolCommits(
+  deps: Pick<TargetUnitsDeps, "pools" | "store" | "suppressions" | "clock">,
+) {
+  const { pools, store, suppressions, clock } = deps;
   const lastTurns = new Map<string, PoolTurn>();
 
   return async (
@@ -165,22 +167,37 @@ function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "st
     { verdict, polled, options }: Omit<PollDecision, "detail">,
   ): Promise<Verdict> => {
     const { at, snapshot, progress } = verdict;
-    const judgeAgain = (): Promise<Verdict> =>
-      runInSlices(judgeInSlices(state, polled, at, options));
+    const { regionsDown } = options.suppressions;
+    /** A silence that was added after the poll suppresses what is not committed yet. */
+    const optionsNow = ({ at: suppressedAt }: Pick<CurrentSuppressions, "at">): JudgeOptions => {
+      const current = suppressedAt(clock.now().utcMs);
+      return { ...options, suppressions: { ...current, regionsDown } };
+    };
+    const judgeBy = (current: JudgeOptions): Promise<Verdict> =>
+      runInSlices(judgeInSlices(state, polled, at, current));
     const scopes = pools.scopesOf(target);
     if (scopes.length === 0) {
-      return commitJudged(verdict, judgeAgain, (each) => store.commitPoll(id, each));
+      return commitJudged(
+        suppressions,
+        verdict,
+        (current) => judgeBy(optionsNow(current)),
+        (each) => store.commitPoll(id, each),
+      );
     }
     const observation = { target, at, snapshot, whole: isFullyObserved(progress) };
-    const commit = async (judgePools: () => PoolVerdict): Promise<Verdict> => {
-      const withPools = (own: Verdict) => {
-        const ofPools = judgePools();
+    const commit = async (judgePools: (by: JudgeOptions) => PoolVerdict): Promise<Verdict> => {
+      const withPools = (own: Verdict, by: JudgeOptions) => {
+        const ofPools = judgePools(by);
         return { ofPools, both: { ...own, pools: ofPools.outcome } };
       };
       try {
         const { ofPools, both } = await commitJudged(
-          withPools(verdict),
-          async () => withPools(await judgeAgain()),
+          suppressions,
+          withPools(verdict, options),
+          async (current) => {
+            const by = optionsNow(current);
+            return withPools(await judgeBy(by), by);
+          },
           (judged) => store.commitPoll(id, judged.both),
         );
         pools.accept(ofPools);
@@ -198,7 +215,7 @@ function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "st
       if (written.length + dropped.length === 0) return { committing: commit(() => judged) };
       store.commitGathered();
       await Promise.all(before.map(({ settled }) => settled));
-      const committing = commit(() => pools.judge(observation, options));
+      const committing = commit((by) => pools.judge(observation, by));
       await endOf([committing]);
       return { committing };
     };
@@ -211,28 +228,6 @@ function createPoolCommits({ pools, store }: Pick<TargetUnitsDeps, "pools" | "st
     for (const scope of scopes) lastTurns.set(scope, last);
     return committed;
   };
-}
-
-/**
- * Commits what was judged. If a new incident was given an id that is taken, all is judged once more, from the same state,
- * so that another id is drawn, and that is committed.
- *
- * @returns what was committed
- */
-async function commitJudged<Judged>(
-  judged: Judged,
-  judgeAgain: () => Judged | Promise<Judged>,
-  commit: (judged: Judged) => Promise<void>,
-): Promise<Judged> {
-  try {
-    await commit(judged);
-    return judged;
-  } catch (error) {
-    if (!(error instanceof IdTakenError)) throw error;
-  }
-  const again = await judgeAgain();
-  await commit(again);
-  return again;
 }
 
 /** The outcome of a poll for the rules, and details for the log. A poll that was not sent counts as failed. */

@@ -32,8 +32,8 @@ export async function writeChanges(
     0,
   );
   if (count === 0) return;
-  const lastSeq = await takeSequence(trx, count);
-  const rows = changeRows(targetId, polls, lastSeq - count + 1);
+  const { last } = await takeSequence(trx, count);
+  const rows = changeRows(targetId, polls, last - count + 1);
   for await (const some of paced(batches(rows, rowsPerInsert))) await insertChanges(trx, some);
 }
 

@@ -1,5 +1,6 @@
 import { sql, type InferResult, type Insertable } from "kysely";
 import type { Acknowledgement } from "../alerts/acknowledgement.ts";
+import { SuppressionsChangedError } from "../alerts/current-suppressions.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { IncidentPhase } from "../alerts/incident-phase.ts";
 import { IdTakenError, subjectFacts, type Incident, type Subject } from "../alerts/incident.ts";
@@ -201,10 +202,11 @@ const upsertReceivers = prepareUpsert("incident_receivers", ["incident_id", "rec
 export async function writeIncidents(
   trx: Db,
   targetId: number | null,
-  { written, dropped, flaps, outbox }: IncidentOutcome,
+  { written, dropped, flaps, outbox, suppressionsVersion: judgedBy }: IncidentOutcome,
 ): Promise<void> {
   if (written.length > 0) {
-    const revision = await takeSequence(trx, 1);
+    const { last: revision, suppressions } = await takeSequence(trx, 1);
+    if (judgedBy !== null && judgedBy !== suppressions) throw new SuppressionsChangedError();
     const rows = written.values().map((each) => ({ ...incidentToRow(targetId, each), revision }));
     if ((await upsertIncidents(trx, rows)) < written.length) throw new IdTakenError();
     const receivers = written
@@ -260,16 +262,22 @@ export function createIncidentsWithoutTarget(
   };
 }
 
-/** The state of a receiver, read within the transaction that changes it. */
+/** The state of a receiver, read within the transaction that changes it. Another process does not change it meanwhile. */
 export async function readReceiver(
   trx: Db,
   receiver: string,
   reading: RowReading,
 ): Promise<ReceiverState> {
-  const open = await selectIncidents(trx)
-    .where("receiver", "=", receiver)
-    .where("phase", "<>", "resolved")
-    .execute();
+  const selectOpen = () =>
+    selectIncidents(trx)
+      .where("receiver", "=", receiver)
+      .where("phase", "<>", "resolved")
+      .execute();
+  let open = await selectOpen();
+  if (open.length > 0) {
+    await takeSequence(trx, 0);
+    open = await selectOpen();
+  }
   const last = await trx
     .selectFrom("incidents")
     .select("started_at_ms")

@@ -183,5 +183,6 @@ function joinIncidents(verdicts: readonly Verdict[]): IncidentOutcome {
     flaps: [...flaps.values()],
     steps: [],
     outbox: outcomes.flatMap(({ outbox }) => outbox),
+    suppressionsVersion: outcomes.at(-1)?.suppressionsVersion ?? null,
   };
 }

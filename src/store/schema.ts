@@ -38,9 +38,11 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     // One row. A commit takes the numbers of what it adds from here as its last step, so that with several
     // writers, too, the order of the numbers is the order of the commits.
     `create table commit_sequence (
-      value ${bigint} not null
+      value ${bigint} not null,
+      -- Counts the changes of silences and acknowledgements. What was judged by earlier ones is not committed.
+      suppressions ${bigint} not null
     )${table}`,
-    `insert into commit_sequence (value) values (0)`,
+    `insert into commit_sequence (value, suppressions) values (0, 0)`,
 
     // One key in one region.
     `create table targets (

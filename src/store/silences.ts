@@ -1,7 +1,8 @@
 import type { InferResult } from "kysely";
 import { matchFields, type Silence, type SilenceMatch } from "../alerts/silence.ts";
-import { fillPage, isBeyond, storableText, type ListCursor } from "./sql-helpers.ts";
-import { createRowReading, listIn, oneOf, textIn } from "./damaged-rows.ts";
+import { countSuppressions, fillPage, isBeyond, storableText } from "./sql-helpers.ts";
+import type { ListCursor } from "./sql-helpers.ts";
+import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
 export interface StoredSilence extends Silence {
@@ -19,50 +20,43 @@ export interface SilencePageQuery {
 
 /** Each call is one transaction. */
 export function createSilences(kysely: Db, reader = kysely, reading = createRowReading()) {
-  const read = (row: SilenceRow): StoredSilence | null =>
-    reading.read("silences", row.id, row, ({ match, ...rest }) => {
-      return { ...rest, match: readMatch(match) };
-    });
-
   return {
-    /** The silences that have not ended. */
-    async open(nowMs: number): Promise<readonly Silence[]> {
-      const rows = await select(kysely).where("ends_at_ms", ">", nowMs).execute();
-      // A damaged silence has no effect: an extra notification is better than a missing one.
-      return rows.flatMap((row) => read(row) ?? []);
-    },
-
     /** @returns whether it was stored: another silence may have its id */
-    async add({ id, match, ...silence }: StoredSilence): Promise<boolean> {
-      const { numInsertedOrUpdatedRows } = await kysely
-        .insertInto("silences")
-        .values({
-          id,
-          match: JSON.stringify(match),
-          author: storableText(silence.author),
-          reason: storableText(silence.reason),
-          created_at_ms: silence.createdAtMs,
-          starts_at_ms: silence.startsAtMs,
-          ends_at_ms: silence.endsAtMs,
-        })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirstOrThrow();
-      return numInsertedOrUpdatedRows === 1n;
-    },
+    add: ({ id, match, ...silence }: StoredSilence): Promise<boolean> =>
+      kysely.transaction().execute(async (trx) => {
+        const { numInsertedOrUpdatedRows } = await trx
+          .insertInto("silences")
+          .values({
+            id,
+            match: JSON.stringify(match),
+            author: storableText(silence.author),
+            reason: storableText(silence.reason),
+            created_at_ms: silence.createdAtMs,
+            starts_at_ms: silence.startsAtMs,
+            ends_at_ms: silence.endsAtMs,
+          })
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirstOrThrow();
+        if (numInsertedOrUpdatedRows !== 1n) return false;
+        await countSuppressions(trx);
+        return true;
+      }),
 
     /** Moves its end to a moment, unless it is over by then. */
-    async end(id: string, atMs: number): Promise<void> {
-      await kysely
-        .updateTable("silences")
-        .set({ ends_at_ms: atMs })
-        .where("id", "=", id)
-        .where("ends_at_ms", ">", atMs)
-        .execute();
-    },
+    end: (id: string, atMs: number): Promise<void> =>
+      kysely.transaction().execute(async (trx) => {
+        await trx
+          .updateTable("silences")
+          .set({ ends_at_ms: atMs })
+          .where("id", "=", id)
+          .where("ends_at_ms", ">", atMs)
+          .execute();
+        await countSuppressions(trx);
+      }),
 
     async find(id: string): Promise<StoredSilence | null> {
-      const row = await select(reader).where("id", "=", id).executeTakeFirst();
-      return row ? read(row) : null;
+      const row = await selectSilences(reader).where("id", "=", id).executeTakeFirst();
+      return row ? readSilence(reading, row) : null;
     },
 
     /** Latest created first. */
@@ -71,25 +65,32 @@ export function createSilences(kysely: Db, reader = kysely, reading = createRowR
         limit,
         (last: SilenceRow | null, most) => {
           const after = last ? { atMs: last.createdAtMs, id: last.id } : before;
-          let some = select(reader);
+          let some = selectSilences(reader);
           if (!ended) some = some.where("ends_at_ms", ">", nowMs);
           if (after)
             some = some.where(isBeyond(["created_at_ms", "id"], "<", [after.atMs, after.id]));
           return some.orderBy("created_at_ms", "desc").orderBy("id", "desc").limit(most).execute();
         },
-        read,
+        (row) => readSilence(reading, row),
       ),
   };
 }
 
-function select(db: Db) {
+export function selectSilences(db: Db) {
   return db
     .selectFrom("silences")
     .select(["id", "match", "author", "reason", "created_at_ms as createdAtMs"])
     .select(["starts_at_ms as startsAtMs", "ends_at_ms as endsAtMs"]);
 }
 
-type SilenceRow = InferResult<ReturnType<typeof select>>[number];
+type SilenceRow = InferResult<ReturnType<typeof selectSilences>>[number];
+
+/** @returns null when the row cannot be read */
+export function readSilence(reading: RowReading, row: SilenceRow): StoredSilence | null {
+  return reading.read("silences", row.id, row, ({ match, ...rest }) => {
+    return { ...rest, match: readMatch(match) };
+  });
+}
 
 /** @throws where it has no field, as it would silence everything, or one that is not known */
 function readMatch(json: string): SilenceMatch {

@@ -59,15 +59,25 @@ export async function fillPage<Row, Value>(
  * Takes the next numbers of the store's sequence, within the transaction that uses them and as late in it as can be:
  * several writers wait for one another from here to their commit, so numbers grow in the order of commits.
  *
- * @returns the last of them
+ * @returns the last of them, and the version of the silences and acknowledgements
  */
-export async function takeSequence(trx: Db, count: number): Promise<number> {
-  const { value } = await trx
+export async function takeSequence(
+  trx: Db,
+  count: number,
+): Promise<{ readonly last: number; readonly suppressions: number }> {
+  return trx
     .updateTable("commit_sequence")
     .set(({ eb }) => ({ value: eb("value", "+", count) }))
-    .returning("value")
+    .returning(["value as last", "suppressions"])
     .executeTakeFirstOrThrow();
-  return value;
+}
+
+/** Within the transaction that changes silences or acknowledgements: what was judged by others is not committed after it. */
+export async function countSuppressions(trx: Db): Promise<void> {
+  await trx
+    .updateTable("commit_sequence")
+    .set(({ eb }) => ({ suppressions: eb("suppressions", "+", 1) }))
+    .execute();
 }
 
 /** The last number that was committed. */

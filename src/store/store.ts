@@ -24,6 +24,7 @@ import { createSilences } from "./silences.ts";
 import { openDatabase, openReader } from "./sqlite/database.ts";
 import type { OpenDatabase, OpenOptions } from "./sqlite/database.ts";
 import type { StoreSettings } from "./store-settings.ts";
+import { createStoredSuppressions } from "./suppressions.ts";
 import { createStoredTargets, type TargetVersions } from "./targets.ts";
 import type { Db } from "./tables.ts";
 
@@ -111,6 +112,7 @@ export function createStore(
     forgetting: createForgetting(kysely),
     silences: createSilences(kysely, reader, reading),
     acknowledgements: createAcknowledgements(kysely, reading),
+    suppressions: createStoredSuppressions(reader, reading),
     incidents: createIncidentHistory(reader, reading),
     changes: createChangeHistory(reader, reading),
     occupancy: createOccupancyHistory(reader, reading),

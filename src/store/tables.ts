@@ -16,7 +16,7 @@ type OrNull<Columns> = { [Column in keyof Columns]: Columns[Column] | null };
 
 /** The types of the store's rows. `schema.ts` says what each column means. */
 export interface Tables {
-  commit_sequence: Numbers<"value">;
+  commit_sequence: Numbers<"value" | "suppressions">;
   targets: { id: Generated<number> } & Texts<"region" | "key"> &
     Numbers<"version" | "snapshot_version" | "attempted_polls" | "attempted_ms"> &
     Numbers<"observed_polls" | "observed_ms" | "failures_in_a_row" | "last_complete" | "servers"> &

@@ -154,7 +154,8 @@ describe("what is written", () => {
     const slow = serverRule({ name: "slow", for: inPolls(9) });
     const watch = watchAfter("e[fired, opened slow]", { rules: [serverRule(), slow] });
     const { snapshot } = watch.state;
-    const nothing = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
+    const changes = { written: [], dropped: [], flaps: [], steps: [], outbox: [] };
+    const nothing = { ...changes, suppressionsVersion: null };
     expect(watch.see(broken).incidents).toEqual(nothing);
     const down = watch.fail();
     expect([down.incidents, down.diff.servers]).toEqual([nothing, []]);

@@ -1,24 +1,53 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { restoreSuppressions } from "../../src/api/suppressions.ts";
+import type { StoredSuppressions } from "../../src/store/suppressions.ts";
 import { startMs } from "../support/fleet.ts";
 
+const clock = { now: () => ({ utcMs: startMs, monotonicMs: 0 }) };
+
+const none: StoredSuppressions = { version: 3, silences: [], acknowledgements: [] };
+
 it("what suppresses notifications at a moment is not changed by what people do later", async () => {
-  const store = {
-    silences: { open: () => Promise.resolve([]) },
-    acknowledgements: { ofOpenIncidents: () => Promise.resolve([]) },
-  };
-  const suppressions = await restoreSuppressions(store, [], startMs);
+  let stored = none;
+  const read = () => Promise.resolve(stored);
+  const suppressions = await restoreSuppressions({ suppressions: { read } }, [], clock);
   const before = suppressions.at(startMs);
   const times = { startsAtMs: startMs, endsAtMs: startMs + 60_000 };
-  const people = { author: "ada", reason: "an upgrade" };
-  suppressions.addSilence({ id: "s", match: { key: ["a"] }, ...people, ...times }, startMs);
-  suppressions.acknowledge({ incidentId: "i", author: "ada", note: null, atMs: startMs });
+  const silence = { id: "s", match: { key: ["a"] }, author: "ada", reason: "an upgrade", ...times };
+  const acknowledgement = { incidentId: "i", author: "ada", note: null, atMs: startMs };
+  stored = { version: 5, silences: [silence], acknowledgements: [acknowledgement] };
+  await suppressions.reload();
   const after = suppressions.at(startMs);
-  await suppressions.prune();
-  expect(before).toMatchObject({ silenced: [], acknowledgedBy: new Map() });
+  stored = { ...none, version: 6 };
+  await suppressions.reload();
+  expect(before).toMatchObject({ version: 3, silenced: [], acknowledgedBy: new Map() });
   expect(after).toMatchObject({
+    version: 5,
     silenced: [{ key: ["a"] }],
     acknowledgedBy: new Map([["i", "ada"]]),
   });
-  expect(suppressions.at(startMs).acknowledgedBy.size).toBe(0);
+  expect(suppressions.at(startMs)).toMatchObject({ version: 6, acknowledgedBy: new Map() });
+});
+
+it("silences are read again no earlier than that is asked for, and by many at once", async () => {
+  const reads: PromiseWithResolvers<StoredSuppressions>[] = [];
+  const read = (): Promise<StoredSuppressions> => {
+    const result = Promise.withResolvers<StoredSuppressions>();
+    reads.push(result);
+    if (reads.length === 1) result.resolve(none);
+    return result.promise;
+  };
+  const suppressions = await restoreSuppressions({ suppressions: { read } }, [], clock);
+  const first = suppressions.reload();
+  await setImmediate();
+  // It may have begun before what the others are to read was stored.
+  const others = [suppressions.reload(), suppressions.reload()];
+  reads[1]?.reject(new Error("the disk fails"));
+  await expect(first).rejects.toThrow("the disk fails");
+  await setImmediate();
+  reads[2]?.resolve({ ...none, version: 4 });
+  await Promise.all(others);
+  expect(reads).toHaveLength(3);
+  expect(suppressions.at(startMs).version).toBe(4);
 });

@@ -74,7 +74,7 @@ function withOutboxOutside(store: Store): Store {
       await store.commitPoll(targetId, { ...verdict, incidents: { ...incidents, outbox: [] } });
       const { outbox } = incidents;
       const nothing = { written: [], dropped: [], flaps: [], steps: [] };
-      await store.commitIncidents(targetId, { ...nothing, outbox });
+      await store.commitIncidents(targetId, { ...nothing, outbox, suppressionsVersion: null });
     },
   };
 }

@@ -48,7 +48,7 @@ describe("polls of two targets of a pool", () => {
         service: { listSandboxes: () => Promise.reject(new Error("it is not called")) },
         recordDrift() {},
         judge,
-        suppressions: { at: () => noSuppressions },
+        suppressions: { at: () => noSuppressions, reload: async () => {} },
         regions: { down: () => new Map(), wake() {} },
         pools,
         store: {

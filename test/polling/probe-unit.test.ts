@@ -9,7 +9,7 @@ import { noSuppressions } from "../../src/alerts/silence.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { callProbe, createProbeUnits } from "../../src/polling/probe-unit.ts";
-import type { Answered } from "../../src/polling/probe-unit.ts";
+import type { Answered, ProbeDecision } from "../../src/polling/probe-unit.ts";
 import { createRunner } from "../../src/polling/runner.ts";
 import { watchProbe } from "../../src/polling/watched-probe.ts";
 import { answerJson, createTestClient, startPeer } from "../service/peer.ts";
@@ -53,7 +53,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     recordDrift: ({ operation, deviations }) =>
       drift.push(...deviations.map(({ field }) => `${operation} ${field}`)),
     judge: judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
-    suppressions: { at: () => noSuppressions },
+    suppressions: { at: () => noSuppressions, reload: async () => {} },
     regions: { down: () => new Map() },
     store: { probes: { commitRun } },
     notifier: {
@@ -64,7 +64,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     clock,
   });
   if (!unit) throw new Error("a probe with a key is run");
-  const probing = createRunner<Answered, ProbeVerdict>({
+  const probing = createRunner<Answered, ProbeDecision>({
     loop: "probes",
     limits,
     budget: createRetryBudget(0),

@@ -228,7 +228,10 @@ describe("a store that lacks something is refused by writers and readers", () =>
     ["drop table targets", "the table targets is missing"],
     ["alter table silences drop column reason", "the column silences.reason is missing"],
     ["drop index incidents_open", "the index incidents_open is missing"],
-    ["insert into commit_sequence (value) values (7)", "commit_sequence must have one row"],
+    [
+      "insert into commit_sequence (value, suppressions) values (7, 0)",
+      "commit_sequence must have one row",
+    ],
     [
       `insert into changes values (1, 0, 1, 'idle', 'error', null, null)`,
       "commit_sequence is behind",

@@ -192,9 +192,8 @@ async function acknowledge(
   const given = { author, note, atMs: clock.now().utcMs };
   const outcome = await store.acknowledgements.acknowledge(selection, given, composeAcknowledged);
   if (outcome.acknowledged.length === 0) return outcome;
-  suppressions.acknowledge(...outcome.acknowledged);
   onOutbox();
-  await suppressions.prune();
+  await suppressions.reload();
   const lines = outcome.acknowledged.values().map(({ incidentId }): LogLine => ({
     level: "info",
     fields: { event: "incident.acknowledged", incident_id: incidentId, author, note },

@@ -126,7 +126,7 @@ export const addSilence = defineOperation({
     }
     let silence = { id: context.newId(), ...added };
     while (!(await store.silences.add(silence))) silence = { ...silence, id: context.newId() };
-    suppressions.addSilence(silence, nowMs);
+    await suppressions.reload();
     const view = viewSilence(silence, nowMs);
     log.info(
       { event: "silence.added", silence: view },
@@ -220,7 +220,7 @@ export const expireSilence = defineOperation({
       throw new RefusedError("conflict", `Silence ${id} has ended already, at ${endedAt}.`);
     }
     await store.silences.end(id, nowMs);
-    suppressions.endSilence(id, nowMs);
+    await suppressions.reload();
     log.info({ event: "silence.expired", silence_id: id }, `silence ${id} was ended`);
     return viewSilence({ ...silence, endsAtMs: nowMs }, nowMs);
   },

@@ -1,5 +1,5 @@
 import { restoreSuppressions } from "../../api/suppressions.ts";
-import { composeAcknowledged } from "../../alerts/acknowledgement.ts";
+import { composeAcknowledged, type Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { composeMessages } from "../../alerts/compose-messages.ts";
 import type { Incident } from "../../alerts/incident.ts";
 import { judgeRegion, type RegionTarget } from "../../alerts/judge-region.ts";
@@ -44,11 +44,11 @@ export async function runRuleTest(
     const times = { startsAtMs: test.start + from, endsAtMs: test.start + until };
     return { id: "", match, author: "", reason: "", ...times };
   });
-  const stored = {
-    silences: { open: () => Promise.resolve(silences) },
-    acknowledgements: { ofOpenIncidents: () => Promise.resolve([]) },
-  };
-  const suppressions = await restoreSuppressions(stored, maintenance, test.start);
+  const acknowledged: Acknowledgement[] = [];
+  const read = () => Promise.resolve({ version: 0, silences, acknowledgements: acknowledged });
+  const suppressions = await restoreSuppressions({ suppressions: { read } }, maintenance, {
+    now: () => ({ utcMs: test.start, monotonicMs: 0 }),
+  });
   let incidents = 0;
   const options = {
     rules,
@@ -103,7 +103,7 @@ export async function runRuleTest(
       add(atMs, outcome.outbox);
     }
   };
-  const acknowledge = (named: RuleTest["acknowledge"][number]): void => {
+  const acknowledge = async (named: RuleTest["acknowledge"][number]): Promise<void> => {
     const { at: atMs, by: author } = named;
     const { acknowledgedBy } = suppressions.at(test.start + atMs);
     const open = [
@@ -116,10 +116,11 @@ export async function runRuleTest(
         const { id: incidentId } = incident;
         if (!isNamed(named, incident) || acknowledgedBy.has(incidentId)) continue;
         const given = { incidentId, author, note: null, atMs: test.start + atMs };
-        suppressions.acknowledge(given);
+        acknowledged.push(given);
         add(atMs, composeAcknowledgement(incident, given, target));
       }
     }
+    await suppressions.reload();
   };
 
   const acknowledgements = test.acknowledge.toSorted((one, other) => one.at - other.at);
@@ -127,7 +128,7 @@ export async function runRuleTest(
     pollAll(poll);
     judgeRegions(poll);
     for (const each of acknowledgements) {
-      if (Math.floor(each.at / test.every) === poll) acknowledge(each);
+      if (Math.floor(each.at / test.every) === poll) await acknowledge(each);
     }
   }
   return receivers

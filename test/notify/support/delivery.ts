@@ -93,7 +93,7 @@ export function openDelivery(
       receivers: wantAll(receivers.map(({ receiver }) => receiver.name)),
       newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
     },
-    suppressions: { at: () => noSuppressions },
+    suppressions: { at: () => noSuppressions, reload: async () => {} },
     clock,
     random,
     log: keepLog((event, { receiver }) => {

@@ -28,7 +28,8 @@ export async function openNotifiedStore(more: MessageText = {}, engine: Engine =
     }));
   const commitAs = async (text: MessageText, ...written: readonly Incident[]): Promise<void> => {
     const outbox = written.flatMap((incident) => itemsOf(incident, text));
-    await store.commitIncidents(targetId, { written, dropped: [], flaps: [], steps: [], outbox });
+    const nothing = { dropped: [], flaps: [], steps: [], suppressionsVersion: null };
+    await store.commitIncidents(targetId, { ...nothing, written, outbox });
   };
   return {
     store,

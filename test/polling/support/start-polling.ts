@@ -73,7 +73,7 @@ export function startPolling(
     },
     recordDrift() {},
     judge: judgeBy(),
-    suppressions: { at: () => noSuppressions },
+    suppressions: { at: () => noSuppressions, reload: async () => {} },
     regions: { down: () => new Map(), wake() {} },
     pools: watchPools({ rules: [], targets: [], openIncidents: [], clocks: [] }),
     store,

@@ -50,6 +50,7 @@ export const noIncidents: IncidentOutcome = {
   flaps: [],
   steps: [],
   outbox: [],
+  suppressionsVersion: null,
 };
 
 /** Replaces some functions of the store. */

@@ -137,7 +137,8 @@ describe.each(engines)("acknowledgements on $name", (engine) => {
     const written = [firing("fires"), firing("fires too"), resolved("over", startMs)];
     await store.commitIncidents(id, { ...noOutcome, written });
     const openItems = async () => (await store.outbox.openItems("oncall", 9)).length;
-    return { ...store.acknowledgements, incidents: store.incidents, openItems };
+    const ofOpenIncidents = async () => (await store.suppressions.read(startMs)).acknowledgements;
+    return { ...store.acknowledgements, incidents: store.incidents, openItems, ofOpenIncidents };
   }
 
   it("are the first ones of firing incidents, with their notifications", async () => {

@@ -63,7 +63,11 @@ describe.each(engines)("a row that cannot be read on $name", (engine) => {
       "set type = 'melted' where seq = 1",
       (store) => store.notifications.about(["incident-1", "incident-2"]),
     ],
-    ["silences", "set match = 'null' where id = 's1'", (store) => store.silences.open(startMs)],
+    [
+      "silences",
+      "set match = 'null' where id = 's1'",
+      async (store) => (await store.suppressions.read(startMs)).silences,
+    ],
   ])("of %s is skipped and reported once: %s", async (table, damage, read) => {
     const { kysely, store, id, found } = await openTwoOfEverything();
     expect(await read(store, id)).toHaveLength(2);

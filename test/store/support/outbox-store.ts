@@ -10,7 +10,14 @@ export interface OutboxStore extends ReturnType<typeof helpersOf> {
   readonly restarted: () => OutboxStore;
 }
 
-export const noOutcome = { written: [], dropped: [], flaps: [], steps: [], outbox: [] } as const;
+export const noOutcome = {
+  written: [],
+  dropped: [],
+  flaps: [],
+  steps: [],
+  outbox: [],
+  suppressionsVersion: null,
+} as const;
 export const dayMs = 86_400_000;
 
 export async function openOutboxStore(engine: Engine): Promise<OutboxStore> {
