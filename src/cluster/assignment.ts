@@ -1,5 +1,5 @@
 import { phaseOf } from "../fleet/schedule.ts";
-import type { Replica } from "./replica-store.ts";
+import type { ClusterView, Replica } from "./replica-store.ts";
 
 const keyUnits = 256;
 
@@ -32,10 +32,16 @@ export function unitsOf(names: {
   ];
 }
 
-/** Those that have the newest configuration among the replicas. Only they take further units. */
-export function eligible<R extends Pick<Replica, "generation">>(replicas: readonly R[]): R[] {
-  const newest = Math.max(...replicas.map(({ generation }) => generation));
-  return replicas.filter(({ generation }) => generation === newest);
+/** Whether the lease of a replica has not ended, by the clock of the database. */
+export function isLive({ expiresAtMs }: Replica, { nowMs }: ClusterView): boolean {
+  return expiresAtMs > nowMs;
+}
+
+/** Those that have the newest configuration among the live replicas. Only they take further units. */
+export function eligibleReplicas(view: ClusterView): readonly Replica[] {
+  const live = view.replicas.filter((each) => isLive(each, view));
+  const newest = Math.max(...live.map(({ generation }) => generation));
+  return live.filter(({ generation }) => generation === newest);
 }
 
 /** The ids of the replicas that shall own the units: rendezvous hashing, so that few units move when one comes or goes. */
@@ -54,4 +60,39 @@ export function ownersOf(
     }
   }
   return owners;
+}
+
+export interface UnitPlan {
+  /** Units to claim: no live replica owns them, and the replica shall. */
+  readonly claim: readonly string[];
+  /** Units that it owns and another one shall own. */
+  readonly giveUp: readonly string[];
+  /** Whether a live replica has a newer configuration. Then nothing changes until this one stops. */
+  readonly isOlder: boolean;
+}
+
+/**
+ * What a live replica does with the units of its configuration.
+ *
+ * @param id of the replica
+ * @param own the units that it works for
+ */
+export function planUnits(
+  view: ClusterView,
+  id: string,
+  units: readonly string[],
+  own: ReadonlySet<string>,
+): UnitPlan {
+  const replicas = eligibleReplicas(view);
+  if (!replicas.some((each) => each.id === id)) return { claim: [], giveUp: [], isOlder: true };
+  const owners = ownersOf(units, replicas);
+  const live = new Set(view.replicas.filter((each) => isLive(each, view)).map((each) => each.id));
+  const taken = new Set(
+    view.units.filter(({ replica }) => live.has(replica)).map(({ name }) => name),
+  );
+  return {
+    claim: units.filter((unit) => owners.get(unit) === id && !own.has(unit) && !taken.has(unit)),
+    giveUp: units.filter((unit) => owners.get(unit) !== id && own.has(unit)),
+    isOlder: false,
+  };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { eligible, ownersOf, unitOfKey, unitsOf } from "../../src/cluster/assignment.ts";
+import { ownersOf, planUnits, unitOfKey, unitsOf } from "../../src/cluster/assignment.ts";
 
 const units = Array.from({ length: 256 }, (_, index) => `key:${index}`);
 /** Ids as the store gives them. */
@@ -58,11 +58,35 @@ describe("which replica owns which unit", () => {
     ]);
   });
 
-  it("considers only the replicas with the newest configuration among those that live", () => {
-    const [a, b, c] = [1, 3, 3].map((generation, index) => ({ id: String(index), generation }));
-    if (!a || !b || !c) throw new Error("three");
-    expect(eligible([a, b, c])).toEqual([b, c]);
-    expect(eligible([a])).toEqual([a]);
-    expect(eligible([])).toEqual([]);
+  it("plans nothing for a replica that is older than a live one, and ignores one that has expired", () => {
+    const replica = (id: string, generation: number, expiresAtMs: number) => ({
+      id,
+      generation,
+      expiresAtMs,
+      startedAtMs: 0,
+      address: `https://${id}`,
+      version: "1.0.0",
+      configuration: String(generation),
+    });
+    const view = {
+      nowMs: 1_000,
+      replicas: [replica("a", 1, 2_000), replica("b", 2, 2_000), replica("c", 3, 1_000)],
+      units: [
+        { name: "key:0", replica: "a", sinceMs: 0 },
+        { name: "key:1", replica: "c", sinceMs: 0 },
+      ],
+    };
+    const [first, second, third] = units;
+    const some = [first ?? "", second ?? "", third ?? ""];
+    expect(planUnits(view, "a", some, new Set(["key:0"]))).toEqual({
+      claim: [],
+      giveUp: [],
+      isOlder: true,
+    });
+    expect(planUnits(view, "b", some, new Set())).toEqual({
+      claim: ["key:1", "key:2"],
+      giveUp: [],
+      isOlder: false,
+    });
   });
 });
