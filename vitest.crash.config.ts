@@ -4,6 +4,7 @@ import { testTimeoutMs } from "./test/support/test-timeout.ts";
 export default defineConfig({
   test: {
     include: ["test/crash/every-statement.test.ts"],
+    globalSetup: ["test/store/support/postgres-server.ts"],
     // They start hundreds of processes one after the other.
     testTimeout: 10 * testTimeoutMs,
   },

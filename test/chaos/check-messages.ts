@@ -6,7 +6,7 @@ import { receivers } from "./world.ts";
 const latestMs = 5_000;
 
 /**
- * Compares what receivers were told with what the service showed.
+ * Compares the notifications with what the service showed.
  *
  * @returns what is wrong, in words
  */
@@ -17,7 +17,7 @@ export function checkMessages(
   const problems: string[] = [];
   const bySubject = Map.groupBy(episodes, ({ subject }) => subject);
   /** By episode, the incidents of each receiver. */
-  const told = new Map<Episode, Map<string, Set<string>>>();
+  const notified = new Map<Episode, Map<string, Set<string>>>();
   for (const [incident, all] of Map.groupBy(heard, (each) => each.incident)) {
     const [first] = all;
     if (!first) continue;
@@ -31,8 +31,8 @@ export function checkMessages(
       continue;
     }
     for (const [receiver, own] of Map.groupBy(all, (each) => each.receiver)) {
-      const ofEpisode = told.get(episode) ?? new Map<string, Set<string>>();
-      told.set(episode, ofEpisode);
+      const ofEpisode = notified.get(episode) ?? new Map<string, Set<string>>();
+      notified.set(episode, ofEpisode);
       ofEpisode.set(receiver, (ofEpisode.get(receiver) ?? new Set()).add(incident));
       const where = `${subject} at ${time} (${incident}) to ${receiver}`;
       for (const [state, some] of Map.groupBy(own, (each) => each.state)) {
@@ -48,7 +48,7 @@ export function checkMessages(
   for (const episode of episodes) {
     const { subject, startMs, isLong } = episode;
     for (const receiver of receivers) {
-      const count = told.get(episode)?.get(receiver)?.size ?? 0;
+      const count = notified.get(episode)?.get(receiver)?.size ?? 0;
       const where = `${subject} at ${new Date(startMs).toISOString()} to ${receiver}`;
       if (count > 1) problems.push(`${count} incidents for one error: ${where}`);
       if (count === 0 && isLong) problems.push(`lost: ${where}`);

@@ -107,7 +107,7 @@ export async function inflict(victims: Victims, { kind, victim, length, choice }
       });
     case "power loss":
       return on(async () => {
-        // The server is not told that the connections are gone.
+        // The server does not learn that the connections are gone.
         proxy.hold();
         await replica.kill();
         await setTimeout(beyondLease(length));

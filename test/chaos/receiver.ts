@@ -36,7 +36,7 @@ export interface Receiver extends AsyncDisposable {
   readonly origin: string;
   readonly heard: readonly Heard[];
   readonly repeated: () => number;
-  /** Resolves with true once it was told so, and with false after that time. */
+  /** Resolves with true once such a message was accepted, and with false after that time. */
   hears(matches: (heard: Heard) => boolean, withinMs: number): Promise<boolean>;
   setFailing(failing: boolean): void;
 }

@@ -10,6 +10,13 @@ describe("a daemon that is killed at every statement of commit and delivery", ()
     expect(killings.killedAtStatements).toBeGreaterThan(15);
   });
 
+  it("keeps the same promises on PostgreSQL", async ({ signal }) => {
+    const postgres = process.env["TEST_POSTGRES"] ?? "";
+    const killings = await killVictims(signal, { postgres });
+    expect(brokenPromises(killings)).toEqual([]);
+    expect(killings.killedAtStatements).toBeGreaterThan(25);
+  });
+
   it("keeps the same promises of a probe", async ({ signal }) => {
     const killings = await killVictims(signal, { subject: "probe" });
     expect(brokenPromises(killings)).toEqual([]);

@@ -43,6 +43,8 @@ export async function killVictims(
     /** Default: the server. */
     readonly subject?: "server" | "probe";
     readonly outboxOutside?: boolean;
+    /** The folder of the socket of a PostgreSQL. Default: an SQLite file. */
+    readonly postgres?: string;
     readonly firstStatement?: number;
     /** 3: at every third statement. */
     readonly every?: number;
@@ -76,7 +78,7 @@ export async function killVictims(
       regions: { us: { base_url: services.get("us") } },
       keys: keyNames.map((name) => ({ name, api_key: `simulated-${name}` })),
       poll: { rate_limit: { requests: 1_000, per: "1s" } },
-      store: { path: join(tempFolder(), "sandwatch.db") },
+      store: storeIn(options.postgres),
       ...(options.subject === "probe" && { probes: [login] }),
       alerts: {
         rules: [options.subject === "probe" ? probeFailing : serverError],
@@ -118,6 +120,14 @@ export async function killVictims(
   show("idle");
   await next.killAt(Number.MAX_SAFE_INTEGER);
   return { alerts: peer.alerts, refused: peer.refused, episodes, killedAtStatements };
+}
+
+let schemas = 0;
+
+function storeIn(postgres: string | undefined): object {
+  if (postgres === undefined) return { path: join(tempFolder(), "sandwatch.db") };
+  const url = `postgresql:///postgres?user=test&host=${encodeURIComponent(postgres)}`;
+  return { postgres: { url, schema: `crash_${process.pid}_${(schemas += 1)}` } };
 }
 
 /** What went wrong: one line for each promise that was broken. */

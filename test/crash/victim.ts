@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { flushCompileCache } from "node:module";
 import { StatementSync } from "node:sqlite";
+import { Client } from "pg";
 import { createDaemon } from "../../src/app/daemon.ts";
 import { systemClock, type Clock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -26,15 +27,18 @@ export interface Order {
  * not be caught, and nothing is flushed or rolled back.
  */
 let statementsLeft = Number.POSITIVE_INFINITY;
-for (const method of ["run", "all"] as const) {
-  const original = StatementSync.prototype[method];
-  Object.defineProperty(StatementSync.prototype, method, {
+function countCalls(prototype: object, method: string): void {
+  const original: unknown = Reflect.get(prototype, method);
+  if (typeof original !== "function") throw new Error(`there is no ${method}`);
+  Object.defineProperty(prototype, method, {
     value: function countedDown(...parameters: unknown[]) {
       countDown();
       return Reflect.apply(original, this, parameters);
     },
   });
 }
+for (const method of ["run", "all"]) countCalls(StatementSync.prototype, method);
+countCalls(Client.prototype, "query");
 
 function countDown(): void {
   statementsLeft -= 1;
@@ -54,8 +58,7 @@ const clock: Clock = {
 const daemon = await createDaemon(testConfig(settings), {
   clock,
   log: createLogger({ level: "silent", format: "json" }),
-  openStore: (path) =>
-    outboxOutside ? withOutboxOutside(openStore(path, clock)) : openStore(path, clock),
+  ...(outboxOutside && { openStore: (path) => withOutboxOutside(openStore(path, clock)) }),
 });
 for (;;) {
   await daemon.runOnce();

@@ -8,7 +8,7 @@ export interface PostgresProxy {
   readonly port: number;
   /** From now on connections are refused, or not. */
   refuse(isRefused: boolean): void;
-  /** Nothing passes any more, in either direction, and nobody is told: a network that is cut off. */
+  /** Nothing passes any more, in either direction, and no connection ends: a network that is cut off. */
   hold(): void;
   /** What was held passes, and everything after it. */
   release(): void;

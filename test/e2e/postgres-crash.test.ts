@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { brokenPromises, killVictims } from "../crash/kill-victims.ts";
+
+/** Each victim takes a process of its own to load: `npm run test:crash` tries every statement. */
+const some = { firstStatement: 5, every: 9 };
+
+it("a daemon on PostgreSQL that is killed now and again has one incident an episode and one id a message, loses none, and resolves after it fires", async ({
+  signal,
+}) => {
+  const killings = await killVictims(signal, {
+    ...some,
+    postgres: process.env["TEST_POSTGRES"] ?? "",
+  });
+  expect(brokenPromises(killings)).toEqual([]);
+  expect(killings.killedAtStatements).toBeGreaterThan(2);
+});
