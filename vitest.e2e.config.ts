@@ -3,8 +3,12 @@ import { testTimeoutMs } from "./test/support/test-timeout.ts";
 
 export default defineConfig({
   test: {
-    // The repositories' tests run with `npm test`, too, but on SQLite alone.
-    include: ["test/e2e/**/*.test.ts", "test/store/repositories/**/*.test.ts"],
+    // The others run with `npm test`, too, but on SQLite alone.
+    include: [
+      "test/e2e/**/*.test.ts",
+      "test/store/repositories/**/*.test.ts",
+      "test/app/secrets.test.ts",
+    ],
     globalSetup: ["test/store/support/postgres-server.ts"],
     // Several of them wait for several things in a row, each with that patience.
     testTimeout: 3 * testTimeoutMs,

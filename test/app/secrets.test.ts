@@ -9,6 +9,9 @@ import { createLogger } from "../../src/lib/logger.ts";
 import { hostile } from "../support/secret-peers.ts";
 import { startWorld, type SecretWorld } from "../support/secret-world.ts";
 
+/** With the end-to-end tests, all of it is on PostgreSQL. */
+const postgres = process.env["TEST_POSTGRES"];
+
 /** Follows the stream of events. Gives what it sent until then, once it has sent changes and incidents. */
 async function followEvents({ address, dispatcher, tokenOf, clock }: SecretWorld) {
   const headers = { authorization: `Bearer ${tokenOf("viewer")}` };
@@ -203,10 +206,18 @@ async function runActs({ run, configFile, settings }: SecretWorld): Promise<void
 }
 
 /** Everything about the store and the installation. */
-async function runCare({ run, add, configFile, file, plant }: SecretWorld): Promise<void> {
+async function runCare(world: SecretWorld): Promise<void> {
+  const { run, configFile, plant } = world;
   const config = ["--config", configFile];
   expect((await run(["doctor", ...config])).out).toMatch(/far \(webhook\): the proxy requires/);
   await run(["doctor", "--json", ...config]);
+  if (postgres === undefined) await runCareOfFiles(world);
+  await run(["store", "forget", "--key", plant("no key"), "--yes", "--url", "http://127.0.0.1:1"]);
+  await run(["store", "forget", "--key", "research", "--yes", ...config]);
+}
+
+async function runCareOfFiles({ run, add, configFile, file, plant }: SecretWorld): Promise<void> {
+  const config = ["--config", configFile];
   const backup = configFile.replace("sandwatch.yaml", "backup.db");
   expect((await run(["backup", backup, ...config])).code).toBe(0);
   add("the backup", readFileSync(backup, "latin1"));
@@ -218,8 +229,6 @@ async function runCare({ run, add, configFile, file, plant }: SecretWorld): Prom
     expect((await run(["restore", from, ...config])).code).toBe(1);
   }
   expect((await run(["store", "check", noStore])).code).toBe(1);
-  await run(["store", "forget", "--key", plant("no key"), "--yes", "--url", "http://127.0.0.1:1"]);
-  await run(["store", "forget", "--key", "research", "--yes", ...config]);
 }
 
 /** Configurations that are wrong at, beside or around each secret. */
@@ -258,8 +267,8 @@ async function runWithWrongConfigs({
 
 describe("a daemon and its commands, with a secret in every place that can hold one", () => {
   it("show none of them, and nothing that a terminal would obey", async () => {
-    const world = await startWorld();
-    const { add, poll, servers, stop, settings, configFile, run } = world;
+    const world = await startWorld(postgres);
+    const { add, poll, servers, stop, configFile, run, readStore } = world;
     const events = await followEvents(world);
     await poll(4);
     await callEverything(world);
@@ -269,14 +278,13 @@ describe("a daemon and its commands, with a secret in every place that can hold 
     await runCommands(world);
     await runActs(world);
     await poll();
+    add("the store", await readStore());
     await runCare(world);
     await runWithWrongConfigs(world);
     add("the events", await events());
-    for (const end of ["", "-wal"]) {
-      add(`the store${end}`, readFileSync(settings.store.path + end, "latin1"));
-    }
+    add("the store later", await readStore());
     await stop();
-    add("the store after the end", readFileSync(settings.store.path, "latin1"));
+    add("the store after the end", await readStore());
     for (const query of [...queries, ["lookup", "user", "known", "--key", "research"]]) {
       expect((await run([...query, "--config", configFile])).code).toBe(0);
     }

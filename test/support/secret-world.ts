@@ -1,6 +1,7 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { Client } from "pg";
 import { Agent, request } from "undici";
 import { onTestFinished } from "vitest";
 import { createDaemon } from "../../src/app/daemon.ts";
@@ -37,8 +38,32 @@ function createWorld() {
   };
 }
 
-/** A daemon between a service and receivers, with a secret in every place of its configuration and of responses. */
-export async function startWorld() {
+/** Every row of every table of a store on PostgreSQL. */
+async function dumpPostgres(folder: string, schema: string): Promise<string> {
+  const client = new Client({ host: folder, user: "test", database: "postgres" });
+  await client.connect();
+  try {
+    const read = async (query: string): Promise<readonly string[]> =>
+      (await client.query({ text: query, rowMode: "array" })).rows.map(([value]) => String(value));
+    const tables = await read(
+      `select table_name from information_schema.tables where table_schema = '${schema}'`,
+    );
+    const rows = [];
+    for (const table of tables) {
+      rows.push(...(await read(`select each::text from ${schema}.${table} as each`)));
+    }
+    return [...tables, ...rows].join("\n");
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * A daemon between a service and receivers, with a secret in every place of its configuration and of responses.
+ *
+ * @param postgres the folder of the socket of a PostgreSQL to use instead of a file
+ */
+export async function startWorld(postgres?: string) {
   const world = createWorld();
   const { plant, take, add } = world;
   const folder = tempFolder();
@@ -61,6 +86,9 @@ export async function startWorld() {
   take("TLS key", tlsKey.split("\n")[1] ?? "");
   const [byValue, byVariable, ...byFile] = service.keys;
   const expectation = plant("probe: expected value");
+  const storePath = join(folder, "store.db");
+  const schema = `secrets_${process.pid}`;
+  const databaseUrl = `postgresql://test:${plant("password of the database")}@localhost/postgres?host=${postgres}`;
   const settings = {
     regions: { us: { base_url: service.baseUrl } },
     keys: [
@@ -79,7 +107,12 @@ export async function startWorld() {
         expect: { fields: { plan: expectation } },
       },
     ],
-    store: { path: join(folder, "store.db") },
+    store: {
+      path: storePath,
+      ...(postgres !== undefined && {
+        postgres: { url_file: file("database", databaseUrl), schema },
+      }),
+    },
     http: {
       listen: await freeAddress(),
       tls: { certificate_file: file("tls.crt", cert), key_file: file("tls.key", tlsKey) },
@@ -182,8 +215,14 @@ export async function startWorld() {
       await passing(daemon.runOnce());
     }
   };
+  const readStore = async (): Promise<string> => {
+    if (postgres !== undefined) return dumpPostgres(postgres, schema);
+    const files = [storePath, `${storePath}-wal`].filter((each) => existsSync(each));
+    return files.map((each) => readFileSync(each, "latin1")).join("\n");
+  };
   return {
     ...world,
+    readStore,
     settings,
     configFile,
     file,
