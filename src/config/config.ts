@@ -134,7 +134,7 @@ export const configSchema = settings({
 })
   .superRefine(crossCheckSettings)
   .transform((written) => {
-    const { poll, alerts, outbound, ...rest } = written;
+    const { poll, alerts, outbound, http, ...rest } = written;
     const routed = new Map(
       Array.from(written.regions, ([name, { baseUrl, ...own }]) => {
         return [name, { baseUrl, route: routeOf(outbound, own) }] as const;
@@ -165,8 +165,11 @@ export const configSchema = settings({
       summaryTemplate: summary,
       runbookUrlTemplate: runbookUrl,
     }));
+    const { cluster } = written;
+    const ownHost = cluster ? [new URL(cluster.address).hostname] : [];
     return {
       ...rest,
+      http: { ...http, allowedHosts: [...http.allowedHosts, ...ownHost] },
       regions: routed,
       keys,
       poll: polls,

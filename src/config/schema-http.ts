@@ -130,7 +130,7 @@ export const httpSchema = settings({
     )
     .prefault([])
     .describe(
-      "Host names by which sandwatch may be called, in addition to IP addresses and localhost. Health checks accept every name.",
+      "Host names by which sandwatch may be called, in addition to IP addresses, localhost, and the host of `cluster.address`. Health checks accept every name.",
     ),
   auth: authSchema.optional().meta({
     description:

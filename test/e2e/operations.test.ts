@@ -40,10 +40,10 @@ it("Prometheus and Alertmanager accept the configurations that they are given", 
   expect(stdout).toContain("SUCCESS");
 });
 
-it.skipIf(!isHere("kubectl"))(
-  "kustomize builds the example, all of it in its namespace",
-  async () => {
-    const folder = join(config, "kubernetes/example");
+it.skipIf(!isHere("kubectl")).each(["example", "replicas"])(
+  "kustomize builds %s, all of it in its namespace",
+  async (name) => {
+    const folder = join(config, "kubernetes", name);
     const { stdout } = await run("kubectl", ["kustomize", folder], { maxBuffer: 16 * 1024 * 1024 });
     const manifest = z.looseObject({
       kind: z.string(),
@@ -60,6 +60,8 @@ it.skipIf(!isHere("kubectl"))(
     // The generated names have been put where they are used.
     const names = Array.from(stdout.matchAll(/name: (sandwatch-(?:config|secrets)-\w+)$/gm));
     expect(names.length).toBe(4);
+    const [, count] = /^  replicas: (\d+)$/m.exec(stdout) ?? [];
+    expect(count).toBe(name === "replicas" ? "3" : "1");
   },
 );
 

@@ -11,7 +11,8 @@ import { alertingRulesOf, readRuleGroups } from "../support/rule-files.ts";
 const folder = join(import.meta.dirname, "../../config");
 
 const serviceSchema = z.looseObject({
-  image: z.string(),
+  image: z.string().default(""),
+  environment: z.record(z.string(), z.string()).default({}),
   build: z.looseObject({ context: z.string() }).optional(),
   command: z.array(z.string()).default([]),
   volumes: z.array(z.string()).default([]),
@@ -76,6 +77,67 @@ describe("the containers", () => {
       expect(baseUrl).toBe(`http://simulator:9750/${region}`);
     }
     expect(services["simulator"]?.command.slice(0, 3)).toEqual(["simulate", "--host", "0.0.0.0"]);
+  });
+});
+
+describe("the replicas", () => {
+  const names = ["sandwatch", "sandwatch-2", "sandwatch-3"];
+  const {
+    services: { postgres, ...others },
+    volumes: ownVolumes,
+  } = composeSchema.parse(
+    parse(readFileSync(join(folder, "compose.replicas.yaml"), "utf8"), { merge: true }),
+  );
+
+  it("are three with a configuration that differs from the simulated one in the store and the cluster", () => {
+    const replicas = Object.entries(others).filter(([, { image }]) =>
+      image.startsWith("sandwatch:"),
+    );
+    expect(replicas.map(([name]) => name)).toEqual(names);
+    const addresses = replicas.map(([name, { environment, image, depends_on }]) => {
+      expect([image, environment["REPLICA"]]).toEqual([`sandwatch:${version}`, name]);
+      expect(Object.keys(depends_on)).toEqual(["postgres", "simulator"]);
+      const path = join(folder, "compose/replicas.yaml");
+      const variables = {
+        SANDWATCH_TOKEN: "a-token-of-the-environment",
+        POSTGRES_PASSWORD: "p",
+        REPLICA: name,
+      };
+      const loaded = loadConfig(path, variables, { logFormat: "json" });
+      return loaded.kind === "ok" ? loaded.config.cluster?.address : loaded.faults;
+    });
+    expect(addresses).toEqual(names.map((name) => `http://${name}:9740`));
+    const {
+      store: _,
+      cluster: __,
+      ...same
+    } = z.looseObject({}).parse(readYaml("compose/replicas.yaml"));
+    expect(same).toEqual(readYaml("compose/simulated.yaml"));
+  });
+
+  it("are open to this machine only, and mount only what exists", () => {
+    const ports = Object.values(others).flatMap((each) => each.ports);
+    expect(ports).toEqual(["127.0.0.1:9741:9740", "127.0.0.1:9742:9740"]);
+    expect(postgres).toMatchObject({
+      ports: [],
+      image: expect.stringMatching(/^postgres:\d+\.\d+$/),
+    });
+    const mounts = [...Object.values(others), postgres].flatMap((each) => each?.volumes ?? []);
+    for (const mount of mounts) {
+      const [source = ""] = mount.replace(/\$\{\w+:-([^}]+)\}/, "$1").split(":");
+      const exists = source.startsWith(".")
+        ? existsSync(join(folder, source))
+        : source in { ...volumes, ...ownVolumes };
+      expect([source, exists]).toEqual([source, true]);
+    }
+  });
+
+  it("are all scraped", () => {
+    const one = readFileSync(join(folder, "compose/prometheus.yaml"), "utf8");
+    const all = names.map((name) => `"${name}:9740"`).join(", ");
+    expect(readYaml("compose/prometheus-replicas.yaml")).toEqual(
+      parse(one.replace('"sandwatch:9740"', all)),
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import { parseEnv } from "node:util";
 import { PrometheusRule } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule";
 import { ServiceMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor";
 import { StatefulSet } from "kubernetes-models/apps/v1/StatefulSet";
+import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBudget";
 import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy";
 import { Namespace } from "kubernetes-models/v1/Namespace";
 import { Service } from "kubernetes-models/v1/Service";
@@ -16,6 +17,8 @@ import { version } from "../../src/lib/version.ts";
 const config = join(import.meta.dirname, "../../config");
 const base = join(config, "kubernetes/base");
 const example = join(config, "kubernetes/example");
+const replicas = join(config, "kubernetes/replicas");
+const folders = [base, example, replicas];
 
 const configMap = z.looseObject({ name: z.string(), files: z.array(z.string()) });
 const secret = z.looseObject({ name: z.string(), envs: z.array(z.string()) });
@@ -30,12 +33,20 @@ const readBase = (name: string): unknown => readYaml(base, name);
 const readKustomization = (folder: string) =>
   kustomization.parse(readYaml(folder, "kustomization.yaml"));
 
-const kinds = { Namespace, Service, StatefulSet, NetworkPolicy, PrometheusRule, ServiceMonitor };
+const kinds = {
+  Namespace,
+  Service,
+  StatefulSet,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  PrometheusRule,
+  ServiceMonitor,
+};
 
 const kindOf = (manifest: unknown): string | undefined =>
   z.looseObject({ kind: z.string() }).safeParse(manifest).data?.kind;
 
-const manifests = [base, example].flatMap((folder) =>
+const manifests = folders.flatMap((folder) =>
   readdirSync(folder)
     .filter((name) => name.endsWith(".yaml") && name !== "kustomization.yaml")
     .map((name) => [name, readYaml(folder, name)] as const)
@@ -90,7 +101,7 @@ describe("the manifests", () => {
   });
 
   it("are all listed, and all that is listed exists", () => {
-    for (const folder of [base, example]) {
+    for (const folder of folders) {
       const { resources, configMapGenerator, secretGenerator } = readKustomization(folder);
       const named = [
         ...resources,
@@ -163,12 +174,50 @@ describe("the manifests", () => {
     expect(dockerfile).toContain('"--config", "/etc/sandwatch/sandwatch.yaml"');
   });
 
-  it("come with an example of a configuration that can be used", () => {
-    const environment = parseEnv(readFileSync(join(example, "sandwatch.env"), "utf8"));
-    const loaded = loadConfig(join(example, "sandwatch.yaml"), environment, { logFormat: "json" });
-    expect(loaded).toMatchObject({
+  it("come with examples of configurations that can be used, one for a pod of several", () => {
+    const environment = {
+      ...parseEnv(readFileSync(join(example, "sandwatch.env"), "utf8")),
+      ...parseEnv(readFileSync(join(replicas, "postgres.env"), "utf8")),
+      POD_NAME: "sandwatch-1",
+    };
+    const load = (folder: string) =>
+      loadConfig(join(folder, "sandwatch.yaml"), environment, { logFormat: "json" });
+    const http = { host: "::", port: 9740 };
+    expect(load(example)).toMatchObject({
       kind: "ok",
-      config: { http: { host: "::", port: 9740 }, store: { path: "data/sandwatch.db" } },
+      config: { http, store: { path: "data/sandwatch.db", postgres: null }, cluster: null },
+    });
+    expect(load(replicas)).toMatchObject({
+      kind: "ok",
+      config: {
+        http: { ...http, allowedHosts: ["sandwatch", "sandwatch-1.sandwatch"] },
+        store: { postgres: { schema: "sandwatch" } },
+        cluster: { address: "http://sandwatch-1.sandwatch:9740" },
+      },
+    });
+    const {
+      store: _,
+      cluster: __,
+      ...others
+    } = z.looseObject({}).parse(readYaml(replicas, "sandwatch.yaml"));
+    expect(others).toEqual(readYaml(example, "sandwatch.yaml"));
+  });
+
+  it("let replicas be drained one by one, and call one another", () => {
+    const labels = { "app.kubernetes.io/name": "sandwatch" };
+    expect(readYaml(replicas, "pod-disruption-budget.yaml")).toMatchObject({
+      spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
+    });
+    const ports = [{ port: "http" }];
+    expect(readYaml(replicas, "network-policy.yaml")).toMatchObject({
+      spec: {
+        podSelector: { matchLabels: labels },
+        ingress: [{ from: [{ podSelector: { matchLabels: labels } }], ports }],
+        egress: [
+          { to: [{ podSelector: { matchLabels: labels } }], ports },
+          { ports: [{ port: 5432 }] },
+        ],
+      },
     });
   });
 });
