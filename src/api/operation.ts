@@ -28,6 +28,8 @@ export interface Operation<
   readonly refusals?: readonly (404 | 409 | 429)[];
   /** What its caller must be permitted to do. `call`: it calls the service. */
   readonly permission: "read" | "act" | "call" | "delete";
+  /** Whether it shows the present state of targets or probes, which other replicas may poll. */
+  readonly isLive?: true;
   /** How long a client waits for the response. Default: 30 s. */
   readonly timeoutMs?: number;
   /** @throws {RefusedError} when the request cannot be fulfilled */
@@ -52,10 +54,20 @@ export type CallApi<Context = ApiContext> = <
   request: z.input<Request>,
 ) => Promise<z.output<Response>>;
 
-/** Calls operations in this process. */
-export function createApi<Context>(context: Context): CallApi<Context> {
-  return async (operation, request) =>
-    operation.handle(context, readRequest(operation.request, request));
+/**
+ * Calls operations in this process.
+ *
+ * @param refresh called before one that shows the present state of targets or probes
+ */
+export function createApi<Context>(
+  context: Context,
+  refresh: () => Promise<void> = async () => {},
+): CallApi<Context> {
+  return async (operation, request) => {
+    const read = readRequest(operation.request, request);
+    if (operation.isLive) await refresh();
+    return operation.handle(context, read);
+  };
 }
 
 /** The names of the fields in an operation's path. */

@@ -32,6 +32,7 @@ import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { openDaemonStore } from "./daemon-store.ts";
 import { createUpkeep, retentionChores, upkeepEveryMs } from "./upkeep.ts";
+import { createFleetView } from "./fleet-view.ts";
 import { checkReadiness, findHealthProblem } from "./health.ts";
 import { loopsByUnit, repostLoopName } from "./watch-loops.ts";
 import { createWatchdog } from "./watchdog.ts";
@@ -111,6 +112,8 @@ export async function createDaemon(
   const targets = await restoreTargets(store, configuredTargets(config), restore);
   const pools = await restorePools(store, configuredTargets(config), restore);
   const probes = await restoreProbes(store, config.probes, restore);
+  const fleet = createFleetView(config.cluster ? { config, store, clock } : null);
+  fleet.gain({ targets, probes });
 
   const composed = composeAcknowledged(config.alerts.rules, judge.receivers);
   await store.acknowledgements.notifyPending(composed);
@@ -159,7 +162,7 @@ export async function createDaemon(
   const { notifier, chores, reportContext, ...delivery } = await openNotifications({
     alerts: config.alerts,
     scheduledReports: config.reports,
-    reports: storedSources(store, configuredTargets(config), targets),
+    reports: storedSources(store, configuredTargets(config), fleet.find),
     externalUrl: config.http.externalUrl,
     store,
     opening,
@@ -228,8 +231,7 @@ export async function createDaemon(
   opening.defer(() => callsEnd.abort());
   const context: ApiContext = {
     ...reportContext,
-    targets,
-    probes,
+    ...fleet.all,
     rules: config.alerts.rules,
     receivers: notifiedReceivers,
     suppressions,
@@ -250,17 +252,17 @@ export async function createDaemon(
     signal: callsEnd.signal,
     inProgress: { lookups: 0, checks: 0 },
   };
-  const api = createApi(context);
+  const api = createApi(context, fleet.refresh);
 
   const web = createWebServer({
     metrics,
     readiness: () => checkReadiness(store, targets, watchdog),
     deadLoop: () => watchdog.deadLoop(),
     async status() {
+      await fleet.refresh();
       const nowMs = clock.now().utcMs;
       return {
-        targets,
-        probes,
+        ...fleet.all,
         rules: config.alerts.rules,
         receivers: notifiedReceivers,
         incidentsWithoutTarget: await store.incidentsWithoutTarget.open(),
@@ -269,7 +271,7 @@ export async function createDaemon(
         waiting: await store.outbox.figures(),
       };
     },
-    targets,
+    targets: fleet.all.targets,
     api: { call: api, events: (query) => readEvents(api, query) },
     requestReload: reloads && (() => reloads.request()),
     allowedHosts: config.http.allowedHosts,

@@ -2,11 +2,7 @@ import type { HistoryContext, ServiceContext, StoreContext } from "../api/contex
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
-import { initialProbeProgress, subjectName, subjectsOf } from "../alerts/probe.ts";
-import { nothingKnown } from "../alerts/target-state.ts";
-import type { WatchedView } from "../alerts/target-view.ts";
 import { freshTimes } from "../notify/retry.ts";
-import { emptySnapshot } from "../fleet/snapshot.ts";
 import { restoreSuppressions } from "../api/suppressions.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -14,14 +10,11 @@ import { createLogger } from "../lib/logger.ts";
 import { shortId } from "../lib/short-id.ts";
 import { userAgent } from "../lib/version.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
-import { intervalOf } from "../polling/ticker.ts";
-import { watchTarget } from "../polling/watched-target.ts";
-import { watchProbe } from "../polling/watched-probe.ts";
-import type { WatchedProbe } from "../polling/watched-probe.ts";
 import { storedSources } from "../reports/report-sources.ts";
 import { createServiceClient } from "../service/client.ts";
 import { openConfiguredReadOnly, openConfiguredStore } from "../store/store.ts";
 import type { Store } from "../store/store.ts";
+import { followFleet } from "./followed-fleet.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 
 /** What operations of the API need where no daemon answers them. */
@@ -66,7 +59,7 @@ export async function openForReports(
   clock: Clock = systemClock,
 ): Promise<Offline<HistoryContext> & Pick<Store, "unreadable">> {
   const store = await openConfiguredReadOnly(config.store);
-  const reports = storedSources(store, configuredTargets(config), []);
+  const reports = storedSources(store, configuredTargets(config));
   return {
     context: { reports, clock },
     unreadable: store.unreadable,
@@ -126,12 +119,15 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
   const drift = await store.drift.all();
   const giveUpAfterMs = new Map(receivers.map((each) => [each.name, each.giveUpAfterMs]));
   const nowMs = clock.now().utcMs;
-  const targets = await readTargets(config, store, nowMs);
+  const fleet = followFleet({ config, store, clock, arePolled: false });
+  await fleet.read();
   const context = {
     store,
-    reports: storedSources(store, configuredTargets(config), targets),
-    targets,
-    probes: await readProbes(config, store),
+    reports: storedSources(store, configuredTargets(config), (target) =>
+      fleet.targets.get(targetName(target)),
+    ),
+    targets: [...fleet.targets.values()],
+    probes: [...fleet.probes.values()],
     rules,
     receivers: receivers.filter(({ type }) => type !== "heartbeat").map(({ name }) => name),
     suppressions: await restoreSuppressions(store, maintenance, clock),
@@ -145,35 +141,4 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
     onOutbox() {},
   };
   return { ...context, reportSending: createScheduledReports(config.reports, context).sending };
-}
-
-/** The configured targets as they are stored. One that is not stored was never polled. */
-async function readTargets(
-  config: Config,
-  store: Store,
-  nowUtcMs: number,
-): Promise<readonly WatchedView[]> {
-  const { staleAfter, schedule } = config.poll;
-  const options = { staleAfter, restoredForMs: staleAfter * intervalOf(schedule), nowUtcMs };
-  const all = await store.targets.all();
-  const stored = new Map(all.map((each) => [targetName(each.target), each]));
-  const targets: WatchedView[] = [];
-  for (const target of configuredTargets(config)) {
-    const known = stored.get(targetName(target));
-    const snapshot = known ? await store.targets.snapshotOf(known.id) : emptySnapshot;
-    targets.push(watchTarget(known ?? { id: 0, target, ...nothingKnown }, snapshot, options));
-  }
-  return targets;
-}
-
-async function readProbes(config: Config, store: Store): Promise<readonly WatchedProbe[]> {
-  const all = await store.probes.all();
-  const stored = new Map(all.map((known) => [subjectName(known.subject), known]));
-  return config.probes.flatMap((probe) =>
-    subjectsOf(probe).map((subject) => {
-      const never = { id: 0, subject, progress: initialProbeProgress, flaps: [] };
-      const known = stored.get(subjectName(subject)) ?? never;
-      return watchProbe(probe, { ...known, openIncidents: [] }, config.poll.staleAfter);
-    }),
-  );
 }

@@ -92,7 +92,7 @@ function summaryText({ targets, incidents }: StatusView, down: number, look: Loo
   }, "");
   const rest = [
     quiet > 0 && `${counted(quiet, "incident is", "incidents are")} silenced or inhibited.`,
-    unpolled > 0 && `${unpolled} of ${all} not polled since the start.`,
+    unpolled > 0 && `${unpolled} of ${all} not polled at present.`,
     lastPoll !== "" && `Last poll: ${look.timeText(lastPoll)}.`,
   ].filter((each) => each !== false);
   const first =

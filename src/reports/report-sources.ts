@@ -58,7 +58,6 @@ export interface PresentServers {
 
 /** A target as this process knows it. */
 export interface PresentTargetState {
-  readonly target: Target;
   readonly state: {
     readonly snapshot: Snapshot;
     readonly progress: { readonly lastPollAtMs: number | null };
@@ -67,14 +66,13 @@ export interface PresentTargetState {
 
 /**
  * @param configured the targets that are to be watched
- * @param held those whose present state this process holds, so that it need not be read
+ * @param find those whose present state this process holds, so that it need not be read
  */
 export function storedSources(
   { occupancy, changes, reports }: Pick<Store, "occupancy" | "changes" | "reports">,
   configured: readonly Target[],
-  held: readonly PresentTargetState[],
+  find: (target: Target) => PresentTargetState | undefined = () => undefined,
 ): ReportSources {
-  const heldByName = new Map(held.map((each) => [targetName(each.target), each.state]));
   return {
     occupancy,
     changes,
@@ -90,7 +88,7 @@ export function storedSources(
       return [...watched, ...Array.from(wanted.values(), (target) => ({ target, ...never }))];
     },
     async present(target) {
-      const state = heldByName.get(targetName(target));
+      const state = find(target)?.state;
       const { lastPollAtMs, snapshot } = state
         ? { ...state.progress, snapshot: state.snapshot }
         : ((await reports.present(target)) ?? { lastPollAtMs: null, snapshot: null });

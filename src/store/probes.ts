@@ -32,9 +32,9 @@ export function createStoredProbes(
   return {
     /** All that were ever run and not removed. */
     async all(): Promise<readonly StoredProbe[]> {
-      const probes = await kysely.selectFrom("probes").selectAll().orderBy("id").execute();
-      const flaps = await kysely.selectFrom("probe_flap_records").selectAll().execute();
-      const latest = await selectResults(kysely)
+      const probes = await reader.selectFrom("probes").selectAll().orderBy("id").execute();
+      const flaps = await reader.selectFrom("probe_flap_records").selectAll().execute();
+      const latest = await selectResults(reader)
         .where(
           sql<boolean>`run = (select max(run) from probe_results as other where other.probe_id = probe_results.probe_id)`,
         )

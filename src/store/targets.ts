@@ -136,13 +136,13 @@ export function createStoredTargets(
     },
 
     /** The snapshots of some targets, those of small ones together. */
-    async *snapshotsOf<T extends Pick<FollowedTarget, "id" | "servers">>(
-      targets: Iterable<T>,
-    ): AsyncIterable<readonly [target: T, snapshot: Snapshot]> {
+    async *snapshotsOf(
+      targets: Iterable<Pick<FollowedTarget, "id" | "servers">>,
+    ): AsyncIterable<readonly [id: number, snapshot: Snapshot]> {
       for (const group of groupsToRead(targets)) {
         const ids = group.map(({ id }) => id);
         const snapshots = await readConsistently(reader, (trx) => readSnapshots(trx, ids, reading));
-        for (const target of group) yield [target, snapshots.get(target.id) ?? emptySnapshot];
+        for (const id of ids) yield [id, snapshots.get(id) ?? emptySnapshot];
       }
     },
 

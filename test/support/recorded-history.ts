@@ -58,7 +58,6 @@ export function recordHistory(): RecordedHistory {
     return storedSources(
       store,
       configured.map(({ target }) => target),
-      [],
     );
   };
 

@@ -49,6 +49,7 @@ export const explainServer = defineOperation({
   method: "GET",
   permission: "read",
   path: "/explain",
+  isLive: true,
   summary: "Everything that happened to a server, oldest first",
   request: z.strictObject({
     server: serverText,

@@ -42,6 +42,7 @@ export const searchServers = defineOperation({
   method: "GET",
   permission: "read",
   path: "/servers/search",
+  isLive: true,
   summary: "Servers that match words and filters, in a chosen order, with how many there are",
   request: searchFields,
   response: z.object({

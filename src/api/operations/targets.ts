@@ -21,7 +21,9 @@ export const targetView = z.object({
   up: z
     .boolean()
     .nullable()
-    .describe("Whether the last poll succeeded and was stored; null: not polled since the start"),
+    .describe(
+      "Whether the last poll succeeded and was stored; null: not polled since the start, or not at present by its replica",
+    ),
   stale: z
     .boolean()
     .describe("Whether the last observed state is too old to be shown as the present one"),
@@ -49,6 +51,7 @@ export const listTargets = defineOperation({
   method: "GET",
   permission: "read",
   path: "/targets",
+  isLive: true,
   summary: "The current state of targets, by region and key",
   request: z.strictObject({
     ...targetFields,
@@ -79,6 +82,7 @@ export const pollTargets = defineOperation({
   method: "POST",
   permission: "act",
   path: "/targets/poll",
+  isLive: true,
   summary: "Polls targets at once, within the rate limit, and returns their state after that",
   request: z.strictObject(targetFields),
   response: z.object({ targets: listed(targetView), notes }),
@@ -169,6 +173,7 @@ export const listServers = defineOperation({
   method: "GET",
   permission: "read",
   path: "/servers",
+  isLive: true,
   summary: "The current state of servers, by region, key, sandbox and id",
   request: z.strictObject({
     ...targetFields,

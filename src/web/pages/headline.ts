@@ -50,7 +50,7 @@ export function composeHeadline(
     inhibited > 0 && html`${inhibited} inhibited.`,
     unpolled.length > 0 &&
       unpolled.length < targets.length &&
-      html`${counted(unpolled.length, "target")} not polled yet.`,
+      html`${counted(unpolled.length, "target")} not polled at present.`,
     worst === undefined &&
       all.unobserved < servers &&
       html`${counted(servers, "server")} in ${counted(targets.length, "target")}:
@@ -81,6 +81,12 @@ export function composeHeadline(
     }
     if (unpolled.length === targets.length)
       return { tone: "quiet", emphasis: "", rest: "Not polled yet." };
+    // Their last state is too old to say anything of the present.
+    const lost = unpolled.filter(({ withheld }) => withheld).length;
+    if (lost > 0) {
+      const rest = `${lost} of ${counted(targets.length, "target")} not polled at present.`;
+      return { tone: "quiet", emphasis: "", rest };
+    }
     if (acknowledged > 0) {
       const rest = `${counted(acknowledged, "known thing is", "known things are")} acknowledged. Nothing else is wrong.`;
       return { tone: "quiet", emphasis: "", rest };

@@ -59,7 +59,12 @@ const targetColumns = (nowMs: number): readonly Column<WatchedView>[] => [
 
 function targetState(view: WatchedView, nowMs: number): Html {
   const { polled, up, withheld, state, detail } = view;
-  if (!polled) return html`not polled yet`;
+  if (!polled) {
+    const { lastPollAtMs } = state.progress;
+    return withheld && lastPollAtMs !== null
+      ? html`not polled for ${ageOf(lastPollAtMs, nowMs)}`
+      : html`not polled yet`;
+  }
   if (up) return detail ? html`up, partial <small>${detail.text}</small>` : html`up`;
   const { failingSinceMs } = state.progress;
   if (failingSinceMs === null) return html`down <small>not stored, see the log</small>`;

@@ -87,7 +87,7 @@ describe.each(engines)("targets that another process polls, on $name", (engine) 
     }
     const targets = ids.map((id, at) => ({ id, servers: at === 1 ? 6_000 : at }));
     const read: number[] = [];
-    for await (const [{ id }, snapshot] of store.targets.snapshotsOf(targets)) {
+    for await (const [id, snapshot] of store.targets.snapshotsOf(targets)) {
       read.push(id);
       expect(snapshot).toEqual(await store.targets.snapshotOf(id));
     }
