@@ -8,6 +8,11 @@ export class StoreUnavailableError extends StoreError {
   override readonly name = "StoreUnavailableError";
 }
 
+/** Nothing was written: other replicas may own what this one owned. It must join again, and read what is stored. */
+export class FencedError extends StoreError {
+  override readonly name = "FencedError";
+}
+
 /** What is stored may differ from what this process has read and written. It must open the store again, and read it. */
 export class StoreLostError extends StoreError {
   override readonly name = "StoreLostError";

@@ -17,6 +17,7 @@ import { createPruning } from "./pruning.ts";
 import { createStoredRegions } from "./regions.ts";
 import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
+import type { ReplicaStore } from "./postgres/replicas.ts";
 import { createRowReading, type RowReading, type UnreadableRows } from "./damaged-rows.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import { createSharedCommits } from "./shared-commits.ts";
@@ -42,7 +43,7 @@ export function openStore(path: string, clock?: Clock, options?: OpenOptions): S
 }
 
 /** What is said of a store of either engine while it is open. */
-export type StoreOptions = OpenOptions & Pick<PostgresOptions, "onLost">;
+export type StoreOptions = OpenOptions & Pick<PostgresOptions, "onLost" | "cluster">;
 
 /**
  * Opens the store that is configured.
@@ -89,9 +90,11 @@ export function createStore(
   {
     reader = kysely,
     check,
+    cluster = null,
     clock,
     reading = createRowReading(),
   }: Partial<Pick<OpenDatabase, "reader" | "check">> & {
+    readonly cluster?: ReplicaStore | null;
     readonly clock?: Clock | undefined;
     readonly reading?: RowReading;
   } = {},
@@ -120,6 +123,17 @@ export function createStore(
     notified: createNotifiedIncidents(reader, reading),
     messageThreads: createMessageThreads(kysely, reader),
     drift: createStoredDrift(kysely, reading),
+    /** What replicas share beside what is stored; null: this process has the store alone. */
+    cluster:
+      cluster &&
+      ({
+        ...cluster,
+        async join(replica) {
+          // What waits was decided before the join, perhaps over what another replica has changed since.
+          await commits.end();
+          return cluster.join(replica);
+        },
+      } satisfies ReplicaStore | null),
     /** The rows that could not be read until now. */
     unreadable,
     /** Rejects when the database does not answer or its files were replaced. */

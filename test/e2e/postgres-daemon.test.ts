@@ -224,7 +224,7 @@ describe("a daemon on PostgreSQL", () => {
     const daemon = await start();
     service.show("error");
     await peer.received(1);
-    await execute(`update ${schema}.store_header set owner = 'other'`, "history");
+    await execute(`update ${schema}.replica_commits set id = 'other'`, "history");
     const line = await daemon.line("store.lost");
     expect(line).toContain("Only one daemon may use it at a time");
     await daemon.line("reading what is stored again");

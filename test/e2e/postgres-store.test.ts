@@ -133,7 +133,7 @@ describe("the connection that writes", () => {
     const { store, settings } = await open(undefined, {
       onLost: ({ message }) => void lost.push(message),
     });
-    await execute(`update ${settings.schema}.store_header set owner = 'other'`);
+    await execute(`update ${settings.schema}.replica_commits set id = 'other'`);
     for (const id of ["a", "b"]) {
       await expect(store.silences.add(silence(id))).rejects.toThrow(
         /was written by another process\. Only one daemon .* stop the other one/,
@@ -147,7 +147,7 @@ describe("the connection that writes", () => {
   it("writes nothing over a restored backup that lacks commits", async () => {
     const { store, settings } = await open();
     await store.silences.add(silence("a"));
-    await execute(`update ${settings.schema}.store_header set commits = commits - 1`);
+    await execute(`update ${settings.schema}.replica_commits set commits = commits - 1`);
     await expect(store.silences.add(silence("b"))).rejects.toThrow(StoreLostError);
     expect(await idsIn(settings.schema)).toEqual(["a"]);
   });
@@ -160,12 +160,12 @@ describe("the connection that writes", () => {
     });
     await expect(failing).rejects.toThrow("division by zero");
     await expect(sql`delete from nothing`.execute(kysely)).rejects.toThrow("does not exist");
-    await execute(`alter table ${settings.schema}.store_header rename to away`);
+    await execute(`alter table ${settings.schema}.replica_commits rename to away`);
     await expect(store.silences.add(silence("a"))).rejects.toThrow("does not exist");
-    await execute(`alter table ${settings.schema}.away rename to store_header`);
+    await execute(`alter table ${settings.schema}.away rename to replica_commits`);
     await store.silences.add(silence("a"));
-    const header = `select commits from ${settings.schema}.store_header`;
-    expect(await execute(header)).toEqual([{ commits: "1" }]);
+    const commits = `select commits from ${settings.schema}.replica_commits`;
+    expect(await execute(commits)).toEqual([{ commits: "1" }]);
   });
 });
 

@@ -6,15 +6,18 @@ import { StoreError, type StoreLostError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
 import type { Db, Tables } from "../tables.ts";
 import { lockHolder } from "./lock.ts";
-import { checkCurrent, checkServer, prepareSchema, StoreMissingError } from "./schema-check.ts";
-import { createConnector, execute, streamQuery } from "./session.ts";
+import { createReplicaStore } from "./replicas.ts";
+import { checkCurrent, checkServer, StoreMissingError } from "./schema-check.ts";
+import { createConnector, execute, oneOfSeveral, streamQuery } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
-import { openWriter } from "./writer.ts";
+import { openWriter, type ClusterOptions } from "./writer.ts";
 
 export interface PostgresOptions {
   readonly clock?: Clock | undefined;
   /** Called once when what is stored may differ from what this process has read and written. */
   readonly onLost?: ((error: StoreLostError) => void) | undefined;
+  /** Shares the store with other replicas. */
+  readonly cluster?: ClusterOptions | undefined;
   /** Refuses to create the store. */
   readonly mustExist?: boolean;
   /** Replaces those of this version. */
@@ -22,21 +25,30 @@ export interface PostgresOptions {
 }
 
 /**
- * Opens the store on PostgreSQL, creates its schema or brings it to this version, and holds it against every other process
- * until closed.
+ * Opens the store on PostgreSQL, creates its schema or brings it to this version, and holds it until closed against every
+ * other process, or those that are no replicas.
  *
  * @throws {StoreError} when it cannot be used
  */
 export async function openPostgres(
   settings: PostgresSettings,
-  { clock = systemClock, onLost, mustExist, migrations: known }: PostgresOptions = {},
+  {
+    clock = systemClock,
+    onLost,
+    cluster: options,
+    mustExist,
+    migrations: known,
+  }: PostgresOptions = {},
 ) {
-  const connector = await createConnector(settings);
-  const { driver, check } = await openWriter(connector, {
+  const connector = await createConnector(settings, options && oneOfSeveral);
+  const writer = await openWriter(connector, {
     clock,
     onLost,
-    prepare: (session) => prepareSchema(session, connector, { mustExist, known }),
+    cluster: options,
+    schema: { mustExist, known },
   });
+  const { driver } = writer;
+  const cluster = options ? createReplicaStore(connector, writer) : null;
   const kysely = openKysely(driver);
   const reader = openKysely(createReaderDriver(connector));
   const close = async (): Promise<void> => {
@@ -44,8 +56,9 @@ export async function openPostgres(
     await kysely.destroy();
     // Kysely destroys a driver only if it was ever asked for something.
     await driver.destroy();
+    await cluster?.close();
   };
-  return { kysely, reader, check, close };
+  return { kysely, reader, check: () => writer.check(), close, cluster };
 }
 
 /**

@@ -15,7 +15,11 @@ export interface Session {
   /** Whether it can be used: it is closed by its first failure that is not one of a statement. */
   readonly isOpen: () => boolean;
   /** @throws {PostgresError | ConnectionLostError} */
-  query(statement: string, values?: readonly unknown[]): Promise<PostgresResult>;
+  query(
+    statement: string,
+    values?: readonly unknown[],
+    timeoutMs?: number,
+  ): Promise<PostgresResult>;
   /** Several statements without values. */
   queryAll(statements: string, timeoutMs?: number): Promise<readonly PostgresResult[]>;
   close(): Promise<void>;
@@ -76,13 +80,45 @@ const refusals = /^(?:28|3D|42)...$|^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNA
 
 const connectMs = 5_000;
 const statementMs = 60_000;
-const lockMs = 10_000;
-const idleInTransactionMs = 30_000;
+
+/** How long the server waits for a process whose session has locks. */
+export interface SessionLimits {
+  readonly lockMs: number;
+  readonly idleInTransactionMs: number;
+  /** How long what it has sent may be unacknowledged. */
+  readonly unacknowledgedMs: number;
+}
+
+const alone: SessionLimits = {
+  lockMs: 10_000,
+  idleInTransactionMs: 30_000,
+  unacknowledgedMs: 30_000,
+};
+
+/** A replica that was frozen within a transaction does not hold up others for longer than they wait for a lock. */
+export const oneOfSeveral: SessionLimits = {
+  lockMs: 8_000,
+  idleInTransactionMs: 5_000,
+  unacknowledgedMs: 5_000,
+};
+
+/** What replicas notify one another of has the schema of their store and a topic. */
+export const noticeChannel = "sandwatch";
+
+/** What a session is called with. */
+export interface SessionEvents {
+  readonly onNotice: (payload: string) => void;
+  /** Also when it was closed. */
+  readonly onEnd: () => void;
+}
 
 export type Connector = Awaited<ReturnType<typeof createConnector>>;
 
 /** @throws {StoreError} when the certificates of authorities cannot be read */
-export async function createConnector({ url, schema, ca }: PostgresSettings) {
+export async function createConnector(
+  { url, schema, ca }: PostgresSettings,
+  { lockMs, idleInTransactionMs, unacknowledgedMs } = alone,
+) {
   // Loaded only here, so that nobody waits for it who uses SQLite.
   const { Client, TypeOverrides, types } = await import("pg");
   const address = parsePostgresUrl(url.reveal());
@@ -102,11 +138,11 @@ export async function createConnector({ url, schema, ca }: PostgresSettings) {
     `set idle_in_transaction_session_timeout to ${idleInTransactionMs}`,
     // A session whose machine is gone, and which holds the lock of the store, ends soon.
     "set tcp_keepalives_idle to 15; set tcp_keepalives_interval to 5; set tcp_keepalives_count to 3",
-    "set tcp_user_timeout to 30000",
+    `set tcp_user_timeout to ${unacknowledgedMs}`,
     "select pg_backend_pid() as pid",
   ].join(";\n");
 
-  const connect = async (more: string): Promise<Session> => {
+  const connect = async (more: string, events?: SessionEvents): Promise<Session> => {
     const client = new Client({
       host,
       port,
@@ -126,6 +162,8 @@ export async function createConnector({ url, schema, ca }: PostgresSettings) {
       client.connection.stream.destroy();
     };
     client.on("error", end);
+    client.on("notification", ({ payload = "" }) => events?.onNotice(payload));
+    client.on("end", () => events?.onEnd());
     const watched = async <Result>(
       running: Promise<Result>,
       timeoutMs: number,
@@ -152,8 +190,8 @@ export async function createConnector({ url, schema, ca }: PostgresSettings) {
     return {
       pid: Number(pid),
       isOpen: () => isOpen,
-      query: (statement, values = []) =>
-        watched(client.query(statement, values.map(toParameter)), statementMs + connectMs),
+      query: (statement, values = [], timeoutMs = statementMs + connectMs) =>
+        watched(client.query(statement, values.map(toParameter)), timeoutMs),
       queryAll,
       async close() {
         if (!isOpen) return;
@@ -173,9 +211,9 @@ export async function createConnector({ url, schema, ca }: PostgresSettings) {
      * @throws {StoreUnavailableError} when the server cannot be reached now
      * @throws {StoreError} when it refuses the connection
      */
-    async connect(more = ""): Promise<Session> {
+    async connect(more = "", events?: SessionEvents): Promise<Session> {
       try {
-        return await connect(more);
+        return await connect(more, events);
       } catch (error) {
         throw asStoreError(error, `The PostgreSQL database ${database} at ${place}`);
       }

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { CompiledQuery, DatabaseConnection, Driver } from "kysely";
 import { delay, type Clock } from "../../lib/clock.ts";
-import { StoreError, StoreLostError } from "../store-error.ts";
-import { takeLock } from "./lock.ts";
-import { checkServer, nameOf, readHeader, writeOwner } from "./schema-check.ts";
+import { FencedError, StoreError, StoreLostError, StoreUnavailableError } from "../store-error.ts";
+import { startAlone, takeLock, takeSharedLock } from "./lock.ts";
+import { checkServer, nameOf, prepareSchema, type SchemaOptions } from "./schema-check.ts";
 import { ConnectionLostError, execute, streamQuery } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
 
@@ -15,61 +15,103 @@ const longestRetryMs = 10_000;
 const otherWriter =
   "was written by another process. Only one daemon may use it at a time: stop the other one, or set another store.postgres.schema. This one reads what is stored before it continues.";
 
+const fencedText =
+  "Nothing was written: the lease of this replica had ended, or a commit of it had an unknown outcome. It reads what is stored before it continues.";
+
 export interface WriterOptions {
   readonly clock: Clock;
-  /** Called once with the session that holds the lock: makes the schema what this version needs. */
-  readonly prepare: (session: Session) => Promise<void>;
+  readonly schema: SchemaOptions;
   /** Called once when another process has written the store, or what was written is not there any more. */
   readonly onLost?: ((error: StoreLostError) => void) | undefined;
+  /** Undefined: this process is the only one. */
+  readonly cluster?: ClusterOptions | undefined;
+}
+
+/** What several replicas need of a store that they share. */
+export interface ClusterOptions {
+  /** Whether this replica may act. No transaction begins otherwise. */
+  readonly isHeld?: () => boolean;
+  /** Called once each time after it had joined. Nothing is written any more until it joins again. */
+  readonly onFenced?: (error: FencedError) => void;
+}
+
+/** The one connection of this process that writes. */
+export interface Writer {
+  readonly driver: Driver;
+  /** @throws what keeps it from writing */
+  check(): void;
+  /** Writes from now on as the replica that has just joined; what waits to be written as another one is fenced. */
+  writeAs(id: string): Promise<void>;
 }
 
 /**
- * The one connection that writes. Its session holds the lock of the store, and its transactions come one after the other,
- * as with SQLite. Each counts the commits of this process in the header of the store. So when the connection was lost at a
- * commit, the next one finds out whether it was stored, and nothing is written over what another process wrote.
+ * Its session holds the lock of the store, which replicas share, and its transactions come one after the other, as with
+ * SQLite. Each counts the commits of this process, in a row of its own. So when the connection was lost at a commit, the
+ * next one finds out whether it was stored, and nothing is written once another process has deleted the row.
  *
  * @throws {StoreError} when the store cannot be used
  */
 export async function openWriter(
   connector: Connector,
-  { clock, prepare, onLost }: WriterOptions,
-): Promise<{ readonly driver: Driver; readonly check: () => void }> {
-  const owner = randomUUID();
+  { clock, schema, onLost, cluster }: WriterOptions,
+): Promise<Writer> {
+  let owner: string = randomUUID();
   const closing = new AbortController();
   /** As far as it is known. */
   let commits = 0;
   /** A commit whose outcome is not known. Rejected: its caller took it for failed. */
   let doubt: "waiting" | "rejected" | null = null;
-  let lost: StoreLostError | null = null;
+  let lost: StoreLostError | FencedError | null = null;
   let failure: { error: unknown; retryMs: number; retryAtMs: number } | null = null;
   const nowMs = (): number => clock.now().monotonicMs;
 
   let session = await connector.connect();
   try {
     await checkServer(session, connector);
-    await takeLock(session, connector, null);
-    await prepare(session);
-    commits = await writeOwner(session, owner);
+    if (cluster) {
+      await startAlone(session, connector, (onMigration) =>
+        prepareSchema(session, connector, { ...schema, onMigration }),
+      );
+      lost = new FencedError("This replica has not joined the others.");
+    } else {
+      await takeLock(session, connector, null);
+      await prepareSchema(session, connector, schema);
+      // Sent together, they are one transaction.
+      await session.queryAll(
+        `delete from replica_units; delete from replicas; delete from replica_commits;
+         insert into replica_commits values ('${owner}', 0)`,
+      );
+    }
   } catch (error) {
     await session.close();
     throw error;
   }
 
-  const lose = (why: string): StoreLostError => {
-    lost = new StoreLostError(`The store in ${nameOf(connector)} ${why}`);
+  const lose = (why: string): StoreLostError | FencedError => {
+    if (cluster) {
+      const fenced = new FencedError(fencedText);
+      lost = fenced;
+      cluster.onFenced?.(fenced);
+      return fenced;
+    }
+    const error = new StoreLostError(`The store in ${nameOf(connector)} ${why}`);
+    lost = error;
     void session.close();
-    onLost?.(lost);
-    return lost;
+    onLost?.(error);
+    return error;
   };
 
   const reconnect = async (): Promise<Session> => {
     const next = await connector.connect();
     try {
-      await takeLock(next, connector, session.pid);
+      if (cluster) await takeSharedLock(next, connector);
+      else await takeLock(next, connector, session.pid);
       await checkServer(next, connector);
-      const header = await readHeader(next);
-      if (header?.owner !== owner) throw lose(otherWriter);
-      const more = header.commits - commits;
+      // Waits for a commit that the server still carries out.
+      const stored = "select commits from replica_commits where id = $1 for update";
+      const [row] = (await next.query(stored, [owner])).rows;
+      if (!row) throw lose(otherWriter);
+      const more = row.commits - commits;
       if (more === 1 && doubt === "rejected") {
         throw lose(
           "has a commit whose connection was lost and that was taken for failed. This daemon reads what is stored before it continues.",
@@ -80,7 +122,7 @@ export async function openWriter(
           "is not as this daemon wrote it, as after a fail-over or a restored backup. It reads what is stored before it continues.",
         );
       }
-      ({ commits } = header);
+      ({ commits } = row);
       doubt = null;
       return next;
     } catch (error) {
@@ -98,6 +140,7 @@ export async function openWriter(
       failure = null;
       return session;
     } catch (error) {
+      if (error instanceof FencedError) throw error;
       const retryMs = failure ? Math.min(longestRetryMs, 2 * failure.retryMs) : firstRetryMs;
       failure = { error, retryMs, retryAtMs: nowMs() + retryMs };
       throw error;
@@ -105,7 +148,12 @@ export async function openWriter(
   };
 
   const begin = async (): Promise<void> => {
-    const statements = `begin; update store_header set commits = ${commits + 1} where owner = '${owner}' and commits = ${commits}`;
+    if (cluster?.isHeld?.() === false) {
+      throw new StoreUnavailableError(
+        "Nothing is written: the lease of this replica has ended, and others may have taken over its work.",
+      );
+    }
+    const statements = `begin; update replica_commits set commits = ${commits + 1} where id = '${owner}' and commits = ${commits}`;
     try {
       const results = await session.queryAll(statements);
       if (results.at(-1)?.rowCount !== 1) throw lose(otherWriter);
@@ -169,20 +217,27 @@ export async function openWriter(
 
   let last = Promise.resolve();
   let release = (): void => {};
+  /** Resolves when those before have ended, and gives what ends this one. */
+  const takeTurn = async (): Promise<() => void> => {
+    const before = last;
+    const ended = Promise.withResolvers<void>();
+    last = ended.promise;
+    await before;
+    return ended.resolve;
+  };
   const driver: Driver = {
     async init() {},
     async acquireConnection() {
-      const before = last;
-      const ended = Promise.withResolvers<void>();
-      last = ended.promise;
-      await before;
+      const asOwner = owner;
+      const end = await takeTurn();
       try {
+        if (asOwner !== owner) throw new FencedError(fencedText);
         await connected();
       } catch (error) {
-        ended.resolve();
+        end();
         throw error;
       }
-      release = ended.resolve;
+      release = end;
       return connection;
     },
     async beginTransaction() {
@@ -209,8 +264,16 @@ export async function openWriter(
   return {
     driver,
     check() {
-      if (lost) throw lost;
+      // A replica that is fenced joins again: membership says whether it is ready.
+      if (lost instanceof StoreLostError) throw lost;
       if (failure) throw failure.error;
+    },
+    async writeAs(id) {
+      const end = await takeTurn();
+      owner = id;
+      commits = 0;
+      [doubt, lost, failure] = [null, null, null];
+      end();
     },
   };
 }

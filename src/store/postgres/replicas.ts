@@ -1,0 +1,268 @@
+import { randomUUID } from "node:crypto";
+import { Secret } from "../../lib/secret.ts";
+import { noticeChannel, type Connector, type Session } from "./session.ts";
+import type { Writer } from "./writer.ts";
+
+/** A live replica, or one whose lease has just ended. Times are of the database's clock. */
+export interface Replica {
+  readonly id: string;
+  /** Of its web server, for other replicas. */
+  readonly address: string;
+  readonly version: string;
+  /** The digest of its configuration. The later it was first seen, the higher is its generation. */
+  readonly configuration: string;
+  readonly generation: number;
+  readonly startedAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** What a replica owns. */
+export interface OwnedUnit {
+  readonly name: string;
+  /** Its id. */
+  readonly replica: string;
+  readonly sinceMs: number;
+}
+
+/** The replicas at a moment of the database's clock. */
+export interface ClusterView {
+  readonly nowMs: number;
+  readonly replicas: readonly Replica[];
+  readonly units: readonly OwnedUnit[];
+}
+
+/**
+ * What replicas notify one another of: "units", "outbox", "suppressions", "region <name>", and others. "everything": notices
+ * may have been missed.
+ */
+export type Topic = string;
+
+/** What replicas share in the store beside what they watch. */
+export interface ReplicaStore {
+  /** Adds this process under a new id, under which it writes from then on. What it owned under another id is free. */
+  join(
+    replica: Pick<Replica, "address" | "version" | "configuration"> & { readonly leaseMs: number },
+  ): Promise<string>;
+  /** Null: the lease has ended, which cannot be undone. It must join again. */
+  renew(leaseMs: number): Promise<ClusterView | null>;
+  /**
+   * Removes replicas whose lease has ended, and takes those of the units that no live replica owns. Units that it owns
+   * already are among the claimed. It waits for transactions of removed replicas.
+   */
+  claim(
+    units: readonly string[],
+  ): Promise<{ readonly claimed: readonly string[]; readonly takenOver: readonly string[] }>;
+  release(units: readonly string[]): Promise<void>;
+  /** Releases everything, and is no replica any more. */
+  leave(): Promise<void>;
+  /** Also of a process that has not joined. */
+  read(): Promise<ClusterView>;
+  /** With it replicas prove to one another that they share this store. */
+  token(): Promise<Secret>;
+  /** Called with what any replica notifies of, this one too. */
+  onNotice(listener: (topic: Topic) => void): void;
+  notice(topic: Topic): Promise<void>;
+}
+
+const nowMs = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
+
+/** What a statement that does not wait for locks may take: much less than a lease. */
+const answerMs = 4_000;
+
+/**
+ * It has sessions of its own, so that neither what is written nor a claim that waits delays the renewal of the lease.
+ * Those are made again by themselves.
+ */
+export function createReplicaStore(
+  connector: Connector,
+  writer: Pick<Writer, "writeAs">,
+): ReplicaStore & { close(): Promise<void> } {
+  /** Of this process; null: it has not joined. */
+  let id: string | null = null;
+  const listeners: ((topic: Topic) => void)[] = [];
+  const emit = (topic: Topic): void => listeners.forEach((listener) => listener(topic));
+
+  const ofStore = `${connector.schema} `;
+
+  const heartbeats = createReconnecting((onEnd) =>
+    connector.connect(`listen ${noticeChannel}`, {
+      onEnd,
+      onNotice(payload) {
+        if (payload.startsWith(ofStore)) emit(payload.slice(ofStore.length));
+      },
+    }),
+  );
+  heartbeats.onReconnect(() => emit("everything"));
+  const changes = createReconnecting(() => connector.connect());
+
+  const read = async (): Promise<ClusterView> => {
+    const session = await heartbeats.session();
+    const { rows } = await session.query(
+      `select ${nowMs} as "nowMs",
+         (select coalesce(json_agg(json_build_object(
+            'id', id, 'address', address, 'version', version, 'configuration', configuration,
+            'generation', generation, 'startedAtMs', started_at_ms, 'expiresAtMs', expires_at_ms
+          ) order by started_at_ms, id), '[]') from replicas) as replicas,
+         (select coalesce(json_agg(json_build_object(
+            'name', name, 'replica', replica, 'sinceMs', since_at_ms
+          ) order by name), '[]') from replica_units) as units`,
+      [],
+      answerMs,
+    );
+    return rows[0];
+  };
+
+  const runChange = async <Result>(run: (session: Session) => Promise<Result>): Promise<Result> => {
+    const session = await changes.session();
+    try {
+      await session.queryAll("begin; select from store_header for update");
+      const result = await run(session);
+      await session.query("commit");
+      return result;
+    } catch (error) {
+      if (session.isOpen()) await session.query("rollback").catch(() => session.close());
+      throw error;
+    }
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  /** Changes of all replicas come one after the other: each sees what those before it have done. */
+  const change = <Result>(run: (session: Session) => Promise<Result>): Promise<Result> => {
+    const running = last.then(() => runChange(run));
+    last = running.catch(() => {});
+    return running;
+  };
+
+  const remove = async (session: Session, replica: string): Promise<void> => {
+    await session.query("delete from replica_units where replica = $1", [replica]);
+    await session.query("delete from replicas where id = $1", [replica]);
+    await session.query("delete from replica_commits where id = $1", [replica]);
+  };
+
+  return {
+    read,
+    async join({ address, version, configuration, leaseMs }) {
+      // Listens before others know that it is there.
+      await heartbeats.session();
+      const joined = randomUUID();
+      const previous = id;
+      await change(async (session) => {
+        if (previous !== null) await remove(session, previous);
+        await session.query(
+          `insert into configurations
+             select $1, coalesce(max(generation), 0) + 1 from configurations
+           on conflict (digest) do nothing`,
+          [configuration],
+        );
+        await session.query("insert into replica_commits values ($1, 0)", [joined]);
+        await session.query(
+          `insert into replicas
+             select $1, $2, $3, digest, generation, ${nowMs}, ${nowMs} + $5::bigint
+             from configurations where digest = $4`,
+          [joined, address, version, configuration, leaseMs],
+        );
+      });
+      await writer.writeAs(joined);
+      return (id = joined);
+    },
+    async renew(leaseMs) {
+      const session = await heartbeats.session();
+      const { rowCount } = await session.query(
+        `update replicas set expires_at_ms = ${nowMs} + $2::bigint
+         where id = $1 and expires_at_ms > ${nowMs}`,
+        [id, leaseMs],
+        answerMs,
+      );
+      return rowCount === 1 ? read() : null;
+    },
+    claim: (units) =>
+      change(async (session) => {
+        await session.query(`delete from replicas where expires_at_ms <= ${nowMs}`);
+        // Waits until a transaction of theirs ends, so that what it commits is read by who takes over.
+        await session.query(
+          "delete from replica_commits where id not in (select id from replicas)",
+        );
+        const { rows } = await session.query(
+          `with stale as (
+             select name from replica_units where replica not in (select id from replicas)
+           ), claimed as (
+             insert into replica_units
+             select name, $1, ${nowMs} from unnest($2::text[]) as name
+             where exists (select from replicas where id = $1)
+             on conflict (name) do update set replica = excluded.replica, since_at_ms = excluded.since_at_ms
+             where replica_units.replica = $1 or replica_units.replica not in (select id from replicas)
+             returning name
+           )
+           select name, name in (select name from stale) as taken_over from claimed order by name`,
+          [id, units],
+        );
+        return {
+          claimed: rows.map(({ name }) => String(name)),
+          takenOver: rows.flatMap((row) => (row.taken_over === true ? [String(row.name)] : [])),
+        };
+      }),
+    release: (units) =>
+      change(async (session) => {
+        await session.query(
+          "delete from replica_units where replica = $1 and name = any($2::text[])",
+          [id, units],
+        );
+      }),
+    async leave() {
+      const left = id;
+      if (left === null) return;
+      await change((session) => remove(session, left));
+      id = null;
+    },
+    async token() {
+      const session = await heartbeats.session();
+      const { rows } = await session.query("select replica_token from store_header");
+      return new Secret(String(rows[0]?.replica_token));
+    },
+    onNotice: (listener) => void listeners.push(listener),
+    async notice(topic) {
+      const session = await heartbeats.session();
+      await session.query(
+        "select pg_notify($1, $2)",
+        [noticeChannel, `${ofStore}${topic}`],
+        answerMs,
+      );
+    },
+    async close() {
+      await Promise.all([heartbeats.close(), changes.close()]);
+    },
+  };
+}
+
+/** A session that is opened when it is first needed. Once lost it is opened again, at once or when it is needed next. */
+function createReconnecting(connect: (onEnd: () => void) => Promise<Session>) {
+  let opening: Promise<Session> | null = null;
+  let current: Session | null = null;
+  let isClosed = false;
+  let onReconnect = (): void => {};
+
+  const open = async (): Promise<Session> => {
+    let opened: Session | null = null;
+    try {
+      opened = await connect(() => {
+        if (opened !== null && opened === current && !isClosed) session().catch(() => {});
+      });
+      const isFirst = current === null;
+      current = opened;
+      if (!isFirst) onReconnect();
+      return opened;
+    } finally {
+      opening = null;
+    }
+  };
+  const session = async (): Promise<Session> =>
+    current?.isOpen() === true ? current : (opening ??= open());
+  return {
+    session,
+    onReconnect: (listener: () => void) => void (onReconnect = listener),
+    async close() {
+      isClosed = true;
+      await opening?.catch(() => {});
+      await current?.close();
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { FencedError } from "../../src/store/store-error.ts";
+import {
+  connect,
+  endLease,
+  execute,
+  leaseMs,
+  openTwo,
+  replica,
+  silence,
+} from "./support/replica-stores.ts";
+import { until } from "./support/until.ts";
+
+describe("a claim", () => {
+  it("waits for a transaction of the replica whose lease has ended, and its new owner reads it", async () => {
+    const { one, other } = await openTwo();
+    await one.cluster.claim(["a"]);
+    const begun = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const writing = one.kysely.transaction().execute(async (trx) => {
+      await trx.insertInto("server_names").values({ name: "last" }).execute();
+      begun.resolve();
+      await go.promise;
+    });
+    await begun.promise;
+    await endLease(one);
+    let hasClaimed = false;
+    const claiming = other.cluster.claim(["a"]).then(async ({ takenOver }) => {
+      hasClaimed = true;
+      return {
+        takenOver,
+        names: await execute(`select name from ${one.settings.schema}.server_names`),
+      };
+    });
+    const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock'
+      and query like 'delete from replica_commits%'`;
+    await until("waits", async () => (await execute(waits)).length > 0);
+    expect(hasClaimed).toBe(false);
+    go.resolve();
+    await writing;
+    expect(await claiming).toEqual({ takenOver: ["a"], names: [{ name: "last" }] });
+    await expect(one.store.silences.add(silence("a"))).rejects.toThrow(FencedError);
+  });
+
+  it("is not held up by a replica that is frozen within a transaction", async () => {
+    const { one, other } = await openTwo();
+    await one.cluster.claim(["a"]);
+    const begun = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const writing = one.kysely.transaction().execute(async (trx) => {
+      await trx.insertInto("server_names").values({ name: "never" }).execute();
+      begun.resolve();
+      await go.promise;
+    });
+    await begun.promise;
+    await endLease(one);
+    const startedMs = performance.now();
+    expect(await other.cluster.claim(["a"])).toEqual({ claimed: ["a"], takenOver: ["a"] });
+    expect(performance.now() - startedMs).toBeLessThan(8_000);
+    go.resolve();
+    await expect(writing).rejects.toThrow(/connection|Nothing was written/i);
+    await until("is fenced", async () => {
+      await one.store.silences.add(silence("a")).catch(() => {});
+      return one.fenced.length > 0;
+    });
+    expect(await execute(`select name from ${one.settings.schema}.server_names`)).toEqual([]);
+  });
+
+  it("and a renewal never both succeed for a lease that is about to end, 300 times", async () => {
+    const { one, other } = await openTwo();
+    const client = await connect();
+    const outcomes = { renewed: 0, takenOver: 0 };
+    for (let run = 0; run < 300; run += 1) {
+      const id = await one.cluster.join(replica);
+      await one.cluster.claim(["a"]);
+      await client.query(
+        `update ${one.settings.schema}.replicas set expires_at_ms =
+           (extract(epoch from clock_timestamp()) * 1000)::bigint + $1 where id = $2`,
+        [run % 4, id],
+      );
+      const [view, { claimed }] = await Promise.all([
+        one.cluster.renew(leaseMs),
+        other.cluster.claim(["a"]),
+      ]);
+      // Neither may happen, too: the lease ended between the two.
+      expect(view !== null && claimed.length > 0, `run ${run}`).toBe(false);
+      if (view !== null) outcomes.renewed += 1;
+      if (claimed.length > 0) outcomes.takenOver += 1;
+      await other.cluster.release(["a"]);
+    }
+    expect(outcomes.renewed).toBeGreaterThan(10);
+    expect(outcomes.takenOver).toBeGreaterThan(10);
+  });
+
+  it("of several replicas at once gives a unit to one of them, 100 times", async () => {
+    const { one, other } = await openTwo();
+    for (let run = 0; run < 100; run += 1) {
+      const names = [`a${run}`, `b${run}`];
+      const all = await Promise.all([one, other].map(({ cluster }) => cluster.claim(names)));
+      expect(all.flatMap(({ claimed }) => claimed).toSorted()).toEqual(names);
+    }
+  });
+});

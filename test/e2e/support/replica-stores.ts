@@ -1,0 +1,79 @@
+import { Client } from "pg";
+import { onTestFinished } from "vitest";
+import { openPostgres } from "../../../src/store/postgres/database.ts";
+import type { FencedError } from "../../../src/store/store-error.ts";
+import { createStore } from "../../../src/store/store.ts";
+import { postgresSettings } from "../../store/support/postgres.ts";
+
+export const folder = process.env["TEST_POSTGRES"] ?? "";
+let schemas = 0;
+export const freshSettings = () =>
+  postgresSettings(folder, `replicas_${process.pid}_${(schemas += 1)}`);
+
+/** A long lease, so that nothing ends by itself in a test. */
+export const leaseMs = 600_000;
+export const replica = {
+  address: "https://one:9464",
+  version: "1.0.0",
+  configuration: "a",
+  leaseMs,
+};
+
+/** A store as one of several replicas has it. */
+export async function open(
+  settings = freshSettings(),
+  more: Partial<Parameters<typeof openPostgres>[1]> = {},
+) {
+  const fenced: FencedError[] = [];
+  const cluster = { onFenced: (error: FencedError) => void fenced.push(error) };
+  const opened = await openPostgres(settings, { cluster, ...more });
+  const store = createStore(opened.kysely, opened.close, opened);
+  onTestFinished(() => store.close());
+  if (!store.cluster) throw new Error("it is not one of several");
+  return { store, kysely: opened.kysely, cluster: store.cluster, settings, fenced };
+}
+
+export async function openJoined(...args: Parameters<typeof open>) {
+  const opened = await open(...args);
+  return { ...opened, id: await opened.cluster.join(replica) };
+}
+
+export async function openTwo() {
+  const one = await openJoined();
+  return { one, other: await openJoined(one.settings) };
+}
+
+/** What anyone else does in the database. */
+export async function connect() {
+  const client = new Client({ host: folder, user: "test", database: "postgres" });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+export async function execute(statement: string) {
+  const client = new Client({ host: folder, user: "test", database: "postgres" });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** As the database's clock would do, later. */
+export const endLease = ({ settings, id }: Awaited<ReturnType<typeof openJoined>>) =>
+  execute(`update ${settings.schema}.replicas set expires_at_ms = 0 where id = '${id}'`);
+
+export const silence = (id: string) => ({
+  id,
+  match: { region: ["us"] },
+  author: "ann",
+  reason: "r",
+  createdAtMs: 1,
+  startsAtMs: 1,
+  endsAtMs: 9_000,
+});
+
+export const idsIn = async (schema: string) =>
+  (await execute(`select id from ${schema}.silences order by id`)).map(({ id }) => String(id));
