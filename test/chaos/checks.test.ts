@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { checkCalls } from "./check-calls.ts";
+import { checkMessages } from "./check-messages.ts";
+import type { Heard } from "./receiver.ts";
+import type { Note } from "./replica.ts";
+import { receivers } from "./world.ts";
+
+const episode = { subject: "server", startMs: 10_000, endMs: 20_000, isLong: true };
+
+/** One incident to both receivers, each step under an id. */
+function heardOf(incident: string, startedMs = 11_000, states = ["firing", "resolved"] as const) {
+  return receivers.flatMap((receiver) =>
+    states.map((state): Heard => {
+      const id = `${incident} ${state}`;
+      return { receiver, id, incident, state, subject: "server", startedMs, atMs: startedMs };
+    }),
+  );
+}
+
+describe("what is compared with notifications", () => {
+  it("accepts each error once, and repetitions under the same id", () => {
+    const heard = heardOf("a");
+    expect(checkMessages([episode], [...heard, ...heard.slice(0, 1)])).toEqual([]);
+  });
+
+  it.each([
+    ["an error that was lost", [], /^lost: server/],
+    ["two incidents", [...heardOf("a"), ...heardOf("b")], /^2 incidents for one error/],
+    [
+      "two ids",
+      [...heardOf("a"), ...heardOf("a").map((each) => ({ ...each, id: "other" }))],
+      /under 2 ids/,
+    ],
+    ["another order", heardOf("a").toReversed(), /^resolved and then firing/],
+    [
+      "an incident that stays",
+      heardOf("a").filter(({ state }) => state === "firing"),
+      /^never resolved/,
+    ],
+    ["an error that was not", heardOf("a", 9_000), /^notified of what was not/],
+  ])("finds %s", (_, heard, problem) => {
+    expect(checkMessages([episode], heard)).toContainEqual(expect.stringMatching(problem));
+  });
+});
+
+const every = (incarnation: string, fromMs: number, count: number) =>
+  Array.from({ length: count }, (_, index) => {
+    const startMs = fromMs + index * 1_000;
+    return { incarnation, region: "us", key: "key-0", startMs, endMs: startMs + 10 };
+  });
+
+const note = (incarnation: string, what: Note["what"], atMs: number, generation = 1): Note => ({
+  incarnation,
+  what,
+  generation,
+  atMs,
+});
+
+describe("what is compared with calls", () => {
+  it("accepts one call by a replica that lost the target, and measures how long taking over takes", () => {
+    const notes = [
+      note("r0.1", "started", 0),
+      note("r1.1", "started", 0),
+      note("r0.1", "killed", 30_500),
+    ];
+    const calls = [...every("r0.1", 20_000, 11), ...every("r1.1", 35_000, 5)];
+    const stray = every("r0.1", 36_500, 1);
+    expect(checkCalls([...calls, ...stray], notes)).toEqual({
+      problems: [],
+      takeOversMs: [5_000],
+      handOversMs: [],
+    });
+  });
+
+  it("finds two replicas that call the same target", () => {
+    const { problems } = checkCalls([...every("r0.1", 0, 4), ...every("r1.1", 500, 4)], []);
+    expect(problems).toContainEqual(expect.stringMatching(/^two replicas called us\/key-0/));
+  });
+
+  it("finds a key above its limit", () => {
+    const burst = Array.from({ length: 9 }, () => every("r0.1", 5_000, 1)).flat();
+    expect(checkCalls(burst, []).problems).toContainEqual(
+      expect.stringMatching(/^key-0 was above its limit/),
+    );
+  });
+
+  it("finds an older configuration that takes over although a newer one is there", () => {
+    const notes = [note("r0.1", "started", 0, 2), note("r1.1", "started", 20_000, 1)];
+    const { problems } = checkCalls(every("r1.1", 22_000, 2), notes);
+    expect(problems).toContainEqual(expect.stringMatching(/^r1\.1, whose configuration is older/));
+  });
+});
