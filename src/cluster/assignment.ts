@@ -44,6 +44,13 @@ export function eligibleReplicas(view: ClusterView): readonly Replica[] {
   return live.filter(({ generation }) => generation === newest);
 }
 
+/** How many live replicas have the newest configuration among them, and how many an older one. */
+export function countReplicas(view: ClusterView) {
+  const current = eligibleReplicas(view).length;
+  const live = view.replicas.filter((each) => isLive(each, view)).length;
+  return { current, older: live - current };
+}
+
 /** The ids of the replicas that shall own the units: rendezvous hashing, so that few units move when one comes or goes. */
 export function ownersOf(
   units: readonly string[],

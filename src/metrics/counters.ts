@@ -166,3 +166,22 @@ export function createDeliveryMetrics(
     },
   };
 }
+
+/** @param registry null: there is one process, and nothing is exposed */
+export function createClusterMetrics(registry: Registry | null) {
+  const registers = registry ? [registry] : [];
+  const fenced = new Counter({
+    name: "sandwatch_fenced_commits_total",
+    help: "Commits that the store refused because another replica has taken over.",
+    registers,
+  });
+  const takeovers = new Counter({
+    name: "sandwatch_takeovers_total",
+    help: "Units that were taken over from replicas whose lease had ended.",
+    registers,
+  });
+  return {
+    fenced: (): void => fenced.inc(),
+    takenOver: (units: number): void => takeovers.inc(units),
+  };
+}

@@ -29,6 +29,13 @@ export interface GaugeOptions {
     readonly nextTurnAtMs: number;
     readonly intervalMs: number;
   }[];
+  /** The replicas that share the store. Default: this process is the only one. */
+  readonly readCluster?: () => {
+    /** Live replicas with the newest configuration among them, and the others. Null: they are not known at present. */
+    readonly replicas: { readonly current: number; readonly older: number } | null;
+    /** 0: the lease is not held. */
+    readonly leaseRemainingMs: number;
+  };
 }
 
 interface OutboxView {
@@ -56,6 +63,7 @@ export function addGauges(registry: Registry, options: GaugeOptions): void {
     ...outboxGauges(options),
     ...probeGauges(options.probes),
     ...ownGauges(options),
+    ...clusterGauges(options),
   ];
   for (const { name, help, labels: labelNames, read } of families) {
     new Gauge({
@@ -248,6 +256,34 @@ function ownGauges(options: GaugeOptions): readonly GaugeFamily[] {
       help: "The usual interval between two runs of the loop.",
       labels: ["loop"],
       read: () => readLoops().map(({ loop, intervalMs }) => [{ loop }, intervalMs / 1_000]),
+    },
+  ];
+}
+
+function clusterGauges({ targets, readCluster }: GaugeOptions): readonly GaugeFamily[] {
+  if (!readCluster) return [];
+  return [
+    {
+      name: "sandwatch_replicas",
+      help: "Live replicas with the newest configuration and with an older one; absent while the lease is not held.",
+      labels: ["configuration"],
+      read: () =>
+        Object.entries(readCluster().replicas ?? {}).map(([configuration, count]) => [
+          { configuration },
+          count,
+        ]),
+    },
+    {
+      name: "sandwatch_owned_targets",
+      help: "Targets that this replica polls.",
+      labels: [],
+      read: () => [[{}, targets.length]],
+    },
+    {
+      name: "sandwatch_lease_remaining_seconds",
+      help: "How long this replica may go on without renewing its lease; 0 if it has none.",
+      labels: [],
+      read: () => [[{}, readCluster().leaseRemainingMs / 1_000]],
     },
   ];
 }

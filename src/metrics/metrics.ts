@@ -1,7 +1,8 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { WatchedView } from "../alerts/target-view.ts";
 import { asError } from "../lib/as-error.ts";
-import { createDeliveryMetrics, createPollMetrics, createServiceMetrics } from "./counters.ts";
+import { createClusterMetrics, createDeliveryMetrics } from "./counters.ts";
+import { createPollMetrics, createServiceMetrics } from "./counters.ts";
 import { endings, familyHeader, toSyntax, type ExpositionSyntax } from "./exposition-text.ts";
 import { addGauges, type GaugeOptions } from "./gauges.ts";
 import { serverFamilies, serverLines } from "./server-families.ts";
@@ -45,6 +46,7 @@ export function createMetrics(options: MetricsOptions) {
   const service = createServiceMetrics(registry, options.regions, options.operations);
   const { receivers, deliveryFailureReasons } = options;
   const delivery = createDeliveryMetrics(registry, receivers, deliveryFailureReasons);
+  const cluster = createClusterMetrics(options.readCluster ? registry : null);
   addGauges(registry, options);
 
   const processMetrics = registryOfProcess();
@@ -102,7 +104,7 @@ export function createMetrics(options: MetricsOptions) {
     return { kind: "exposition", pieces: toPieces(texts()) };
   };
 
-  return { polls, service, delivery, scrape };
+  return { polls, service, delivery, cluster, scrape };
 }
 
 /** Each family as a whole: the name of a counter ends in `_total`. */

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { ownersOf, planUnits, unitOfKey, unitsOf } from "../../src/cluster/assignment.ts";
+import {
+  countReplicas,
+  ownersOf,
+  planUnits,
+  unitOfKey,
+  unitsOf,
+} from "../../src/cluster/assignment.ts";
 
 const units = Array.from({ length: 256 }, (_, index) => `key:${index}`);
 /** Ids as the store gives them. */
@@ -76,6 +82,7 @@ describe("which replica owns which unit", () => {
         { name: "key:1", replica: "c", sinceMs: 0 },
       ],
     };
+    expect(countReplicas(view)).toEqual({ current: 1, older: 1 });
     const [first, second, third] = units;
     const some = [first ?? "", second ?? "", third ?? ""];
     expect(planUnits(view, "a", some, new Set(["key:0"]))).toEqual({

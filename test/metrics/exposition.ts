@@ -68,6 +68,7 @@ export async function eventfulFamilies(
     readUnreadable: () => [["pages", 1]],
     readOutbox: () =>
       Promise.resolve([{ receiver: "oncall", pending: 2, dead: 1, oldestCausedAtMs: 5_000 }]),
+    readCluster: () => ({ replicas: { current: 2, older: 1 }, leaseRemainingMs: 12_500 }),
     ...options,
   });
   poll(listing({ a: "idle" }));
@@ -78,6 +79,8 @@ export async function eventfulFamilies(
   metrics.service.deviated(deviationOf("total_count", 3));
   metrics.delivery.attemptFailed("oncall", "timeout");
   metrics.delivery.delivered("oncall", 1.5);
+  metrics.cluster.fenced();
+  metrics.cluster.takenOver(64);
   return parseExposition(await render());
 }
 
