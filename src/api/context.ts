@@ -46,7 +46,7 @@ export interface StoreContext extends HistoryContext {
   /** The names of the configured receivers of alerts. */
   readonly receivers: readonly string[];
   readonly suppressions: HeldSuppressions;
-  readonly drift: { readonly records: () => readonly DriftRecord[] };
+  readonly drift: { readonly records: () => Promise<readonly DriftRecord[]> };
   readonly log: Logger;
   readonly newId: () => string;
   /** Null: the daemon composes notifications of acknowledgements when it starts. */

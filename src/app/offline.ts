@@ -116,7 +116,6 @@ async function openOffline(
 
 async function createContext(config: Config, store: Store, clock: Clock): Promise<StoreContext> {
   const { rules, receivers, maintenance } = config.alerts;
-  const drift = await store.drift.all();
   const giveUpAfterMs = new Map(receivers.map((each) => [each.name, each.giveUpAfterMs]));
   const nowMs = clock.now().utcMs;
   const fleet = followFleet({ config, store, clock, arePolled: false });
@@ -131,7 +130,7 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
     rules,
     receivers: receivers.filter(({ type }) => type !== "heartbeat").map(({ name }) => name),
     suppressions: await restoreSuppressions(store, maintenance, clock),
-    drift: { records: () => drift },
+    drift: { records: () => store.drift.all() },
     clock,
     log: createLogger({ level: "silent", format: "json" }),
     newId: shortId,

@@ -33,7 +33,10 @@ const otherWord = "text";
  */
 export function createDriftRegistry(stored: readonly DriftRecord[]) {
   const records = new Map(stored.map((record) => [keyOf(record), record]));
-  const changed = new Set<string>();
+  /** How often each was observed since it was taken last. */
+  const changed = new Map<string, number>();
+  const addChanged = (key: string, count: number): void =>
+    void changed.set(key, (changed.get(key) ?? 0) + count);
 
   const bounded = (deviation: Deviation, { operation, region }: Drift): Deviation => {
     if (!isInvented(deviation)) return deviation;
@@ -52,7 +55,7 @@ export function createDriftRegistry(stored: readonly DriftRecord[]) {
     const found = { operation, region, ...(isKnown ? deviation : bounded(deviation, drift)) };
     const key = keyOf(found);
     const known = records.get(key);
-    changed.add(key);
+    addChanged(key, found.count);
     if (known) {
       const lastSeenAtMs = Math.max(known.lastSeenAtMs, atMs);
       records.set(key, { ...known, count: known.count + found.count, lastSeenAtMs });
@@ -71,15 +74,18 @@ export function createDriftRegistry(stored: readonly DriftRecord[]) {
     /** @returns those that are new: not observed before in this region or any other */
     add: (drift: Drift, atMs: number): readonly DriftRecord[] =>
       drift.deviations.flatMap((deviation) => count(deviation, drift, atMs) ?? []),
-    /** What is new, or was counted, since it was taken last. */
+    /** What was observed since it was taken last, with how often it was since then. */
     takeChanged(): readonly DriftRecord[] {
-      const taken = [...changed].flatMap((key) => records.get(key) ?? []);
+      const taken = [...changed].flatMap(([key, count]) => {
+        const record = records.get(key);
+        return record ? [{ ...record, count }] : [];
+      });
       changed.clear();
       return taken;
     },
-    /** Storing failed: the next call takes their current state again. */
+    /** Storing failed: the next call takes it again. */
     giveBack(notStored: readonly DriftRecord[]): void {
-      for (const record of notStored) changed.add(keyOf(record));
+      for (const record of notStored) addChanged(keyOf(record), record.count);
     },
     /** Forgets what was last observed before a moment. */
     forget(beforeMs: number): void {

@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.ts";
 export interface DriftWatchDeps {
   readonly store: {
     all(): Promise<readonly DriftRecord[]>;
-    keep(records: readonly DriftRecord[], forgetBeforeMs: number): Promise<void>;
+    keep(observed: readonly DriftRecord[], forgetBeforeMs: number): Promise<void>;
   };
   readonly clock: Clock;
   readonly log: Logger;
@@ -74,8 +74,11 @@ export async function createDriftWatch({ store, clock, log }: DriftWatchDeps) {
       unlogged.push(...registry.add(drift, clock.now().utcMs));
       if (keeping === null) keepLater();
     },
-    /** As of now, stored or not. */
-    records: () => registry.records(),
+    /** As of now, with what other replicas have stored. */
+    async records(): Promise<readonly DriftRecord[]> {
+      await runOnce();
+      return store.all();
+    },
     /** Stores what is not stored yet, and logs what is new. */
     runOnce,
     /** The same for the last time. */

@@ -1,15 +1,11 @@
+import { sql } from "kysely";
 import { deviationProblems, kindOf } from "../fleet/deviation.ts";
 import type { DriftRecord } from "../fleet/drift.ts";
 import { operations } from "../fleet/model.ts";
-import { prepareUpsert, storableText } from "./sql-helpers.ts";
+import { batches, paced } from "../lib/iterables.ts";
+import { rowsPerInsert, storableText } from "./sql-helpers.ts";
 import { createRowReading, oneOf } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
-
-const upsertDrift = prepareUpsert(
-  "drift",
-  ["operation", "region", "field", "problem", "word"],
-  ["example", "first_seen_at_ms"],
-);
 
 /** How responses differ from the interface. Each call is one transaction. */
 export function createStoredDrift(kysely: Db, reading = createRowReading()) {
@@ -32,10 +28,26 @@ export function createStoredDrift(kysely: Db, reading = createRowReading()) {
       );
     },
 
-    /** Keeps each as it is now, and nothing that was last observed before a moment. */
-    async keep(records: readonly DriftRecord[], forgetBeforeMs: number): Promise<void> {
+    /**
+     * Adds what was observed, and forgets what was last observed before a moment.
+     *
+     * @param observed its counts are added to those that are stored, as other replicas store theirs
+     */
+    async keep(observed: readonly DriftRecord[], forgetBeforeMs: number): Promise<void> {
       await kysely.transaction().execute(async (trx) => {
-        await upsertDrift(trx, records.map(toRow));
+        for await (const some of paced(batches(observed, rowsPerInsert))) {
+          await trx
+            .insertInto("drift")
+            .values(some.map(toRow))
+            .onConflict((conflict) =>
+              conflict.columns(["operation", "region", "field", "problem", "word"]).doUpdateSet({
+                count: sql`drift.count + excluded.count`,
+                last_seen_at_ms: sql`case when drift.last_seen_at_ms > excluded.last_seen_at_ms
+                  then drift.last_seen_at_ms else excluded.last_seen_at_ms end`,
+              }),
+            )
+            .execute();
+        }
         await trx.deleteFrom("drift").where("last_seen_at_ms", "<", forgetBeforeMs).execute();
       });
     },

@@ -47,8 +47,11 @@ it("gives what changed once, and again what could not be kept, so that what is k
       const keep = (isKept: boolean): void => {
         const changed = registry.takeChanged();
         expect(registry.hasChanged).toBe(false);
-        if (isKept) for (const each of changed) kept.set(each.region + nameOf(each), each);
-        else registry.giveBack(changed);
+        if (!isKept) return registry.giveBack(changed);
+        for (const each of changed) {
+          const key = each.region + nameOf(each);
+          kept.set(key, { ...each, count: (kept.get(key)?.count ?? 0) + each.count });
+        }
       };
       for (const [at, [each, isKept]] of drifts.entries()) {
         registry.add(each, at);

@@ -27,13 +27,13 @@ export const listDrift = defineOperation({
   summary: "How the service's responses deviate from its interface, newest deviation first",
   request: z.strictObject({}),
   response: z.object({ drift: listed(deviationView) }),
-  handle({ drift }: StoreContext) {
-    const kinds = Map.groupBy(drift.records(), (record) =>
+  async handle({ drift }: StoreContext) {
+    const kinds = Map.groupBy(await drift.records(), (record) =>
       JSON.stringify([record.operation, kindOf(record)]),
     );
     const merged = [...kinds.values()].flatMap(mergeRegions);
     merged.sort((a, b) => b.firstSeenAtMs - a.firstSeenAtMs);
-    return Promise.resolve({ drift: merged.map(toView) });
+    return { drift: merged.map(toView) };
   },
 });
 

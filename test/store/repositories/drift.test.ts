@@ -16,7 +16,7 @@ const word: DriftRecord = {
 };
 
 describe.each(engines)("drift on $name", (engine) => {
-  it("is kept once for each kind, with its first example and its last count", async () => {
+  it("is kept once for each kind, with its first example and the sum of its counts, also of an older observation that comes later", async () => {
     const { kysely, close } = await engine.open();
     const { drift } = createStore(kysely, close);
     const missing: DriftRecord = { ...word, problem: "missing", example: null };
@@ -24,7 +24,8 @@ describe.each(engines)("drift on $name", (engine) => {
     await drift.keep([word, missing, other], 0);
     const later = { count: 7, firstSeenAtMs: startMs + 1, lastSeenAtMs: startMs + 1 };
     await drift.keep([{ ...word, ...later }], startMs);
-    const updated = { ...word, count: 7, lastSeenAtMs: startMs + 1 };
+    await drift.keep([{ ...word, count: 2 }], startMs);
+    const updated = { ...word, count: 10, lastSeenAtMs: startMs + 1 };
     expect(new Set(await drift.all())).toEqual(new Set([updated, missing, other]));
     await drift.keep([], startMs + 1);
     expect(await drift.all()).toEqual([updated]);
