@@ -20,13 +20,19 @@ import { revision, userAgent, version } from "../lib/version.ts";
 import { logIncidents } from "../polling/incident-log.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
-import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
+import {
+  restorePools,
+  restoreProbes,
+  restoreTargets,
+  retireUnconfigured,
+} from "../polling/restore.ts";
 import { createRegionWatch } from "../polling/region-watch.ts";
 import { createRunner } from "../polling/runner.ts";
 import { createTargetUnits, type Listed, type PollDecision } from "../polling/target-unit.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { storedSources } from "../reports/report-sources.ts";
+import type { Store } from "../store/store.ts";
 import { createServiceClient } from "../service/client.ts";
 import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
@@ -109,9 +115,7 @@ export async function createDaemon(
     nowUtcMs: startMs,
     log,
   };
-  const targets = await restoreTargets(store, configuredTargets(config), restore);
-  const pools = await restorePools(store, configuredTargets(config), restore);
-  const probes = await restoreProbes(store, config.probes, restore);
+  const { targets, pools, probes } = await restoreConfigured(store, config, restore);
   const fleet = createFleetView(config.cluster ? { config, store, clock } : null);
   fleet.gain({ targets, probes });
 
@@ -325,4 +329,18 @@ export async function createDaemon(
     stop: () => closing.disposeAsync(),
     checkStore: () => store.tryCommit(),
   };
+}
+
+async function restoreConfigured(
+  store: Store,
+  config: Config,
+  restore: Parameters<typeof restoreTargets>[2],
+) {
+  const configured = configuredTargets(config);
+  const keys = new Set(config.keys.map(({ name }) => name));
+  const targets = await restoreTargets(store, configured, restore);
+  const pools = await restorePools(store, configured, restore);
+  const probes = await restoreProbes(store, config.probes, keys, restore);
+  await retireUnconfigured(store, configured, config.probes, restore);
+  return { targets, pools, probes };
 }

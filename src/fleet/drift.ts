@@ -76,9 +76,9 @@ export function createDriftRegistry(stored: readonly DriftRecord[]) {
       drift.deviations.flatMap((deviation) => count(deviation, drift, atMs) ?? []),
     /** What was observed since it was taken last, with how often it was since then. */
     takeChanged(): readonly DriftRecord[] {
-      const taken = [...changed].flatMap(([key, count]) => {
+      const taken = [...changed].flatMap(([key, more]) => {
         const record = records.get(key);
-        return record ? [{ ...record, count }] : [];
+        return record ? [{ ...record, count: more }] : [];
       });
       changed.clear();
       return taken;

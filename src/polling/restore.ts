@@ -23,12 +23,23 @@ import type { RestoredTarget, WatchedTarget, WatchOptions } from "./watched-targ
 
 type StoredProbe = Omit<RestoredProbe, "openIncidents">;
 
+interface StoredTarget extends RestoredTarget {
+  /** About how many its snapshot has. */
+  readonly servers: number;
+}
+
+type StoredName = Pick<StoredTarget, "id" | "target">;
+
 /** The part of the store that restoring needs. */
 export interface StoredState {
   readonly targets: {
-    all(): Promise<readonly RestoredTarget[]>;
-    addAll(targets: readonly Target[]): Promise<readonly RestoredTarget[]>;
-    snapshotOf(targetId: number): Promise<Snapshot>;
+    names(): Promise<readonly StoredName[]>;
+    namesWithIncidents(): Promise<readonly StoredName[]>;
+    some(targets: readonly StoredName[]): Promise<readonly StoredTarget[]>;
+    addAll(targets: readonly Target[]): Promise<readonly StoredTarget[]>;
+    snapshotsOf(
+      targets: Iterable<StoredTarget>,
+    ): AsyncIterable<readonly [id: number, snapshot: Snapshot]>;
     poolClocks(): Promise<readonly PoolClock[]>;
   };
   readonly probes: {
@@ -48,46 +59,73 @@ export interface RestoreOptions {
   readonly log: Logger;
 }
 
-/**
- * The configured targets as the store last knew them. Incidents that no rule owns any more end, also those of
- * targets that are not configured any more.
- */
+/** Targets as the store last knew them. Incidents that no rule owns any more end. */
 export async function restoreTargets(
   store: Pick<StoredState, "targets" | "commitIncidents">,
-  configured: readonly Target[],
+  targets: readonly Target[],
   options: RestoreOptions & WatchOptions,
 ): Promise<readonly WatchedTarget[]> {
-  const { judge, nowUtcMs, log } = options;
   // A target that is configured twice is watched once.
-  const wanted = new Map(configured.map((target) => [targetName(target), target]));
-  const known = await store.targets.all();
-  const names = new Set(known.map(({ target }) => targetName(target)));
-  const unknown = [...wanted.values()].filter((target) => !names.has(targetName(target)));
-  const added = unknown.length > 0 ? await store.targets.addAll(inOrderOfPolls(unknown)) : [];
-  const stored = new Map([...known, ...added].map((each) => [targetName(each.target), each]));
-
-  const retire = (restored: RestoredTarget, by: JudgeOptions): Promise<RestoredTarget> => {
-    const { id, target } = restored;
-    return retireUnowned(
-      restored,
-      (held) => retireIncidents({ target, ...held }, nowUtcMs, by),
-      async (outcome) => {
-        await store.commitIncidents(id, outcome);
-        await logIncidents(log, target, outcome);
-      },
-    );
-  };
-
-  const watched: WatchedTarget[] = [];
-  for (const name of wanted.keys()) {
-    const found = stored.get(name);
-    if (!found) continue;
-    stored.delete(name);
-    const restored = await retire(found, judge);
-    watched.push(watchTarget(restored, await store.targets.snapshotOf(restored.id), options));
+  const wanted = new Map(targets.map((target) => [targetName(target), target]));
+  const names = await store.targets.names();
+  const known = names.filter(({ target }) => wanted.has(targetName(target)));
+  const knownNames = new Set(known.map(({ target }) => targetName(target)));
+  const unknown = [...wanted.values()].filter((target) => !knownNames.has(targetName(target)));
+  const found = [
+    ...(await store.targets.some(known)),
+    ...(unknown.length > 0 ? await store.targets.addAll(inOrderOfPolls(unknown)) : []),
+  ];
+  const byId = new Map(found.map((each) => [each.id, each]));
+  const watched = new Map<string, WatchedTarget>();
+  for await (const [id, snapshot] of store.targets.snapshotsOf(found)) {
+    const stored = byId.get(id);
+    if (!stored) continue;
+    const restored = await retireTarget(store, stored, options);
+    watched.set(targetName(stored.target), watchTarget(restored, snapshot, options));
   }
-  for (const abandoned of stored.values()) await retire(abandoned, { ...judge, rules: [] });
-  return watched;
+  return [...wanted.keys()].flatMap((name) => watched.get(name) ?? []);
+}
+
+/** Ends the incidents of targets, pools and probes that are not configured any more, and removes these probes. */
+export async function retireUnconfigured(
+  store: StoredState,
+  targets: readonly Target[],
+  probes: readonly Probe[],
+  options: RestoreOptions,
+): Promise<void> {
+  await retireTargets(store, targets, options);
+  await retirePools(store, targets, options);
+  await retireProbes(store, probes, options);
+}
+
+async function retireTargets(
+  store: Pick<StoredState, "targets" | "commitIncidents">,
+  configured: readonly Target[],
+  { judge, ...options }: RestoreOptions,
+): Promise<void> {
+  const known = new Set(configured.map(targetName));
+  const others = (await store.targets.namesWithIncidents()).filter(
+    ({ target }) => !known.has(targetName(target)),
+  );
+  for (const other of await store.targets.some(others)) {
+    await retireTarget(store, other, { ...options, judge: { ...judge, rules: [] } });
+  }
+}
+
+function retireTarget(
+  store: Pick<StoredState, "commitIncidents">,
+  stored: RestoredTarget,
+  { judge, nowUtcMs, log }: RestoreOptions,
+): Promise<RestoredTarget> {
+  const { id, target } = stored;
+  return retireUnowned(
+    stored,
+    (held) => retireIncidents({ target, ...held }, nowUtcMs, judge),
+    async (outcome) => {
+      await store.commitIncidents(id, outcome);
+      await logIncidents(log, target, outcome);
+    },
+  );
 }
 
 /** Targets whose polls are committed together are then stored together, and few pages are written. */
@@ -97,64 +135,94 @@ function inOrderOfPolls(targets: readonly Target[]): readonly Target[] {
 }
 
 /**
- * The configured probes as the store last knew them. Incidents that no rule owns any more end, also those of
- * probes that are not configured any more; these are then removed.
+ * The probes of some keys as the store last knew them. Incidents that no rule owns any more end.
  *
  * @param options.staleAfter runs in a row without news before the last result is withheld
  */
 export async function restoreProbes(
   store: Pick<StoredState, "probes" | "incidentsWithoutTarget">,
   configured: readonly Probe[],
-  { judge, staleAfter, nowUtcMs, log }: RestoreOptions & Pick<WatchOptions, "staleAfter">,
+  keys: ReadonlySet<string>,
+  options: RestoreOptions & Pick<WatchOptions, "staleAfter">,
 ): Promise<readonly WatchedProbe[]> {
-  const incidentsOf = Map.groupBy(await store.incidentsWithoutTarget.open(), ({ subject }) =>
-    subject.kind === "probe" ? subjectName(subject) : "",
+  const wanted = configured.flatMap((probe) =>
+    subjectsOf(probe)
+      .filter(({ key }) => keys.has(key))
+      .map((subject) => ({ probe, subject })),
   );
+  if (wanted.length === 0) return [];
   const known = await store.probes.all();
   const stored = new Map(known.map((each) => [subjectName(each.subject), each]));
-
-  const retire = (probe: StoredProbe, by: JudgeOptions): Promise<RestoredProbe> => {
-    const { id, subject } = probe;
-    const openIncidents = incidentsOf.get(subjectName(subject)) ?? [];
-    return retireUnowned(
-      { ...probe, openIncidents },
-      (held) => retireProbe({ subject, ...held }, nowUtcMs, by),
-      async (outcome) => {
-        await store.probes.commitRetired(id, outcome);
-        await logIncidents(log, null, outcome);
-      },
-    );
-  };
-
+  const incidentsOf = await incidentsOfProbes(store);
   const watched: WatchedProbe[] = [];
-  for (const probe of configured) {
-    for (const subject of subjectsOf(probe)) {
-      const found = stored.get(subjectName(subject)) ?? (await store.probes.add(subject));
-      stored.delete(subjectName(subject));
-      watched.push(watchProbe(probe, await retire(found, judge), staleAfter));
-    }
-  }
-  for (const abandoned of stored.values()) {
-    await retire(abandoned, { ...judge, rules: [] });
-    await store.probes.remove(abandoned.id);
+  for (const { probe, subject } of wanted) {
+    const found = stored.get(subjectName(subject)) ?? (await store.probes.add(subject));
+    const restored = await retireProbeOf(store, found, incidentsOf, options);
+    watched.push(watchProbe(probe, restored, options.staleAfter));
   }
   return watched;
 }
 
-/** The pools as the store last knew them. Incidents that no rule owns any more end. */
+async function retireProbes(
+  store: Pick<StoredState, "probes" | "incidentsWithoutTarget">,
+  configured: readonly Probe[],
+  { judge, ...options }: RestoreOptions,
+): Promise<void> {
+  const known = new Set(configured.flatMap(subjectsOf).map(subjectName));
+  const others = (await store.probes.all()).filter(
+    ({ subject }) => !known.has(subjectName(subject)),
+  );
+  if (others.length === 0) return;
+  const incidentsOf = await incidentsOfProbes(store);
+  for (const other of others) {
+    const by = { ...options, judge: { ...judge, rules: [] } };
+    await retireProbeOf(store, other, incidentsOf, by);
+    await store.probes.remove(other.id);
+  }
+}
+
+async function incidentsOfProbes(
+  store: Pick<StoredState, "incidentsWithoutTarget">,
+): Promise<ReadonlyMap<string, readonly Incident[]>> {
+  return Map.groupBy(await store.incidentsWithoutTarget.open(), ({ subject }) =>
+    subject.kind === "probe" ? subjectName(subject) : "",
+  );
+}
+
+function retireProbeOf(
+  store: Pick<StoredState, "probes">,
+  stored: StoredProbe,
+  incidentsOf: ReadonlyMap<string, readonly Incident[]>,
+  { judge, nowUtcMs, log }: RestoreOptions,
+): Promise<RestoredProbe> {
+  const { id, subject } = stored;
+  const openIncidents = incidentsOf.get(subjectName(subject)) ?? [];
+  return retireUnowned(
+    { ...stored, openIncidents },
+    (held) => retireProbe({ subject, ...held }, nowUtcMs, judge),
+    async (outcome) => {
+      await store.probes.commitRetired(id, outcome);
+      await logIncidents(log, null, outcome);
+    },
+  );
+}
+
+type PoolState = Pick<StoredState, "incidentsWithoutTarget" | "commitIncidents"> & {
+  readonly targets: Pick<StoredState["targets"], "poolClocks">;
+};
+
+/** The pools of targets as the store last knew them. Incidents that no rule owns any more end. */
 export async function restorePools(
-  store: Pick<StoredState, "incidentsWithoutTarget" | "commitIncidents"> & {
-    readonly targets: Pick<StoredState["targets"], "poolClocks">;
-  },
+  store: PoolState,
   targets: readonly Target[],
   { judge, nowUtcMs, log }: RestoreOptions,
 ): Promise<WatchedPools> {
-  const open = await store.incidentsWithoutTarget.open();
+  const rules = judge.rules.filter((rule) => rule.on === "pool");
   const pools = watchPools({
-    rules: judge.rules.filter((rule) => rule.on === "pool"),
+    rules,
     targets,
-    openIncidents: open.filter(({ subject }) => subject.kind === "pool"),
-    clocks: await store.targets.poolClocks(),
+    openIncidents: rules.length > 0 ? await incidentsOfPools(store) : [],
+    clocks: rules.length > 0 ? await store.targets.poolClocks() : [],
   });
   const retired = pools.retire(nowUtcMs, judge);
   const { incidents } = retired.outcome;
@@ -164,6 +232,28 @@ export async function restorePools(
     await logIncidents(log, null, incidents);
   }
   return pools;
+}
+
+async function retirePools(
+  store: PoolState,
+  configured: readonly Target[],
+  { judge, nowUtcMs, log }: RestoreOptions,
+): Promise<void> {
+  const rules = judge.rules.filter((rule) => rule.on === "pool");
+  const openIncidents = await incidentsOfPools(store);
+  if (openIncidents.length === 0) return;
+  const pools = watchPools({ rules, targets: configured, openIncidents, clocks: [] });
+  const incidents = pools.retireOthers(nowUtcMs, judge);
+  if (incidents.steps.length === 0) return;
+  await store.commitIncidents(null, incidents);
+  await logIncidents(log, null, incidents);
+}
+
+async function incidentsOfPools(
+  store: Pick<StoredState, "incidentsWithoutTarget">,
+): Promise<readonly Incident[]> {
+  const open = await store.incidentsWithoutTarget.open();
+  return open.filter(({ subject }) => subject.kind === "pool");
 }
 
 interface WithIncidents {

@@ -35,7 +35,6 @@ export type WatchedPools = ReturnType<typeof watchPools>;
 
 /** All pools of all rules on pools, over the targets whose servers they contain. */
 export function watchPools({ rules, targets, openIncidents, clocks }: WatchPoolsOptions) {
-  const held = holdIncidents(openIncidents);
   const clockMs = new Map(clocks.map((clock) => [scopeKey(clock.rule, clock), clock.ms]));
   const scopes = new Map<string, PoolScope>();
   const scopesOf = new Map<string, PoolScope[]>();
@@ -54,6 +53,8 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
     scopesOf.get(targetName(target)) ?? [];
   const scopeWith = ({ rule, subject }: Incident): PoolScope | undefined =>
     subject.kind === "pool" ? scopes.get(scopeKey(rule, subject)) : undefined;
+  const isWatched = (incident: Incident): boolean => scopeWith(incident) !== undefined;
+  const held = holdIncidents(openIncidents.filter(isWatched));
 
   /** Every poll needs those of its scopes, and there may be very many others. */
   const apply = (outcome: IncidentOutcome): void => {
@@ -110,11 +111,16 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
       for (const scope of scopesWith(target)) scope.lose(targetName(target));
     },
 
-    /** Ends the incidents that no rule or target owns any more. To be accepted before any poll. */
+    /** Ends the incidents that no rule owns any more. To be accepted before any poll. */
     retire(atMs: number, options: AlertOptions): PoolVerdict {
-      const isWatched = (incident: Incident) => scopeWith(incident) !== undefined;
       const incidents = retirePools(rules, held, isWatched, atMs, options);
       return { outcome: { incidents, clocks: [] }, polls: [] };
+    },
+
+    /** Ends the incidents of pools that are not among these. */
+    retireOthers(atMs: number, options: AlertOptions): IncidentOutcome {
+      const others = openIncidents.filter((incident) => !isWatched(incident));
+      return retirePools(rules, holdIncidents(others), isWatched, atMs, options);
     },
   };
 }

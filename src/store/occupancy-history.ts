@@ -76,7 +76,8 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
     async open(filter: TargetFilter = {}): Promise<OccupancyReader> {
       const { targets, open, extents } = await readConsistently(reader, async (trx) => {
         const chosen = await readTargets(trx, filter);
-        const openBuckets = chosen.size === 0 ? new Map() : await readOpenBuckets(trx, reading);
+        const openBuckets =
+          chosen.size === 0 ? new Map() : await readOpenBuckets(trx, null, reading);
         const found = await readExtents(trx, chosen, openBuckets);
         return { targets: chosen, open: openBuckets, extents: found };
       });

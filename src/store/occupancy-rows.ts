@@ -97,14 +97,22 @@ async function nameIds(trx: Db, names: readonly string[]): Promise<ReadonlyMap<s
 /** The open buckets of every target, as they are to be restored. */
 export async function readOpenBuckets(
   db: Db,
+  targetIds: readonly number[] | null,
   reading: RowReading,
 ): Promise<ReadonlyMap<number, OpenBuckets>> {
+  const some = targetIds ?? [];
+  const isAll = targetIds === null;
   const finest = await db
     .selectFrom("targets")
     .select(["id as target_id", "open_bucket as bucket"])
     .where("open_bucket", "is not", null)
+    .$if(!isAll, (query) => query.where("id", "in", some))
     .execute();
-  const coarser = await db.selectFrom("open_buckets").selectAll().execute();
+  const coarser = await db
+    .selectFrom("open_buckets")
+    .selectAll()
+    .$if(!isAll, (query) => query.where("target_id", "in", some))
+    .execute();
   const all = new Map<number, OpenBuckets>();
   for (const row of [
     ...finest.map((each) => ({ ...each, resolution: "5m" as const })),

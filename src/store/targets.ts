@@ -23,19 +23,22 @@ export interface StoredTarget {
   readonly openIncidents: readonly Incident[];
   readonly flaps: readonly FlapRecord[];
   readonly buckets: OpenBuckets;
+  /** About how many its snapshot has. */
+  readonly servers: number;
 }
+
+/** A target with its number in the store. */
+export type StoredName = Pick<StoredTarget, "id" | "target">;
 
 /** A target as any process last committed it. */
 export interface FollowedTarget extends Pick<
   StoredTarget,
-  "id" | "target" | "progress" | "openIncidents"
+  "id" | "target" | "progress" | "openIncidents" | "servers"
 > {
   /** It is another one after each commit about the target. */
   readonly version: number;
   /** The version by which its snapshot was last written. */
   readonly snapshotVersion: number;
-  /** About how many its snapshot has. */
-  readonly servers: number;
 }
 
 /** The version of each target's row by its id, as this process read it with the target's state, or last committed it. */
@@ -47,32 +50,89 @@ export function createStoredTargets(
   versions: TargetVersions,
   reading = createRowReading(),
 ) {
-  const readAll = async (trx: Db) => ({
-    targets: await trx.selectFrom("targets").selectAll().orderBy("id").execute(),
-    incidents: await selectIncidents(trx).where("phase", "<>", "resolved").execute(),
-    flaps: await trx.selectFrom("flap_records").selectAll().execute(),
-    buckets: await readOpenBuckets(trx, reading),
-  });
+  /** @param ids null: of all targets */
+  const read = async (ids: readonly number[] | null): Promise<readonly StoredTarget[]> => {
+    const some = ids ?? [];
+    const isAll = ids === null;
+    const { targets, incidents, flaps, buckets } = await readConsistently(reader, async (trx) => ({
+      targets: await trx
+        .selectFrom("targets")
+        .selectAll()
+        .$if(!isAll, (query) => query.where("id", "in", some))
+        .orderBy("id")
+        .execute(),
+      incidents: await selectIncidents(trx)
+        .where("phase", "<>", "resolved")
+        .$if(!isAll, (query) => query.where("target_id", "in", some))
+        .execute(),
+      flaps: await trx
+        .selectFrom("flap_records")
+        .selectAll()
+        .$if(!isAll, (query) => query.where("target_id", "in", some))
+        .execute(),
+      buckets: await readOpenBuckets(trx, ids, reading),
+    }));
+    for (const { id, version } of targets) versions.set(id, version);
+    const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
+    const byTarget = Map.groupBy(incidents, (row) => row.target_id);
+    return targets.map((row) => {
+      const openIncidents = readIncidents(reading, byTarget.get(row.id) ?? []);
+      return {
+        id: row.id,
+        target: { region: row.region, key: row.key },
+        progress:
+          reading.read("targets", row.id, row, progressFromRow) ?? progressAfter(openIncidents),
+        openIncidents,
+        flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
+        buckets: buckets.get(row.id) ?? noOpenBuckets,
+        servers: row.servers,
+      };
+    });
+  };
 
   return {
     /** All that were ever watched, also those that the configuration does not name any more. */
-    async all(): Promise<readonly StoredTarget[]> {
-      const { targets, incidents, flaps, buckets } = await readConsistently(reader, readAll);
-      for (const { id, version } of targets) versions.set(id, version);
-      const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
-      const byTarget = Map.groupBy(incidents, (row) => row.target_id);
-      return targets.map((row) => {
-        const openIncidents = readIncidents(reading, byTarget.get(row.id) ?? []);
-        return {
-          id: row.id,
-          target: { region: row.region, key: row.key },
-          progress:
-            reading.read("targets", row.id, row, progressFromRow) ?? progressAfter(openIncidents),
-          openIncidents,
-          flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
-          buckets: buckets.get(row.id) ?? noOpenBuckets,
-        };
-      });
+    all: (): Promise<readonly StoredTarget[]> => read(null),
+
+    /** Some of them. */
+    async some(targets: readonly StoredName[]): Promise<readonly StoredTarget[]> {
+      const found: StoredTarget[] = [];
+      for await (const batch of paced(batches(targets, idsPerStatement))) {
+        found.push(...(await read(batch.map(({ id }) => id))));
+      }
+      return found;
+    },
+
+    /** The numbers of all. */
+    async names(): Promise<readonly StoredName[]> {
+      const rows = await reader.selectFrom("targets").select(["id", "region", "key"]).execute();
+      return rows.map(({ id, region, key }) => ({ id, target: { region, key } }));
+    },
+
+    /** Those that have something which `retireIncidents` may end. */
+    async namesWithIncidents(): Promise<readonly StoredName[]> {
+      const rows = await reader
+        .selectFrom("targets")
+        .select(["id", "region", "key"])
+        .where((where) =>
+          where.or([
+            where.exists(
+              where
+                .selectFrom("incidents")
+                .select("incidents.id")
+                .whereRef("incidents.target_id", "=", "targets.id")
+                .where("incidents.phase", "<>", "resolved"),
+            ),
+            where.exists(
+              where
+                .selectFrom("flap_records")
+                .select("flap_records.target_id")
+                .whereRef("flap_records.target_id", "=", "targets.id"),
+            ),
+          ]),
+        )
+        .execute();
+      return rows.map(({ id, region, key }) => ({ id, target: { region, key } }));
     },
 
     /** All of them or none. Those that are next to each other are also stored like that. */
@@ -86,7 +146,7 @@ export function createStoredTargets(
             .values({ region, key, version: 0, snapshot_version: 0, servers: 0, ...progress })
             .returning("id")
             .executeTakeFirstOrThrow();
-          inserted.push({ id, target: { region, key }, ...nothingKnown });
+          inserted.push({ id, target: { region, key }, ...nothingKnown, servers: 0 });
         }
         return inserted;
       });

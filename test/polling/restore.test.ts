@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { countByStatus } from "../../src/fleet/tallies.ts";
 import type { Target } from "../../src/fleet/model.ts";
-import { restoreTargets } from "../../src/polling/restore.ts";
+import { restoreTargets, retireUnconfigured } from "../../src/polling/restore.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
@@ -37,13 +37,15 @@ async function restore(
   { judge = judgeBy(), afterSeconds = 90 } = {},
 ) {
   const { log, lines } = captureLog();
-  const watched = await restoreTargets(store, configured, {
+  const options = {
     judge,
     staleAfter: 3,
     restoredForMs: 90_000,
     nowUtcMs: startMs + afterSeconds * 1_000,
     log,
-  });
+  };
+  const watched = await restoreTargets(store, configured, options);
+  await retireUnconfigured(store, configured, [], options);
   return { watched, retired: lines };
 }
 

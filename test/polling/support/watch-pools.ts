@@ -108,6 +108,8 @@ export function watchPools(rules: readonly PoolRule[], targets: readonly Target[
       const known = { openIncidents: [...open.values()], clocks: [...clocks.values()] };
       pools = watch({ rules: changed, targets: configured, ...known });
       write(pools.retire(atMs, options));
+      const incidents = pools.retireOthers(atMs, options);
+      write({ outcome: { incidents, clocks: [] }, polls: [] });
     },
   };
 }

@@ -124,8 +124,8 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
   "forgets open buckets at a restart": {
     from: 27,
     ...ofPart("targets", (targets) => ({
-      all: async () =>
-        (await targets.all()).map((target) => ({ ...target, buckets: noOpenBuckets })),
+      some: async (names) =>
+        (await targets.some(names)).map((target) => ({ ...target, buckets: noOpenBuckets })),
     })),
   },
   "records nothing while it does not observe": {
@@ -164,14 +164,15 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     from: 3,
     caughtAs: /changes (lack|invent)/,
     ...ofPart("targets", (targets) => ({
-      async snapshotOf(targetId) {
-        const { sandboxes } = await targets.snapshotOf(targetId);
-        const present = sandboxes.map((sandbox) => ({
-          ...sandbox,
-          missing: 0,
-          servers: sandbox.servers.map((server) => ({ ...server, missing: 0 })),
-        }));
-        return runAtOnce(restoreSnapshot(present));
+      async *snapshotsOf(some) {
+        for await (const [id, { sandboxes }] of targets.snapshotsOf(some)) {
+          const present = sandboxes.map((sandbox) => ({
+            ...sandbox,
+            missing: 0,
+            servers: sandbox.servers.map((server) => ({ ...server, missing: 0 })),
+          }));
+          yield [id, runAtOnce(restoreSnapshot(present))] as const;
+        }
       },
     })),
   },
@@ -266,10 +267,10 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     ...ofStore((store) => ({
       targets: {
         ...store.targets,
-        async all() {
-          const all = await store.targets.all();
+        async some(names) {
+          const some = await store.targets.some(names);
           if (store.unreadable.size > 0) throw new Error("a row cannot be read");
-          return all;
+          return some;
         },
       },
     })),
@@ -280,10 +281,11 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     ...ofStore((store) => ({
       targets: {
         ...store.targets,
-        async snapshotOf(targetId) {
-          const snapshot = await store.targets.snapshotOf(targetId);
-          const isDamaged = store.unreadable.has("servers") || store.unreadable.has("sandboxes");
-          return isDamaged ? emptySnapshot : snapshot;
+        async *snapshotsOf(some) {
+          for await (const [id, snapshot] of store.targets.snapshotsOf(some)) {
+            const isDamaged = store.unreadable.has("servers") || store.unreadable.has("sandboxes");
+            yield [id, isDamaged ? emptySnapshot : snapshot] as const;
+          }
         },
       },
     })),
