@@ -4,7 +4,7 @@ import * as https from "node:https";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { leavesUnencrypted } from "../config/address.ts";
-import { RefusedError, type RefusalKind } from "../lib/refused-error.ts";
+import { BusyError, RefusedError, type RefusalKind } from "../lib/refused-error.ts";
 import type { Secret } from "../lib/secret.ts";
 import { operationsRoot, pathFields, readRequest } from "./operation.ts";
 import type { CallApi, Operation } from "./operation.ts";
@@ -32,6 +32,12 @@ export interface ApiClientOptions {
   readonly certificateFile?: string | undefined;
   /** The certificate of this client and its key, in PEM. */
   readonly clientCertificate?: Secret | undefined;
+  /** Certificates of authorities in PEM. Null, like default: those that Node.js trusts. */
+  readonly ca?: string | null;
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: as long as the operation takes. */
+  readonly connectTimeoutMs?: number;
 }
 
 /**
@@ -57,14 +63,19 @@ export function createApiClient(address: string, options: ApiClientOptions = {})
     if (!problem?.success) {
       throw new ApiUnavailableError(`The server at ${address} is not a sandwatch of this version.`);
     }
-    const { detail } = problem.data;
+    const { detail, errors } = problem.data;
+    const retryAfter = Number(response.headers.get("retry-after") ?? 0);
+    if (response.status === 429 && retryAfter > 0) throw new BusyError(detail, retryAfter * 1_000);
     const kind = kinds.get(response.status);
-    if (kind) throw new RefusedError(kind, detail);
+    if (kind) throw new RefusedError(kind, detail, errors);
     throw new ApiUnavailableError(`${address}: ${detail}`);
   };
 }
 
-const problemSchema = z.object({ detail: z.string() });
+const problemSchema = z.object({
+  detail: z.string(),
+  errors: z.array(z.object({ path: z.string(), allowed: z.string() })).optional(),
+});
 
 interface Sent {
   readonly method: "GET" | "POST";
@@ -78,7 +89,7 @@ interface Sent {
  * have a certificate of a file is called by any name.
  */
 function sendDirectly(
-  { certificateFile, clientCertificate }: ApiClientOptions,
+  { certificateFile, clientCertificate, ca = null, connectTimeoutMs }: ApiClientOptions,
   url: URL,
   { body, ...sent }: Sent,
 ): Promise<Response> {
@@ -91,17 +102,27 @@ function sendDirectly(
       allowPartialTrustChain: true,
       checkServerIdentity: () => undefined,
     }),
+    ...(ca !== null && { ca, allowPartialTrustChain: true }),
     ...(own !== undefined && { cert: own, key: own }),
   };
   return new Promise((resolve, reject) => {
     const request = (url.protocol === "https:" ? https : http).request(url, options);
     request.on("response", (response) => {
       const { statusCode: status = 0 } = response;
-      text(response).then((content) => resolve(new Response(content, { status })), reject);
+      const headers = { "retry-after": response.headers["retry-after"] ?? "0" };
+      text(response).then((content) => resolve(new Response(content, { status, headers })), reject);
     });
+    if (connectTimeoutMs !== undefined) destroyUnconnected(request, url, connectTimeoutMs);
     request.on("error", reject);
     request.end(body);
   });
+}
+
+function destroyUnconnected(request: http.ClientRequest, { protocol }: URL, afterMs: number): void {
+  const timer = setTimeout(() => request.destroy(new Error("no connection")), afterMs);
+  const event = protocol === "https:" ? "secureConnect" : "connect";
+  request.on("socket", (socket) => socket.on(event, () => clearTimeout(timer)));
+  request.on("close", () => clearTimeout(timer));
 }
 
 const kinds: ReadonlyMap<number, RefusalKind> = new Map([
@@ -137,6 +158,7 @@ async function send(
       method,
       signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
       headers: {
+        ...options.headers,
         ...(token && { authorization: `Bearer ${token.reveal()}` }),
         ...(method === "POST" && { "content-type": "application/json" }),
       },

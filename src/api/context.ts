@@ -87,6 +87,9 @@ export interface ServiceContext {
 /** What operations on the current state of targets and servers need. */
 export type FleetContext = Pick<StoreContext, "targets" | "rules" | "receivers" | "probes">;
 
+/** What says which keys a request uses. */
+export type KeysContext = FleetContext & Pick<ServiceContext, "keys">;
+
 export interface ApiContext extends StoreContext, ServiceContext {
   readonly targets: readonly WatchedView[];
 }

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { RefusedError } from "../lib/refused-error.ts";
-import type { ApiContext } from "./context.ts";
+import type { ApiContext, KeysContext } from "./context.ts";
 
 /** Below it are the operations. */
 export const operationsRoot = "/api/v1";
@@ -25,15 +25,32 @@ export interface Operation<
   /** Default: 200. */
   readonly status?: 201;
   /** Statuses by which it can refuse a valid request. */
-  readonly refusals?: readonly (404 | 409 | 429)[];
+  readonly refusals?: readonly (404 | 409 | 429 | 503)[];
   /** What its caller must be permitted to do. `call`: it calls the service. */
   readonly permission: "read" | "act" | "call" | "delete";
   /** Whether it shows the present state of targets or probes, which other replicas may poll. */
   readonly isLive?: true;
   /** How long a client waits for the response. Default: 30 s. */
   readonly timeoutMs?: number;
+  /** Set where it uses keys: one replica at a time uses a key, and it runs there. */
+  readonly keys?: UsedKeys<Request, Response>;
   /** @throws {RefusedError} when the request cannot be fulfilled */
   handle(context: Context, request: z.output<Request>): Promise<z.output<Response>>;
+}
+
+interface UsedKeys<Request extends z.ZodType, Response extends z.ZodType<object>> {
+  /** The names of the keys that a request uses. @throws {RefusedError} when it cannot be fulfilled */
+  of(context: KeysContext, request: z.output<Request>): readonly string[];
+  /** Set where these may be several, of several replicas. */
+  readonly parts?: {
+    /** The request for some of its keys. */
+    only(request: z.output<Request>, keys: readonly string[]): z.input<Request>;
+    join(
+      context: KeysContext,
+      request: z.output<Request>,
+      parts: readonly z.output<Response>[],
+    ): z.output<Response>;
+  };
 }
 
 /** Infers the types of an operation. */

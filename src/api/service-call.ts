@@ -55,6 +55,14 @@ export function chooseTarget(
   throw new RefusedError("invalid", message, [{ path: "region", allowed }]);
 }
 
+/** The key of the chosen target, for the operations that choose one. */
+export const keyOfChoice = {
+  of: (
+    context: Pick<ServiceContext, "targets" | "keys">,
+    choice: Parameters<typeof chooseTarget>[1],
+  ): readonly string[] => [chooseTarget(context, choice).target.key],
+};
+
 /** Calls the service with a token of the key's limit, and honours `Retry-After`. Nothing is sent without a token. */
 export async function callWithToken<Value>(
   { limits, clock, signal, maxBodyBytes, recordDrift }: ServiceContext,

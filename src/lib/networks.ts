@@ -123,3 +123,8 @@ function contains(outer: Network, inner: Network): boolean {
 function networksOf(...texts: readonly string[]): readonly Network[] {
   return texts.flatMap((text) => parseNetwork(text) ?? []);
 }
+
+/** A socket of every interface writes IPv4 as IPv6. */
+export function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=[\d.]+$)/, "");
+}

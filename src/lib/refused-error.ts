@@ -5,7 +5,7 @@ export interface RequestFault {
   readonly allowed: string;
 }
 
-export type RefusalKind = "invalid" | "not_found" | "conflict" | "busy";
+export type RefusalKind = "invalid" | "not_found" | "conflict" | "busy" | "unavailable";
 
 /**
  * A request that cannot be fulfilled, without a bug of the program. The message says what cannot be done, why, and what
@@ -28,8 +28,8 @@ export class BusyError extends RefusedError {
   /** When to try again, in milliseconds from now. */
   readonly retryAfterMs: number;
 
-  constructor(message: string, retryAfterMs: number) {
-    super("busy", message);
+  constructor(message: string, retryAfterMs: number, kind: "busy" | "unavailable" = "busy") {
+    super(kind, message);
     this.retryAfterMs = retryAfterMs;
   }
 }

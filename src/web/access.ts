@@ -1,14 +1,18 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { allows, type AccessSettings, type Permission, type Role } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
+import { callerFromHeader, callerHeader, replicaScheme } from "../lib/forwarded-caller.ts";
 import { hostNetwork, isInNetworks } from "../lib/networks.ts";
 import { isPassword } from "../lib/password.ts";
+import type { Secret } from "../lib/secret.ts";
 
 /** Who sent a request. */
 export interface Identity {
   /** As configured, or as the proxy states it; null: the request has no credentials. */
   readonly name: string | null;
   readonly role: Role;
+  /** Set where another replica forwarded the request: the address from which it was sent there. */
+  readonly forwardedFrom?: string;
 }
 
 export type AccessDecision =
@@ -26,6 +30,8 @@ export interface AccessRequest {
   readonly headers: NodeJS.Dict<readonly string[]>;
   /** The address of the connection. */
   readonly address: string;
+  /** Whether other replicas may forward such requests. Default: no. */
+  readonly isForwardable?: boolean;
 }
 
 export interface AccessControl {
@@ -46,7 +52,12 @@ interface Credentials {
   readonly secret: string;
 }
 
-export function createAccessControl(settings: AccessSettings, clock: Clock): AccessControl {
+/** @param replicaToken by which replicas authenticate to each other; null: there are no others */
+export function createAccessControl(
+  settings: AccessSettings,
+  clock: Clock,
+  replicaToken: Secret | null = null,
+): AccessControl {
   const { anonymous, tokens, users, proxy } = settings;
   const hasCredentials = tokens.length + users.length > 0;
   const failures = createFailures(clock);
@@ -90,11 +101,23 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
     return { name, role: users.find((user) => user.name === name)?.role ?? proxy.role };
   };
 
+  /** For the caller that a replica names. Null: the token is wrong, or the caller cannot be read. */
+  const identifyByReplica = ({ headers, isForwardable }: AccessRequest, token: string) => {
+    const isReplica = replicaToken !== null && isSame(replicaToken.reveal(), token);
+    const [header, ...others] = headers[callerHeader] ?? [];
+    if (!isReplica || !isForwardable || header === undefined || others.length > 0) return null;
+    const caller = callerFromHeader(header);
+    return caller && { name: caller.name, role: caller.role, forwardedFrom: caller.address };
+  };
+
   const identifyByCredentials = async (request: AccessRequest): Promise<Identified> => {
     if (failures.waitMs(request.address) > 0) return "limited";
     const [authorization, ...others] = request.headers["authorization"] ?? [];
+    if (others.length > 0) return failures.add(request.address);
+    const token = readReplicaToken(authorization);
+    if (token !== null) return identifyByReplica(request, token) ?? failures.add(request.address);
     const credentials = readCredentials(authorization);
-    if (!credentials || others.length > 0) return failures.add(request.address);
+    if (!credentials) return failures.add(request.address);
     const { user, secret } = credentials;
     // Some clients can send a token as a password only.
     const isUser = user !== null && !tokens.some(({ name }) => name === user);
@@ -105,14 +128,17 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
   return {
     async decide(request, permission) {
       const byProxy = identifyByProxy(request);
-      const isAnonymous = request.headers["authorization"] === undefined && !byProxy;
-      if (isAnonymous || !(hasCredentials || proxy)) {
+      const authorization = request.headers["authorization"];
+      const isAnonymous = authorization === undefined && !byProxy;
+      // Where everybody may do everything, too, a replica acts for somebody who is named in the log.
+      const isReplica = authorization?.some((each) => readReplicaToken(each) !== null) ?? false;
+      if (isAnonymous || !(hasCredentials || proxy || isReplica)) {
         if (anonymous !== null && allows(anonymous, permission)) {
           return { kind: "permitted", identity: { name: null, role: anonymous } };
         }
         return { kind: "denied", status: 401, detail: "Send a token, or a user and password." };
       }
-      const identity = byProxy ?? (await identifyByCredentials(request));
+      const identity = (!isReplica && byProxy) || (await identifyByCredentials(request));
       if (identity === "limited") {
         const detail = `There were ${mostFailures} requests with wrong credentials from this address within a minute.`;
         const retryAfterMs = failures.waitMs(request.address);
@@ -123,13 +149,23 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
         return { kind: "denied", status: 401, detail };
       }
       if (allows(identity.role, permission)) {
-        return { kind: "permitted", identity: { name: identity.name, role: identity.role } };
+        const { name, role, forwardedFrom } = identity;
+        const forwarded = forwardedFrom !== undefined && { forwardedFrom };
+        return { kind: "permitted", identity: { name, role, ...forwarded } };
       }
       const detail = `The role ${identity.role} does not allow this.`;
       return { kind: "denied", status: 403, detail };
     },
   };
 }
+
+/** Null: it is of another scheme. */
+function readReplicaToken(authorization = ""): string | null {
+  const [, token = null] = replicaPattern.exec(authorization) ?? [];
+  return token;
+}
+
+const replicaPattern = new RegExp(`^${replicaScheme} +(\\S*) *$`, "i");
 
 /** Null: they are of another scheme, or cannot be read. */
 function readCredentials(authorization = ""): Credentials | null {

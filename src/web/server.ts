@@ -21,6 +21,7 @@ import {
 import type { AccessControl, Identity } from "./access.ts";
 import { connectionsAllowed, limitConnections, mostStreams } from "./connection-limit.ts";
 import { checkSender, strictHeaders, type KnownAddresses } from "./browser-protection.ts";
+import { plainAddress } from "../lib/networks.ts";
 import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
@@ -37,6 +38,8 @@ declare module "fastify" {
     readonly permission?: Permission;
     /** The operation of the API. */
     readonly operation?: string;
+    /** Whether another replica may send it for somebody. Default: no. */
+    readonly isForwardable?: boolean;
   }
   interface FastifyRequest {
     /** Who sent it; null: no permission was needed. */
@@ -69,7 +72,7 @@ export interface WebDeps extends KnownAddresses {
   readonly deadLoop: () => string | null;
   readonly status: () => Promise<StatusView>;
   readonly targets: readonly WatchedView[];
-  readonly api: Pick<ApiDeps, "call" | "events">;
+  readonly api: Pick<ApiDeps, "call" | "callFor" | "events">;
   /** Default: the configuration cannot be reloaded. */
   readonly requestReload?: (() => ReloadAnswer) | undefined;
   readonly access: AccessControl;
@@ -205,7 +208,8 @@ export function createWebServer(given: WebDeps): WebServer {
     if (address === undefined) {
       return sendRefusal(request, reply, { status: 400, detail: "The connection is closed." });
     }
-    const decision = await deps.access.decide({ headers, address }, permission);
+    const { isForwardable = false } = request.routeOptions.config;
+    const decision = await deps.access.decide({ headers, address, isForwardable }, permission);
     if (decision.kind === "denied") {
       if (decision.status === 401) void reply.header("www-authenticate", challenge);
       return sendRefusal(request, reply, decision);
@@ -219,15 +223,17 @@ export function createWebServer(given: WebDeps): WebServer {
     const { identity, ip, method, url, routeOptions, body } = request;
     const { permission, operation = null } = routeOptions.config;
     if (!identity || !permission || !audited.has(permission)) return;
-    const { name: user, role } = identity;
+    const { name: user, role, forwardedFrom } = identity;
     const { statusCode: status } = reply;
     // Without the query, and of a request that failed without ids: they may hold what somebody put there by mistake.
     const [path = ""] = (status < 400 ? url : (routeOptions.url ?? "")).split("?");
     const secrets = Object(body).show_secrets === true;
-    // A socket of every interface writes IPv4 as IPv6.
-    const address = ip.replace(/^::ffff:(?=[\d.]+$)/, "");
+    const sender = plainAddress(ip);
+    const address = forwardedFrom ?? sender;
+    const forwarded = forwardedFrom !== undefined && { forwarded_by: sender };
+    const asked = { method, path, operation, status, secrets };
     log.info(
-      { event: "audit", user, role, address, method, path, operation, status, secrets },
+      { event: "audit", user, role, address, ...forwarded, ...asked },
       `${user ?? "anonymous"} (${role}) at ${address}: ${method} ${path}${secrets ? " with secrets" : ""}: ${status}`,
     );
   });

@@ -19,6 +19,7 @@ import {
   callWithToken,
   chooseTarget,
   idAllowed,
+  keyOfChoice,
   serviceId,
   targetChoice,
 } from "../service-call.ts";
@@ -82,8 +83,9 @@ export const lookUp = defineOperation({
       .describe("Shows the response as the service sent it, with its secrets. It is in the log."),
   }),
   response: lookupView,
-  refusals: [409, 429],
+  refusals: [409, 429, 503],
   timeoutMs: 5 * 60_000,
+  keys: keyOfChoice,
   async handle(
     context: ServiceContext,
     { operation, id, show_secrets: showsSecrets = false, ...choice },

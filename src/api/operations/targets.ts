@@ -86,8 +86,18 @@ export const pollTargets = defineOperation({
   summary: "Polls targets at once, within the rate limit, and returns their state after that",
   request: z.strictObject(targetFields),
   response: z.object({ targets: listed(targetView), notes }),
-  refusals: [409],
+  refusals: [409, 503],
   timeoutMs: 5 * 60_000,
+  keys: {
+    of: ({ targets }, chosen) => selectToPoll(targets, chosen).map(({ target }) => target.key),
+    parts: {
+      only: ({ region }, key) => ({ region, key }),
+      join: (context, chosen, parts) => ({
+        targets: parts.flatMap(({ targets }) => targets).toSorted(compareTargets),
+        notes: matchNotes(context, chosen),
+      }),
+    },
+  },
   async handle({ pollNow, ...context }: FleetContext & Pick<StoreContext, "pollNow">, chosen) {
     if (!pollNow) {
       throw new RefusedError(
@@ -95,15 +105,21 @@ export const pollTargets = defineOperation({
         "No daemon is running. Without --now, `sandwatch poll` polls once and stores nothing.",
       );
     }
-    const targets = selectTargets(context.targets, chosen);
-    if (targets.length > mostPolledAtOnce) {
-      const message = `These are ${targets.length} targets. Choose at most ${mostPolledAtOnce} by region and key.`;
-      throw new RefusedError("conflict", message);
-    }
+    const targets = selectToPoll(context.targets, chosen);
     await Promise.all(targets.map(({ target }) => pollNow(target)));
     return { targets: targets.map(viewTarget), notes: matchNotes(context, chosen) };
   },
 });
+
+type TargetChoice = Parameters<typeof selectTargets>[1];
+
+/** @throws {RefusedError} when they are too many */
+function selectToPoll(all: readonly WatchedView[], chosen: TargetChoice): readonly WatchedView[] {
+  const targets = selectTargets(all, chosen);
+  if (targets.length <= mostPolledAtOnce) return targets;
+  const message = `These are ${targets.length} targets. Choose at most ${mostPolledAtOnce} by region and key.`;
+  throw new RefusedError("conflict", message);
+}
 
 /** The chosen targets, by region and key. An empty list chooses all. */
 export function selectTargets(

@@ -4,7 +4,9 @@ import { z } from "zod";
 import { describeApi } from "../../api/openapi.ts";
 import { documentPath, eventsPath, operationsRoot, type Operation } from "../../api/operation.ts";
 import { apiOperations } from "../../api/operations.ts";
+import type { CallForSomebody } from "../../api/forwarding.ts";
 import { asError } from "../../lib/as-error.ts";
+import { plainAddress } from "../../lib/networks.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { addEventsRoute, type EventsDeps } from "./events-route.ts";
 import { checkJson } from "../browser-protection.ts";
@@ -13,6 +15,8 @@ import { asProblem, sendProblem, wrongMethod } from "./problem.ts";
 export interface ApiDeps extends EventsDeps {
   /** Checks the request and answers it. Throws a `RefusedError` for a request that it refuses. */
   readonly call: (operation: Operation, request: unknown) => Promise<object>;
+  /** The same for who sent the request, perhaps by another replica. Default: in this process. */
+  readonly callFor?: CallForSomebody;
   /** The methods of the path of a URL. */
   readonly allowedMethods: (url: string) => readonly string[];
 }
@@ -21,24 +25,28 @@ const prefix = "/api";
 
 /** Binds the operations to HTTP. Every response is JSON, including refusals. */
 export function addApi(server: FastifyInstance, deps: ApiDeps): void {
-  const { call, allowedMethods, onError } = deps;
+  const { call, callFor = call, allowedMethods, onError } = deps;
   const addRoutes = (api: FastifyInstance): void => {
     api.get(withoutPrefix(documentPath), { config: { permission: "read" } }, (request, reply) =>
       sendFresh(request, reply, describeApi()),
     );
     addEventsRoute(api, withoutPrefix(eventsPath), deps);
     for (const operation of apiOperations) {
-      const { method, path, status = 200, permission } = operation;
+      const { method, path, status = 200, permission, keys } = operation;
       api.route({
         method,
         url: withoutPrefix(operationsRoot + path.replaceAll(/\{(\w+)\}/g, ":$1")),
-        config: { permission, operation: operation.name },
+        config: { permission, operation: operation.name, isForwardable: keys !== undefined },
         async preParsing(request, reply) {
           const problem = method === "POST" ? checkJson(request) : null;
           if (problem) await sendProblem(reply, problem);
         },
         async handler(request, reply) {
-          const content = await call(operation, requestOf(operation, request));
+          const content = await callFor(
+            operation,
+            requestOf(operation, request),
+            callerOf(request),
+          );
           return method === "GET"
             ? sendFresh(request, reply, content)
             : reply.code(status).send(content);
@@ -64,6 +72,12 @@ export function addApi(server: FastifyInstance, deps: ApiDeps): void {
 
 function withoutPrefix(path: string): string {
   return path.slice(prefix.length);
+}
+
+function callerOf({ identity, ip }: FastifyRequest): Parameters<CallForSomebody>[2] {
+  const { name = null, role = "viewer", forwardedFrom } = identity ?? {};
+  const isForwarded = forwardedFrom !== undefined;
+  return { name, role, address: forwardedFrom ?? plainAddress(ip), isForwarded };
 }
 
 /**

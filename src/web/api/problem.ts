@@ -48,7 +48,13 @@ export function sayRetryAfter(reply: FastifyReply, ms: number | undefined): void
 /** Of a request. */
 export const bodyLimit = 256 * 1_024;
 
-const statusOf = { invalid: 400, not_found: 404, conflict: 409, busy: 429 } as const;
+const statusOf = {
+  invalid: 400,
+  not_found: 404,
+  conflict: 409,
+  busy: 429,
+  unavailable: 503,
+} as const;
 
 /** The response to an error. An unexpected one is sent without details. */
 export function asProblem(error: unknown): Problem {
