@@ -149,14 +149,16 @@ export function checkClock(visits: ReadonlyMap<string, Visited>): readonly Findi
       { level: "note", text: "no service said what time it is, so the clock is not checked" },
     ];
   }
-  const { region, aheadMs } = furthest;
+  return [compareClocks(furthest.aheadMs, furthest.region, "those of the services")];
+}
+
+/** @param those whose clocks they are if they agree */
+export function compareClocks(aheadMs: number, of: string, those = `that of ${of}`): Finding {
   const seconds = Math.abs(aheadMs) / 1_000;
-  if (seconds <= 5) {
-    return [{ level: "ok", text: "it agrees with those of the services within 5 s" }];
-  }
-  const text = `it is ${seconds.toFixed(0)} s ${aheadMs > 0 ? "ahead of" : "behind"} that of ${region}`;
+  if (seconds <= 5) return { level: "ok", text: `it agrees with ${those} within 5 s` };
+  const text = `it is ${seconds.toFixed(0)} s ${aheadMs > 0 ? "ahead of" : "behind"} that of ${of}`;
   const mend = "Repair time synchronization, here or there: timedatectl.";
-  return [{ level: seconds > 60 ? "failure" : "warning", text, mend }];
+  return { level: seconds > 60 ? "failure" : "warning", text, mend };
 }
 
 /** Lists the sandboxes with each key once, within its rate limit. A daemon's calls are not counted. */

@@ -6,7 +6,7 @@ import { StoreError, type StoreLostError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
 import type { Db, Tables } from "../tables.ts";
 import { lockHolder } from "./lock.ts";
-import { createReplicaStore } from "./replicas.ts";
+import { createReplicaStore, readCluster, type ClusterView } from "./replicas.ts";
 import { checkCurrent, checkServer, StoreMissingError } from "./schema-check.ts";
 import { createConnector, execute, oneOfSeveral, streamQuery } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
@@ -78,6 +78,19 @@ export async function isPostgresStoreInUse(settings: PostgresSettings): Promise<
   const connector = await createConnector(settings);
   const holder = await withSession(connector, (session) => lockHolder(session, connector.schema));
   return holder !== null;
+}
+
+/**
+ * The replicas that share the store, also beside them.
+ *
+ * @throws {StoreError} when there is no such store, or it cannot be read
+ */
+export async function readReplicas(settings: PostgresSettings): Promise<ClusterView> {
+  const connector = await createConnector(settings);
+  return withSession(connector, async (session) => {
+    await checkCurrent(session, connector);
+    return readCluster(session);
+  });
 }
 
 /**
