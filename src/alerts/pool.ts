@@ -2,7 +2,7 @@ import type { Status, Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { addTimes, noneByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { PoolSubject } from "./incident.ts";
-import { matchesAny, type PoolMeasure, type PoolRule } from "./rule.ts";
+import { matchesAny, matchesTarget, type PoolMeasure, type PoolRule } from "./rule.ts";
 
 export interface PoolCount {
   readonly subject: PoolSubject;
@@ -22,6 +22,39 @@ export function placeOf({ by }: PoolRule, target: Target): Pick<PoolSubject, "re
     region: by.includes("region") ? target.region : null,
     key: by.includes("key") ? target.key : null,
   };
+}
+
+/** The targets of a rule that are alike in what it pools by. Their pools are observed together. */
+export interface PoolScope {
+  readonly name: string;
+  readonly rule: PoolRule;
+  readonly targets: readonly Target[];
+}
+
+/** Names of rules, regions and keys have no slash. */
+export function scopeName(
+  rule: string,
+  { region, key }: Pick<PoolSubject, "region" | "key">,
+): string {
+  return `${rule}/${region ?? "*"}/${key ?? "*"}`;
+}
+
+export function poolScopes(
+  rules: readonly PoolRule[],
+  targets: readonly Target[],
+): readonly PoolScope[] {
+  return rules.flatMap((rule) => {
+    const about = targets.filter((target) => matchesTarget(rule.match, target));
+    const nameOf = (target: Target): string => scopeName(rule.name, placeOf(rule, target));
+    return Array.from(Map.groupBy(about, nameOf), ([name, members]): PoolScope => {
+      return { name, rule, targets: members };
+    });
+  });
+}
+
+/** With several replicas one process owns such a scope, and others poll some of its targets. */
+export function spansKeys({ targets }: PoolScope): boolean {
+  return targets.some(({ key }) => key !== targets[0]?.key);
 }
 
 export function countPools(rule: PoolRule, target: Target, { tallies }: Snapshot): PoolCounts {

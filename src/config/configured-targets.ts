@@ -1,3 +1,5 @@
+import { poolScopes, spansKeys, type PoolScope } from "../alerts/pool.ts";
+import type { Rule } from "../alerts/rule.ts";
 import type { Target } from "../fleet/model.ts";
 
 interface Key {
@@ -8,4 +10,16 @@ interface Key {
 /** Every key in each of its regions. */
 export function configuredTargets({ keys }: { readonly keys: readonly Key[] }): readonly Target[] {
   return keys.flatMap(({ name, regions }) => regions.map((region) => ({ region, key: name })));
+}
+
+/** The pools of which several replicas may poll targets, as all targets of a key are polled by one replica. */
+export function poolsAcrossKeys({
+  keys,
+  alerts,
+}: {
+  readonly keys: readonly Key[];
+  readonly alerts: { readonly rules: readonly Rule[] };
+}): readonly PoolScope[] {
+  const rules = alerts.rules.filter((rule) => rule.on === "pool");
+  return poolScopes(rules, configuredTargets({ keys })).filter(spansKeys);
 }

@@ -211,11 +211,15 @@ type PoolState = Pick<StoredState, "incidentsWithoutTarget" | "commitIncidents">
   readonly targets: Pick<StoredState["targets"], "poolClocks">;
 };
 
-/** The pools of targets as the store last knew them. Incidents that no rule owns any more end. */
+/**
+ * The pools of targets as the store last knew them. Incidents that no rule owns any more end.
+ *
+ * @param options.except scopes that are judged apart from polls
+ */
 export async function restorePools(
   store: PoolState,
   targets: readonly Target[],
-  { judge, nowUtcMs, log }: RestoreOptions,
+  { judge, nowUtcMs, log, except }: RestoreOptions & { readonly except?: ReadonlySet<string> },
 ): Promise<WatchedPools> {
   const rules = judge.rules.filter((rule) => rule.on === "pool");
   const pools = watchPools({
@@ -223,6 +227,7 @@ export async function restorePools(
     targets,
     openIncidents: rules.length > 0 ? await incidentsOfPools(store) : [],
     clocks: rules.length > 0 ? await store.targets.poolClocks() : [],
+    ...(except && { except }),
   });
   const retired = pools.retire(nowUtcMs, judge);
   const { incidents } = retired.outcome;

@@ -1,11 +1,11 @@
 import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
-import type { Incident, PoolSubject } from "../alerts/incident.ts";
+import type { Incident } from "../alerts/incident.ts";
 import { judgePools, retirePools } from "../alerts/judge-pools.ts";
 import type { ObservedPools, PoolClock, PoolOutcome } from "../alerts/judge-pools.ts";
 import { holdIncidents, keyOfIncident } from "../alerts/open-incidents.ts";
-import { countPools, placeOf, poolKey } from "../alerts/pool.ts";
+import { countPools, placeOf, poolKey, poolScopes, scopeName } from "../alerts/pool.ts";
 import type { PoolCount, PoolCounts } from "../alerts/pool.ts";
-import { matchesTarget, type PoolRule } from "../alerts/rule.ts";
+import type { PoolRule } from "../alerts/rule.ts";
 import { targetName, type Instant, type Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { addTimes, countByStatus, noneByStatus } from "../fleet/tallies.ts";
@@ -21,7 +21,7 @@ interface PoolObservation {
 export interface PoolVerdict {
   readonly outcome: PoolOutcome;
   /** What the poll means for each scope that the target is in. */
-  readonly polls: readonly { readonly scope: PoolScope; readonly poll: ScopePoll }[];
+  readonly polls: readonly { readonly scope: WatchedScope; readonly poll: ScopePoll }[];
 }
 
 interface WatchPoolsOptions {
@@ -29,30 +29,29 @@ interface WatchPoolsOptions {
   readonly targets: readonly Target[];
   readonly openIncidents: readonly Incident[];
   readonly clocks: readonly PoolClock[];
+  /** Names of scopes that are judged elsewhere. */
+  readonly except?: ReadonlySet<string>;
 }
 
 export type WatchedPools = ReturnType<typeof watchPools>;
 
 /** All pools of all rules on pools, over the targets whose servers they contain. */
-export function watchPools({ rules, targets, openIncidents, clocks }: WatchPoolsOptions) {
-  const clockMs = new Map(clocks.map((clock) => [scopeKey(clock.rule, clock), clock.ms]));
-  const scopes = new Map<string, PoolScope>();
-  const scopesOf = new Map<string, PoolScope[]>();
-  for (const rule of rules) {
-    const about = targets.filter((target) => matchesTarget(rule.match, target));
-    const keyOf = (target: Target): string => scopeKey(rule.name, placeOf(rule, target));
-    for (const [key, members] of Map.groupBy(about, keyOf)) {
-      const scope = new PoolScope(key, rule, members, clockMs.get(key) ?? 0);
-      scopes.set(key, scope);
-      for (const member of scope.unobserved) {
-        scopesOf.set(member, [...(scopesOf.get(member) ?? []), scope]);
-      }
+export function watchPools({ rules, targets, openIncidents, clocks, except }: WatchPoolsOptions) {
+  const clockMs = new Map(clocks.map((clock) => [scopeName(clock.rule, clock), clock.ms]));
+  const scopes = new Map<string, WatchedScope>();
+  const scopesOf = new Map<string, WatchedScope[]>();
+  for (const { name, rule, targets: members } of poolScopes(rules, targets)) {
+    if (except?.has(name)) continue;
+    const scope = new WatchedScope(name, rule, members, clockMs.get(name) ?? 0);
+    scopes.set(name, scope);
+    for (const member of scope.unobserved) {
+      scopesOf.set(member, [...(scopesOf.get(member) ?? []), scope]);
     }
   }
-  const scopesWith = (target: Target): readonly PoolScope[] =>
+  const scopesWith = (target: Target): readonly WatchedScope[] =>
     scopesOf.get(targetName(target)) ?? [];
-  const scopeWith = ({ rule, subject }: Incident): PoolScope | undefined =>
-    subject.kind === "pool" ? scopes.get(scopeKey(rule, subject)) : undefined;
+  const scopeWith = ({ rule, subject }: Incident): WatchedScope | undefined =>
+    subject.kind === "pool" ? scopes.get(scopeName(rule, subject)) : undefined;
   const isWatched = (incident: Incident): boolean => scopeWith(incident) !== undefined;
   const held = holdIncidents(openIncidents.filter(isWatched));
 
@@ -74,7 +73,7 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
     incidents: held.incidents,
 
     /** Polls that have one of these in common concern the same pools. */
-    scopesOf: (target: Target): readonly string[] => scopesWith(target).map(({ key }) => key),
+    scopesOf: (target: Target): readonly string[] => scopesWith(target).map(({ name }) => name),
 
     /**
      * Judges the pools that the target adds to, over what this poll and those before it showed. While any target of a pool
@@ -88,7 +87,7 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
       const observed = polls.map(({ scope, poll }) => scope.observed(poll));
       const incidents = judgePools(observed, held, at.utcMs, options);
       const changed = new Set(incidents.written.map(scopeWith));
-      const isOpen = (scope: PoolScope) => changed.has(scope) || scope.incidents.size > 0;
+      const isOpen = (scope: WatchedScope) => changed.has(scope) || scope.incidents.size > 0;
       return {
         outcome: {
           incidents,
@@ -125,11 +124,6 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
   };
 }
 
-/** The targets of a rule that are alike in what it pools by, as one text. */
-function scopeKey(rule: string, { region, key }: Pick<PoolSubject, "region" | "key">): string {
-  return JSON.stringify([rule, region, key]);
-}
-
 /** What a poll of one target of a scope means. */
 interface ScopePoll {
   /** When it ended. Monotonic milliseconds. */
@@ -143,8 +137,8 @@ interface ScopePoll {
 }
 
 /** The pools of a rule that contain servers of the same targets, and so are observed together. */
-class PoolScope {
-  readonly key: string;
+class WatchedScope {
+  readonly name: string;
   readonly rule: PoolRule;
   readonly incidents = new Map<string, Incident>();
   /** The targets whose latest poll did not show them as a whole. */
@@ -161,8 +155,8 @@ class PoolScope {
   /** Readings of the scope's clock when pools were last judged, by `poolKey`. */
   private readonly judgedAtMs = new Map<string, number>();
 
-  constructor(key: string, rule: PoolRule, targets: readonly Target[], restoredMs: number) {
-    this.key = key;
+  constructor(name: string, rule: PoolRule, targets: readonly Target[], restoredMs: number) {
+    this.name = name;
     this.rule = rule;
     this.unobserved = new Set(targets.map(targetName));
     this.clockMs = restoredMs;

@@ -2,6 +2,7 @@ import { flapKey } from "../alerts/flap-record.ts";
 import type { Updateable } from "kysely";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Verdict } from "../alerts/judge.ts";
+import type { PoolOutcome } from "../alerts/judge-pools.ts";
 import type { BucketWrite } from "../fleet/accounting.ts";
 import { writeChanges } from "./changes.ts";
 import { writeGap } from "./gaps.ts";
@@ -41,18 +42,7 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         await writeOccupancy(trx, targetId, accounting);
         await writeSnapshot(trx, targetId, each);
         await writeIncidents(trx, targetId, incidents);
-        for (const pool of pools) {
-          await upsertPoolClocks(
-            trx,
-            pool.clocks.map(({ rule, region, key, ms }) => ({
-              rule,
-              region: region ?? "",
-              key: key ?? "",
-              ms,
-            })),
-          );
-          await writeIncidents(trx, null, pool.incidents);
-        }
+        for (const ofPoll of pools) await writePools(trx, ofPoll);
         // Last, as the numbers that it takes hold up other writers until the commit.
         await writeChanges(trx, targetId, each);
       },
@@ -95,6 +85,14 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         onCommitted() {
           if (targetId !== null) versions.set(targetId, versionOf(targetId) + 1);
         },
+      }),
+    /** What was decided of pools apart from the polls of their targets. */
+    commitPools: (scope: string, pools: PoolOutcome): Promise<void> =>
+      commits.add({
+        owner: `pool ${scope}`,
+        rows: pools.clocks.length + incidentRows(pools.incidents),
+        canWait: false,
+        write: (trx) => writePools(trx, pools),
       }),
     /** No other poll is about to end: those that wait for others are committed now. */
     commitGathered: (): void => commits.release(),
@@ -153,6 +151,16 @@ async function writeVersion(
 }
 
 const upsertPoolClocks = prepareUpsert("pool_clocks", ["rule", "region", "key"]);
+
+async function writePools(trx: Db, { clocks, incidents }: PoolOutcome): Promise<void> {
+  await upsertPoolClocks(
+    trx,
+    clocks.map(({ rule, region, key, ms }) => {
+      return { rule, region: region ?? "", key: key ?? "", ms };
+    }),
+  );
+  await writeIncidents(trx, null, incidents);
+}
 
 /** In the order in which they were first written, as they were last. */
 function joinBuckets(verdicts: readonly Verdict[]): readonly BucketWrite[] {
