@@ -123,12 +123,14 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     const firstMs =
       state.observedUntilMs === null ? startedMs + state.ticker.firstRoundMs() : -Infinity;
     const ofRun = calls;
+    let decidedMs = startedMs;
     if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
     try {
       undecided += 1;
       const times = { startedMs, deadlineMs };
       const decision = await decide(unit, state, times, ofRun.signal).finally(() => {
         undecided -= 1;
+        decidedMs = nowMs();
         // After this decision was passed to the store.
         if (undecided === 0) setImmediate(() => undecided === 0 && store.commitGathered());
       });
@@ -137,9 +139,9 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
       unit.lose(error);
     }
     // A run may be skipped where this one was slow or the next one is late, and the schedule may pause right
-    // after the start. With more runs missing, the process was held up.
+    // after the start. With more runs missing, the process was held up, or the commit was.
     const { intervalMs } = state.ticker;
-    const dueMs = Math.max(deadlineMs, firstMs, nowMs());
+    const dueMs = Math.max(deadlineMs, firstMs, decidedMs);
     state.observedUntilMs =
       dueMs + latestStartFactor * Math.max(intervalMs, deadlineMs - startedMs);
   };

@@ -18,7 +18,9 @@ function start(
 ) {
   const clock = createFakeClock();
   const held = { is: true };
+  const commits = { may: Promise.resolve() };
   let committed = 0;
+  let gaps = 0;
   const runs: { readonly name: string; readonly run: Run }[] = [];
   const turns: string[] = [];
   const units = Object.entries(intervals).map(([name, seconds]): Unit<typeof ok, true> => ({
@@ -31,8 +33,10 @@ function start(
       return Promise.resolve(true);
     },
     async commit() {
+      await commits.may;
       committed += 1;
     },
+    noteGap: () => void (gaps += 1),
     lose: (error) => {
       throw error;
     },
@@ -67,7 +71,9 @@ function start(
     runsOf,
     turns,
     pass,
+    committing: commits,
     commits: () => committed,
+    gaps: () => gaps,
   };
 }
 
@@ -100,6 +106,25 @@ it("stops once what is under way has ended, and leaves no timer", async () => {
   await pass(60);
   expect([runs.length, clock.armed]).toEqual([0, 0]);
 });
+
+it.each([
+  [9, 0],
+  [25, 1],
+])(
+  "where a commit takes %d s, %d gaps are noted: no run is made meanwhile",
+  async (seconds, noted) => {
+    const { runner, pass, committing, gaps } = start({ one: 10 });
+    runner.start();
+    await pass(30);
+    const stuck = Promise.withResolvers<void>();
+    committing.may = stuck.promise;
+    await pass(10 + seconds);
+    stuck.resolve();
+    await pass(30);
+    expect(gaps()).toBe(noted);
+    await runner.stop();
+  },
+);
 
 it("the time of a call is from its first attempt, after the wait for the key's limit, to the end of its last", async () => {
   const answers = [failed("server_error"), ok];
