@@ -116,14 +116,18 @@ export function createConnections(options: ConnectionOptions) {
       };
 
       const stop = (): void => end(stopped);
-      const cancelTimeout = clock.setTimer(timeoutMs, () => {
+      const startedMs = clock.now().monotonicMs;
+      const timedOut = (): CallFailure => {
         const unanswered = `no complete response within ${timeoutMs / 1_000} s`;
-        end(failure("timeout", isSent ? unanswered : "no connection in time"));
-      });
+        return failure("timeout", isSent ? unanswered : "no connection in time");
+      };
+      const cancelTimeout = clock.setTimer(timeoutMs, () => end(timedOut()));
       stops.add(stop);
       signal?.addEventListener("abort", stop);
       try {
         const result = await sendKept();
+        // After the process was stopped, the response of that time may be read before the timer can fire.
+        if (clock.now().monotonicMs - startedMs > timeoutMs) return timedOut();
         return result.kind === "broken" ? connectionFailure(result.error, result.status) : result;
       } finally {
         cancelTimeout();

@@ -130,6 +130,21 @@ describe("silence", () => {
     expect(ended).toEqual([{ region: "us", operation, code: "timeout", durationMs: 10_000 }]);
   });
 
+  it("is what a process that was stopped takes an old response for", async () => {
+    let answer = (): void => {};
+    const asked = Promise.withResolvers<void>();
+    const peer = await startPeer((_request, response) => {
+      answer = () => answerJson(response, emptyListing);
+      asked.resolve();
+    });
+    const { client, clock, call } = createTestClient(peer.baseUrl);
+    const poll = client.listSandboxes(call);
+    await asked.promise;
+    answer();
+    clock.holdUp(10_001);
+    expect(await poll).toMatchObject({ kind: "failed", reason: "timeout" });
+  });
+
   it("while a connection is made is a time-out, and the request was not sent", async () => {
     const connected = Promise.withResolvers<void>();
     const address = await startTcpPeer(() => connected.resolve());
