@@ -19,7 +19,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   config: ["alerts", "fleet", "lib", "service"],
   polling: ["alerts", "fleet", "lib", "metrics", "service"],
   reports: ["config", "fleet", "lib", "metrics", "store"],
-  api: ["alerts", "config", "fleet", "lib", "polling", "reports", "service", "store"],
+  api: ["alerts", "cluster", "config", "fleet", "lib", "polling", "reports", "service", "store"],
   client: ["config", "fleet", "lib", "service"],
   simulator: ["fleet", "lib", "service"],
 };

@@ -20,6 +20,7 @@ import {
 import { reportOccupancy } from "./operations/occupancy.ts";
 import { reportOccupancySeries } from "./operations/occupancy-series.ts";
 import { listProbes } from "./operations/probes.ts";
+import { listReplicas } from "./operations/replicas.ts";
 import { sendReport } from "./operations/reports.ts";
 import { searchServers } from "./operations/search-servers.ts";
 import { showIncident } from "./operations/show-incident.ts";
@@ -52,6 +53,7 @@ export const apiOperations: readonly Operation[] = [
   replayNotifications,
   discardNotifications,
   listProbes,
+  listReplicas,
   listDrift,
   checkConformance,
   lookUp,

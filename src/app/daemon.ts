@@ -9,6 +9,7 @@ import type { ApiContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CallApi } from "../api/operation.ts";
 import { readEvents } from "../api/operations/events.ts";
+import { listReplicas } from "../api/operations/replicas.ts";
 import { deliveryFailureReasons } from "../notify/receiver.ts";
 import { createDriftWatch } from "../service/drift.ts";
 import { restoreSuppressions } from "../api/suppressions.ts";
@@ -273,6 +274,7 @@ export async function createDaemon(
         silences: suppressions.inForce(nowMs),
         acknowledgedBy: suppressions.at(nowMs).acknowledgedBy,
         waiting: await store.outbox.figures(),
+        replicas: (await api(listReplicas, {})).replicas,
       };
     },
     targets: fleet.all.targets,

@@ -17,7 +17,7 @@ import { createPruning } from "./pruning.ts";
 import { createStoredRegions } from "./regions.ts";
 import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
-import type { ReplicaStore } from "./postgres/replicas.ts";
+import type { ClusterView, ReplicaStore } from "./postgres/replicas.ts";
 import { createRowReading, type RowReading, type UnreadableRows } from "./damaged-rows.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import { createSharedCommits } from "./shared-commits.ts";
@@ -70,8 +70,8 @@ export async function openConfiguredStore(
 export async function openConfiguredReadOnly({ path, postgres }: StoreSettings): Promise<Store> {
   if (postgres === null) return openStoreReadOnly(path);
   const { openPostgresReader } = await import("./postgres/database.ts");
-  const { reader, close } = await openPostgresReader(postgres);
-  return createStore(reader, close);
+  const { reader, close, readCluster } = await openPostgresReader(postgres);
+  return createStore(reader, close, { readCluster });
 }
 
 /**
@@ -91,10 +91,12 @@ export function createStore(
     reader = kysely,
     check,
     cluster = null,
+    readCluster = async () => null,
     clock,
     reading = createRowReading(),
   }: Partial<Pick<OpenDatabase, "reader" | "check">> & {
     readonly cluster?: ReplicaStore | null;
+    readonly readCluster?: () => Promise<ClusterView | null>;
     readonly clock?: Clock | undefined;
     readonly reading?: RowReading;
   } = {},
@@ -134,6 +136,8 @@ export function createStore(
           return cluster.join(replica);
         },
       } satisfies ReplicaStore | null),
+    /** The replicas that share the store, and what each owns. Null: several cannot. */
+    replicas: readCluster,
     /** The rows that could not be read until now. */
     unreadable,
     /** Rejects when the database does not answer or its files were replaced. */

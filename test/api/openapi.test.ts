@@ -98,6 +98,7 @@ describe("the OpenAPI document", () => {
         reportOccupancySeries: ["/api/v1/occupancy/series?from=1h&server_name=git"],
         computeInsights: ["/api/v1/insights?from=1h"],
         sendReport: ["/api/v1/reports/weekly/send", { dry_run: true }],
+        listReplicas: ["/api/v1/replicas"],
         listDrift: ["/api/v1/drift"],
         checkConformance: ["/api/v1/conformance", { user: "user-1" }],
         explainServer: [`/api/v1/explain?server=${world.serverIds[0]}`],

@@ -8,7 +8,7 @@ import { freeAddress } from "../support/free-address.ts";
 import { runCommand } from "../support/run-command.ts";
 import { freshSettings, leaseMs, open } from "./support/replica-stores.ts";
 
-it("doctor compares replicas, calls each, and compares the clock with that of the database", async () => {
+it("replicas are listed, and doctor compares them, calls each, and compares the clock with that of the database", async () => {
   const settings = freshSettings();
   const { url, schema } = settings;
   const peer = await startPeer((_, response) => void response.writeHead(401).end());
@@ -40,6 +40,15 @@ it("doctor compares replicas, calls each, and compares the clock with that of th
   expect(both).toContain(`  FAIL  ${address} cannot be reached from here: connection refused\n`);
   expect(both).toContain(`  warn  ${address} runs version 0.0.1, and this is ${version}\n`);
   expect(both).toContain(`  warn  ${address} runs with another configuration\n`);
+
+  await one.cluster.claim(["receiver:oncall", "upkeep"]);
+  const list = async (...more: readonly string[]) =>
+    (await runCommand(["replicas", "--config", config, ...more])).out;
+  expect(await list()).toMatch(
+    new RegExp(`^${address} +live +0\\.0\\.1 +current .* 0 +0 +0$`, "m"),
+  );
+  expect(await list()).toMatch(new RegExp(`^${peer.baseUrl} +live .* 0 +1 +2$`, "m"));
+  expect(await list("--units")).toMatch(new RegExp(`^receiver:oncall +${peer.baseUrl} +`, "m"));
 
   await other.cluster.join({ ...same, address: peer.baseUrl });
   expect(await doctor()).toContain(`  warn  2 replicas have the address ${peer.baseUrl}\n`);

@@ -5,6 +5,7 @@ import type { Config } from "../../config/config.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { version } from "../../lib/version.ts";
 import { StoreError } from "../../store/store-error.ts";
+import { openConfiguredReadOnly } from "../../store/store.ts";
 import { compareClocks, visit, type Visited } from "./check-regions.ts";
 import { mapSome, type Finding } from "./finding.ts";
 
@@ -17,16 +18,18 @@ export async function checkReplicas(
 ): Promise<{ readonly clock: readonly Finding[]; readonly replicas: readonly Finding[] }> {
   const { cluster, store } = config;
   if (cluster === null || store.postgres === null) return { clock: [], replicas: [] };
-  const { readReplicas } = await import("../../store/postgres/database.ts");
   const beginMs = systemClock.now().utcMs;
-  let view: ClusterView;
+  let view: ClusterView | null;
   try {
-    view = await readReplicas(store.postgres);
+    await using opened = new AsyncDisposableStack();
+    const reading = opened.adopt(await openConfiguredReadOnly(store), (each) => each.close());
+    view = await reading.replicas();
   } catch (error) {
     // What is wrong with the store was reported before.
     if (error instanceof StoreError) return { clock: [], replicas: [] };
     throw error;
   }
+  if (view === null) return { clock: [], replicas: [] };
   const aheadMs = (beginMs + systemClock.now().utcMs) / 2 - view.nowMs;
   const live = view.replicas.filter((each) => isLive(each, view));
   const own = live.filter(({ address }) => address === cluster.address);

@@ -6,7 +6,7 @@ import { StoreError, type StoreLostError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
 import type { Db, Tables } from "../tables.ts";
 import { lockHolder } from "./lock.ts";
-import { createReplicaStore, readCluster, type ClusterView } from "./replicas.ts";
+import { clusterQuery, createReplicaStore, type ClusterView } from "./replicas.ts";
 import { checkCurrent, checkServer, StoreMissingError } from "./schema-check.ts";
 import { createConnector, execute, oneOfSeveral, streamQuery } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
@@ -58,7 +58,8 @@ export async function openPostgres(
     await driver.destroy();
     await cluster?.close();
   };
-  return { kysely, reader, check: () => writer.check(), close, cluster };
+  const readers = { reader, readCluster: () => readCluster(reader) };
+  return { kysely, ...readers, check: () => writer.check(), close, cluster };
 }
 
 /**
@@ -70,7 +71,7 @@ export async function openPostgresReader(settings: PostgresSettings) {
   const connector = await createConnector(settings);
   await withSession(connector, (session) => checkCurrent(session, connector));
   const reader = openKysely(createReaderDriver(connector));
-  return { reader, close: () => reader.destroy() };
+  return { reader, readCluster: () => readCluster(reader), close: () => reader.destroy() };
 }
 
 /** @throws {StoreError} when that cannot be found out */
@@ -78,19 +79,6 @@ export async function isPostgresStoreInUse(settings: PostgresSettings): Promise<
   const connector = await createConnector(settings);
   const holder = await withSession(connector, (session) => lockHolder(session, connector.schema));
   return holder !== null;
-}
-
-/**
- * The replicas that share the store, also beside them.
- *
- * @throws {StoreError} when there is no such store, or it cannot be read
- */
-export async function readReplicas(settings: PostgresSettings): Promise<ClusterView> {
-  const connector = await createConnector(settings);
-  return withSession(connector, async (session) => {
-    await checkCurrent(session, connector);
-    return readCluster(session);
-  });
 }
 
 /**
@@ -163,6 +151,13 @@ function openKysely(driver: Driver): Db {
       createIntrospector: (db) => new PostgresIntrospector(db),
     },
   });
+}
+
+async function readCluster(reader: Db): Promise<ClusterView> {
+  const { rows } = await reader.executeQuery<ClusterView>(CompiledQuery.raw(clusterQuery));
+  const [view] = rows;
+  if (!view) throw new Error("the query of replicas gave no row");
+  return view;
 }
 
 const mostReaders = 4;

@@ -66,6 +66,17 @@ export interface ReplicaStore {
 
 const nowMs = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
+/** Gives a `ClusterView`. */
+export const clusterQuery = `
+  select ${nowMs} as "nowMs",
+    (select coalesce(json_agg(json_build_object(
+       'id', id, 'address', address, 'version', version, 'configuration', configuration,
+       'generation', generation, 'startedAtMs', started_at_ms, 'expiresAtMs', expires_at_ms
+     ) order by started_at_ms, id), '[]') from replicas) as replicas,
+    (select coalesce(json_agg(json_build_object(
+       'name', name, 'replica', replica, 'sinceMs', since_at_ms
+     ) order by name), '[]') from replica_units) as units`;
+
 /** What a statement that does not wait for locks may take: much less than a lease. */
 const answerMs = 4_000;
 
@@ -95,7 +106,10 @@ export function createReplicaStore(
   heartbeats.onReconnect(() => emit("everything"));
   const changes = createReconnecting(() => connector.connect());
 
-  const read = async (): Promise<ClusterView> => readCluster(await heartbeats.session());
+  const read = async (): Promise<ClusterView> => {
+    const session = await heartbeats.session();
+    return (await session.query(clusterQuery, [], answerMs)).rows[0];
+  };
 
   const runChange = async <Result>(run: (session: Session) => Promise<Result>): Promise<Result> => {
     const session = await changes.session();
@@ -216,23 +230,6 @@ export function createReplicaStore(
       await Promise.all([heartbeats.close(), changes.close()]);
     },
   };
-}
-
-/** All replicas and units. */
-export async function readCluster(session: Session): Promise<ClusterView> {
-  const { rows } = await session.query(
-    `select ${nowMs} as "nowMs",
-       (select coalesce(json_agg(json_build_object(
-          'id', id, 'address', address, 'version', version, 'configuration', configuration,
-          'generation', generation, 'startedAtMs', started_at_ms, 'expiresAtMs', expires_at_ms
-        ) order by started_at_ms, id), '[]') from replicas) as replicas,
-       (select coalesce(json_agg(json_build_object(
-          'name', name, 'replica', replica, 'sinceMs', since_at_ms
-        ) order by name), '[]') from replica_units) as units`,
-    [],
-    answerMs,
-  );
-  return rows[0];
 }
 
 /** A session that is opened when it is first needed. Once lost it is opened again, at once or when it is needed next. */

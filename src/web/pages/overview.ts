@@ -7,7 +7,8 @@ import { firingCard } from "./firing-card.ts";
 import { sumFleet, type FleetTotals } from "./fleet-totals.ts";
 import { composeHeadline, type Headline } from "./headline.ts";
 import { page, type PageAt } from "./layout.ts";
-import { probesCard, receiversCard, silencesCard, type QuietView } from "./quiet-cards.ts";
+import { probesCard, receiversCard, replicasCard } from "./quiet-cards.ts";
+import { silencesCard, type QuietView } from "./quiet-cards.ts";
 import { serversAddress } from "./servers-address.ts";
 import { hatch, swatch } from "./status-bar.ts";
 import { targetsCard } from "./targets-card.ts";
@@ -42,7 +43,7 @@ export function* renderOverview(
     ...cards,
     html`<div class="columns">
       ${view.probes.length === 0 ? "" : probesCard(view.probes, nowMs)} ${silencesCard(view, nowMs)}
-      ${receiversCard(view)}
+      ${receiversCard(view)} ${view.replicas.length === 0 ? "" : replicasCard(view.replicas, nowMs)}
     </div>`,
   ]);
 }

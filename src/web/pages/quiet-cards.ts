@@ -1,5 +1,6 @@
 import { probeState, type ProbeView } from "../../alerts/probe.ts";
 import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
+import type { ReplicaView } from "../../api/operations/replicas.ts";
 import { ageOf, html, numberOf, table, type Column, type Html } from "../html.ts";
 
 /** Times are UTC milliseconds. */
@@ -19,6 +20,8 @@ export interface QuietView {
     readonly pending: number;
     readonly dead: number;
   }[];
+  /** Of the store. None: this process has it alone. */
+  readonly replicas: readonly ReplicaView[];
 }
 
 /** Further rows are only counted. */
@@ -78,6 +81,32 @@ function probesText({ probes, failing }: NamedProbes): string | Html {
   const count = probes.length === 1 ? "failing" : `${failing.length} of ${probes.length} failing`;
   return html`${count} <small>${where}${why}</small>`;
 }
+
+/** The processes that share the store, and how much of the work each does. */
+export function replicasCard(replicas: readonly ReplicaView[], nowMs: number): Html {
+  return html`<section class="card" id="replicas" data-live aria-labelledby="replicas-title">
+    <h2 id="replicas-title">Replicas</h2>
+    ${table(replicas, replicaColumns(nowMs), mostRows)}
+  </section>`;
+}
+
+const replicaColumns = (nowMs: number): readonly Column<ReplicaView>[] => [
+  { head: "Replica", cell: ({ address }) => address },
+  {
+    head: "State",
+    cell: ({ live, configuration }) =>
+      live ? (configuration === "current" ? "live" : "older configuration") : "lease ended",
+    tone: ({ live, configuration }) =>
+      live ? (configuration === "current" ? "good" : "quiet") : "bad",
+  },
+  {
+    head: "Started",
+    cell: ({ started_at: at }) => html`${ageOf(Date.parse(at), nowMs)} ago`,
+    tone: () => "age",
+  },
+  { head: "Targets", isNumber: true, cell: ({ targets }) => numberOf(targets) },
+  { head: "Units", isNumber: true, cell: ({ units }) => numberOf(units.length) },
+];
 
 export function silencesCard({ silences }: QuietView, nowMs: number): Html {
   return html`<section class="card" id="silences" data-live aria-labelledby="silences-title">

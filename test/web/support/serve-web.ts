@@ -15,6 +15,7 @@ export const emptyStatus: StatusView = {
   acknowledgedBy: new Map(),
   receivers: [],
   waiting: [],
+  replicas: [],
 };
 
 /** What a search of servers answers that finds none. */

@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import { listReplicas, viewReplicas } from "../../src/api/operations/replicas.ts";
+import { unitOfKey } from "../../src/cluster/assignment.ts";
+import type { Replica } from "../../src/cluster/replica-store.ts";
+import { runAtOnce } from "../../src/fleet/slices.ts";
+import { renderOverview } from "../../src/web/pages/overview.ts";
+import { runCommand } from "../support/run-command.ts";
+import { startMs } from "../support/fleet.ts";
+import { watchWorld } from "../support/watched-world.ts";
+import { runOn, storeWith } from "../store/support/store-files.ts";
+import { emptyStatus } from "../web/support/serve-web.ts";
+
+const replica = (id: string, more: Partial<Replica> = {}): Replica => ({
+  id,
+  address: `https://${id}.example.com`,
+  version: "1.0.0",
+  configuration: "digest",
+  generation: 2,
+  startedAtMs: startMs - 120_000,
+  expiresAtMs: startMs + 10_000,
+  ...more,
+});
+
+const unit = (name: string, owner: string) => ({ name, replica: owner, sinceMs: startMs - 60_000 });
+
+it("replicas are listed with their units and targets, and which of them is behind or gone", async () => {
+  const world = await watchWorld({});
+  const { targets } = world.daemon();
+  const keyUnit = unitOfKey("research");
+  const cluster = {
+    nowMs: startMs,
+    replicas: [
+      replica("a"),
+      replica("b", { generation: 1 }),
+      replica("c", { expiresAtMs: startMs }),
+    ],
+    units: [unit(keyUnit, "a"), unit("upkeep", "a"), unit("receiver:oncall", "c")],
+  };
+  const { replicas, notes } = viewReplicas(cluster, targets);
+  expect(
+    replicas.map(({ id, live, configuration, targets: n }) => [id, live, configuration, n]),
+  ).toEqual([
+    ["a", true, "current", targets.length],
+    ["b", true, "older", 0],
+    ["c", false, "older", 0],
+  ]);
+  expect(replicas[0]).toMatchObject({
+    address: "https://a.example.com",
+    started_at: new Date(startMs - 120_000).toISOString(),
+    lease_ends_at: new Date(startMs + 10_000).toISOString(),
+    units: [
+      { unit: keyUnit, keys: ["research"], since: new Date(startMs - 60_000).toISOString() },
+      { unit: "upkeep", keys: [] },
+    ],
+  });
+  expect(notes).toEqual([]);
+  const orphaned = viewReplicas({ ...cluster, units: [unit(keyUnit, "c")] }, targets);
+  expect(orphaned.notes).toEqual(["1 target has no live replica at present"]);
+
+  const at = { root: "", zone: "UTC", nowMs: startMs };
+  const page = runAtOnce(renderOverview({ ...emptyStatus, replicas }, [], { mayAct: true }, at));
+  for (const text of ["https://a.example.com", "older configuration", "lease ended"])
+    expect(page).toContain(text);
+  expect(runAtOnce(renderOverview(emptyStatus, [], { mayAct: true }, at))).not.toContain(
+    "Replicas",
+  );
+});
+
+it("a store on SQLite has none", async () => {
+  const world = await watchWorld({});
+  expect(await world.daemon().api(listReplicas, {})).toEqual({ replicas: [], notes: [] });
+  expect(await runOn(await storeWith("us"), "replicas")).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("There are no replicas"),
+  });
+  expect(await runCommand(["replicas"])).toMatchObject({ code: 2 });
+});
