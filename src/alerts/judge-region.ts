@@ -86,15 +86,37 @@ export function judgeRegion(
       : { condition: endedCondition(about) };
     const event = { kind: holds ? "holds" : "clears", now } as const;
     const incident = engine.advance(rule, subject, event, observed);
-    if (incident?.phase.name !== "firing") continue;
-    const groups = byKind(failing).entries();
-    const kinds = groups.map(
-      ([kind, some]) => [kind, joiningOf(some, about.length, state)] as const,
-    );
-    down.push({ incidentId: incident.id, rule: rule.name, kinds: new Map(kinds) });
+    if (incident?.phase.name === "firing") down.push(downOf(incident, failing, about, state));
   }
   engine.forgetSettled(rules, atMs);
   return { incidents: engine.outcome, down };
+}
+
+/** The firing incidents of a region as they were stored by who judges it. */
+export function storedRegionDown(
+  state: Pick<RegionState, "targets" | "intervalMs"> & {
+    readonly openIncidents: readonly Incident[];
+  },
+  rules: readonly Rule[],
+): readonly RegionDown[] {
+  return state.openIncidents.flatMap((incident) => {
+    const rule = rules.find(({ name }) => name === incident.rule);
+    if (incident.phase.name !== "firing" || rule?.on !== "region") return [];
+    const about = state.targets.filter(({ target }) => matchesTarget(rule.match, target));
+    return [downOf(incident, failingAlike(about), about, state)];
+  });
+}
+
+function downOf(
+  { id, rule }: Incident,
+  failing: readonly FailingTarget[],
+  about: readonly RegionTarget[],
+  state: Pick<RegionState, "intervalMs">,
+): RegionDown {
+  const kinds = byKind(failing)
+    .entries()
+    .map(([kind, some]) => [kind, joiningOf(some, about.length, state)] as const);
+  return { incidentId: id, rule, kinds: new Map(kinds) };
 }
 
 /** What a region's incident is about at present; null: the region does not fail as a whole any more. */
@@ -172,7 +194,7 @@ function failingAlike(about: readonly RegionTarget[]): readonly FailingTarget[] 
 function joiningOf(
   failing: readonly FailingTarget[],
   all: number,
-  { intervalMs }: RegionState,
+  { intervalMs }: Pick<RegionState, "intervalMs">,
 ): Joining {
   const soonMs = 2 * intervalMs;
   let before = 0;

@@ -217,7 +217,8 @@ export async function createDaemon(
     intervalMs: pollIntervalMs,
   });
   opening.defer(() => regions.stop());
-  await regions.restore();
+  await regions.gain([...config.regions.keys()]);
+  await regions.retireOthers(config.regions.keys());
   const targetUnits = createTargetUnits(targets, { ...units, schedule, pools, regions });
   const polling = createRunner<Listed, PollDecision>({ ...running, loop: "polls", budget });
   polling.add(targetUnits);
