@@ -219,7 +219,9 @@ export async function createDaemon(
   opening.defer(() => regions.stop());
   await regions.gain([...config.regions.keys()]);
   await regions.retireOthers(config.regions.keys());
-  const targetUnits = createTargetUnits(targets, { ...units, schedule, pools, regions });
+  const onFenced = metrics.cluster.fenced;
+  const judging = { ...units, schedule, pools, regions, onFenced };
+  const targetUnits = createTargetUnits(targets, judging);
   const polling = createRunner<Listed, PollDecision>({ ...running, loop: "polls", budget });
   polling.add(targetUnits);
   opening.defer(() => polling.stop());

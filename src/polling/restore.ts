@@ -86,6 +86,24 @@ export async function restoreTargets(
   return [...wanted.keys()].flatMap((name) => watched.get(name) ?? []);
 }
 
+/** What `restoreAgain` needs. */
+export type StoredAgain = Pick<StoredState, "commitIncidents"> & {
+  readonly targets: Pick<StoredState["targets"], "some" | "snapshotsOf">;
+};
+
+/** Reads a target again that another process has written. */
+export async function restoreAgain(
+  store: StoredAgain,
+  watched: WatchedTarget,
+  options: RestoreOptions,
+): Promise<void> {
+  const [stored] = await store.targets.some([watched]);
+  if (!stored) throw new Error(`target ${watched.id} is not in the store any more`);
+  for await (const [, snapshot] of store.targets.snapshotsOf([stored])) {
+    watched.replace(await retireTarget(store, stored, options), snapshot);
+  }
+}
+
 /** Ends the incidents of targets, pools and probes that are not configured any more, and removes these probes. */
 export async function retireUnconfigured(
   store: StoredState,

@@ -1,3 +1,4 @@
+import { TargetFencedError } from "../alerts/target-state.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import type { CallFailure } from "../service/failure.ts";
@@ -118,7 +119,12 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     return unit.decide(outcome, { startedMs, calledMs, endedMs, deadlineMs, isNewlyRefused });
   };
 
-  const runOf = async (unit: U, state: UnitState, deadlineMs: number): Promise<void> => {
+  const runOf = async (
+    unit: U,
+    state: UnitState,
+    deadlineMs: number,
+    isAgain = false,
+  ): Promise<void> => {
     const startedMs = nowMs();
     const firstMs =
       state.observedUntilMs === null ? startedMs + state.ticker.firstRoundMs() : -Infinity;
@@ -137,6 +143,10 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
       if (decision !== null && ofRun === calls && isHeld()) await unit.commit(decision);
     } catch (error) {
       unit.lose(error);
+      // Once, as two processes may both take themselves for the owner.
+      const isRead = error instanceof TargetFencedError && !isAgain;
+      if (isRead && deps.limits.nextFreeMs(unit.target) < deadlineMs)
+        return runOf(unit, state, deadlineMs, true);
     }
     // A run may be skipped where this one was slow or the next one is late, and the schedule may pause right
     // after the start. With more runs missing, the process was held up, or the commit was.

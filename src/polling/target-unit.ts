@@ -5,7 +5,7 @@ import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
-import { isFullyObserved } from "../alerts/target-state.ts";
+import { isFullyObserved, TargetFencedError } from "../alerts/target-state.ts";
 import type { PollDetail } from "../alerts/target-view.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -14,6 +14,7 @@ import { runInSlices } from "../lib/run-in-slices.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
 import { logListing, logPoll, noListing } from "./poll-log.ts";
+import { restoreAgain, type StoredAgain } from "./restore.ts";
 import { longestBackOffMs } from "./runner.ts";
 import type { RegionWatch } from "./region-watch.ts";
 import type { Outcome, Unit } from "./runner.ts";
@@ -40,10 +41,12 @@ export interface TargetUnitsDeps {
   readonly pools: WatchedPools;
   readonly regions: Pick<RegionWatch, "down" | "wake">;
   readonly recordDrift: (drift: Drift) => void;
-  readonly store: {
+  readonly store: StoredAgain & {
     commitPoll(targetId: number, verdict: Verdict): Promise<void>;
     commitGathered(): void;
   };
+  /** The store refused a poll, because another process has written the target. Default: nothing. */
+  readonly onFenced?: () => void;
   /** Sends what a commit put into the outbox. */
   readonly notifier: { wake(causedAtMs: number): void };
   readonly metrics: Pick<Metrics["polls"], "polled" | "committed" | "lost">;
@@ -67,12 +70,23 @@ export function createTargetUnits(
     const apiKey = deps.apiKeys.get(key);
     if (!apiKey) return [];
     let logged = noListing;
+    let isFenced = false;
+    /** What another process has written of it is what the next poll is compared with. */
+    const readIfFenced = async (): Promise<void> => {
+      if (!isFenced) return;
+      const { utcMs: nowUtcMs } = clock.now();
+      const present = { ...suppressions.at(nowUtcMs), version: null };
+      const options = { judge: { ...judge, suppressions: present }, nowUtcMs, log };
+      await restoreAgain(deps.store, watched, options);
+      isFenced = false;
+    };
 
     const unit: Unit<Listed, PollDecision> = {
       name,
       target,
       schedule,
       async call(attempt) {
+        await readIfFenced();
         const { snapshot: before, progress } = watched.state;
         // The texts of different targets are parsed again at different polls.
         const poll = id + progress.observed.polls;
@@ -84,6 +98,7 @@ export function createTargetUnits(
 
       async decide(outcome, { startedMs, endedMs, deadlineMs, isNewlyRefused }) {
         if (isNewlyRefused) logRefusal(log, target, deadlineMs - startedMs);
+        await readIfFenced();
         const { polled, detail } = readOutcome(outcome);
         if (polled.kind !== "backing_off") {
           const reason = polled.kind === "failed" ? polled.reason : null;
@@ -113,6 +128,16 @@ export function createTargetUnits(
       lose(err) {
         watched.losePoll();
         pools.lose(target);
+        if (err instanceof TargetFencedError) {
+          isFenced = true;
+          deps.onFenced?.();
+          if (watched.lostPolls > 1) return;
+          log.warn(
+            { event: "target.fenced", ...target },
+            `another process has stored polls of ${name}: what it stored is read, and the target is polled again`,
+          );
+          return;
+        }
         metrics.lost();
         if (watched.lostPolls > 1) return;
         log.error(

@@ -2,7 +2,7 @@ import type { OpenBuckets } from "../fleet/accounting.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
-import { holdIncidents } from "../alerts/open-incidents.ts";
+import { holdIncidents, type OpenIncidents } from "../alerts/open-incidents.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import type { Target } from "../fleet/model.ts";
 import type { TargetProgress, TargetState } from "../alerts/target-state.ts";
@@ -30,23 +30,18 @@ export interface WatchOptions {
 export type WatchedTarget = ReturnType<typeof watchTarget>;
 
 export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, options: WatchOptions) {
-  const { id, target, progress, buckets } = restored;
+  const { id, target } = restored;
   const { staleAfter, restoredForMs, nowUtcMs } = options;
-  const held = holdIncidents(restored.openIncidents, restored.flaps);
-  const state: { -readonly [Field in keyof TargetState]: TargetState[Field] } = {
-    target,
-    progress,
-    lastPollMonotonicMs: null,
-    rulesApplied: false,
+  let held = holdIncidents(restored.openIncidents, restored.flaps);
+  const state: { -readonly [Field in keyof TargetState]: TargetState[Field] } = stateOf(
+    restored,
+    held,
     snapshot,
-    incidents: held.incidents,
-    flaps: held.flaps,
-    buckets,
-  };
+  );
   let polled = false;
   let lostPolls = 0;
   let lastDetail: PollDetail | null = null;
-  let restoredTooOld = nowUtcMs - (progress.lastSuccessAtMs ?? nowUtcMs) > restoredForMs;
+  let restoredTooOld = nowUtcMs - (restored.progress.lastSuccessAtMs ?? nowUtcMs) > restoredForMs;
 
   /** Polls are missing: as after a restart, the time since the last one that was stored is not observed. */
   const noteGap = (): void => {
@@ -74,6 +69,11 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
       return restoredTooOld || state.progress.failuresInARow + lostPolls >= staleAfter;
     },
     noteGap,
+    /** Forgets its state for the one that another process has stored. */
+    replace(stored: RestoredTarget, storedSnapshot: Snapshot): void {
+      held = holdIncidents(stored.openIncidents, stored.flaps);
+      Object.assign(state, stateOf(stored, held, storedSnapshot));
+    },
     /** A poll was not stored. */
     losePoll(): void {
       polled = true;
@@ -96,4 +96,13 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
       restoredTooOld = false;
     },
   };
+}
+
+function stateOf(
+  { target, progress, buckets }: RestoredTarget,
+  { incidents, flaps }: OpenIncidents,
+  snapshot: Snapshot,
+): TargetState {
+  const nothingPolled = { lastPollMonotonicMs: null, rulesApplied: false };
+  return { target, progress, ...nothingPolled, snapshot, incidents, flaps, buckets };
 }

@@ -3,6 +3,7 @@ import type { Updateable } from "kysely";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import type { PoolOutcome } from "../alerts/judge-pools.ts";
+import { TargetFencedError } from "../alerts/target-state.ts";
 import type { BucketWrite } from "../fleet/accounting.ts";
 import { writeChanges } from "./changes.ts";
 import { writeGap } from "./gaps.ts";
@@ -13,7 +14,6 @@ import { countByStatus } from "../fleet/tallies.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
-import { StoreError } from "./store-error.ts";
 import { progressToRow, type TargetVersions } from "./targets.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -143,11 +143,7 @@ async function writeVersion(
     .where("id", "=", targetId)
     .where("version", "=", before)
     .executeTakeFirst();
-  if (numUpdatedRows !== 1n) {
-    throw new StoreError(
-      `The poll was not stored: another process has written target ${targetId} since this process read it. Stop the other process, and restart this one.`,
-    );
-  }
+  if (numUpdatedRows !== 1n) throw new TargetFencedError(targetId);
 }
 
 const upsertPoolClocks = prepareUpsert("pool_clocks", ["rule", "region", "key"]);

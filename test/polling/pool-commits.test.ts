@@ -10,7 +10,7 @@ import { createTargetUnits } from "../../src/polling/target-unit.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { judgeBy, listing, toOutcome, watchFleet } from "../support/fleet.ts";
-import { minute } from "./support/start-polling.ts";
+import { minute, unshared } from "./support/start-polling.ts";
 
 describe("polls of two targets of a pool", () => {
   const rule: PoolRule = {
@@ -52,6 +52,7 @@ describe("polls of two targets of a pool", () => {
         regions: { down: () => new Map(), wake() {} },
         pools,
         store: {
+          ...unshared,
           commitGathered() {},
           commitPoll: (_, verdict) =>
             new Promise((resolve, reject) => {

@@ -38,6 +38,12 @@ function toResult(answer: Answer): CallResult<TakenListing> {
   return { kind: "ok", value, status: 200, deviations: [] };
 }
 
+/** A store in which nothing is written by others. */
+export const unshared = {
+  targets: { some: () => Promise.resolve([]), async *snapshotsOf() {} },
+  commitIncidents: () => Promise.resolve(),
+};
+
 /** Polling of one target whose service and store are as the test says at each moment. */
 export function startPolling(
   answer: () => Answer | Promise<Answer>,
@@ -55,6 +61,7 @@ export function startPolling(
   let gathered = 0;
   const { log, lines } = captureLog();
   const store = {
+    ...unshared,
     async commitPoll(targetId: number, verdict: Verdict) {
       heard.push(`commit ${targetId}`);
       await world.commit(verdict);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { TargetFencedError } from "../../../src/alerts/target-state.ts";
 import type { Verdict } from "../../../src/alerts/judge.ts";
 import { emptyBucket } from "../../../src/fleet/buckets.ts";
 import { eachServer, findServer } from "../../../src/fleet/snapshot.ts";
@@ -145,13 +146,13 @@ describe.each(engines)("commits of polls on $name", (engine) => {
     await second.targets.all();
     await store.commitPoll(targetId, one.poll(listing({ a: "idle" })));
     const stale = () => second.commitPoll(targetId, other.poll(listing({ a: "error" })));
-    await expect(stale()).rejects.toThrow("another process has written target");
+    await expect(stale()).rejects.toThrow(TargetFencedError);
     await second.targets.all();
     await stale();
     const before = await everything();
     for (const id of [targetId, 99]) {
       const late = store.commitPoll(id, one.poll(listing({ a: "occupied" })));
-      await expect(late).rejects.toThrow("The poll was not stored");
+      await expect(late).rejects.toThrow(TargetFencedError);
     }
     expect(await everything()).toEqual(before);
   });
