@@ -6,10 +6,17 @@ const root = join(import.meta.dirname, "../..");
 
 /** What makes the fence, and what replaces it in a program that has none. */
 const fence: readonly { readonly file: string; readonly from: string; readonly to: string }[] = [
+  // Of a target.
   {
     file: "src/store/poll-commits.ts",
-    from: '    .where("version", "=", version)\n',
+    from: '    .where("version", "=", before)\n',
     to: "",
+  },
+  // Of a process.
+  {
+    file: "src/store/postgres/writer.ts",
+    from: "      if (results.at(-1)?.rowCount !== 1) throw lose(otherWriter);\n",
+    to: "      if (results.length === 0) throw lose(otherWriter);\n",
   },
 ];
 

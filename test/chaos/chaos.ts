@@ -96,7 +96,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     truth.push(...taken.truth);
     calls.push(...taken.calls);
   };
-  const episodes = startEpisodes({ random: seededRandom(seed + 2), service, receiver, onProblem });
+  const episodes = startEpisodes({
+    random: seededRandom(seed + 2),
+    service,
+    receiver,
+    origins: replicas.map((replica) => replica.origin),
+    onProblem,
+  });
   await setTimeout(2_000);
   const inflicted: Promise<void>[] = [];
   for (const [index, fault] of planFaults(seededRandom(seed), kills, count).entries()) {

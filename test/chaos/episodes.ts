@@ -19,16 +19,20 @@ export interface Episode {
 const longestMs = 150_000;
 const apartMs = 4_000;
 const atOnce = 6;
+const silencedSeconds = 10;
 
 export interface EpisodesOptions {
   readonly random: Random;
   readonly service: Helper;
   readonly receiver: Receiver;
+  /** Of the replicas: any of them takes a silence. */
+  readonly origins: readonly string[];
   readonly onProblem: (problem: string) => void;
 }
 
 /** Lets servers go into error and back, and the pool become full and not, until it is stopped. */
-export function startEpisodes({ random, service, receiver, onProblem }: EpisodesOptions) {
+export function startEpisodes(options: EpisodesOptions) {
+  const { random, service, receiver, origins, onProblem } = options;
   const episodes: Episode[] = [];
   const all = regions.flatMap((region) => keys.flatMap((key) => serversOf(region, key)));
   const free = all.filter((each) => !isPooled(each));
@@ -83,11 +87,29 @@ export function startEpisodes({ random, service, receiver, onProblem }: Episodes
     if (receiver.heard.some(isOf)) await hears(subject, "resolved", startMs);
   };
 
+  /** A server that is silenced, by way of any replica, before it goes into error. */
+  const silenced = async (place: ServerPlace) => {
+    const untilMs = await silence(origins, place, random);
+    if (untilMs === null) return onProblem(`no replica silenced ${place.server}`);
+    const fromMs = Date.now();
+    await long(place.server, [place], "error");
+    const early = receiver.heard.filter(
+      ({ subject, atMs }) => subject === place.server && atMs >= fromMs && atMs < untilMs,
+    );
+    for (const { receiver: name, incident, atMs } of early) {
+      onProblem(
+        `${name} was notified of ${place.server} although it was silenced: ${incident} at ${new Date(atMs).toISOString()}`,
+      );
+    }
+  };
+
   const worker = async (): Promise<void> => {
     while (!signal.aborted) {
       const [place] = free.splice(Math.floor(random() * free.length), 1);
       if (!place) throw new Error("there are too few servers");
-      await (random() < 0.75 ? long(place.server, [place], "error") : short(place));
+      const drawn = random();
+      if (drawn < 0.6) await long(place.server, [place], "error");
+      else await (drawn < 0.8 ? short(place) : silenced(place));
       await setTimeout(apartMs);
       free.push(place);
     }
@@ -108,4 +130,34 @@ export function startEpisodes({ random, service, receiver, onProblem }: Episodes
       return episodes;
     },
   };
+}
+
+/** @returns until when; null: no replica did */
+async function silence(
+  origins: readonly string[],
+  { server }: ServerPlace,
+  random: Random,
+): Promise<number | null> {
+  const body = JSON.stringify({
+    match: { server_id: [server] },
+    author: "chaos",
+    reason: "to see that it is kept",
+    duration: `${silencedSeconds}s`,
+  });
+  for (const endMs = Date.now() + longestMs; Date.now() < endMs; await setTimeout(500)) {
+    const origin = origins[Math.floor(random() * origins.length)];
+    try {
+      const response = await fetch(`${origin}/api/v1/silences`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body,
+        signal: AbortSignal.timeout(5_000),
+      });
+      if (response.status !== 201) continue;
+      return Date.parse(z.object({ ends_at: z.string() }).parse(await response.json()).ends_at);
+    } catch {
+      // It is not there, or does not answer.
+    }
+  }
+  return null;
 }

@@ -53,6 +53,8 @@ export interface Replica {
   trap(part: string, cut: Cut, withinMs: number, onCaught?: () => void): Promise<boolean>;
 }
 
+const restartMs = 1_000;
+
 /** A replica, with its own way to PostgreSQL. */
 export async function createReplica(options: ReplicaOptions): Promise<Replica> {
   const { name, program, postgres, addresses, notes, onProblem, events, logFile } = options;
@@ -103,7 +105,10 @@ export async function createReplica(options: ReplicaOptions): Promise<Replica> {
       note("stopped");
       if (isExpectedToEnd) return;
       onProblem(`${incarnation()} ended by itself with ${String(signal ?? code)}`);
-      start(generation);
+      // As a supervisor does, but not after the run.
+      setTimeout(() => {
+        if (!isExpectedToEnd) start(generation);
+      }, restartMs).unref();
     });
   };
 
@@ -127,17 +132,17 @@ export async function createReplica(options: ReplicaOptions): Promise<Replica> {
       return false;
     },
     async kill() {
+      isExpectedToEnd = true;
       if (!child) return;
       const running = child;
-      isExpectedToEnd = true;
       note("killed");
       running.kill("SIGKILL");
       await ended(running);
     },
     async stop() {
+      isExpectedToEnd = true;
       if (!child) return;
       const running = child;
-      isExpectedToEnd = true;
       note("stopping");
       const fromMs = Date.now();
       running.kill("SIGTERM");
