@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { openForQueries } from "../../src/app/offline.ts";
+import { createApi } from "../../src/api/operation.ts";
+import { readEvents } from "../../src/api/operations/events.ts";
+import { addTarget } from "../support/add-target.ts";
+import { judgeBy, listing, serverError, watchFleet } from "../support/fleet.ts";
+import { testConfig } from "../support/test-config.ts";
+import { openTwo } from "./support/replica-stores.ts";
+
+const keys = ["a", "b", "c", "d", "e", "f"];
+const pollsOfEach = 30;
+
+const eventOf = (view: object): string =>
+  JSON.stringify(Object.values(view).filter((value) => typeof value === "string"));
+
+describe("a reader that follows events", () => {
+  it("misses none and sees no change twice while two replicas commit", async () => {
+    const { one, other } = await openTwo();
+    const config = testConfig({
+      regions: { us: { base_url: "https://us.example" } },
+      keys: keys.map((name) => ({ name, api_key: `secret-of-${name}`, regions: ["us"] })),
+    });
+    const store = { path: "", postgres: one.settings };
+    await using offline = await openForQueries({ ...config, store });
+    const api = createApi(offline.context);
+    let { after } = await readEvents(api, {});
+
+    const polling = keys.map(async (key, index) => {
+      const target = { region: "us", key };
+      const { id } = await addTarget(one.store, target);
+      const { store: writer } = index % 2 === 0 ? one : other;
+      await writer.targets.all();
+      let incidents = 0;
+      const judge = { ...judgeBy([serverError]), newIncidentId: () => `${key}-${++incidents}` };
+      const { poll } = watchFleet(target, { judge });
+      for (let n = 0; n < pollsOfEach; n += 1) {
+        await writer.commitPoll(id, poll(listing({ a: n % 3 === 2 ? "error" : "idle" })));
+      }
+    });
+    let isPolling = true;
+    const polled = Promise.all(polling).finally(() => (isPolling = false));
+
+    const changes: string[] = [];
+    const incidents = new Map<string, unknown>();
+    for (;;) {
+      const wasPolling = isPolling;
+      const news = await readEvents(api, { after });
+      ({ after } = news);
+      for (const { kind, view } of news.events) {
+        if (kind === "change") changes.push(eventOf(view));
+        else incidents.set(Object(view).id, Object(view).state);
+      }
+      if (!wasPolling && !news.hasMore) break;
+    }
+    await polled;
+
+    // The server appears, and then fails and recovers in turn.
+    const changesOfEach = 1 + Math.floor(pollsOfEach / 3) + Math.floor((pollsOfEach - 1) / 3);
+    expect(changes).toHaveLength(keys.length * changesOfEach);
+    expect(new Set(changes).size).toBe(changes.length);
+    const stored = await one.store.incidents.page({ limit: 1_000, before: null });
+    expect(stored).toHaveLength((keys.length * pollsOfEach) / 3);
+    const states = stored.map(({ incident: { id, phase } }) => [id, phase.name] as const);
+    expect(incidents).toEqual(new Map(states));
+  });
+});
