@@ -139,7 +139,9 @@ export class TargetFencedError extends Error {
   readonly targetId: number;
 
   constructor(targetId: number) {
-    super(`Another process has written target ${targetId} since this process read it.`);
+    super(
+      `Nothing was stored: another process has written target ${targetId} since this process read it.`,
+    );
     this.targetId = targetId;
   }
 }

@@ -88,7 +88,7 @@ async function nameIds(trx: Db, names: readonly string[]): Promise<ReadonlyMap<s
   if (added.length === 0) return known;
   await trx
     .insertInto("server_names")
-    .values(added.map((name) => ({ name })))
+    .values(added.toSorted().map((name) => ({ name })))
     .onConflict((conflict) => conflict.column("name").doNothing())
     .execute();
   return select();

@@ -1,9 +1,7 @@
 import { flapKey } from "../alerts/flap-record.ts";
-import type { Updateable } from "kysely";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import type { PoolOutcome } from "../alerts/judge-pools.ts";
-import { TargetFencedError } from "../alerts/target-state.ts";
 import type { BucketWrite } from "../fleet/accounting.ts";
 import { writeChanges } from "./changes.ts";
 import { writeGap } from "./gaps.ts";
@@ -14,8 +12,9 @@ import { countByStatus } from "../fleet/tallies.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
+import type { PolledColumns } from "./target-rows.ts";
 import { progressToRow, type TargetVersions } from "./targets.ts";
-import type { Db, Tables } from "./tables.ts";
+import type { Db } from "./tables.ts";
 
 /** Consecutive polls of a target, to be written together. Rows that several of them write are written once. */
 interface JoinedPolls {
@@ -29,6 +28,7 @@ interface JoinedPolls {
 /** Writes the results of polls, completely or not at all. */
 export function createPollCommits(commits: SharedCommits, versions: TargetVersions) {
   const versionOf = (targetId: number): number => versions.get(targetId) ?? notRead;
+  const countOn = (targetId: number): void => void versions.set(targetId, versionOf(targetId) + 1);
   const commit = (targetId: number, polls: JoinedPolls, canWait: boolean): Promise<void> => {
     const { each, accounting, incidents } = polls;
     const pools = each.flatMap((verdict) => verdict.pools ?? []);
@@ -36,17 +36,21 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
       owner: targetId,
       rows: rowsOf(polls),
       canWait,
+      target() {
+        const version = versionOf(targetId);
+        return { id: targetId, version, columns: columnsOf(polls, version + 1) };
+      },
       async write(trx) {
-        await writeVersion(trx, targetId, versionOf(targetId), progressOf(polls));
         for (const { gap } of each) if (gap) await writeGap(trx, targetId, gap);
         await writeOccupancy(trx, targetId, accounting);
         await writeSnapshot(trx, targetId, each);
+      },
+      async writeNumbered(trx) {
         await writeIncidents(trx, targetId, incidents);
         for (const ofPoll of pools) await writePools(trx, ofPoll);
-        // Last, as the numbers that it takes hold up other writers until the commit.
         await writeChanges(trx, targetId, each);
       },
-      onCommitted: () => versions.set(targetId, versionOf(targetId) + 1),
+      onCommitted: () => countOn(targetId),
     });
   };
   return {
@@ -78,13 +82,11 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         owner: targetId,
         rows: incidentRows(incidents),
         canWait: false,
-        async write(trx) {
-          if (targetId !== null) await writeVersion(trx, targetId, versionOf(targetId), () => ({}));
-          await writeIncidents(trx, targetId, incidents);
-        },
-        onCommitted() {
-          if (targetId !== null) versions.set(targetId, versionOf(targetId) + 1);
-        },
+        ...(targetId !== null && {
+          target: () => ({ id: targetId, version: versionOf(targetId), columns: null }),
+          onCommitted: () => countOn(targetId),
+        }),
+        writeNumbered: (trx) => writeIncidents(trx, targetId, incidents),
       }),
     /** What was decided of pools apart from the polls of their targets. */
     commitPools: (scope: string, pools: PoolOutcome): Promise<void> =>
@@ -92,7 +94,7 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         owner: `pool ${scope}`,
         rows: pools.clocks.length + incidentRows(pools.incidents),
         canWait: false,
-        write: (trx) => writePools(trx, pools),
+        writeNumbered: (trx) => writePools(trx, pools),
       }),
     /** No other poll is about to end: those that wait for others are committed now. */
     commitGathered: (): void => commits.release(),
@@ -112,38 +114,21 @@ function rowsOf({ each, incidents, accounting }: JoinedPolls): number {
 /** No row has this version. */
 const notRead = -1;
 
-/** The columns of a target that polls write, as a function of its next version. */
-function progressOf({ each, last: { progress, accounting, snapshot } }: JoinedPolls) {
+/** What polls write into the row of their target. */
+function columnsOf(
+  { each, last: { progress, accounting, snapshot } }: JoinedPolls,
+  version: number,
+): PolledColumns {
   const open = accounting.open["5m"];
   const isSnapshotWritten = each.some(
     ({ diff }) => diff.sandboxes.length + diff.servers.length > 0,
   );
-  return (version: number): Updateable<Tables["targets"]> => ({
+  return {
     ...progressToRow(progress),
     ...(isSnapshotWritten && { snapshot_version: version }),
     servers: countByStatus(snapshot.tallies.servers),
     open_bucket: open && bucketToJson(open),
-  });
-}
-
-/**
- * Every commit about a target writes this row. Its version is the fence: nothing is written if another writer owns the
- * target.
- */
-async function writeVersion(
-  trx: Db,
-  targetId: number,
-  before: number,
-  columnsOf: (version: number) => Updateable<Tables["targets"]>,
-): Promise<void> {
-  const version = before + 1;
-  const { numUpdatedRows } = await trx
-    .updateTable("targets")
-    .set({ ...columnsOf(version), version })
-    .where("id", "=", targetId)
-    .where("version", "=", before)
-    .executeTakeFirst();
-  if (numUpdatedRows !== 1n) throw new TargetFencedError(targetId);
+  };
 }
 
 const upsertPoolClocks = prepareUpsert("pool_clocks", ["rule", "region", "key"]);

@@ -73,9 +73,13 @@ export function createStoredProbes(
 
     async add(subject: ProbeSubject): Promise<StoredProbe> {
       const { probe, region, key } = subject;
+      // Where another process has just added it, it is as new there.
       const { id } = await kysely
         .insertInto("probes")
         .values({ probe, region, key, ...progressToRow(initialProbeProgress) })
+        .onConflict((conflict) =>
+          conflict.columns(["probe", "region", "key"]).doUpdateSet({ probe }),
+        )
         .returning("id")
         .executeTakeFirstOrThrow();
       return { id, subject, progress: initialProbeProgress, flaps: [] };
@@ -102,8 +106,8 @@ export function createStoredProbes(
           const row = progressToRow(progress);
           await trx.updateTable("probes").set(row).where("id", "=", id).execute();
           if (result) await writeResult(trx, id, progress.attempted.polls, result);
-          await writeOutcome(trx, id, incidents);
         },
+        writeNumbered: (trx) => writeOutcome(trx, id, incidents),
       }),
 
     /** What a changed configuration does to a probe's incidents, outside any run. */
@@ -112,7 +116,7 @@ export function createStoredProbes(
         owner: ownerOf(id),
         rows: incidentRows(incidents),
         canWait: false,
-        write: (trx) => writeOutcome(trx, id, incidents),
+        writeNumbered: (trx) => writeOutcome(trx, id, incidents),
       }),
 
     /** The latest results of a probe, latest first. */

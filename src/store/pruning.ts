@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from "kysely";
 import { resolutionMs, type Resolution } from "../fleet/buckets.ts";
+import { waitForWriters } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 const rowsAtOnce = 500;
@@ -19,6 +20,8 @@ export function createPruning(kysely: Db) {
     /** Deletes notifications that were settled before these moments, with their items and attempts. */
     notifications: (bounds: PruneBounds): Promise<boolean> =>
       kysely.transaction().execute(async (trx) => {
+        // Somebody may replay a dead letter.
+        await waitForWriters(trx);
         const { rows } = await selectSettled(bounds).execute(trx);
         if (rows.length === 0) return false;
         const seqs = sql.join(rows.map(({ seq }) => seq));
@@ -48,12 +51,13 @@ export function createPruning(kysely: Db) {
       const old = sql`delete from changes where seq in (
         select seq from changes where at_ms < ${beforeMs} order by at_ms limit ${rowsAtOnce}
       )`;
+      // The last condition is checked again where another replica has just found the server again.
       const unused = sql`delete from servers where id in (
         select id from servers
         where gone_at_ms < ${beforeMs}
           and not exists (select 1 from changes where changes.server = servers.id)
         order by gone_at_ms limit ${rowsAtOnce}
-      )`;
+      ) and gone_at_ms < ${beforeMs}`;
       return (await deleteSome(old)) || deleteSome(unused);
     },
 

@@ -67,7 +67,7 @@ export function createStoredRegions(
         owner: `region ${region}`,
         rows: incidentRows(incidents),
         canWait: false,
-        async write(trx) {
+        async writeNumbered(trx) {
           await writeIncidents(trx, null, incidents);
           await writeOwnFlaps(
             incidents.flaps,

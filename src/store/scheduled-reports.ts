@@ -1,4 +1,5 @@
 import { insertNotification, type NewNotification } from "./outbox.ts";
+import { waitForWriters } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 /** A configured report: with another schedule, also of the same name, it is like a new one. */
@@ -13,6 +14,7 @@ export function createScheduledReports(kysely: Db) {
     /** Adopts the configured reports: what was due before a report was configured is not sent. */
     adopt: (reports: readonly Scheduled[], nowMs: number): Promise<void> =>
       kysely.transaction().execute(async (trx) => {
+        await waitForWriters(trx);
         const stored = await trx.selectFrom("scheduled_reports").selectAll().execute();
         const known = new Map(stored.map((row) => [row.name, row]));
         await trx.deleteFrom("scheduled_reports").execute();
@@ -48,6 +50,7 @@ export function createScheduledReports(kysely: Db) {
       notifications: readonly NewNotification[],
     ): Promise<number> =>
       kysely.transaction().execute(async (trx) => {
+        await waitForWriters(trx);
         const { numUpdatedRows } = await trx
           .updateTable("scheduled_reports")
           .set({ done_until_ms: dueMs })

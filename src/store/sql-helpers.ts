@@ -72,6 +72,14 @@ export async function takeSequence(
     .executeTakeFirstOrThrow();
 }
 
+/**
+ * Begins a transaction that reads what it then changes, where another process may change the same. Those that call this come
+ * one after the other: each reads what those before it have committed.
+ */
+export async function waitForWriters(trx: Db): Promise<void> {
+  await takeSequence(trx, 0);
+}
+
 /** Within the transaction that changes silences or acknowledgements: what was judged by others is not committed after it. */
 export async function countSuppressions(trx: Db): Promise<void> {
   await trx

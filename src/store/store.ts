@@ -26,6 +26,7 @@ import { openDatabase, openReader } from "./sqlite/database.ts";
 import type { OpenDatabase, OpenOptions } from "./sqlite/database.ts";
 import type { StoreSettings } from "./store-settings.ts";
 import { createStoredSuppressions } from "./suppressions.ts";
+import type { writeTargets } from "./target-rows.ts";
 import { createStoredTargets, type TargetVersions } from "./targets.ts";
 import type { Db } from "./tables.ts";
 
@@ -94,14 +95,16 @@ export function createStore(
     readCluster = async () => null,
     clock,
     reading = createRowReading(),
+    writeTogether,
   }: Partial<Pick<OpenDatabase, "reader" | "check">> & {
     readonly cluster?: ReplicaStore | null;
     readonly readCluster?: () => Promise<ClusterView | null>;
     readonly clock?: Clock | undefined;
     readonly reading?: RowReading;
+    readonly writeTogether?: typeof writeTargets;
   } = {},
 ) {
-  const commits = createSharedCommits(kysely, clock);
+  const commits = createSharedCommits(kysely, clock, writeTogether);
   const versions: TargetVersions = new Map();
   const unreadable: UnreadableRows = reading.unreadable;
   return {

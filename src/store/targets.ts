@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from "kysely";
+import type { Selectable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
 import type { PoolClock } from "../alerts/judge-pools.ts";
@@ -10,7 +10,7 @@ import { batches, paced } from "../lib/iterables.ts";
 import { flapFromRow, flapId } from "./flap-records.ts";
 import { idsPerStatement, readIncidents, selectIncidents } from "./incidents.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
-import { readConsistently } from "./sql-helpers.ts";
+import { readConsistently, waitForWriters } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import { groupsToRead, readSnapshot, readSnapshots } from "./snapshots.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -135,23 +135,39 @@ export function createStoredTargets(
       return rows.map(({ id, region, key }) => ({ id, target: { region, key } }));
     },
 
-    /** All of them or none. Those that are next to each other are also stored like that. */
+    /**
+     * All of them or none. Those that are next to each other are also stored like that. One that another process has just
+     * added is given as it is stored.
+     */
     async addAll(targets: readonly Target[]): Promise<readonly StoredTarget[]> {
-      const added = await kysely.transaction().execute(async (trx) => {
+      const { added, others } = await kysely.transaction().execute(async (trx) => {
+        await waitForWriters(trx);
         const inserted: StoredTarget[] = [];
+        const stored: number[] = [];
         for (const { region, key } of targets) {
           const progress = progressToRow(initialProgress);
-          const { id } = await trx
+          const row = await trx
             .insertInto("targets")
             .values({ region, key, version: 0, snapshot_version: 0, servers: 0, ...progress })
+            .onConflict((conflict) => conflict.columns(["region", "key"]).doNothing())
             .returning("id")
+            .executeTakeFirst();
+          if (row) {
+            inserted.push({ id: row.id, target: { region, key }, ...nothingKnown, servers: 0 });
+            continue;
+          }
+          const { id } = await trx
+            .selectFrom("targets")
+            .select("id")
+            .where("region", "=", region)
+            .where("key", "=", key)
             .executeTakeFirstOrThrow();
-          inserted.push({ id, target: { region, key }, ...nothingKnown, servers: 0 });
+          stored.push(id);
         }
-        return inserted;
+        return { added: inserted, others: stored };
       });
       for (const { id } of added) versions.set(id, 0);
-      return added;
+      return others.length === 0 ? added : [...added, ...(await read(others))];
     },
 
     snapshotOf: (targetId: number): Promise<Snapshot> =>
@@ -245,9 +261,7 @@ const progressColumns = [
 
 type ProgressColumn = (typeof progressColumns)[number];
 
-export function progressToRow(
-  progress: TargetProgress,
-): Pick<Insertable<Tables["targets"]>, ProgressColumn> {
+export function progressToRow(progress: TargetProgress): Pick<Tables["targets"], ProgressColumn> {
   return {
     attempted_polls: progress.attempted.polls,
     attempted_ms: progress.attempted.ms,

@@ -73,7 +73,9 @@ it.each<readonly [what: string, call: (kysely: Db) => Promise<unknown>, refused:
   const plans = statements
     .filter((statement) => /^\s*(with|select|update|insert|delete)/.test(statement))
     .flatMap((statement) => database.prepare(`explain query plan ${statement}`).all())
-    .map(({ detail }) => String(detail));
+    .map(({ detail }) => String(detail))
+    // It has one row.
+    .filter((plan) => plan !== "SCAN commit_sequence");
   expect(plans).not.toEqual([]);
   expect(plans.filter((plan) => refused.test(plan))).toEqual([]);
 });

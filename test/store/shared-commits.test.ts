@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate as turn } from "node:timers/promises";
 import { Kysely, sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { TargetFencedError } from "../../src/alerts/target-state.ts";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
@@ -22,9 +23,13 @@ async function openShared(targetCount: number) {
   await openDatabase(file).close();
   const clock = createFakeClock();
   let commits = 0;
+  const statements: string[] = [];
   const kysely = new Kysely<Tables>({
     dialect: sqliteDialect(new DatabaseSync(file, { enableForeignKeyConstraints: true })),
-    log: ({ query }) => void (commits += query.sql === "commit" ? 1 : 0),
+    log({ query }) {
+      statements.push(query.sql);
+      commits += query.sql === "commit" ? 1 : 0;
+    },
   });
   let closing: Promise<void> | undefined;
   const store = createStore(kysely, () => (closing ??= kysely.destroy()), { clock });
@@ -52,7 +57,7 @@ async function openShared(targetCount: number) {
     return rows.map((row) => row.attempted_polls);
   };
   const openItems = () => store.outbox.openItems("oncall", 999);
-  return { file, kysely, clock, store, targets, takeCommits, pollsOf, openItems };
+  return { file, kysely, clock, store, statements, targets, takeCommits, pollsOf, openItems };
 }
 
 describe("polls that changed nothing", () => {
@@ -137,6 +142,35 @@ describe("a poll that changed something", () => {
     expect(await pollsOf()).toEqual([2, 1, 2, 2]);
     const ids = (await openItems()).map(({ incident }) => incident.id);
     expect(ids).toEqual(["key-0-1", "key-3-1"]);
+  });
+
+  it("is fenced alone when another process has written its target", async () => {
+    const { kysely, store, targets, takeCommits, pollsOf, openItems } = await openShared(3);
+    const [, taken] = targets;
+    const id = taken?.id ?? 0;
+    await sql`update targets set version = 9 where id = ${id}`.execute(kysely);
+    const commits = await Promise.allSettled(targets.map(({ commit }) => commit(inError)));
+    expect(commits.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(commits[1]).toHaveProperty("reason", new TargetFencedError(id));
+    expect(takeCommits()).toBe(1);
+    expect(await pollsOf()).toEqual([2, 1, 2]);
+    expect(await openItems()).toHaveLength(2);
+    await store.targets.all();
+    await taken?.commit(idle);
+    expect(await pollsOf()).toEqual([2, 3, 2]);
+  });
+
+  it("takes numbers of the sequence once all else of the transaction is written", async () => {
+    const { statements, targets } = await openShared(3);
+    statements.length = 0;
+    await Promise.all(targets.map(({ commit }) => commit(inError)));
+    const after = statements.slice(
+      statements.findIndex((statement) => statement.startsWith('update "commit_sequence"')),
+    );
+    expect(after.length).toBeLessThan(statements.length);
+    expect(
+      after.filter((each) => /"(?:targets|sandboxes|servers|gaps)"? set|into "?servers/.test(each)),
+    ).toEqual([]);
   });
 });
 

@@ -10,6 +10,7 @@ import { clusterQuery, createReplicaStore, type ClusterView } from "./replicas.t
 import { checkCurrent, checkServer, StoreMissingError } from "./schema-check.ts";
 import { createConnector, execute, oneOfSeveral, streamQuery } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
+import { writeTargetsTogether } from "./target-rows.ts";
 import { openWriter, type ClusterOptions } from "./writer.ts";
 
 export interface PostgresOptions {
@@ -59,7 +60,8 @@ export async function openPostgres(
     await cluster?.close();
   };
   const readers = { reader, readCluster: () => readCluster(reader) };
-  return { kysely, ...readers, check: () => writer.check(), close, cluster };
+  const writeTogether = writeTargetsTogether;
+  return { kysely, ...readers, check: () => writer.check(), close, cluster, writeTogether };
 }
 
 /**
