@@ -7,7 +7,7 @@ import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import { createNotifier } from "../notify/notifier.ts";
 import { createOutbound } from "../notify/outbound.ts";
-import type { DeliveryObserver } from "../notify/receiver.ts";
+import type { DeliveryObserver, Receiver } from "../notify/receiver.ts";
 import { createReceiver } from "../notify/receivers/create-receiver.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -26,7 +26,6 @@ interface NotificationsDeps {
   readonly reports: ReportSources;
   readonly externalUrl: string | null;
   readonly store: Store;
-  /** Closes the receivers after the deliveries to them. */
   readonly opening: AsyncDisposableStack;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,54 +37,61 @@ interface NotificationsDeps {
   readonly suppressions: CurrentSuppressions;
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents: (outcome: IncidentOutcome) => void;
+  readonly isHeld: () => boolean;
   readonly onRun: (receiver: string) => void;
   readonly onReposted: (receiver: string) => void;
 }
 
 const deliveryGraceMs = 5_000;
 
-/** The receivers and the delivery to them. */
-export async function openNotifications(deps: NotificationsDeps) {
+/** The receivers and the delivery to them. Each is gained before it is used, and can be released to another replica. */
+export function openNotifications(deps: NotificationsDeps) {
   const { alerts, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
   const history: HistoryContext = { reports: deps.reports, clock };
   const readHistory = createApi(history);
   const { networks, route } = alerts.outbound;
   const outbound = createOutbound({ clock, userAgent, networks, route, createDispatcher });
   opening.defer(() => outbound.close());
-  const receivers = alerts.receivers.map((settings) => {
-    const { healthProblem, onReposted, externalUrl } = deps;
-    const sending = { outbound, clock, log, observe, externalUrl };
-    const common = {
-      ...sending,
-      notifiedAlerts: store.notified,
-      messageThreads: store.messageThreads,
-      healthProblem,
-      onReposted,
-      renderReport: async (request: PageRequest) =>
-        renderReport(await readReport(readHistory, request)),
-    };
-    const receiver = createReceiver(settings, common);
-    opening.defer(() => receiver.close?.());
-    return { ...settings, receiver };
-  });
+  const { healthProblem, onReposted, externalUrl } = deps;
+  const common = {
+    outbound,
+    clock,
+    log,
+    observe,
+    externalUrl,
+    notifiedAlerts: store.notified,
+    messageThreads: store.messageThreads,
+    healthProblem,
+    onReposted,
+    renderReport: async (request: PageRequest) =>
+      renderReport(await readReport(readHistory, request)),
+  };
   const notifier = createNotifier({
     ...deps,
     outbox: store.outbox,
-    giveUpAfterMs: new Map(receivers.map(({ name, giveUpAfterMs }) => [name, giveUpAfterMs])),
+    giveUpAfterMs: new Map(alerts.receivers.map((each) => [each.name, each.giveUpAfterMs])),
   });
-  notifier.add(receivers.filter(({ type }) => type !== "heartbeat"));
-  opening.defer(() => notifier.stop({ graceMs: deliveryGraceMs }));
+  const gained = new Map<string, Receiver>();
+  let isStarted = false;
 
-  /** Judges the receivers again, also while nothing is delivered to them. */
-  const review: Chore = {
-    what: "reviewing incidents of receivers",
+  const release = async (names: readonly string[], graceMs: number): Promise<void> => {
+    await notifier.remove(names, { graceMs });
+    const released = names.flatMap((name) => gained.get(name) ?? []);
+    for (const name of names) gained.delete(name);
+    await Promise.all(released.map(async (receiver) => receiver.close?.()));
+  };
+
+  const known = new Set(alerts.receivers.map(({ name }) => name));
+  /** Judges receivers again, also while nothing is delivered to them. */
+  const review = (what: string, isJudged: (receiver: string) => boolean): Chore => ({
+    what,
     // The configuration may have changed.
     isDueAtStart: true,
     async step() {
       const atMs = clock.now().utcMs;
       const outcomes = await judgeAndCommit(suppressions, (current) => {
         const judge = { ...deps.judge, suppressions: current.at(clock.now().utcMs) };
-        return store.incidentsWithoutTarget.judgeReceivers((state) =>
+        return store.incidentsWithoutTarget.judgeReceivers(isJudged, (state) =>
           judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
         );
       });
@@ -93,20 +99,36 @@ export async function openNotifications(deps: NotificationsDeps) {
       if (outcomes.some(({ outbox }) => outbox.length > 0)) notifier.wake();
       return false;
     },
-  };
+  });
 
   const retryTimes = notifier.freshTimes;
   const onOutbox = () => notifier.wake();
   const sending = { ...history, store, log, retryTimes, onOutbox };
   const scheduled = createScheduledReports(deps.scheduledReports, sending);
-  await scheduled.adopt();
   return {
     notifier,
-    chores: [review, ...scheduled.chores],
+    /** For the receivers that were gained. */
+    review: review("reviewing incidents of receivers", (receiver) => gained.has(receiver)),
+    /** For the owner of upkeep. */
+    reviewOthers: review("reviewing incidents of removed receivers", (name) => !known.has(name)),
+    scheduled,
     reportContext: { ...sending, reportSending: scheduled.sending },
+    gain(names: readonly string[]): void {
+      for (const settings of alerts.receivers.filter(({ name }) => names.includes(name))) {
+        const receiver = createReceiver(settings, common);
+        gained.set(settings.name, receiver);
+        if (settings.type !== "heartbeat") notifier.add([{ ...settings, receiver }]);
+        if (isStarted) receiver.start?.();
+      }
+    },
+    /** Lets attempts in flight end for some seconds. */
+    giveUp: (names: readonly string[]): Promise<void> => release(names, deliveryGraceMs),
+    /** Aborts what is in flight: it stays pending. */
+    drop: (): Promise<void> => release([...gained.keys()], 0),
     start(): void {
+      isStarted = true;
       notifier.start();
-      for (const { receiver } of receivers) receiver.start?.();
+      for (const receiver of gained.values()) receiver.start?.();
     },
   };
 }

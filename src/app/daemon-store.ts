@@ -12,12 +12,15 @@ import type { DaemonOverrides } from "./daemon-overrides.ts";
 export async function openDaemonStore(
   settings: StoreSettings,
   deps: Pick<DaemonOverrides, "openStore" | "onStoreLost"> & {
+    /** Undefined: this process has the store for itself. */
+    readonly cluster: StoreOptions["cluster"];
     readonly clock: Clock;
     readonly log: Logger;
   },
 ): Promise<Store> {
-  const { clock, log, openStore, onStoreLost } = deps;
+  const { clock, log, openStore, onStoreLost, cluster } = deps;
   const options: StoreOptions = {
+    cluster,
     onReplaced: ({ message }) => log.error({ event: "store.replaced" }, message),
     onLost({ message }) {
       log.error({ event: "store.lost" }, message);

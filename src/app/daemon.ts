@@ -1,50 +1,41 @@
 import type { Config } from "../config/config.ts";
-import { configuredTargets } from "../config/configured-targets.ts";
+import { configuredTargets, poolsAcrossKeys } from "../config/configured-targets.ts";
+import type { Ownership } from "../cluster/ownership.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Drift } from "../fleet/drift.ts";
-import { operations, targetName } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import type { ApiContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CallApi } from "../api/operation.ts";
-import { readEvents } from "../api/operations/events.ts";
-import { listReplicas } from "../api/operations/replicas.ts";
-import { deliveryFailureReasons } from "../notify/receiver.ts";
 import { createDriftWatch } from "../service/drift.ts";
 import { restoreSuppressions } from "../api/suppressions.ts";
-import { createMetrics } from "../metrics/metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import { shortId } from "../lib/short-id.ts";
-import { revision, userAgent, version } from "../lib/version.ts";
+import { userAgent } from "../lib/version.ts";
 import { logIncidents } from "../polling/incident-log.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
-import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
-import {
-  restorePools,
-  restoreProbes,
-  restoreTargets,
-  retireUnconfigured,
-} from "../polling/restore.ts";
+import { createPoolWatch } from "../polling/pool-watch.ts";
 import { createRegionWatch } from "../polling/region-watch.ts";
-import { createRunner } from "../polling/runner.ts";
-import { createTargetUnits, type Listed, type PollDecision } from "../polling/target-unit.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { storedSources } from "../reports/report-sources.ts";
-import type { Store } from "../store/store.ts";
 import { createServiceClient } from "../service/client.ts";
+import { createOwnership, followReplicas, sharedRegions } from "./daemon-cluster.ts";
+import { createDaemonMetrics } from "./daemon-metrics.ts";
 import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { openDaemonStore } from "./daemon-store.ts";
-import { createUpkeep, retentionChores, upkeepEveryMs } from "./upkeep.ts";
+import { openWeb } from "./daemon-web.ts";
+import { createUpkeep, upkeepEveryMs } from "./upkeep.ts";
 import { createFleetView } from "./fleet-view.ts";
 import { checkReadiness, findHealthProblem } from "./health.ts";
-import { loopsByUnit, repostLoopName } from "./watch-loops.ts";
+import { repostLoopName } from "./watch-loops.ts";
+import { createStoreUpkeep } from "./store-upkeep.ts";
 import { createWatchdog } from "./watchdog.ts";
-import { createAccessControl } from "../web/access.ts";
-import { createWebServer } from "../web/server.ts";
+import { createWatchedUnits } from "./watched-units.ts";
 
 export interface Daemon {
   readonly targets: readonly WatchedTarget[];
@@ -85,20 +76,29 @@ export async function createDaemon(
   const onUntargeted = (outcome: IncidentOutcome): void => void logIncidents(log, null, outcome);
   await using opening = new AsyncDisposableStack();
 
-  const store = await openDaemonStore(config.store, { ...overrides, clock, log });
+  /** Null: the store is being opened. */
+  let owner: Ownership | null = null;
+  const isHeld = (): boolean => owner?.isHeld() ?? false;
+  const onFenced = (): void => {
+    metrics.cluster.fenced();
+    owner?.fenced();
+  };
+  const store = await openDaemonStore(config.store, {
+    ...overrides,
+    clock,
+    log,
+    cluster: config.cluster ? { isHeld, onFenced } : undefined,
+  });
   opening.defer(() => store.close());
+  const onTakenOver = (count: number): void => metrics.cluster.takenOver(count);
+  const ownership = (owner = createOwnership(config, store, { clock, log, onTakenOver }));
 
   const watchdog = createWatchdog(clock, log);
   watchdog.watch("upkeep", "upkeep", upkeepEveryMs);
-  for (const loops of loopsByUnit(config).values()) {
-    for (const loop of loops) watchdog.watch(...loop);
-  }
 
   const notified = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
   const notifiedReceivers = notified.map(({ name }) => name);
-  const { maintenance } = config.alerts;
-  const startMs = clock.now().utcMs;
-  const suppressions = await restoreSuppressions(store, maintenance, clock);
+  const suppressions = await restoreSuppressions(store, config.alerts.maintenance, clock);
   const judge = {
     rules: config.alerts.rules,
     goneAfter: config.poll.goneAfter,
@@ -106,48 +106,21 @@ export async function createDaemon(
     receivers: new Map(notified.map((receiver) => [receiver.name, receiver])),
   };
   const pollIntervalMs = intervalOf(config.poll.schedule);
-  const { staleAfter } = config.poll;
-  const restoredForMs = staleAfter * pollIntervalMs;
-  const restore = {
-    // What ends because it is not configured any more does so whatever is silenced.
-    judge: { ...judge, suppressions: { ...suppressions.at(startMs), version: null } },
-    staleAfter,
-    restoredForMs,
-    nowUtcMs: startMs,
-    log,
-  };
-  const { targets, pools, probes } = await restoreConfigured(store, config, restore);
+  const targets = configuredTargets(config);
   const fleet = createFleetView(config.cluster ? { config, store, clock } : null);
-  fleet.gain({ targets, probes });
-
   const composed = composeAcknowledged(config.alerts.rules, judge.receivers);
-  await store.acknowledgements.notifyPending(composed);
 
-  const metrics = createMetrics({
-    targets,
-    probes,
-    regions: config.regions.keys(),
-    operations,
-    rules: config.alerts.rules,
-    receivers: config.alerts.receivers.map(({ name }) => name),
-    deliveryFailureReasons,
-    build: { version, revision },
-    perServer: config.metrics.perServer,
-    readOutbox: () => store.outbox.figures(),
-    readIncidentsWithoutTarget: () => store.incidentsWithoutTarget.open(),
+  const metrics: Metrics = createDaemonMetrics({
+    config,
+    store,
+    fleet,
+    ownership,
+    watchdog,
     readReload: () => reloads?.last() ?? firstRead,
-    checkStore: () => store.check(),
-    readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),
-    readLoops: () => watchdog.loops(),
-    onUnread: (err) =>
-      log.error(
-        { event: "http.incomplete", err },
-        "a scrape lacks families because the store could not be read",
-      ),
+    log,
   });
 
   const drift = await createDriftWatch({ store: store.drift, clock, log });
-  opening.defer(() => drift.stop());
   const recordDrift = (found: Drift): void => {
     metrics.service.deviated(found);
     drift.add(found);
@@ -164,10 +137,11 @@ export async function createDaemon(
   });
   opening.defer(() => service.close());
 
-  const { notifier, chores, reportContext, ...delivery } = await openNotifications({
+  const health = { config, store, ...fleet.own, watchdog, isHeld, clock };
+  const delivery = openNotifications({
     alerts: config.alerts,
     scheduledReports: config.reports,
-    reports: storedSources(store, configuredTargets(config), fleet.find),
+    reports: storedSources(store, targets, fleet.find),
     externalUrl: config.http.externalUrl,
     store,
     opening,
@@ -176,27 +150,25 @@ export async function createDaemon(
     log,
     observe: metrics.delivery,
     createDispatcher,
-    healthProblem: () => findHealthProblem({ config, store, targets, probes, watchdog, clock }),
+    healthProblem: () => findHealthProblem(health),
     judge,
     suppressions,
     onIncidents: onUntargeted,
+    isHeld,
     onRun: (receiver) => watchdog.turn("deliveries", receiver),
     onReposted: (receiver) => watchdog.turn("deliveries", repostLoopName(receiver)),
   });
 
-  const upkeep = createUpkeep({
-    chores: [...chores, ...retentionChores(store, config.history, clock, notifiedReceivers)],
-    clock,
-    log,
-    onTurn: () => watchdog.turn("upkeep", "upkeep"),
-  });
-  opening.defer(() => upkeep.stop());
+  const { notifier } = delivery;
+
+  const upkeep = createUpkeep({ clock, log, onTurn: () => watchdog.turn("upkeep", "upkeep") });
+  upkeep.add([delivery.review]);
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
   const budget = createRetryBudget(retryShare);
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const ticking = { clock, wakeAt: overrides.wakeAt, log };
-  const running = { limits, clock, random, watchdog, store, ticking };
+  const running = { limits, clock, random, watchdog, store, ticking, isHeld };
   const units = {
     apiKeys,
     service,
@@ -209,36 +181,52 @@ export async function createDaemon(
     log,
     clock,
   };
-  const { schedule } = config.poll;
   const regions = createRegionWatch({
     ...units,
-    targets: configuredTargets(config),
+    targets,
     store: store.regions,
     intervalMs: pollIntervalMs,
+    shared: sharedRegions(store, isHeld),
   });
-  opening.defer(() => regions.stop());
-  await regions.gain([...config.regions.keys()]);
-  await regions.retireOthers(config.regions.keys());
-  const onFenced = metrics.cluster.fenced;
-  const judging = { ...units, schedule, pools, regions, onFenced };
-  const targetUnits = createTargetUnits(targets, judging);
-  const polling = createRunner<Listed, PollDecision>({ ...running, loop: "polls", budget });
-  polling.add(targetUnits);
-  opening.defer(() => polling.stop());
-  const probing = createRunner<Answered, ProbeDecision>({
-    ...running,
-    loop: "probes",
-    budget: createRetryBudget(retryShare),
+  const poolsApart = config.cluster ? poolsAcrossKeys(config) : [];
+  const apart = { ...units, scopes: poolsApart, fleet, isHeld, intervalMs: pollIntervalMs };
+  const watchedUnits = createWatchedUnits({
+    ...units,
+    onFenced: metrics.cluster.fenced,
+    config,
+    fleet,
+    running,
+    budget,
+    regions,
+    poolsApart,
+    poolWatch: createPoolWatch(apart),
+    delivery,
+    upkeep: createStoreUpkeep({
+      ...units,
+      config,
+      upkeep,
+      regions,
+      delivery,
+      ownership,
+      composeAcknowledged: composed,
+    }),
+    watchdog,
   });
-  probing.add(createProbeUnits(probes, { ...units, targets, regions }));
-  opening.defer(() => probing.stop());
+  const following = followReplicas(store, { clock, notifier, suppressions, regions });
+  // Other replicas go on with what this one has released, while deliveries end.
+  opening.defer(() => ownership.stop());
+  opening.defer(() => following.stop());
+  opening.defer(() => drift.stop());
+  opening.defer(() => upkeep.stop());
+  opening.defer(() => watchedUnits.stop());
   // The loops stop after it: while deliveries end, none is silent for being stopped.
   opening.defer(() => watchdog.stop());
+  if (!config.cluster) await ownership.start(watchedUnits.work);
 
   const callsEnd = new AbortController();
   opening.defer(() => callsEnd.abort());
   const context: ApiContext = {
-    ...reportContext,
+    ...delivery.reportContext,
     ...fleet.all,
     rules: config.alerts.rules,
     receivers: notifiedReceivers,
@@ -246,10 +234,7 @@ export async function createDaemon(
     drift,
     newId: overrides.newSilenceId ?? shortId,
     composeAcknowledged: composed,
-    async pollNow(target) {
-      const unit = targetUnits.find((each) => each.name === targetName(target));
-      if (unit) await polling.runNow(unit);
-    },
+    pollNow: (target) => watchedUnits.pollNow(target),
     service,
     recordDrift,
     limits,
@@ -262,44 +247,18 @@ export async function createDaemon(
   };
   const api = createApi(context, fleet.refresh);
 
-  const web = createWebServer({
+  const web = openWeb({
+    config,
+    context,
+    api,
+    fleet,
+    ownership,
+    token: (await store.cluster?.token()) ?? null,
     metrics,
-    readiness: () => checkReadiness(store, targets, watchdog),
+    readiness: () => checkReadiness(health),
     deadLoop: () => watchdog.deadLoop(),
-    async status() {
-      await fleet.refresh();
-      const nowMs = clock.now().utcMs;
-      return {
-        ...fleet.all,
-        rules: config.alerts.rules,
-        receivers: notifiedReceivers,
-        incidentsWithoutTarget: await store.incidentsWithoutTarget.open(),
-        silences: suppressions.inForce(nowMs),
-        acknowledgedBy: suppressions.at(nowMs).acknowledgedBy,
-        waiting: await store.outbox.figures(),
-        replicas: (await api(listReplicas, {})).replicas,
-      };
-    },
-    targets: fleet.all.targets,
-    api: { call: api, events: (query) => readEvents(api, query) },
-    requestReload: reloads && (() => reloads.request()),
-    allowedHosts: config.http.allowedHosts,
-    externalUrl: config.http.externalUrl,
-    access: createAccessControl(config.http.auth, clock),
-    tls: config.http.tls,
+    reloads,
     log,
-    clock,
-    onSlowScrape: () =>
-      log.warn(
-        { event: "http.slow_scrape" },
-        "a scrape was cut off: it was read too slowly, or another client needed its place",
-      ),
-    onFull: (connections) =>
-      log.warn(
-        { event: "http.full", connections },
-        "a connection was refused because all connections are in use",
-      ),
-    onError: (err) => log.error({ event: "http.failed", err }, "a request failed"),
   });
   opening.defer(() => web.close());
 
@@ -307,13 +266,15 @@ export async function createDaemon(
   const watch = (): void => {
     delivery.start();
     upkeep.start();
-    polling.start();
-    probing.start();
+    watchedUnits.start();
     watchdog.start();
+    if (!config.cluster) return;
+    following.start();
+    void ownership.start(watchedUnits.work);
   };
   const closing = opening.move();
   return {
-    targets,
+    targets: fleet.own.targets,
     api,
     serve,
     watch,
@@ -322,11 +283,11 @@ export async function createDaemon(
       watch();
       return address;
     },
-    pollOnce: () => polling.runOnce(),
+    pollOnce: () => watchedUnits.pollOnce(),
     async runOnce() {
-      await polling.runOnce();
+      await watchedUnits.pollOnce();
       await regions.runOnce();
-      await probing.runOnce();
+      await watchedUnits.probeOnce();
       await upkeep.runOnce();
       await drift.runOnce();
       await notifier.runOnce();
@@ -334,18 +295,4 @@ export async function createDaemon(
     stop: () => closing.disposeAsync(),
     checkStore: () => store.tryCommit(),
   };
-}
-
-async function restoreConfigured(
-  store: Store,
-  config: Config,
-  restore: Parameters<typeof restoreTargets>[2],
-) {
-  const configured = configuredTargets(config);
-  const keys = new Set(config.keys.map(({ name }) => name));
-  const targets = await restoreTargets(store, configured, restore);
-  const pools = await restorePools(store, configured, restore);
-  const probes = await restoreProbes(store, config.probes, keys, restore);
-  await retireUnconfigured(store, configured, config.probes, restore);
-  return { targets, pools, probes };
 }

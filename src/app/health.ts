@@ -30,9 +30,12 @@ export interface ReceiverHealth {
 export interface HealthDeps {
   readonly config: Config;
   readonly store: Store;
+  /** Those of this process. */
   readonly targets: readonly TargetHealth[];
   readonly probes: readonly ProbeHealth[];
-  readonly watchdog: Watchdog;
+  readonly watchdog: Pick<Watchdog, "silentLoop">;
+  /** Whether this process may act. */
+  readonly isHeld: () => boolean;
   readonly clock: Clock;
 }
 
@@ -41,9 +44,9 @@ export interface HealthDeps {
  * would. An outage of the service is no such problem. Rejects when the store does not answer.
  */
 export async function findHealthProblem(deps: HealthDeps): Promise<string | null> {
-  const { config, store, targets, probes, watchdog, clock } = deps;
-  const silence = watchdog.silentLoop();
-  if (silence !== null) return silence;
+  const { config, store, targets, probes, clock } = deps;
+  const idle = idleProblem(deps);
+  if (idle !== null) return idle;
   await store.check();
   const waiting = new Map((await store.outbox.waiting()).map((each) => [each.receiver, each]));
   const nowMs = clock.now().utcMs;
@@ -61,19 +64,25 @@ export async function findHealthProblem(deps: HealthDeps): Promise<string | null
 
 /** What `/-/ready` answers. */
 export async function checkReadiness(
-  store: Pick<Store, "check">,
-  targets: readonly TargetHealth[],
-  watchdog: Watchdog,
+  deps: Pick<HealthDeps, "targets" | "watchdog" | "isHeld"> & {
+    readonly store: Pick<Store, "check">;
+  },
 ): Promise<Readiness> {
   try {
-    const silence = watchdog.silentLoop();
-    if (silence === null) await store.check();
-    const reason = silence ?? targetProblemOf(targets);
+    const idle = idleProblem(deps);
+    if (idle === null) await deps.store.check();
+    const reason = idle ?? targetProblemOf(deps.targets);
     return reason === null ? { ready: true } : { ready: false, reason };
   } catch (error) {
     const reason = error instanceof StoreError ? error.message : "the store does not answer";
     return { ready: false, reason };
   }
+}
+
+/** Why this process does nothing, or too little, whatever the store answers. */
+function idleProblem({ watchdog, isHeld }: Pick<HealthDeps, "watchdog" | "isHeld">): string | null {
+  if (isHeld()) return watchdog.silentLoop();
+  return "this replica has no lease, so it neither polls nor delivers: PostgreSQL has not answered in time, or the replica is just starting; it goes on by itself";
 }
 
 /** A receiver for which something waits longer does not accept notifications. */

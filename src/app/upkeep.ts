@@ -20,7 +20,6 @@ export interface Chore {
 }
 
 export interface UpkeepDeps {
-  readonly chores: readonly Chore[];
   readonly clock: Clock;
   readonly log: Pick<Logger, "error">;
   /** A run or a step of it began or ended. */
@@ -32,10 +31,15 @@ export const upkeepEveryMs = 60_000;
 /** A run need not complete everything: 10,000 targets write 100,000 rows in five minutes, and a step deletes 500. */
 const stepsPerRun = 200;
 
+export type Upkeep = ReturnType<typeof createUpkeep>;
+
 /** Runs some steps of each chore every minute. */
-export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDeps) {
+export function createUpkeep({ clock, log, onTurn = () => {} }: UpkeepDeps) {
+  const chores = new Set<Chore>();
   const stopped = new AbortController();
   let running: Promise<void> | null = null;
+  /** The run of a chore that is in progress. */
+  let runningChore: Promise<void> | null = null;
   let cancelTimer = (): void => {};
   /** On the monotonic clock. */
   let dueAtMs = -Infinity;
@@ -43,7 +47,7 @@ export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDe
   const failing = new Set<Chore>();
 
   const runChore = async (chore: Chore): Promise<void> => {
-    for (let step = 0; step < stepsPerRun && !stopped.signal.aborted; step++) {
+    for (let step = 0; step < stepsPerRun && chores.has(chore) && !stopped.signal.aborted; step++) {
       const hasMore = await chore.step();
       onTurn();
       if (!hasMore) return;
@@ -60,12 +64,12 @@ export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDe
     if (nowMs < dueAtMs) return;
     dueAtMs = nowMs + upkeepEveryMs;
     for (const chore of due) {
-      try {
-        await runChore(chore);
-        failing.delete(chore);
-      } catch (error) {
-        onFailure(chore, error);
-      }
+      runningChore = runChore(chore).then(
+        () => void failing.delete(chore),
+        (error: unknown) => onFailure(chore, error),
+      );
+      await runningChore;
+      runningChore = null;
     }
   };
 
@@ -81,19 +85,30 @@ export function createUpkeep({ chores, clock, log, onTurn = () => {} }: UpkeepDe
     });
     onTurn();
     if (stopped.signal.aborted) return;
-    cancelTimer = clock.setTimer(upkeepEveryMs, () => void (running = runByItself(chores)));
+    cancelTimer = clock.setTimer(upkeepEveryMs, () => void (running = runByItself([...chores])));
   };
 
   return {
+    add(added: readonly Chore[]): void {
+      for (const chore of added) chores.add(chore);
+    },
+    /** Resolves when none of these runs any more. */
+    async remove(removed: readonly Chore[]): Promise<void> {
+      for (const chore of removed) {
+        chores.delete(chore);
+        failing.delete(chore);
+      }
+      await runningChore;
+    },
     /** Does what is due. Rejects when one of the chores failed. */
     async runOnce(): Promise<void> {
       const errors: unknown[] = [];
-      await runDue(chores, (_, error) => errors.push(error));
+      await runDue([...chores], (_, error) => errors.push(error));
       if (errors.length > 0) throw errors[0];
     },
     /** Does what is due at the start, and all a minute later and so on: scrapes and polls come first. */
     start(): void {
-      running = runByItself(chores.filter(({ isDueAtStart }) => isDueAtStart));
+      running = runByItself([...chores].filter(({ isDueAtStart }) => isDueAtStart));
     },
     async stop(): Promise<void> {
       stopped.abort();

@@ -6,14 +6,9 @@ import type { FailureReason, Target } from "../fleet/model.ts";
 import { TargetCounts } from "./target-counts.ts";
 
 /** Counts polls and what they show, by target where that is needed. */
-export function createPollMetrics(registry: Registry, targets: readonly WatchedView[]) {
+export function createPollMetrics(registry: Registry, regions: Iterable<string>) {
   const registers = [registry];
-  const counts = new Map(
-    targets.map(({ target, state }) => [
-      target,
-      new TargetCounts(state.snapshot.tallies.names.keys()),
-    ]),
-  );
+  const counts = new WeakMap<Target, TargetCounts>();
   const duration = new Histogram({
     name: "sandwatch_poll_duration_seconds",
     help: "Duration of polls, with retries and the wait for the rate limit.",
@@ -32,24 +27,28 @@ export function createPollMetrics(registry: Registry, targets: readonly WatchedV
     help: "Polls whose result could not be stored.",
     registers,
   });
-  for (const { target } of targets) duration.zero({ region: target.region });
+  for (const region of regions) duration.zero({ region });
 
-  const countsOf = (target: Target): TargetCounts => {
-    const found = counts.get(target);
-    if (!found) throw new RangeError("The target of a metric must be a watched one");
-    return found;
+  /** They begin when the target is first shown or polled. */
+  const countsOf = ({ target, state }: WatchedView): TargetCounts => {
+    const known = counts.get(target);
+    if (known) return known;
+    const made = new TargetCounts(state.snapshot.tallies.names.keys());
+    counts.set(target, made);
+    return made;
   };
   return {
     countsOf,
     /** A poll ended, before it is committed. Its duration is null if nothing was sent. */
-    polled(target: Target, failure: FailureReason | null, durationMs: number | null): void {
-      countsOf(target).countPoll(failure);
-      if (durationMs !== null) duration.observe({ region: target.region }, durationMs / 1_000);
+    polled(view: WatchedView, failure: FailureReason | null, durationMs: number | null): void {
+      countsOf(view).countPoll(failure);
+      const { region } = view.target;
+      if (durationMs !== null) duration.observe({ region }, durationMs / 1_000);
     },
     /** A poll was committed, and the target shows it. */
-    committed({ target }: WatchedView, verdict: Verdict, durationMs: number): void {
+    committed(view: WatchedView, verdict: Verdict, durationMs: number): void {
       commitDuration.observe(durationMs / 1_000);
-      countsOf(target).countVerdict(verdict);
+      countsOf(view).countVerdict(verdict);
     },
     lost: (): void => lost.inc(),
   };

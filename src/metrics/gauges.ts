@@ -12,9 +12,9 @@ export interface GaugeOptions {
   readonly rules: readonly { readonly name: string; readonly severity: Severity }[];
   readonly receivers: readonly string[];
   readonly build: { readonly version: string; readonly revision: string };
-  /** What waits for each receiver. */
-  readonly readOutbox: () => Promise<readonly OutboxView[]>;
-  /** The open incidents of pools, probes and receivers. */
+  /** What waits for each receiver. Null: another replica shows it. */
+  readonly readOutbox: () => Promise<readonly OutboxView[] | null>;
+  /** The open incidents of pools, probes and receivers that this process shows. */
   readonly readIncidentsWithoutTarget: () => Promise<readonly Incident[]>;
   /** How the configuration was last read. UTC milliseconds. */
   readonly readReload: () => { readonly successful: boolean; readonly successAtMs: number };
@@ -112,24 +112,29 @@ function incidentGauge({ targets, rules, readIncidentsWithoutTarget }: GaugeOpti
 
 function outboxGauges({ receivers, readOutbox }: GaugeOptions): readonly GaugeFamily[] {
   // The gauges of one scrape share one read.
-  let reading: Promise<readonly OutboxView[]> | null = null;
-  const read = async (valueOf: (view: OutboxView) => number | null): Promise<Series> => {
+  let reading: ReturnType<typeof readOutbox> | null = null;
+  const read = async (
+    valueOf: (view: OutboxView) => number | null,
+    shown: readonly string[] = [],
+  ): Promise<Series> => {
     reading ??= readOutbox().finally(() => (reading = null));
-    return withValues(await reading, ({ receiver }) => ({ receiver }), valueOf);
+    const outbox = await reading;
+    if (outbox === null) return [];
+    const zeros = shown.map((receiver) => [{ receiver }, 0] as const);
+    return [...zeros, ...withValues(outbox, ({ receiver }) => ({ receiver }), valueOf)];
   };
-  const zeros = receivers.map((receiver) => [{ receiver }, 0] as const);
   return [
     {
       name: "sandwatch_notifications_pending",
       help: "Notifications that wait for delivery.",
       labels: ["receiver"],
-      read: async () => [...zeros, ...(await read(({ pending }) => pending))],
+      read: () => read(({ pending }) => pending, receivers),
     },
     {
       name: "sandwatch_notifications_dead",
       help: "Dead letters that are kept.",
       labels: ["receiver"],
-      read: async () => [...zeros, ...(await read(({ dead }) => dead))],
+      read: () => read(({ dead }) => dead, receivers),
     },
     {
       name: "sandwatch_notification_oldest_pending_timestamp_seconds",

@@ -11,6 +11,8 @@ import { takeTarget, targetFamilies } from "./target-families.ts";
 export interface MetricsOptions extends GaugeOptions {
   readonly targets: readonly WatchedView[];
   readonly regions: Iterable<string>;
+  /** Those of them that have targets. */
+  readonly polledRegions: Iterable<string>;
   readonly operations: readonly string[];
   readonly deliveryFailureReasons: readonly string[];
   /** Whether to expose series for each server and sandbox, or aggregates alone. */
@@ -42,7 +44,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics(options: MetricsOptions) {
   const registry = new Registry();
   const { targets, perServer, onUnread } = options;
-  const polls = createPollMetrics(registry, targets);
+  const polls = createPollMetrics(registry, options.polledRegions);
   const service = createServiceMetrics(registry, options.regions, options.operations);
   const { receivers, deliveryFailureReasons } = options;
   const delivery = createDeliveryMetrics(registry, receivers, deliveryFailureReasons);
@@ -87,7 +89,7 @@ export function createMetrics(options: MetricsOptions) {
     if (reason !== undefined) return { kind: "refused", reason };
     const wanted = collect.length === 0 ? known : new Set(collect);
     // All that changes is taken at the same moment: only the store is waited for.
-    const taken = targets.map((view) => takeTarget(view, polls.countsOf(view.target)));
+    const taken = targets.map((view) => takeTarget(view, polls.countsOf(view)));
     const [own, process] = await Promise.all([collectOwn(wanted), collectProcess(wanted)]);
     const texts = function* (): Iterable<string> {
       for (const { name, help, type, lines } of targetFamilies) {

@@ -94,13 +94,13 @@ export function createRegionWatch(deps: RegionWatchDeps) {
     const { written, outbox } = verdict.incidents;
     down = new Map([...down, [region, verdict.down]]);
     if (outbox.length > 0) notifier.wake(atMs);
-    if (verdict.hasChanged) tell(judgedTopic + region);
+    if (verdict.hasChanged) noticeOthers(judgedTopic + region);
     await logIncidents(log, null, verdict.incidents);
     return openIncidents.length > 0 || written.length > 0;
   };
 
   /** If it is lost, others find out when they read the next time. */
-  const tell = (topic: string): void => void shared?.notice(topic).catch(() => {});
+  const noticeOthers = (topic: string): void => void shared?.notice(topic).catch(() => {});
 
   const judgeIn = (ms: number): void => {
     cancelTimer?.();
@@ -125,7 +125,7 @@ export function createRegionWatch(deps: RegionWatchDeps) {
     const regions = [...due];
     due.clear();
     for (const region of regions) {
-      if (!isOwned(region)) tell(polledTopic + region);
+      if (!isOwned(region)) noticeOthers(polledTopic + region);
       else if ((await judgeLogged(region, () => isOwned(region))) && isOwned(region)) {
         due.add(region);
       }

@@ -102,7 +102,7 @@ export function createTargetUnits(
         const { polled, detail } = readOutcome(outcome);
         if (polled.kind !== "backing_off") {
           const reason = polled.kind === "failed" ? polled.reason : null;
-          metrics.polled(target, reason, outcome.kind === "not_sent" ? null : endedMs - startedMs);
+          metrics.polled(watched, reason, outcome.kind === "not_sent" ? null : endedMs - startedMs);
         }
         if (outcome.kind === "ok") logged = logListing(log, target, outcome.value, logged);
         const at = clock.now();

@@ -19,7 +19,8 @@ function createChore(stepsEachTurn = 1) {
 it("upkeep does a little every minute, and not all that there is at once", async () => {
   const chore = createChore(1_000);
   const clock = createFakeClock();
-  const upkeep = createUpkeep({ chores: [chore], clock, log: captureLog().log });
+  const upkeep = createUpkeep({ clock, log: captureLog().log });
+  upkeep.add([chore]);
   const steps: number[] = [];
   for (const ms of [0, 59_999, 1]) {
     clock.advance(ms);
@@ -35,7 +36,8 @@ it("upkeep goes on by itself, says once what fails, and again after it was well,
   const failing: Chore = { what: "the other", step: broken };
   const clock = createWatchedClock();
   const { log, lines } = captureLog();
-  const upkeep = createUpkeep({ chores: [failing, chore], clock, log });
+  const upkeep = createUpkeep({ clock, log });
+  upkeep.add([failing, chore]);
   const passMinute = async (): Promise<void> => {
     clock.advance(60_000);
     await clock.timerArmed();

@@ -21,6 +21,7 @@ export function meterFleet(
     targets: [fleet.watched],
     probes: [],
     regions: ["us", "eu"],
+    polledRegions: ["us"],
     operations: ["list_sandboxes", "get_user"],
     rules: [serverError, targetDown],
     receivers: ["oncall"],
@@ -45,7 +46,7 @@ export function meterFleet(
     watched: fleet.watched,
     poll(outcome, seconds) {
       const verdict = fleet.poll(outcome, seconds);
-      metrics.polls.polled(fleet.watched.target, outcome === "failed" ? "timeout" : null, 250);
+      metrics.polls.polled(fleet.watched, outcome === "failed" ? "timeout" : null, 250);
       metrics.polls.committed(fleet.watched, verdict, 2);
       return verdict;
     },

@@ -86,7 +86,7 @@ export function startPolling(
     store,
     notifier: { wake: (causedAtMs) => heard.push(`outbox ${causedAtMs}`) },
     metrics: {
-      polled: ({ region }, reason, durationMs) =>
+      polled: ({ target: { region } }, reason, durationMs) =>
         heard.push(`polled ${region} ${reason ?? "ok"} ${durationMs}`),
       committed: ({ state }, { progress }) =>
         heard.push(`committed ${state.progress === progress}`),
