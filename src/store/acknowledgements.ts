@@ -6,7 +6,7 @@ import { batches, paced } from "../lib/iterables.ts";
 import { isSelected, type IncidentSelection } from "./incident-history.ts";
 import { idsPerStatement, readStored, selectStored, type StoredRow } from "./incidents.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { countSuppressions, storableText, takeSequence } from "./sql-helpers.ts";
+import { countSuppressions, storableText, takeSequence, waitForWriters } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
@@ -83,8 +83,7 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
     /** Stores the notifications of acknowledgements that were stored without them. */
     async notifyPending(compose: ComposeAcknowledged): Promise<void> {
       await kysely.transaction().execute(async (trx) => {
-        // Another process that starts at the same time reads them as they are after this one.
-        await takeSequence(trx, 1);
+        await waitForWriters(trx);
         const rows = await selectStored(trx).where("acknowledgements.notified", "=", 0).execute();
         for (const { incident, target, acknowledgement } of readAll(rows)) {
           if (incident.phase.name !== "firing" || !acknowledgement) continue;

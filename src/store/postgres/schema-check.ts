@@ -56,7 +56,7 @@ const headerStatements = [
   )`,
 ];
 
-/** What is written into these tables is noticed by other replicas as soon as it is committed. */
+/** What is written into these columns is noticed by other replicas as soon as it is committed. */
 const noticeStatements = [
   `create function notice_replicas() returns trigger language plpgsql as $$
    begin
@@ -65,6 +65,12 @@ const noticeStatements = [
    end $$`,
   `create trigger notice_replicas after insert on outbox_items
      for each statement execute function notice_replicas('outbox')`,
+  // A dead letter is sent again.
+  `create trigger notice_replicas after update on notifications
+     for each row when (old.state = 'dead' and new.state = 'pending')
+     execute function notice_replicas('outbox')`,
+  `create trigger notice_replicas after update of suppressions on commit_sequence
+     for each statement execute function notice_replicas('suppressions')`,
 ];
 
 const leastVersion = 15;
