@@ -8,10 +8,10 @@ import { createRowReading, oneOf } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** How responses differ from the interface. Each call is one transaction. */
-export function createStoredDrift(kysely: Db, reading = createRowReading()) {
+export function createStoredDrift(kysely: Db, reader = kysely, reading = createRowReading()) {
   return {
     async all(): Promise<readonly DriftRecord[]> {
-      const rows = await kysely
+      const rows = await reader
         .selectFrom("drift")
         .select(["operation", "region", "field", "problem", "example", "count"])
         .select(["first_seen_at_ms as firstSeenAtMs", "last_seen_at_ms as lastSeenAtMs"])

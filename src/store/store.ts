@@ -127,7 +127,7 @@ export function createStore(
     reports: createReportQueries(reader, reading),
     notified: createNotifiedIncidents(reader, reading),
     messageThreads: createMessageThreads(kysely, reader),
-    drift: createStoredDrift(kysely, reading),
+    drift: createStoredDrift(kysely, reader, reading),
     /** What replicas share beside what is stored; null: this process has the store alone. */
     cluster:
       cluster &&
