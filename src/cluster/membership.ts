@@ -122,6 +122,8 @@ export function createMembership(deps: MembershipDeps): Ownership {
       }
       if (id === by && isHeld() && !stopping.signal.aborted)
         from.gain(claimed.filter((unit) => !from.has(unit)));
+      // So that the others know whom to forward requests to.
+      if (claimed.length > 0) await store.notice("units");
     } catch (err) {
       log.debug({ event: "cluster.claim_failed", err }, "units could not be claimed");
       await delay(clock, retryMs, stopping.signal);
@@ -215,7 +217,9 @@ export function createMembership(deps: MembershipDeps): Ownership {
     }
     if (!stopping.signal.aborted) {
       from.giveUp(plan.giveUp);
-      if (plan.claim.length > 0 && !isClaiming) void claim(from, plan.claim);
+      // A claim also removes replicas that have expired.
+      const isDue = plan.claim.length > 0 || read.replicas.some((each) => !isLive(each, read));
+      if (isDue && !plan.isOlder && !isClaiming) void claim(from, plan.claim);
     }
     void release(from);
     return Math.min(sentMs + leaseMs / 3, earliestExpiry(read));
@@ -274,9 +278,10 @@ export function createMembership(deps: MembershipDeps): Ownership {
       cluster: view,
     }),
     async start(work: OwnedWork) {
-      const from = createOwnedUnits(work, wakeUp, (err) =>
-        log.error({ event: "cluster.work_failed", err }, "work for units could not begin or end"),
-      );
+      const from = createOwnedUnits(work, wakeUp, async (err) => {
+        log.error({ event: "cluster.work_failed", err }, "work for units could not begin or end");
+        await delay(clock, retryMs, stopping.signal);
+      });
       owned = from;
       store.onNotice((topic) => {
         if (topic === "units" || topic === "everything") wakeUp();

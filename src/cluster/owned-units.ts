@@ -8,11 +8,12 @@ export type OwnedUnits = ReturnType<typeof createOwnedUnits>;
  * The units that a replica works for, and how far their work has begun or ended.
  *
  * @param onChange called after work for units has begun, ended or failed
+ * @param onFailed is waited for before work that failed is taken for not begun, or for ended
  */
 export function createOwnedUnits(
   work: OwnedWork,
   onChange: () => void,
-  onFailed: (error: unknown) => void,
+  onFailed: (error: unknown) => Promise<void>,
 ) {
   const phases = new Map<string, Phase>();
   const running = new Set<Promise<void>>();
@@ -23,8 +24,8 @@ export function createOwnedUnits(
     const ended = act()
       .then(
         () => units.filter(isSame).forEach((unit) => phases.set(unit, next)),
-        (error: unknown) => {
-          onFailed(error);
+        async (error: unknown) => {
+          await onFailed(error);
           for (const unit of units.filter(isSame)) {
             if (next === "gained") phases.delete(unit);
             else phases.set(unit, next);

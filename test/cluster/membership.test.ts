@@ -33,7 +33,9 @@ describe("a replica alone", () => {
     expect(one.ownership.owns("key:0")).toBe(true);
     gate.reject(new Error("the store does not answer"));
     one.gates.gain = null;
-    await pass(100);
+    await pass(900);
+    expect(one.heard).toEqual(["gain"]);
+    await pass(200);
     expect(one.events()).toContain("work_failed");
     expect(one.working).toEqual(new Set(units));
     expect(one.heard).toEqual(["gain", "gain"]);

@@ -28,7 +28,7 @@ describe("a hand-over", () => {
     const { start, pass } = openCluster();
     const one = await start("one");
     const two = await start("two");
-    await pass(5_100);
+    await pass(200);
     const owners = units.map((unit) => one.ownership.ownerOf(unit)?.address);
     expect(owners).toEqual(units.map((unit) => two.ownership.ownerOf(unit)?.address));
     expect(owners).toEqual(units.map((unit) => (one.working.has(unit) ? "one" : "two")));
@@ -67,6 +67,7 @@ describe("a take-over", () => {
     await pass(150);
     expect(shares(one)).toBe(true);
     expect(one.took).toEqual([moved]);
+    expect(database.replicas.size).toBe(1);
   });
 
   it("is tried again while the transaction of the other one cannot be ended", async () => {
@@ -95,6 +96,16 @@ describe("a take-over", () => {
     expect(shares(one, two)).toBe(true);
     expect(two.working.size).toBeGreaterThan(4);
   });
+});
+
+it("a replica that has expired is removed, also if it owned nothing", async () => {
+  const { start, pass, database } = openCluster();
+  const [, newer] = [await start("older", "first"), await start("newer", "second")];
+  const [third] = [await start("third", "second")];
+  newer.state.isAway = true;
+  await pass(16_000);
+  expect([...database.replicas.values()].map(({ address }) => address)).toEqual(["older", "third"]);
+  expect(third.working.size).toBe(0);
 });
 
 describe("another configuration", () => {
