@@ -2,7 +2,7 @@ import type { Row } from "./dashboard.ts";
 import { statusColours, statusMapping } from "./colours.ts";
 import { toServerOfRow, toServerOfSeries } from "./links.ts";
 import { lines, timeline } from "./panels.ts";
-import { identity, increase, ofName, ofTarget, series, statusNumber } from "./promql.ts";
+import { identity, increase, ofName, ofTarget, series, statusNumber, servers } from "./promql.ts";
 import { overTime, rows } from "./queries.ts";
 import { table } from "./tables.ts";
 
@@ -32,7 +32,7 @@ export function fleetErrors(): Row {
           height: 9,
           queries: [
             overTime(
-              `topk(30, sum by (region, key, server_name) (${series("sandbox_servers", ofName, 'status="error"')}) > 0)`,
+              `topk(30, sum by (region, key, server_name) (${servers(ofName, 'status="error"')}) > 0)`,
               "{{region}} {{key}} {{server_name}}",
             ),
           ],

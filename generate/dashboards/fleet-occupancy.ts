@@ -2,7 +2,7 @@ import type { Row } from "./dashboard.ts";
 import { unwell } from "./colours.ts";
 import { histogram, shares } from "./heatmaps.ts";
 import { lines } from "./panels.ts";
-import { increase, occupancy, ofName, ofTarget, series } from "./promql.ts";
+import { increase, occupancy, ofName, ofTarget, series, servers } from "./promql.ts";
 import { buckets, overTime, rows } from "./queries.ts";
 import { table } from "./tables.ts";
 
@@ -34,9 +34,7 @@ export function fleetOccupancy(): Row {
             "Number of servers in each status. Servers of targets that are down are not counted.",
           unit: "short",
           width: 12,
-          queries: [
-            overTime(`sum by (status) (${series("sandbox_servers", ofName)})`, "{{status}}"),
-          ],
+          queries: [overTime(`sum by (status) (${servers(ofName)})`, "{{status}}")],
         },
         { byStatus: true, stacked: true },
       ),

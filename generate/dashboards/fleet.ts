@@ -3,7 +3,7 @@ import { fleetErrors } from "./fleet-errors.ts";
 import { fleetOccupancy, fleetWeeks } from "./fleet-occupancy.ts";
 import { uids } from "./links.ts";
 import { lines, stat, timeline } from "./panels.ts";
-import { ofName, ofTarget, rate, series } from "./promql.ts";
+import { ofName, ofTarget, rate, series, servers, targetsUp } from "./promql.ts";
 import { atEnd, overTime } from "./queries.ts";
 import { unwell, wellnessMapping } from "./colours.ts";
 import type { Row } from "./dashboard.ts";
@@ -22,8 +22,7 @@ export function fleet(): string {
 }
 
 function now(): Row {
-  const servers = (...matchers: readonly string[]): string =>
-    `sum(${series("sandbox_servers", ofName, ...matchers)})`;
+  const total = (...matchers: readonly string[]): string => `sum(${servers(ofName, ...matchers)})`;
   return {
     title: "Now",
     panels: [
@@ -33,7 +32,7 @@ function now(): Row {
           "Listed servers in any status. Servers of targets that are down are not counted.",
         unit: "short",
         width: 4,
-        queries: [atEnd(servers(), "servers")],
+        queries: [atEnd(total(), "servers")],
       }),
       stat(
         {
@@ -41,7 +40,7 @@ function now(): Row {
           description: "Number of servers in error.",
           unit: "short",
           width: 4,
-          queries: [atEnd(servers('status="error"'), "in error")],
+          queries: [atEnd(total('status="error"'), "in error")],
         },
         { limits: [[1, "red"]] },
       ),
@@ -53,7 +52,7 @@ function now(): Row {
           width: 4,
           queries: [
             atEnd(
-              `${servers('status="occupied"')}\n/ (${servers('status!="unknown"')} > 0)`,
+              `${total('status="occupied"')}\n/ (${total('status!="unknown"')} > 0)`,
               "occupied",
             ),
           ],
@@ -67,7 +66,7 @@ function now(): Row {
             "Targets whose last poll failed. Their servers are not included in the other numbers.",
           unit: "short",
           width: 4,
-          queries: [atEnd(`sum(${series("sandwatch_target_up", ofTarget)} == bool 0)`, "down")],
+          queries: [atEnd(`sum(${targetsUp(ofTarget)} == bool 0)`, "down")],
         },
         { limits: [[1, unwell]] },
       ),
@@ -79,7 +78,7 @@ function now(): Row {
           width: 4,
           queries: [
             atEnd(
-              `avg(rate(${series("sandbox_unobserved_seconds_total", ofTarget)}[$__range]))`,
+              `avg(sum by (region, key) (rate(${series("sandbox_unobserved_seconds_total", ofTarget)}[$__range])))`,
               "unobserved",
             ),
           ],
@@ -111,12 +110,7 @@ function unobservedRow(): Row {
             "Whether the last poll of each target succeeded: at most fifty targets, those that were down first.",
           unit: "short",
           width: 12,
-          queries: [
-            overTime(
-              `bottomk(50, min by (region, key) (${series("sandwatch_target_up", ofTarget)}))`,
-              "{{region}} {{key}}",
-            ),
-          ],
+          queries: [overTime(`bottomk(50, ${targetsUp(ofTarget)})`, "{{region}} {{key}}")],
         },
         { mapping: wellnessMapping({ well: "up", unwell: "down" }) },
       ),

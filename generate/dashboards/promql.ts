@@ -20,6 +20,22 @@ export function series(metric: string, ...matchers: readonly string[]): string {
   return `${metric}{${matchers.join(",")}}`;
 }
 
+/** Each gauge once: two replicas show it for a moment when one hands over to the other. */
+export function once(selector: string, ...labels: readonly string[]): string {
+  return `max by (${labels.join(", ")}) (${selector})`;
+}
+
+/** The numbers of servers, each once. */
+export function servers(...matchers: readonly string[]): string {
+  const selector = series("sandbox_servers", ...matchers);
+  return once(selector, "region", "key", "server_name", "status");
+}
+
+/** Whether targets are up, each once. */
+export function targetsUp(...matchers: readonly string[]): string {
+  return once(series("sandwatch_target_up", ...matchers), "region", "key");
+}
+
 /** By the second, over a window that fits how far apart points and scrapes are. */
 export function rate(selector: string): string {
   return `rate(${selector}[$__rate_interval])`;

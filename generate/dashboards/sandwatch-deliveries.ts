@@ -1,7 +1,7 @@
 import { unwell } from "./colours.ts";
 import type { Row } from "./dashboard.ts";
 import { bars, lines } from "./panels.ts";
-import { increase, ofInstance, quantile, series } from "./promql.ts";
+import { increase, ofInstance, quantile, series, once } from "./promql.ts";
 import { atEnd, overTime } from "./queries.ts";
 
 const interval = "1m";
@@ -89,7 +89,12 @@ export function deliveries(): Row {
 }
 
 function byReceiver(metric: string): string {
-  return `sum by (receiver) (${series(metric, ofInstance)})`;
+  return `sum by (receiver) (${ofReceivers(metric)})`;
+}
+
+/** A gauge of each receiver once. */
+export function ofReceivers(metric: string): string {
+  return once(series(metric, ofInstance), "job", "receiver");
 }
 
 function delay(share: number): string {

@@ -3,10 +3,10 @@ import { dashboardText } from "./dashboard.ts";
 import type { Row } from "./dashboard.ts";
 import { uids } from "./links.ts";
 import { lines, stat, timeline } from "./panels.ts";
-import { ofInstance, series } from "./promql.ts";
+import { ofInstance, series, once } from "./promql.ts";
 import { atEnd, overTime } from "./queries.ts";
 import { configuration, eventLoopAndMemory, store } from "./sandwatch-process.ts";
-import { deliveries } from "./sandwatch-deliveries.ts";
+import { deliveries, ofReceivers } from "./sandwatch-deliveries.ts";
 import { answers, polls } from "./sandwatch-polls.ts";
 import { sandwatchVariables } from "./variables.ts";
 
@@ -62,16 +62,19 @@ function now(): Row {
         description: "The share of all targets whose last poll succeeded.",
         unit: "percentunit",
         width: 3,
-        queries: [atEnd(`avg(${series("sandwatch_target_up", ofInstance)})`, "seen")],
+        queries: [
+          atEnd(
+            `avg(${once(series("sandwatch_target_up", ofInstance), "job", "region", "key")})`,
+            "seen",
+          ),
+        ],
       }),
       stat({
         title: "Pending",
         description: "Notifications that wait for delivery.",
         unit: "short",
         width: 3,
-        queries: [
-          atEnd(`sum(${series("sandwatch_notifications_pending", ofInstance)})`, "waiting"),
-        ],
+        queries: [atEnd(`sum(${ofReceivers("sandwatch_notifications_pending")})`, "waiting")],
       }),
       stat(
         {
@@ -79,7 +82,7 @@ function now(): Row {
           description: "Dead letters. They are kept until they are replayed or discarded.",
           unit: "short",
           width: 3,
-          queries: [atEnd(`sum(${series("sandwatch_notifications_dead", ofInstance)})`, "dead")],
+          queries: [atEnd(`sum(${ofReceivers("sandwatch_notifications_dead")})`, "dead")],
         },
         { limits: [[1, "red"]] },
       ),

@@ -3,7 +3,15 @@ import { dashboardText } from "./dashboard.ts";
 import type { Row } from "./dashboard.ts";
 import { uids } from "./links.ts";
 import { bars, lines, stat, timeline } from "./panels.ts";
-import { increase, ofServer, ofTarget, series, statusNumber } from "./promql.ts";
+import {
+  increase,
+  ofServer,
+  ofTarget,
+  series,
+  statusNumber,
+  servers,
+  targetsUp,
+} from "./promql.ts";
 import { atEnd, overTime } from "./queries.ts";
 import { serverVariables } from "./variables.ts";
 
@@ -67,7 +75,7 @@ function now(): Row {
         width: 4,
         queries: [
           atEnd(
-            `max(changes(${series("sandbox_server_status_since_timestamp_seconds", ofServer)}[$__range]))`,
+            `sum(changes(${series("sandbox_server_status_since_timestamp_seconds", ofServer)}[$__range]))`,
             "changes",
           ),
         ],
@@ -93,6 +101,8 @@ function now(): Row {
 }
 
 function life(): Row {
+  // One of the statuses is 1 in each sample, at whichever replica.
+  const ofRange = `sum_over_time(${series("sandbox_server_status", ofServer)}[$__range])`;
   return {
     title: "History",
     panels: [
@@ -121,7 +131,7 @@ function life(): Row {
           width: 8,
           queries: [
             atEnd(
-              `max by (status) (avg_over_time(${series("sandbox_server_status", ofServer)}[$__range]))`,
+              `sum by (status) (${ofRange})\n/ scalar(sum(${ofRange}))`,
               "{{status}}",
             ),
           ],
@@ -143,12 +153,7 @@ function life(): Row {
           unit: "short",
           width: 8,
           height: 6,
-          queries: [
-            overTime(
-              `min by (region, key) (${series("sandwatch_target_up", ofTarget)} ${ofItsTarget})`,
-              "{{region}} {{key}}",
-            ),
-          ],
+          queries: [overTime(`${targetsUp(ofTarget)} ${ofItsTarget}`, "{{region}} {{key}}")],
         },
         { mapping: wellnessMapping({ well: "up", unwell: "down" }) },
       ),
@@ -179,12 +184,7 @@ function around(): Row {
           description: "Number of servers with its region, key and name in each status.",
           unit: "short",
           width: 8,
-          queries: [
-            overTime(
-              `sum by (status) (${series("sandbox_servers", ofTarget)} ${ofItsName})`,
-              "{{status}}",
-            ),
-          ],
+          queries: [overTime(`sum by (status) (${servers(ofTarget)} ${ofItsName})`, "{{status}}")],
         },
         { byStatus: true, stacked: true },
       ),
