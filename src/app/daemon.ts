@@ -160,8 +160,8 @@ export async function createDaemon(
   });
 
   const { notifier } = delivery;
-
-  const upkeep = createUpkeep({ clock, log, onTurn: () => watchdog.turn("upkeep", "upkeep") });
+  const onTurn = (): void => watchdog.turn("upkeep", "upkeep");
+  const upkeep = createUpkeep({ clock, log, isHeld, onTurn });
   upkeep.add([delivery.review]);
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);

@@ -22,6 +22,8 @@ export interface Chore {
 export interface UpkeepDeps {
   readonly clock: Clock;
   readonly log: Pick<Logger, "error">;
+  /** Whether this process may write now. Default: always. */
+  readonly isHeld?: () => boolean;
   /** A run or a step of it began or ended. */
   readonly onTurn?: () => void;
 }
@@ -34,7 +36,7 @@ const stepsPerRun = 200;
 export type Upkeep = ReturnType<typeof createUpkeep>;
 
 /** Runs some steps of each chore every minute. */
-export function createUpkeep({ clock, log, onTurn = () => {} }: UpkeepDeps) {
+export function createUpkeep({ clock, log, isHeld = () => true, onTurn = () => {} }: UpkeepDeps) {
   const chores = new Set<Chore>();
   const stopped = new AbortController();
   let running: Promise<void> | null = null;
@@ -47,7 +49,8 @@ export function createUpkeep({ clock, log, onTurn = () => {} }: UpkeepDeps) {
   const failing = new Set<Chore>();
 
   const runChore = async (chore: Chore): Promise<void> => {
-    for (let step = 0; step < stepsPerRun && chores.has(chore) && !stopped.signal.aborted; step++) {
+    const mayGoOn = (): boolean => chores.has(chore) && isHeld() && !stopped.signal.aborted;
+    for (let step = 0; step < stepsPerRun && mayGoOn(); step++) {
       const hasMore = await chore.step();
       onTurn();
       if (!hasMore) return;

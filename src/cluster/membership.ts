@@ -87,6 +87,13 @@ export function createMembership(deps: MembershipDeps): Ownership {
     }
   };
 
+  /** A timer of Node.js may call back a moment too early. */
+  const awaitExpiry = (): void => {
+    cancelExpiry();
+    if (isHeld()) cancelExpiry = clock.setTimer(heldUntilMs - nowMs(), awaitExpiry);
+    else drop("the database did not renew it in time");
+  };
+
   const renew = async () => {
     const sentMs = nowMs();
     const before = { ...changes };
@@ -94,10 +101,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
     if (read === null || isFenced) return null;
     const isExact = before.inProgress + changes.inProgress === 0 && before.ended === changes.ended;
     heldUntilMs = sentMs + leaseMs - marginMs;
-    cancelExpiry();
-    cancelExpiry = clock.setTimer(heldUntilMs - nowMs(), () => {
-      if (!isHeld()) drop("the database did not renew it in time");
-    });
+    awaitExpiry();
     return { read, sentMs, isExact };
   };
 

@@ -97,6 +97,14 @@ describe("a replica alone", () => {
 });
 
 describe("a lease", () => {
+  it("ends the work also when the timer calls back too early", async () => {
+    const { start, pass } = openCluster({ earlyMs: 0.5 });
+    const one = await start("one");
+    one.state.isAway = true;
+    await pass(13_050);
+    expect(one.heard).toEqual(["gain", "dropAll"]);
+  });
+
   it("is held until two seconds before it ends, counted from when the last renewal was sent", async () => {
     const { start, pass } = openCluster();
     const one = await start("one");

@@ -10,7 +10,8 @@ export const units = Array.from({ length: 32 }, (_, index) => `key:${index}`);
 const leaseMs = 15_000;
 
 /** A cluster whose replicas are started one by one, each with its own idea of the time of day. */
-export function openCluster() {
+/** @param earlyMs how much too early timers call back, as those of Node.js may */
+export function openCluster({ earlyMs = 0 } = {}) {
   const clock = createFakeClock();
   const database = createMemoryReplicas(clock);
   let started = 0;
@@ -43,6 +44,7 @@ export function openCluster() {
       leaseMs,
       clock: {
         ...clock,
+        setTimer: (delayMs, callback) => clock.setTimer(Math.max(1, delayMs - earlyMs), callback),
         now() {
           const { utcMs, monotonicMs } = clock.now();
           return { utcMs: utcMs + hourMs, monotonicMs: monotonicMs + hourMs };
