@@ -1,4 +1,5 @@
 import { callerHeader, callerToHeader, replicaScheme } from "../lib/forwarded-caller.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Caller } from "../lib/forwarded-caller.ts";
 import { BusyError } from "../lib/refused-error.ts";
 import type { Secret } from "../lib/secret.ts";
@@ -13,9 +14,12 @@ export interface ForwardingDeps {
   /** Who uses a key at present: this replica, or another one at its address; null: none does. */
   readonly ownerOf: (key: string) => "self" | { readonly address: string } | null;
   /** Calls operations of another replica for somebody. */
-  readonly clientFor: (address: string, caller: Caller) => CallApi;
+  readonly clientFor: (address: string, caller: Caller, signal: AbortSignal) => CallApi;
+  /** Whether the lease of the replica at an address has not ended. */
+  readonly isLive: (address: string) => boolean;
   /** How long a replica that does not answer keeps its keys. */
   readonly leaseMs: number;
+  readonly clock: Clock;
 }
 
 /** Calls an operation for somebody. A request that uses keys is sent to the replicas that own them, so that each key has one rate limit. */
@@ -29,14 +33,29 @@ export type CallForSomebody = (
 ) => Promise<object>;
 
 export function createForwarding(deps: ForwardingDeps): CallForSomebody {
-  const { api, context, ownerOf, clientFor, leaseMs } = deps;
+  const { api, context, ownerOf, clientFor, isLive, leaseMs, clock } = deps;
+  const leaseSeconds = Math.ceil(leaseMs / 1_000);
 
   const unowned = (key: string): BusyError =>
     new BusyError(
-      `The key ${key} moves between replicas at present. Try again in a few seconds.`,
+      `The key ${key} moves between replicas at present. Try again in ${leaseSeconds} s.`,
       leaseMs,
       "unavailable",
     );
+
+  /** A replica that is frozen accepts a request and never answers it. */
+  const waitWhileLive = async (
+    address: string,
+    call: (signal: AbortSignal) => Promise<object>,
+  ): Promise<object> => {
+    const ending = new AbortController();
+    const look = (): void => {
+      if (isLive(address)) cancelTimer = clock.setTimer(leaseMs / 3, look);
+      else ending.abort();
+    };
+    let cancelTimer = clock.setTimer(leaseMs / 3, look);
+    return call(ending.signal).finally(() => cancelTimer());
+  };
 
   const callOther = async (
     address: string,
@@ -45,10 +64,12 @@ export function createForwarding(deps: ForwardingDeps): CallForSomebody {
     caller: Caller,
   ): Promise<object> => {
     try {
-      return await clientFor(address, caller)(operation, request);
+      return await waitWhileLive(address, (signal) =>
+        clientFor(address, caller, signal)(operation, request),
+      );
     } catch (error) {
       if (!(error instanceof ApiUnavailableError)) throw error;
-      const message = `Only the replica that owns the key can do this. ${error.message} If that replica has failed, another one owns the key in ${Math.ceil(leaseMs / 1_000)} s.`;
+      const message = `Only the replica that owns the key can do this. ${error.message} If that replica has failed, another one owns the key in ${leaseSeconds} s.`;
       throw new BusyError(message, leaseMs, "unavailable");
     }
   };
@@ -79,14 +100,17 @@ const connectTimeoutMs = 5_000;
 /** @param token by which replicas authenticate to each other */
 export function createReplicaClients(
   token: Secret,
-  options: Pick<ApiClientOptions, "ca" | "signal"> & {
+  options: Pick<ApiClientOptions, "ca"> & {
+    /** Ends the calls in progress. */
+    readonly signal: AbortSignal;
     /** Read for each call, as it may be renewed. */
     readonly clientCertificate: () => Secret | undefined;
   },
 ): ForwardingDeps["clientFor"] {
-  return (address, caller) =>
+  return (address, caller, signal) =>
     createApiClient(address, {
       ...options,
+      signal: AbortSignal.any([options.signal, signal]),
       clientCertificate: options.clientCertificate(),
       connectTimeoutMs,
       headers: {

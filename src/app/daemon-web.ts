@@ -4,7 +4,7 @@ import { createForwarding, createReplicaClients } from "../api/forwarding.ts";
 import { readEvents } from "../api/operations/events.ts";
 import { listReplicas } from "../api/operations/replicas.ts";
 import type { CallApi } from "../api/operation.ts";
-import { unitOfKey } from "../cluster/assignment.ts";
+import { isLive, unitOfKey } from "../cluster/assignment.ts";
 import type { Ownership } from "../cluster/ownership.ts";
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -95,7 +95,12 @@ function forwardingOf({ config, context, api, ownership, token }: WebPartsDeps) 
       signal: context.signal,
       clientCertificate: readOwnCertificate,
     }),
+    isLive(address) {
+      const view = ownership.view().cluster;
+      return view?.replicas.some((each) => each.address === address && isLive(each, view)) ?? false;
+    },
     leaseMs: cluster.leaseMs,
+    clock: context.clock,
   });
   return { callFor };
 }

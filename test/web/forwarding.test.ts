@@ -7,6 +7,7 @@ import { allows, roles, type AccessSettings } from "../../src/lib/access.ts";
 import { callerFromHeader, callerToHeader, type Caller } from "../../src/lib/forwarded-caller.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createAccessControl } from "../../src/web/access.ts";
+import { startPeer } from "../service/peer.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { listenOnLoopback } from "../support/listen.ts";
 import { ca, cert, key } from "../support/private-ca.ts";
@@ -117,6 +118,22 @@ describe("a request that uses a key", () => {
     const { first } = await serveTwo({ owners: { a: "self", b: address } });
     const answer = await first.post(lookUp, { id: "u1", key: "b" }, bearer("caller"));
     expect([answer.status, answer.body.detail]).toEqual([503, expect.stringContaining("respond")]);
+  });
+
+  it("whose owner is frozen is answered by 503 once the lease of that has ended", async () => {
+    const asked = Promise.withResolvers<void>();
+    const frozen = await startPeer(() => asked.resolve());
+    let isLive = true;
+    const { first } = await serveTwo({
+      owners: { a: "self", b: frozen.baseUrl },
+      isLive: () => isLive,
+    });
+    const answering = first.post(lookUp, { id: "u1", key: "b" }, bearer("caller"));
+    await asked.promise;
+    first.clock.advance(14_000);
+    isLive = false;
+    first.clock.advance(1_000);
+    expect((await answering).status).toBe(503);
   });
 
   it("is forwarded once at most", async () => {

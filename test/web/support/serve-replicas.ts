@@ -15,8 +15,6 @@ import { serveWeb } from "./serve-web.ts";
 /** By which the replicas authenticate to each other. */
 export const replicaToken = "replica-T0PSECRET";
 
-const lease = { leaseMs: 15_000 };
-
 /** A user of the service, with what is shown only on request. */
 export const serviceUser = {
   userId: "u1",
@@ -32,6 +30,7 @@ export interface ReplicaOptions {
   readonly owners: Readonly<Record<string, string | null>>;
   readonly token?: string;
   readonly ca?: string;
+  readonly isLive?: (address: string) => boolean;
   readonly web?: Partial<WebDeps>;
 }
 
@@ -71,9 +70,12 @@ export async function serveReplica(options: ReplicaOptions) {
     },
     clientFor: createReplicaClients(new Secret(token), {
       ca: options.ca ?? null,
+      signal: stop.signal,
       clientCertificate: () => undefined,
     }),
-    ...lease,
+    isLive: options.isLive ?? (() => true),
+    leaseMs: 15_000,
+    clock,
   });
   const web = await serveWeb({
     access: createAccessControl(settings, clock, new Secret(replicaToken)),
