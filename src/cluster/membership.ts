@@ -57,6 +57,8 @@ export function createMembership(deps: MembershipDeps): Ownership {
   /** Claims and releases: those in progress, and those that have ended. A view that overlaps one may be older than it. */
   const changes = { inProgress: 0, ended: 0 };
   let isClaiming = false;
+  /** Whether there is more to claim than what is being claimed. */
+  let isMoreDue = false;
   let isReleasing = false;
 
   const nowMs = (): number => clock.now().monotonicMs;
@@ -115,6 +117,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
   const claim = async (from: OwnedUnits, wanted: readonly string[]): Promise<void> => {
     const by = id;
     isClaiming = true;
+    isMoreDue = false;
     try {
       const { claimed, takenOver } = await change(() => store.claim(wanted));
       if (takenOver.length > 0) onTakenOver(takenOver.length);
@@ -134,7 +137,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
       wakeUp();
     } finally {
       isClaiming = false;
-      if (id !== by) wakeUp();
+      if (isMoreDue || id !== by) wakeUp();
     }
   };
 
@@ -223,7 +226,10 @@ export function createMembership(deps: MembershipDeps): Ownership {
       from.giveUp(plan.giveUp);
       // A claim also removes replicas that have expired.
       const isDue = plan.claim.length > 0 || read.replicas.some((each) => !isLive(each, read));
-      if (isDue && !plan.isOlder && !isClaiming) void claim(from, plan.claim);
+      if (isDue && !plan.isOlder) {
+        if (isClaiming) isMoreDue = true;
+        else void claim(from, plan.claim);
+      }
     }
     void release(from);
     return Math.min(sentMs + leaseMs / 3, earliestExpiry(read));

@@ -24,6 +24,27 @@ describe("a hand-over", () => {
     expect(one.heard).not.toContain("dropAll");
   });
 
+  it("loses no time when units are released while others are claimed", async () => {
+    const { start, open, pass, shares, clock } = openCluster();
+    const one = await start("one");
+    const gate = Promise.withResolvers<void>();
+    const { giveUp } = one.work;
+    // One unit takes longer than all others.
+    one.work.giveUp = async (released) => {
+      if (released.includes("key:4")) await gate.promise;
+      await giveUp(released);
+    };
+    const two = open("two");
+    two.state.noticeMs = 1_000;
+    void two.start();
+    await pass(1_500);
+    gate.resolve();
+    const fromMs = clock.now().monotonicMs;
+    while (!two.working.has("key:4")) await pass(50);
+    expect(shares(one, two)).toBe(true);
+    expect(clock.now().monotonicMs - fromMs).toBeLessThan(2_000);
+  });
+
   it("names the owner of each unit to both", async () => {
     const { start, pass } = openCluster();
     const one = await start("one");

@@ -41,6 +41,7 @@ export function createMemoryReplicas(clock: Clock) {
         renewalMs: 0,
         claimMs: 0,
         leaveMs: 0,
+        noticeMs: 0,
         renewals: 0,
         claims: 0,
       };
@@ -101,6 +102,7 @@ export function createMemoryReplicas(clock: Clock) {
         async notice(topic) {
           await reach();
           for (const listener of listeners) queueMicrotask(() => listener(topic));
+          await answer(null, state.noticeMs);
         },
       };
       return { store, state };
