@@ -1,0 +1,124 @@
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { anything, readDashboards, substitute } from "../support/dashboards.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const run = promisify(execFile);
+const dashboards = readDashboards();
+
+/** The first query of a panel, of the last 20 minutes. */
+function queryOf(file: string, title: string): string {
+  const panels = dashboards.find((each) => each.file === `${file}.json`)?.panels ?? [];
+  const expr = panels.find((each) => each.title === title)?.targets[0]?.expr;
+  if (expr === undefined) throw new TypeError(`no panel ${title}`);
+  const range = { __range: "20m", __rate_interval: "5m" };
+  return substitute(expr, { ...anything, ...range, sandbox: "box", server: "s1" });
+}
+
+const research = 'region="us",key="research"';
+const batch = 'region="us",key="batch"';
+
+/** A series of one sandwatch: values of each minute from the beginning on. */
+type Series = readonly [metric: string, labels: string, values: string];
+
+const target = (labels: string, up: string): readonly Series[] => [
+  ["sandwatch_target_up", labels, up],
+  ["sandbox_servers", `${labels},server_name="git",status="idle"`, up.replace(/^\d/, "2")],
+  ["sandbox_servers", `${labels},server_name="git",status="error"`, up.replace(/^\d/, "1")],
+];
+/** What waits for receivers. */
+const waiting = (pending: string, dead: string): readonly Series[] => [
+  ["sandwatch_notifications_pending", 'receiver="oncall"', pending],
+  ["sandwatch_notifications_dead", 'receiver="oncall"', dead],
+];
+const firing: Series = [
+  "sandwatch_incidents",
+  'rule="r",severity="critical",state="firing"',
+  "2x40",
+];
+const ofServer = `${research},sandbox="box",server="s1",status=`;
+const since = "sandbox_server_status_since_timestamp_seconds";
+const unobserved = "sandbox_unobserved_seconds_total";
+
+/** It was idle for ten minutes, and then in error. */
+const alone: readonly (readonly [instance: string, series: readonly Series[]])[] = [
+  [
+    "a",
+    [
+      ...target(research, "1x40"),
+      ...target(batch, "0x40"),
+      ...waiting("4x40", "3x40"),
+      firing,
+      ["sandbox_server_status", `${ofServer}"idle"`, "1x9 0x9"],
+      ["sandbox_server_status", `${ofServer}"error"`, "0x9 1x9"],
+      [since, `${research},sandbox="box",server="s1"`, "5x4 120x15"],
+      [unobserved, research, "0+6x40"],
+      [unobserved, batch, "0+6x40"],
+    ],
+  ],
+];
+
+/** The same at four replicas. At the 20th minute two of them show what one hands over to the other. */
+const four: typeof alone = [
+  [
+    "a",
+    [
+      ...target(research, "1x20 stale"),
+      ["sandbox_server_status", `${ofServer}"idle"`, "1x9 stale"],
+      ["sandbox_server_status", `${ofServer}"error"`, "0x9 stale"],
+      [since, `${research},sandbox="box",server="s1"`, "5x4 120x4 stale"],
+      [unobserved, research, "0+6x10 stale"],
+    ],
+  ],
+  [
+    "b",
+    [
+      ...target(research, "_x20 1x20"),
+      ["sandbox_server_status", `${ofServer}"idle"`, "_x10 0x9"],
+      ["sandbox_server_status", `${ofServer}"error"`, "_x10 1x9"],
+      [since, `${research},sandbox="box",server="s1"`, "_x10 120x9"],
+      [unobserved, research, "_x10 0+6x30"],
+    ],
+  ],
+  ["c", [...target(batch, "0x40"), [unobserved, batch, "0+6x40"]]],
+  ["c", waiting("4x20 stale", "3x20 stale")],
+  ["d", [...waiting("_x20 4x20", "_x20 3x20"), firing]],
+];
+
+it.each([
+  ["fleet", "Servers", "{}", 6],
+  ["fleet", "In error", "{}", 2],
+  ["fleet", "Targets down", "{}", 1],
+  ["fleet", "Firing incidents", "{}", 2],
+  ["fleet", "Unobserved", "{}", 0.1],
+  ["sandwatch", "Targets up", "{}", 0.5],
+  ["sandwatch", "Pending", "{}", 4],
+  ["sandwatch", "Dead letters", "{}", 3],
+  ["server", "Status changes", "{}", 1],
+  ["server", "Share of time", '{status="error"}', 0.5],
+])("%s: %s is the same with one and with four replicas", async (file, title, labels, value) => {
+  const query = queryOf(file, title);
+  const expr =
+    labels === "{}" ? query : `(${query}) and on (status) sandbox_server_status${labels} == 1`;
+  const test = (name: string, instances: typeof alone) => ({
+    name,
+    interval: "1m",
+    input_series: instances.flatMap(([instance, all]) =>
+      all.map(([metric, more, values]) => {
+        return { series: `${metric}{job="sandwatch",instance="${instance}:9740",${more}}`, values };
+      }),
+    ),
+    promql_expr_test: [
+      { expr: `round(${expr}, 0.05)`, eval_time: "20m", exp_samples: [{ labels, value }] },
+    ],
+  });
+  const path = join(tempFolder(), "test.yaml");
+  // JSON is YAML.
+  const tests = [test("one", alone), test("four", four)];
+  writeFileSync(path, JSON.stringify({ evaluation_interval: "1m", tests }));
+  const { stdout } = await run("promtool", ["test", "rules", path]);
+  expect(stdout).toContain("SUCCESS");
+});
