@@ -129,12 +129,7 @@ function life(): Row {
           description: "The share of each status of the observed time.",
           unit: "percentunit",
           width: 8,
-          queries: [
-            atEnd(
-              `sum by (status) (${ofRange})\n/ scalar(sum(${ofRange}))`,
-              "{{status}}",
-            ),
-          ],
+          queries: [atEnd(`sum by (status) (${ofRange})\n/ scalar(sum(${ofRange}))`, "{{status}}")],
         },
         { byStatus: true, share: true },
       ),
