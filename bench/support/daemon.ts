@@ -52,6 +52,8 @@ export interface DaemonSettings {
   readonly every?: string;
   readonly perServer?: boolean;
   readonly groupWait?: string;
+  /** The address of a PostgreSQL that it shares with other replicas. Default: an SQLite file of its own. */
+  readonly postgres?: string;
 }
 
 /**
@@ -129,7 +131,8 @@ async function failAtEnd(child: ChildProcess): Promise<never> {
 
 function configOf(settings: DaemonSettings, folder: string, port: number): object {
   const { origin, regions, listing, keys = 1, every = "1s" } = settings;
-  const { perServer = true, groupWait = "1h" } = settings;
+  const { perServer = true, groupWait = "1h", postgres } = settings;
+  const listen = `127.0.0.1:${port}`;
   return {
     regions: Object.fromEntries(
       regions.map((name) => [name, { base_url: `${origin}/${listing ?? name}` }]),
@@ -144,8 +147,10 @@ function configOf(settings: DaemonSettings, folder: string, port: number): objec
       rate_limit: { requests: 10_000, per: "1s" },
       max_body: "1GiB",
     },
-    store: { path: join(folder, "sandwatch.db") },
-    http: { listen: `127.0.0.1:${port}` },
+    ...(postgres === undefined
+      ? { store: { path: join(folder, "sandwatch.db") } }
+      : { store: { postgres: { url: postgres } }, cluster: { address: `http://${listen}` } }),
+    http: { listen },
     log: { level: "info", format: "json" },
     metrics: { per_server: perServer },
     alerts: {

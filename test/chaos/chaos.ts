@@ -5,7 +5,7 @@ import { startHelper } from "../../bench/support/helper.ts";
 import { tempFolder } from "../../bench/support/temp-folder.ts";
 import { seededRandom } from "../../src/lib/random.ts";
 import { createPostgresServer } from "../store/support/postgres-server.ts";
-import { buildUnfenced } from "./build-program.ts";
+import { copyUnfenced } from "./unfenced.ts";
 import { checkCalls } from "./check-calls.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkMessages } from "./check-messages.ts";
@@ -49,7 +49,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const events = new Map<string, number>();
   await using ending = new AsyncDisposableStack();
   const folder = ending.use(tempFolder()).path;
-  const program = await (isUnfenced ? buildUnfenced(folder) : buildProgram(folder));
+  const program = isUnfenced ? copyUnfenced(folder) : await buildProgram(folder);
   const server = createPostgresServer();
   ending.defer(() => server.remove());
   await server.start();

@@ -11,7 +11,7 @@ const { values } = parseArgs({
   options: {
     kills: { type: "string", default: "500" },
     seed: { type: "string", default: "1" },
-    replicas: { type: "string", default: "1" },
+    replicas: { type: "string", default: "3" },
     control: { type: "boolean", default: false },
     log: { type: "string" },
   },

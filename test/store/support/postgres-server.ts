@@ -13,6 +13,8 @@ const nobody = 65_534;
 /** A PostgreSQL of the tests' own, in a temporary folder, which is also that of its socket. */
 export interface PostgresServer {
   readonly folder: string;
+  /** Of its first process. */
+  pid(): number;
   start(): Promise<void>;
   /** A fast shutdown: it does not wait for connections that are left. */
   stop(): Promise<void>;
@@ -21,12 +23,18 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
+const usual = ["fsync=off"];
+
 /**
  * The variable `POSTGRES_PROGRAMS` names a folder with the programs where they are not those of Debian's package.
  *
  * @param port at 127.0.0.1, with TLS and passwords; by default it listens on its socket only
+ * @param given settings instead of those with which tests are fast
  */
-export function createPostgresServer(port?: number): PostgresServer {
+export function createPostgresServer(
+  port?: number,
+  given: readonly string[] = usual,
+): PostgresServer {
   const programs = process.env["POSTGRES_PROGRAMS"] ?? findPrograms();
   const folder = mkdtempSync(join(tmpdir(), "sandwatch-postgres-"));
   const isRoot = process.getuid?.() === 0;
@@ -38,7 +46,7 @@ export function createPostgresServer(port?: number): PostgresServer {
   const access = ["--auth-local=trust", "--auth-host=scram-sha-256"];
   const cluster = ["--pgdata", data, "--username=test", "--encoding=UTF8", "--no-sync", ...access];
   execFileSync(join(programs, "initdb"), [...cluster, ...language], { ...options, stdio: "pipe" });
-  const settings = ["fsync=off", `listen_addresses=${port === undefined ? "" : "127.0.0.1"}`];
+  const settings = [...given, `listen_addresses=${port === undefined ? "" : "127.0.0.1"}`];
   if (port !== undefined) {
     const files = { "server.crt": cert, "server.key": key };
     for (const [name, content] of Object.entries(files)) {
@@ -66,6 +74,7 @@ export function createPostgresServer(port?: number): PostgresServer {
   };
   return {
     folder,
+    pid: () => server?.pid ?? 0,
     stop,
     async kill() {
       if (server?.pid === undefined || hasEnded(server)) return;

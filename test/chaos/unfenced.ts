@@ -1,6 +1,5 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildProgram } from "../../bench/support/daemon.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -8,8 +7,13 @@ const root = join(import.meta.dirname, "../..");
 const fence: readonly { readonly file: string; readonly from: string; readonly to: string }[] = [
   // Of a target.
   {
-    file: "src/store/poll-commits.ts",
-    from: '    .where("version", "=", before)\n',
+    file: "src/store/postgres/target-rows.ts",
+    from: " and targets.version = polled.version\n",
+    to: "\n",
+  },
+  {
+    file: "src/store/target-rows.ts",
+    from: '      .where("version", "=", version)\n',
     to: "",
   },
   // Of a process.
@@ -20,17 +24,15 @@ const fence: readonly { readonly file: string; readonly from: string; readonly t
   },
 ];
 
-/** Builds the program without the fence, out of a copy of its sources. @returns the file to run */
-export async function buildUnfenced(folder: string): Promise<string> {
+/**
+ * A copy of the program's sources without the fence, which runs from them.
+ *
+ * @returns the file to run
+ */
+export function copyUnfenced(folder: string): string {
   const copy = join(folder, "unfenced");
   mkdirSync(copy);
-  for (const name of [
-    "src",
-    "generate",
-    "package.json",
-    "package-lock.json",
-    "rolldown.config.ts",
-  ]) {
+  for (const name of ["src", "package.json"]) {
     cpSync(join(root, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
@@ -39,5 +41,5 @@ export async function buildUnfenced(folder: string): Promise<string> {
     if (text.split(from).length !== 2) throw new Error(`${file} has no single: ${from}`);
     writeFileSync(join(copy, file), text.replace(from, to));
   }
-  return buildProgram(folder, copy);
+  return join(copy, "src/cli.js");
 }
