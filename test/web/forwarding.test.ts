@@ -13,7 +13,7 @@ import { listenOnLoopback } from "../support/listen.ts";
 import { ca, cert, key } from "../support/private-ca.ts";
 import { fixedCases } from "../support/random-cases.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { replicaToken, serveReplica } from "./support/serve-replicas.ts";
+import { replicaToken, serveReplica, type ReplicaOptions } from "./support/serve-replicas.ts";
 
 const settings: AccessSettings = {
   anonymous: null,
@@ -31,6 +31,19 @@ const asReplica = (caller = callerToHeader(ann), token = replicaToken) => ({
   authorization: `Replica ${token}`,
   "sandwatch-caller": caller,
 });
+
+/** @param client whether clients need a certificate of the same authority */
+function tls(client = false) {
+  const folder = tempFolder();
+  const certificateFile = join(folder, "crt");
+  const keyFile = join(folder, "key");
+  const caFile = join(folder, "ca");
+  writeFileSync(certificateFile, cert);
+  writeFileSync(keyFile, key);
+  writeFileSync(caFile, ca);
+  const clientCaFile = client ? caFile : null;
+  return { certificateFile, keyFile, clientCaFile, minimumVersion: "1.2" } as const;
+}
 
 const lookUp = "/lookups/user";
 const poll = "/targets/poll";
@@ -147,19 +160,27 @@ describe("a request that uses a key", () => {
     expect([one.logged.length, other.logged.length]).toEqual([1, 1]);
   });
 
-  it("is forwarded with TLS to a replica whose authority is configured", async () => {
-    const folder = tempFolder();
-    const files = { certificateFile: join(folder, "crt"), keyFile: join(folder, "key") };
-    writeFileSync(files.certificateFile, cert);
-    writeFileSync(files.keyFile, key);
-    const tls = { ...files, clientCaFile: null, minimumVersion: "1.2" } as const;
-    const owner = await serveReplica({ name: "owner", owners: { b: "self" }, web: { tls } });
+  it("is forwarded with TLS to a replica whose authority is configured, with a certificate where one is needed", async () => {
+    const owner = await serveReplica({ name: "owner", owners: { b: "self" }, web: { tls: tls() } });
     const owners = { b: owner.address };
-    const trusting = await serveReplica({ name: "first", owners, ca });
-    expect((await trusting.post(lookUp, { id: "u1" })).body).toMatchObject({ outcome: "answered" });
-    const other = await serveReplica({ name: "first", owners });
-    const answer = await other.post(lookUp, { id: "u1" });
-    expect([answer.status, answer.body.detail]).toEqual([503, expect.stringContaining("trust")]);
+    const forward = async (options: Pick<ReplicaOptions, "ca" | "ownCertificate">) => {
+      const { post } = await serveReplica({ name: "first", owners, ...options });
+      return post(lookUp, { id: "u1" });
+    };
+    expect((await forward({ ca })).body).toMatchObject({ outcome: "answered" });
+    const untrusted = await forward({});
+    expect([untrusted.status, untrusted.body.detail]).toEqual([
+      503,
+      expect.stringContaining("trust"),
+    ]);
+    const strict = await serveReplica({
+      name: "owner",
+      owners: { b: "self" },
+      web: { tls: tls(true) },
+    });
+    owners.b = strict.address;
+    expect((await forward({ ca })).status).toBe(503);
+    expect((await forward({ ca, ownCertificate: cert + key })).status).toBe(200);
   });
 });
 

@@ -30,6 +30,8 @@ export interface ReplicaOptions {
   readonly owners: Readonly<Record<string, string | null>>;
   readonly token?: string;
   readonly ca?: string;
+  /** In PEM, with its key. */
+  readonly ownCertificate?: string;
   readonly isLive?: (address: string) => boolean;
   readonly web?: Partial<WebDeps>;
 }
@@ -44,6 +46,7 @@ export async function serveReplica(options: ReplicaOptions) {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   const polled: string[] = [];
+  const ownCertificate = options.ownCertificate ? new Secret(options.ownCertificate) : undefined;
   const keys = Object.keys(owners).map((key) => ({ name: key, apiKey: new Secret(testKey) }));
   const context: KeysContext & ServiceContext & Pick<StoreContext, "pollNow"> = {
     service: createTestClient(service.baseUrl, { clock }).client,
@@ -71,7 +74,7 @@ export async function serveReplica(options: ReplicaOptions) {
     clientFor: createReplicaClients(new Secret(token), {
       ca: options.ca ?? null,
       signal: stop.signal,
-      clientCertificate: () => undefined,
+      clientCertificate: () => ownCertificate,
     }),
     isLive: options.isLive ?? (() => true),
     leaseMs: 15_000,
