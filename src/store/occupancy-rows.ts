@@ -1,6 +1,6 @@
 import { noOpenBuckets, type Accounting, type OpenBuckets } from "../fleet/accounting.ts";
 import { addAccount, emptyAccount, isEmptyBucket } from "../fleet/buckets.ts";
-import type { Bucket, Resolution } from "../fleet/buckets.ts";
+import type { Bucket, NameAccount, Resolution } from "../fleet/buckets.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import {
   accountToColumns,
@@ -9,12 +9,15 @@ import {
   extentToColumns,
   totalToColumns,
 } from "./occupancy-columns.ts";
-import { prepareUpsert, rowsPerInsert } from "./sql-helpers.ts";
+import type { Together } from "./shared-commits.ts";
+import { prepareUpsert } from "./sql-helpers.ts";
 import type { RowReading } from "./damaged-rows.ts";
-import type { Db } from "./tables.ts";
+import type { Db, Tables } from "./tables.ts";
 
 /** No row of `server_names` has it, so the database refuses it. */
 const noName = -1;
+
+const namesAtOnce = 500;
 
 const bucketKey = ["resolution", "start_at_ms", "target_id"] as const;
 
@@ -27,41 +30,51 @@ const upsertOpenBuckets = prepareUpsert("open_buckets", ["target_id", "resolutio
  * Writes the buckets that polls changed, within their transaction, but for the open one of five minutes, which is in the
  * target's own row.
  */
-export async function writeOccupancy(
-  trx: Db,
+export function writeOccupancy(
+  together: Together,
   targetId: number,
   { open, written }: Accounting,
-): Promise<void> {
+): void {
   for (const { resolution, bucket } of written) {
     const isOpen = open[resolution]?.startMs === bucket.startMs;
-    if (!isOpen) await writeClosed(trx, targetId, resolution, bucket);
+    if (!isOpen) writeClosed(together, targetId, resolution, bucket);
     else if (resolution !== "5m") {
       const row = { target_id: targetId, resolution, bucket: bucketToJson(bucket) };
-      await upsertOpenBuckets(trx, [row]);
+      together(upsertOpenBuckets, [row]);
     }
   }
 }
 
-async function writeClosed(
-  trx: Db,
+function writeClosed(
+  together: Together,
   targetId: number,
   resolution: Resolution,
   bucket: Bucket,
-): Promise<void> {
+): void {
   if (isEmptyBucket(bucket)) return;
   const { startMs, recordedMs, unobservedMs, extent, names } = bucket;
   const key = { resolution, start_at_ms: startMs, target_id: targetId };
   const times = { recorded_ms: recordedMs, unobserved_ms: unobservedMs };
   const total = totalToColumns(names.values().reduce(addAccount, emptyAccount));
-  await upsertTargetBuckets(trx, [{ ...key, ...times, ...extentToColumns(extent), ...total }]);
-  for await (const some of paced(batches(names, rowsPerInsert))) {
-    const ids = await nameIds(
-      trx,
-      some.map(([name]) => name),
-    );
+  together(upsertTargetBuckets, [{ ...key, ...times, ...extentToColumns(extent), ...total }]);
+  together(
+    writeAccounts,
+    names.entries().map(([name, account]) => ({ key, name, account })),
+  );
+}
+
+interface NamedAccount {
+  readonly key: Pick<Tables["occupancy"], (typeof bucketKey)[number]>;
+  readonly name: string;
+  readonly account: NameAccount;
+}
+
+async function writeAccounts(trx: Db, accounts: Iterable<NamedAccount>): Promise<void> {
+  for await (const some of paced(batches(accounts, namesAtOnce))) {
+    const ids = await nameIds(trx, [...new Set(some.map(({ name }) => name))]);
     await upsertOccupancy(
       trx,
-      some.map(([name, account]) => ({
+      some.map(({ key, name, account }) => ({
         ...key,
         name_id: ids.get(name) ?? noName,
         ...accountToColumns(account),

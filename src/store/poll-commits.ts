@@ -40,10 +40,10 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         const version = versionOf(targetId);
         return { id: targetId, version, columns: columnsOf(polls, version + 1) };
       },
-      async write(trx) {
+      async write(trx, together) {
         for (const { gap } of each) if (gap) await writeGap(trx, targetId, gap);
-        await writeOccupancy(trx, targetId, accounting);
-        await writeSnapshot(trx, targetId, each);
+        writeOccupancy(together, targetId, accounting);
+        await writeSnapshot(trx, together, targetId, each);
       },
       async writeNumbered(trx) {
         await writeIncidents(trx, targetId, incidents);

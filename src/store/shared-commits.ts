@@ -16,7 +16,7 @@ export interface Part {
   /** The row of its target. If another process has written it since, the part is fenced: nothing of it is written. */
   readonly target?: () => TargetWrite;
   /** Called once more when the transaction was rolled back because of another part. */
-  readonly write?: (trx: Transaction<Tables>) => Promise<void>;
+  readonly write?: (trx: Transaction<Tables>, together: Together) => Promise<void>;
   /**
    * The same for what takes numbers of the store's sequence. It comes after everything else that is written, as numbers that
    * were taken hold up other writers until the commit.
@@ -28,6 +28,11 @@ export interface Part {
 interface Waiting extends Part {
   readonly settle: PromiseWithResolvers<void>;
 }
+
+/** Has rows written with those of other parts, in few statements, before anything that takes numbers of the sequence. */
+export type Together = <Row>(write: WriteRows<Row>, rows: Iterable<Row>) => void;
+
+type WriteRows<Row> = (trx: Db, rows: Iterable<Row>) => Promise<unknown>;
 
 /** How long a part waits for others. */
 const gatherMs = 100;
@@ -74,7 +79,9 @@ export function createSharedCommits(kysely: Db, clock?: Clock, writeTogether = w
         ),
     );
     const written = parts.filter((part) => !fenced.has(part));
-    for (const part of written) await part.write?.(trx);
+    const { together, flush } = createTogether();
+    for (const part of written) await part.write?.(trx, together);
+    await flush(trx);
     for (const part of written) await part.writeNumbered?.(trx);
     return fenced;
   };
@@ -140,6 +147,25 @@ export function createSharedCommits(kysely: Db, clock?: Clock, writeTogether = w
       await committing;
     },
   };
+}
+
+function createTogether() {
+  const all = new Map<WriteRows<never>, Iterable<never>[]>();
+  const together: Together = (write, rows) => {
+    const known = all.get(write);
+    // Those of one function are of one type.
+    const more = rows as Iterable<never>;
+    if (known) known.push(more);
+    else all.set(write, [more]);
+  };
+  const flush = async (trx: Db): Promise<void> => {
+    for (const [write, rows] of all)
+      await write(
+        trx,
+        rows.values().flatMap((some) => some),
+      );
+  };
+  return { together, flush };
 }
 
 /**

@@ -7,6 +7,7 @@ import { statuses } from "../fleet/status.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import { isBeyond, prepareUpsert } from "./sql-helpers.ts";
+import type { Together } from "./shared-commits.ts";
 import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -24,6 +25,7 @@ export type PollDiff = Pick<Verdict, "at" | "diff">;
  */
 export async function writeSnapshot(
   trx: Db,
+  together: Together,
   targetId: number,
   polls: readonly PollDiff[],
 ): Promise<void> {
@@ -34,7 +36,7 @@ export async function writeSnapshot(
   const known = last
     .values()
     .flatMap((sandbox) => (sandbox ? [sandboxToRow(targetId, sandbox)] : []));
-  await upsertSandboxes(trx, known);
+  together(upsertSandboxes, known);
   const gone = last.entries().flatMap(([id, sandbox]) => (sandbox ? [] : [id]));
   for await (const some of paced(batches(gone, idsPerStatement))) {
     await trx
@@ -43,7 +45,7 @@ export async function writeSnapshot(
       .where("sandbox_id", "in", some)
       .execute();
   }
-  await upsertServers(trx, lastServers(targetId, polls));
+  together(upsertServers, lastServers(targetId, polls));
 }
 
 /** The rows of one poll as they come; of several each server's last one, as a statement may hold a row just once. */

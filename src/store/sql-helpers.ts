@@ -1,4 +1,4 @@
-import { CompiledQuery, sql } from "kysely";
+import { CompiledQuery, PostgresAdapter, sql } from "kysely";
 import type { Insertable, QueryResult, RawBuilder, Transaction } from "kysely";
 import { batches, paced } from "../lib/iterables.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -120,6 +120,7 @@ export function prepareRows<Row extends object>(
 
 /** A fixed number keeps statements few and reusable. */
 export const rowsPerInsert = 50;
+const rowsPerJson = 500;
 
 /**
  * Writes rows of a table, some at a time between turns of the event loop. A row that has the key of a stored one replaces
@@ -136,9 +137,7 @@ export function prepareUpsert<Name extends keyof Tables>(
   equal: readonly (keyof Tables[Name] & string)[] = [],
 ) {
   const fixed = new Set<string>([...key, ...kept]);
-  const upsert = prepareRows((db, rows: readonly Insertable<Tables[Name]>[]) => {
-    const columns = Object.keys(rows[0] ?? {});
-    const values = rows.map((row) => sql`(${sql.join(Object.values(row))})`);
+  const statementOf = (columns: readonly string[], source: RawBuilder<unknown>) => {
     const replaced = columns
       .filter((column) => !fixed.has(column))
       .map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`);
@@ -147,23 +146,38 @@ export function prepareUpsert<Name extends keyof Tables>(
     );
     const condition = isSame.length === 0 ? sql`` : sql`where ${sql.join(isSame, sql` and `)}`;
     const update = sql`update set ${sql.join(replaced)} ${condition}`;
-    const statement = sql`
-      insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
-      values ${sql.join(values)}
-      on conflict (${sql.join(key.map((column) => sql.ref(column)))})
-      do ${replaced.length === 0 ? sql`nothing` : update}
+    return sql`
+      insert into ${sql.table(table)} (${namesOf(columns)}) ${source}
+      on conflict (${namesOf(key)}) do ${replaced.length === 0 ? sql`nothing` : update}
     `;
+  };
+  const upsertValues = prepareRows((db, rows: readonly Insertable<Tables[Name]>[]) => {
+    const values = rows.map((row) => sql`(${sql.join(Object.values(row))})`);
+    const statement = statementOf(Object.keys(rows[0] ?? {}), sql`values ${sql.join(values)}`);
     return { compile: () => statement.compile(db) };
   });
+  /** For PostgreSQL, which would parse and plan all the values each time. */
+  const upsertJson = (db: Db, rows: readonly Insertable<Tables[Name]>[]) => {
+    const columns = Object.keys(rows[0] ?? {});
+    const json = JSON.stringify(rows, (_, value: unknown) =>
+      typeof value === "string" ? storableText(value) : value,
+    );
+    const source = sql`select ${namesOf(columns)} from json_populate_recordset(null::${sql.table(table)}, ${json})`;
+    return statementOf(columns, source).execute(db);
+  };
   return async (db: Db, rows: Iterable<Insertable<Tables[Name]>>): Promise<number> => {
+    const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
+    const [upsert, most] = isPostgres ? [upsertJson, rowsPerJson] : [upsertValues, rowsPerInsert];
     let written = 0;
-    for await (const some of paced(batches(rows, rowsPerInsert))) {
+    for await (const some of paced(batches(rows, most))) {
       const { numAffectedRows = 0n } = await upsert(db, some);
       written += Number(numAffectedRows);
     }
     return written;
   };
 }
+
+const namesOf = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
 
 // With the flag `u` a surrogate is matched only where it is not one of a pair.
 const unstorable = /[\0\p{Surrogate}]/gu;

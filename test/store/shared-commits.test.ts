@@ -74,6 +74,17 @@ describe("polls that changed nothing", () => {
     expect(clock.armed).toBe(0);
   });
 
+  it("write the buckets that they close in one statement for each table", async () => {
+    const { store, statements, targets } = await openShared(3);
+    const commits = targets.map(({ commit }) => commit(idle, 400));
+    store.commitGathered();
+    await Promise.all(commits);
+    for (const table of ["target_buckets", "occupancy"]) {
+      const written = statements.filter((each) => each.includes(`insert into "${table}"`));
+      expect(written).toHaveLength(1);
+    }
+  });
+
   it("do not wait once no other is about to end, or when they are very many", async () => {
     const { clock, store, targets, takeCommits } = await openShared(100);
     const two = targets.slice(0, 2).map(({ commit }) => commit(idle));
