@@ -96,7 +96,7 @@ function describeOperation(operation: Operation): ZodOpenApiOperationObject {
     responses: {
       [status]: { description: summary, content: json(response) },
       ...(isGet && notModified),
-      ...problems(400, 401, 403, ...refusals, ...(isGet ? [] : [413, 415]), 429, 500),
+      ...problems(400, 401, 403, ...refusals, ...(isGet ? [] : [413, 415]), 429, 500, 503),
     },
   };
 }

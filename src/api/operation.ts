@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { RefusedError } from "../lib/refused-error.ts";
+import { BusyError, RefusedError } from "../lib/refused-error.ts";
+import { StoreUnavailableError } from "../store/store-error.ts";
 import type { ApiContext, KeysContext } from "./context.ts";
 
 /** Below it are the operations. */
@@ -71,6 +72,9 @@ export type CallApi<Context = ApiContext> = <
   request: z.input<Request>,
 ) => Promise<z.output<Response>>;
 
+/** A store that cannot be reached is tried again more often than that. */
+const storeRetryMs = 10_000;
+
 /**
  * Calls operations in this process.
  *
@@ -83,7 +87,12 @@ export function createApi<Context>(
   return async (operation, request) => {
     const read = readRequest(operation.request, request);
     if (operation.isLive) await refresh();
-    return operation.handle(context, read);
+    try {
+      return await operation.handle(context, read);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      throw new BusyError(error.message, storeRetryMs, "unavailable");
+    }
   };
 }
 

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { listReplicas, viewReplicas } from "../../src/api/operations/replicas.ts";
+import { StoreUnavailableError } from "../../src/store/store-error.ts";
+import { createApi } from "../../src/api/operation.ts";
 import { unitOfKey } from "../../src/cluster/assignment.ts";
 import type { Replica } from "../../src/cluster/replica-store.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
@@ -64,6 +66,16 @@ it("replicas are listed with their units and targets, and which of them is behin
   expect(runAtOnce(renderOverview(emptyStatus, [], { mayAct: true }, at))).not.toContain(
     "Replicas",
   );
+});
+
+it("a store that cannot be reached is said to be so, and may be tried again", async () => {
+  const away = new StoreUnavailableError("PostgreSQL cannot be reached");
+  const operation = { ...listReplicas, handle: () => Promise.reject(away) };
+  await expect(createApi({})(operation, {})).rejects.toMatchObject({
+    kind: "unavailable",
+    message: "PostgreSQL cannot be reached",
+    retryAfterMs: 10_000,
+  });
 });
 
 it("a store on SQLite has none", async () => {
