@@ -228,6 +228,17 @@ describe("a store on PostgreSQL", () => {
     expect(row).toEqual({ author: text, reason: text });
   });
 
+  it("sees what others have committed, whatever the isolation of the server is by default", async () => {
+    await execute("alter role test set default_transaction_isolation to 'serializable'");
+    onTestFinished(async () => {
+      await execute("alter role test reset default_transaction_isolation");
+    });
+    const { kysely } = await open();
+    const { rows } =
+      await sql`select current_setting('transaction_isolation') as isolation`.execute(kysely);
+    expect(rows).toEqual([{ isolation: "read committed" }]);
+  });
+
   it("is read without a failure of idle connections that are cut", async () => {
     const { store } = await open();
     await store.check();

@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { TargetFencedError } from "../../src/alerts/target-state.ts";
 import { outboxItem } from "../notify/support/items.ts";
 import { addTarget } from "../support/add-target.ts";
-import { judgeBy, listing, watchFleet } from "../support/fleet.ts";
+import { judgeBy, listing, server, watchFleet } from "../support/fleet.ts";
 import { dayMs, outboxStoreOn } from "../store/support/outbox-store.ts";
-import { execute, openTwo } from "./support/replica-stores.ts";
+import { connect, execute, openJoined, openTwo } from "./support/replica-stores.ts";
+import { until } from "./support/until.ts";
 
 const idle = listing({ a: "idle" });
 const inError = listing({ a: "error" });
@@ -76,6 +77,29 @@ describe("polls that share a transaction", () => {
     await watching;
     expect((await execute(changes)).length).toBe(5 * 40);
   });
+});
+
+it("commits a poll again whose transaction PostgreSQL ended as one of two that waited for each other", async () => {
+  const { store, settings } = await openJoined();
+  const { id } = await addTarget(store, { region: "us", key: "a" });
+  const servers = ["one", "two"].map((name) => server(name, { name }));
+  const box = { id: "box", status: "idle", benchmark: null, servers } as const;
+  const both = { complete: true, sandboxes: [box] };
+  const { poll } = watchFleet({ region: "us", key: "a" });
+  await store.commitPoll(id, poll(both));
+  const client = await connect();
+  await client.query(`set search_path to ${settings.schema}; set deadlock_timeout to '1h'`);
+  await client.query("begin; insert into server_names (name) values ('two')");
+  // It closes a bucket: adds the name `one`, and waits for `two`.
+  const committing = store.commitPoll(id, poll(both, 400));
+  const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock'
+    and query like 'insert into "server_names"%'`;
+  await until("waits", async () => (await execute(waits)).length > 0);
+  await client.query("insert into server_names (name) values ('one')");
+  await client.query("commit");
+  await committing;
+  const occupancy = `select count(*) from ${settings.schema}.occupancy`;
+  expect(await execute(occupancy)).toEqual([{ count: "2" }]);
 });
 
 describe("two replicas at once", () => {

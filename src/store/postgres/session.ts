@@ -133,6 +133,8 @@ export async function createConnector(
   const setUp = [
     `set search_path to "${schema}"`,
     "set application_name to sandwatch",
+    // Replicas wait for one another's locks and then read what was committed, whatever the default of the server is.
+    "set default_transaction_isolation to 'read committed'",
     `set statement_timeout to ${statementMs}`,
     `set lock_timeout to ${lockMs}`,
     `set idle_in_transaction_session_timeout to ${idleInTransactionMs}`,
