@@ -144,7 +144,7 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     } catch (error) {
       unit.lose(error);
       // Once, as two processes may both take themselves for the owner.
-      const isRead = error instanceof TargetFencedError && !isAgain;
+      const isRead = error instanceof TargetFencedError && !isAgain && ofRun === calls;
       if (isRead && deps.limits.nextFreeMs(unit.target) < deadlineMs)
         return runOf(unit, state, deadlineMs, true);
     }

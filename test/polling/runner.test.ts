@@ -1,5 +1,6 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { TargetFencedError } from "../../src/alerts/target-state.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { createRunner } from "../../src/polling/runner.ts";
@@ -38,7 +39,7 @@ function start(
     },
     noteGap: () => void (gaps += 1),
     lose: (error) => {
-      throw error;
+      if (!(error instanceof TargetFencedError)) throw error;
     },
   }));
   const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
@@ -198,6 +199,28 @@ it("drops runs without committing them, and runs what is added afterwards", asyn
   expect([runs.length, commits()]).toEqual([1, 1]);
   await runner.stop();
 });
+
+it.each([
+  ["once", false, 2],
+  ["not if its units were dropped meanwhile", true, 1],
+])(
+  "runs a unit again that another process has written: %s",
+  async (_, isDropped, runsUntilThen) => {
+    const { runner, runs, committing, pass } = start({ one: 10 });
+    const fenced = Promise.withResolvers<void>();
+    committing.may = fenced.promise;
+    runner.start();
+    await pass(1);
+    expect(runs).toHaveLength(1);
+    const dropping = isDropped ? runner.drop() : null;
+    fenced.reject(new TargetFencedError(1));
+    await settle();
+    await dropping;
+    await pass(5);
+    expect(runs).toHaveLength(runsUntilThen);
+    await runner.stop();
+  },
+);
 
 it("neither calls nor commits while the process may not act for its units", async () => {
   const answers = [Promise.withResolvers<typeof ok>(), Promise.withResolvers<typeof ok>()];
