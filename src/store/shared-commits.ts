@@ -150,22 +150,34 @@ export function createSharedCommits(kysely: Db, clock?: Clock, writeTogether = w
 }
 
 function createTogether() {
-  const all = new Map<WriteRows<never>, Iterable<never>[]>();
+  const all = new Map<unknown, JoinedRows>();
   const together: Together = (write, rows) => {
-    const known = all.get(write);
-    // Those of one function are of one type.
-    const more = rows as Iterable<never>;
-    if (known) known.push(more);
-    else all.set(write, [more]);
+    const joined = all.get(write) ?? joinRows(write);
+    all.set(write, joined);
+    joined.add(rows);
   };
   const flush = async (trx: Db): Promise<void> => {
-    for (const [write, rows] of all)
-      await write(
-        trx,
-        rows.values().flatMap((some) => some),
-      );
+    for (const joined of all.values()) await joined.flush(trx);
   };
   return { together, flush };
+}
+
+/** Rows of the one type that its function writes. */
+interface JoinedRows {
+  add(rows: Iterable<unknown>): void;
+  flush(trx: Db): Promise<unknown>;
+}
+
+function joinRows<Row>(write: WriteRows<Row>): JoinedRows {
+  const all: Iterable<Row>[] = [];
+  return {
+    add: (rows: Iterable<Row>) => void all.push(rows),
+    flush: (trx) =>
+      write(
+        trx,
+        all.values().flatMap((rows) => rows),
+      ),
+  };
 }
 
 /**
