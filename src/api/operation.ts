@@ -26,7 +26,7 @@ export interface Operation<
   /** Default: 200. */
   readonly status?: 201;
   /** Statuses by which it can refuse a valid request. */
-  readonly refusals?: readonly (404 | 409 | 429 | 503)[];
+  readonly refusals?: readonly (404 | 409 | 429)[];
   /** What its caller must be permitted to do. `call`: it calls the service. */
   readonly permission: "read" | "act" | "call" | "delete";
   /** Whether it shows the present state of targets or probes, which other replicas may poll. */

@@ -42,7 +42,7 @@ export const checkConformance = defineOperation({
     ...targetChoice,
   }),
   response: conformanceView,
-  refusals: [409, 429, 503],
+  refusals: [409, 429],
   // Each call may wait for the key's limit, and then for the service.
   timeoutMs: 10 * 60_000,
   keys: keyOfChoice,

@@ -83,7 +83,7 @@ export const lookUp = defineOperation({
       .describe("Shows the response as the service sent it, with its secrets. It is in the log."),
   }),
   response: lookupView,
-  refusals: [409, 429, 503],
+  refusals: [409, 429],
   timeoutMs: 5 * 60_000,
   keys: keyOfChoice,
   async handle(

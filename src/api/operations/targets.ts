@@ -86,7 +86,7 @@ export const pollTargets = defineOperation({
   summary: "Polls targets at once, within the rate limit, and returns their state after that",
   request: z.strictObject(targetFields),
   response: z.object({ targets: listed(targetView), notes }),
-  refusals: [409, 503],
+  refusals: [409],
   timeoutMs: 5 * 60_000,
   keys: {
     of: ({ targets }, chosen) => selectToPoll(targets, chosen).map(({ target }) => target.key),
