@@ -3,7 +3,8 @@ import { z } from "zod";
 import { judgePoll, type JudgeOptions } from "../../src/alerts/judge.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { nothingKnown } from "../../src/alerts/target-state.ts";
-import { emptySnapshot } from "../../src/fleet/snapshot.ts";
+import { targetName } from "../../src/fleet/model.ts";
+import { emptySnapshot, type ListedSandbox } from "../../src/fleet/snapshot.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
@@ -18,7 +19,20 @@ const judge: JudgeOptions = {
   receivers: new Map(),
   newIncidentId: () => "none",
 };
-const listing = { sandboxes: [], texts: [], complete: true };
+const servers = 10;
+
+/** One sandbox, with servers of different names. */
+function listFirst(target: string): readonly ListedSandbox[] {
+  const listed = Array.from({ length: servers }, (_, index) => ({
+    id: `${target}-${index}`,
+    name: `server-name-${index}`,
+    status: "idle" as const,
+    benchmark: null,
+    tags: [],
+  }));
+  return [{ id: target, status: "idle", benchmark: null, servers: listed }];
+}
+
 let store: Store | null = null;
 let polls = 0;
 const stopping = new AbortController();
@@ -30,10 +44,13 @@ async function pollAgainAndAgain(
 ): Promise<void> {
   const options = { staleAfter: 3, restoredForMs: 90_000, nowUtcMs: Date.now() };
   const watched = watchTarget(stored, emptySnapshot, options);
+  let sandboxes = listFirst(targetName(stored.target));
   while (!stopping.signal.aborted) {
+    const listing = { sandboxes, texts: sandboxes.map(() => null), complete: true };
     const verdict = judgePoll(watched.state, { kind: "listed", listing }, systemClock.now(), judge);
     await opened.commitPoll(stored.id, verdict);
     watched.accept(verdict);
+    ({ sandboxes } = watched.state.snapshot);
     polls += 1;
     // As each poll of a daemon begins in a turn of its own.
     await setImmediate();

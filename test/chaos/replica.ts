@@ -73,11 +73,17 @@ export async function createReplica(options: ReplicaOptions): Promise<Replica> {
   let generation = 0;
   let isExpectedToEnd = false;
   const incarnation = (): string => incarnationName({ name, life });
-  const note = (what: Note["what"]): void =>
-    void notes.push({ incarnation: incarnation(), what, generation, atMs: Date.now() });
+  const keep = (line: string): void => {
+    if (logFile !== undefined) appendFileSync(logFile, `${incarnation()} ${line}\n`);
+  };
+  const note = (what: Note["what"]): void => {
+    const atMs = Date.now();
+    notes.push({ incarnation: incarnation(), what, generation, atMs });
+    keep(`${new Date(atMs).toISOString()} ${what}`);
+  };
 
   const readLine = (line: string): void => {
-    if (logFile !== undefined) appendFileSync(logFile, `${incarnation()} ${line}\n`);
+    keep(line);
     const event = /"event":"([\w.]+)"/.exec(line)?.[1] ?? "none";
     events.set(event, (events.get(event) ?? 0) + 1);
   };
@@ -97,9 +103,7 @@ export async function createReplica(options: ReplicaOptions): Promise<Replica> {
     child = running;
     note("started");
     createInterface(running.stdout).on("line", readLine);
-    createInterface(running.stderr).on("line", (line) => {
-      if (logFile !== undefined) appendFileSync(logFile, `${incarnation()} stderr: ${line}\n`);
-    });
+    createInterface(running.stderr).on("line", (line) => keep(`stderr: ${line}`));
     running.on("exit", (code, signal) => {
       child = null;
       note("stopped");
