@@ -1,6 +1,9 @@
+import { prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 const keptMs = 90 * 24 * 60 * 60 * 1_000;
+
+const upsertThreads = prepareUpsert("message_threads", ["receiver", "rule", "group_name"]);
 
 /** The messages that receivers changed and will change again. */
 export function createMessageThreads(kysely: Db, reader: Db) {
@@ -22,19 +25,11 @@ export function createMessageThreads(kysely: Db, reader: Db) {
       nowMs: number,
     ): Promise<void> =>
       kysely.transaction().execute(async (trx) => {
+        await upsertThreads(trx, [{ receiver, rule, group_name: group, message, at_ms: nowMs }]);
         await trx
           .deleteFrom("message_threads")
           .where("receiver", "=", receiver)
-          .where((eb) =>
-            eb.or([
-              eb("at_ms", "<", nowMs - keptMs),
-              eb.and([eb("rule", "=", rule), eb("group_name", "=", group)]),
-            ]),
-          )
-          .execute();
-        await trx
-          .insertInto("message_threads")
-          .values({ receiver, rule, group_name: group, message, at_ms: nowMs })
+          .where("at_ms", "<", nowMs - keptMs)
           .execute();
       }),
 
