@@ -11,7 +11,7 @@ import { presences, type Target } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { writeFlaps } from "./flap-records.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { prepareUpsert, takeSequence } from "./sql-helpers.ts";
+import { prepareUpsert, takeSequence, waitForWriters } from "./sql-helpers.ts";
 import { createRowReading, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -245,6 +245,7 @@ export function createIncidentsWithoutTarget(
       judge: (state: ReceiverState) => IncidentOutcome,
     ): Promise<readonly IncidentOutcome[]> =>
       kysely.transaction().execute(async (trx) => {
+        await waitForWriters(trx);
         const failing = await trx
           .selectFrom("incidents")
           .select("receiver")
@@ -263,22 +264,16 @@ export function createIncidentsWithoutTarget(
   };
 }
 
-/** The state of a receiver, read within the transaction that changes it. Another process does not change it meanwhile. */
+/** The state of a receiver, read within the transaction that changes it and that began with `waitForWriters`. */
 export async function readReceiver(
   trx: Db,
   receiver: string,
   reading: RowReading,
 ): Promise<ReceiverState> {
-  const selectOpen = () =>
-    selectIncidents(trx)
-      .where("receiver", "=", receiver)
-      .where("phase", "<>", "resolved")
-      .execute();
-  let open = await selectOpen();
-  if (open.length > 0) {
-    await takeSequence(trx, 0);
-    open = await selectOpen();
-  }
+  const open = await selectIncidents(trx)
+    .where("receiver", "=", receiver)
+    .where("phase", "<>", "resolved")
+    .execute();
   const last = await trx
     .selectFrom("incidents")
     .select("started_at_ms")
