@@ -75,9 +75,10 @@ export function openNotifications(deps: NotificationsDeps) {
   let isStarted = false;
 
   const release = async (names: readonly string[], graceMs: number): Promise<void> => {
-    await notifier.remove(names, { graceMs });
+    // At once: they may be gained again before all has ended.
     const released = names.flatMap((name) => gained.get(name) ?? []);
     for (const name of names) gained.delete(name);
+    await notifier.remove(names, { graceMs });
     await Promise.all(released.map(async (receiver) => receiver.close?.()));
   };
 

@@ -31,7 +31,7 @@ import { openDaemonStore } from "./daemon-store.ts";
 import { openWeb } from "./daemon-web.ts";
 import { createUpkeep, upkeepEveryMs } from "./upkeep.ts";
 import { createFleetView } from "./fleet-view.ts";
-import { checkReadiness, findHealthProblem } from "./health.ts";
+import { createHealth } from "./health.ts";
 import { repostLoopName } from "./watch-loops.ts";
 import { createStoreUpkeep } from "./store-upkeep.ts";
 import { createWatchdog } from "./watchdog.ts";
@@ -137,7 +137,7 @@ export async function createDaemon(
   });
   opening.defer(() => service.close());
 
-  const health = { config, store, ...fleet.own, watchdog, isHeld, clock };
+  const health = createHealth({ config, store, ...fleet.own, watchdog, isHeld, clock });
   const delivery = openNotifications({
     alerts: config.alerts,
     scheduledReports: config.reports,
@@ -150,7 +150,7 @@ export async function createDaemon(
     log,
     observe: metrics.delivery,
     createDispatcher,
-    healthProblem: () => findHealthProblem(health),
+    healthProblem: () => health.problem(),
     judge,
     suppressions,
     onIncidents: onUntargeted,
@@ -255,7 +255,7 @@ export async function createDaemon(
     ownership,
     token: (await store.cluster?.token()) ?? null,
     metrics,
-    readiness: () => checkReadiness(health),
+    readiness: () => health.readiness(),
     deadLoop: () => watchdog.deadLoop(),
     reloads,
     log,

@@ -39,44 +39,54 @@ export interface HealthDeps {
   readonly clock: Clock;
 }
 
-/**
- * Why no heartbeat may be sent now: sandwatch would not notice an error, or could not notify anyone of it. Null: it
- * would. An outage of the service is no such problem. Rejects when the store does not answer.
- */
-export async function findHealthProblem(deps: HealthDeps): Promise<string | null> {
-  const { config, store, targets, probes, clock } = deps;
-  const idle = idleProblem(deps);
-  if (idle !== null) return idle;
-  await store.check();
-  const waiting = new Map((await store.outbox.waiting()).map((each) => [each.receiver, each]));
-  const nowMs = clock.now().utcMs;
-  const since = (atMs: number | null = null): number | null =>
-    atMs === null ? null : nowMs - atMs;
-  const receivers = config.alerts.receivers
-    .filter(({ type }) => type !== "heartbeat")
-    .map(({ name, groupWaitMs, groupIntervalMs }) => ({
-      groupingMs: groupWaitMs + groupIntervalMs,
-      pendingForMs: since(waiting.get(name)?.oldestPendingMs),
-      ungroupedForMs: since(waiting.get(name)?.oldestItemMs),
-    }));
-  return healthProblemOf(targets, probes, receivers);
-}
-
-/** What `/-/ready` answers. */
-export async function checkReadiness(
-  deps: Pick<HealthDeps, "targets" | "watchdog" | "isHeld"> & {
-    readonly store: Pick<Store, "check">;
-  },
-): Promise<Readiness> {
-  try {
-    const idle = idleProblem(deps);
-    if (idle === null) await deps.store.check();
-    const reason = idle ?? targetProblemOf(deps.targets);
-    return reason === null ? { ready: true } : { ready: false, reason };
-  } catch (error) {
-    const reason = error instanceof StoreError ? error.message : "the store does not answer";
-    return { ready: false, reason };
-  }
+/** What `/-/ready` and heartbeats say of this process. */
+export function createHealth(deps: HealthDeps) {
+  const { config, store, probes, clock } = deps;
+  /**
+   * Whether all targets were polled once. What is gained from another replica later is polled at once, and if not, the
+   * watchdog says so.
+   */
+  let isPolled = false;
+  const targetsNow = (): readonly TargetHealth[] => {
+    isPolled ||= deps.targets.length > 0 && deps.targets.every(({ polled }) => polled);
+    return isPolled
+      ? deps.targets.map(({ lostPolls }) => ({ polled: true, lostPolls }))
+      : deps.targets;
+  };
+  return {
+    /**
+     * Why no heartbeat may be sent now: sandwatch would not notice an error, or could not notify anyone of it. Null: it
+     * would. An outage of the service is no such problem. Rejects when the store does not answer.
+     */
+    async problem(): Promise<string | null> {
+      const idle = idleProblem(deps);
+      if (idle !== null) return idle;
+      await store.check();
+      const waiting = new Map((await store.outbox.waiting()).map((each) => [each.receiver, each]));
+      const nowMs = clock.now().utcMs;
+      const since = (atMs: number | null = null): number | null =>
+        atMs === null ? null : nowMs - atMs;
+      const receivers = config.alerts.receivers
+        .filter(({ type }) => type !== "heartbeat")
+        .map(({ name, groupWaitMs, groupIntervalMs }) => ({
+          groupingMs: groupWaitMs + groupIntervalMs,
+          pendingForMs: since(waiting.get(name)?.oldestPendingMs),
+          ungroupedForMs: since(waiting.get(name)?.oldestItemMs),
+        }));
+      return healthProblemOf(targetsNow(), probes, receivers);
+    },
+    async readiness(): Promise<Readiness> {
+      try {
+        const idle = idleProblem(deps);
+        if (idle === null) await store.check();
+        const reason = idle ?? targetProblemOf(targetsNow());
+        return reason === null ? { ready: true } : { ready: false, reason };
+      } catch (error) {
+        const reason = error instanceof StoreError ? error.message : "the store does not answer";
+        return { ready: false, reason };
+      }
+    },
+  };
 }
 
 /** Why this process does nothing, or too little, whatever the store answers. */

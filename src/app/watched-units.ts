@@ -68,6 +68,7 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
   const begun = new Set<string>();
   /** Replaced when everything is dropped: what is being gained meanwhile does not begin. */
   let era = {};
+  /** What was dropped last has ended. */
   let dropped: Promise<unknown> = Promise.resolve();
 
   const namesOf = (units: readonly string[]) => {
@@ -132,7 +133,6 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
 
   const work: OwnedWork = {
     async gain(units) {
-      await dropped;
       const began = era;
       const { keys, receivers, pools, regions: ownRegions, hasUpkeep } = namesOf(units);
       const restored = keys.size > 0 ? await restoreKeys(keys) : null;
@@ -199,6 +199,7 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
       await polling.stop();
       await poolWatch.stop();
       await regions.stop();
+      await dropped;
     },
   };
 }

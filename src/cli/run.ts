@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
 import { counted } from "../fleet/plural.ts";
 import { createDaemon } from "../app/daemon.ts";
 import type { Daemon } from "../app/daemon.ts";
@@ -79,7 +80,7 @@ async function start(next: Omit<Running, "daemon">): Promise<Running> {
   if (stopping.aborted) return { ...next, daemon };
   try {
     const address = await daemon.start();
-    const targets = daemon.targets.length;
+    const targets = configuredTargets(config).length;
     log.info(
       { event: "daemon.started", version, address, targets },
       `sandwatch ${version} monitors ${counted(targets, "target")}; metrics at ${address}/metrics`,
@@ -139,7 +140,8 @@ async function storeFault({ daemon, config }: Running, next: Config): Promise<st
     if (answer === "late") return "the store does not answer";
     // This one has its own store open: that cannot be opened twice.
     if (!isSameStore(next.store, config.store)) {
-      await (await openConfiguredStore(next.store)).close();
+      const cluster = next.cluster ? {} : undefined;
+      await (await openConfiguredStore(next.store, undefined, { cluster })).close();
     } else if (next.store.postgres !== null) {
       // With another password, for example.
       await (await openConfiguredReadOnly(next.store)).close();
