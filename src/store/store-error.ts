@@ -3,13 +3,13 @@ export class StoreError extends Error {
   override readonly name: string = "StoreError";
 }
 
-/** The database cannot be reached now; it can be later. */
+/** The store cannot be used now, mostly as the database cannot be reached; it can be later. */
 export class StoreUnavailableError extends StoreError {
-  override readonly name = "StoreUnavailableError";
+  override readonly name: string = "StoreUnavailableError";
 }
 
 /** Nothing was written: other replicas may own what this one owned. It must join again, and read what is stored. */
-export class FencedError extends StoreError {
+export class FencedError extends StoreUnavailableError {
   override readonly name = "FencedError";
 }
 

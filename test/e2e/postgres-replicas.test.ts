@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/lib/secret.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { openPostgres } from "../../src/store/postgres/database.ts";
-import { FencedError } from "../../src/store/store-error.ts";
+import { FencedError, StoreUnavailableError } from "../../src/store/store-error.ts";
 import { postgresSettings } from "../store/support/postgres.ts";
 import type { Cut } from "../support/postgres-proxy.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
@@ -137,6 +137,7 @@ describe("a replica that has not joined, or whose lease is not held", () => {
   it("writes nothing", async () => {
     const { store, fenced } = await open();
     await expect(store.silences.add(silence("a"))).rejects.toThrow(/has not joined/);
+    await expect(store.silences.add(silence("a"))).rejects.toThrow(StoreUnavailableError);
     expect(fenced).toEqual([]);
     let isHeld = true;
     const other = await openJoined(undefined, { cluster: { isHeld: () => isHeld } });
