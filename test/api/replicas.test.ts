@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { listReplicas, viewReplicas } from "../../src/api/operations/replicas.ts";
-import { StoreUnavailableError } from "../../src/store/store-error.ts";
+import { FencedError, StoreUnavailableError } from "../../src/store/store-error.ts";
 import { createApi } from "../../src/api/operation.ts";
 import { unitOfKey } from "../../src/cluster/assignment.ts";
 import type { Replica } from "../../src/cluster/replica-store.ts";
@@ -68,8 +68,10 @@ it("replicas are listed with their units and targets, and which of them is behin
   );
 });
 
-it("a store that cannot be reached is said to be so, and may be tried again", async () => {
-  const away = new StoreUnavailableError("PostgreSQL cannot be reached");
+it.each([
+  new StoreUnavailableError("PostgreSQL cannot be reached"),
+  new FencedError("PostgreSQL cannot be reached"),
+])("what the store cannot do now may be tried again: %o", async (away) => {
   const operation = { ...listReplicas, handle: () => Promise.reject(away) };
   await expect(createApi({})(operation, {})).rejects.toMatchObject({
     kind: "unavailable",
