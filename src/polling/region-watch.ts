@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { judgeAndCommit, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeRegion, storedRegionDown, type StoredRegion } from "../alerts/judge-region.ts";
@@ -64,6 +65,7 @@ export function createRegionWatch(deps: RegionWatchDeps) {
   let cancelTimer: (() => void) | null = null;
   let cancelReading: (() => void) | null = null;
   let isGathering = false;
+  let isStopped = false;
   let running = Promise.resolve();
 
   const readRegion = async (region: string) => {
@@ -88,13 +90,14 @@ export function createRegionWatch(deps: RegionWatchDeps) {
       const hasChanged = written.length + dropped.length + changedFlaps.length > 0;
       if (!isOwner()) return null;
       if (hasChanged) await store.commit(region, judged.incidents);
-      return { ...judged, hasChanged };
+      return judged;
     });
     if (verdict === null) return false;
     const { written, outbox } = verdict.incidents;
+    const before = down.get(region) ?? [];
     down = new Map([...down, [region, verdict.down]]);
     if (outbox.length > 0) notifier.wake(atMs);
-    if (verdict.hasChanged) noticeOthers(judgedTopic + region);
+    if (!isDeepStrictEqual(before, verdict.down)) noticeOthers(judgedTopic + region);
     await logIncidents(log, null, verdict.incidents);
     return openIncidents.length > 0 || written.length > 0;
   };
@@ -156,7 +159,7 @@ export function createRegionWatch(deps: RegionWatchDeps) {
   };
 
   const follow = async (): Promise<void> => {
-    if (!shared || !isJudged) return;
+    if (!shared || !isJudged || isStopped) return;
     cancelReading?.();
     cancelReading = clock.setTimer(shared.readEveryMs, () => void follow());
     // What was read last stands until the store can be read again.
@@ -202,6 +205,7 @@ export function createRegionWatch(deps: RegionWatchDeps) {
     },
     runOnce,
     async stop(): Promise<void> {
+      isStopped = true;
       await running;
       cancelTimer?.();
       cancelReading?.();
