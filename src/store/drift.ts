@@ -35,10 +35,14 @@ export function createStoredDrift(kysely: Db, reader = kysely, reading = createR
      */
     async keep(observed: readonly DriftRecord[], forgetBeforeMs: number): Promise<void> {
       await kysely.transaction().execute(async (trx) => {
-        for await (const some of paced(batches(observed, rowsPerInsert))) {
+        // In the same order in all replicas, so that none waits for a row while another one waits for its rows.
+        const rows = observed
+          .map(toRow)
+          .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+        for await (const some of paced(batches(rows, rowsPerInsert))) {
           await trx
             .insertInto("drift")
-            .values(some.map(toRow))
+            .values(some)
             .onConflict((conflict) =>
               conflict.columns(["operation", "region", "field", "problem", "word"]).doUpdateSet({
                 count: sql`drift.count + excluded.count`,
@@ -52,6 +56,10 @@ export function createStoredDrift(kysely: Db, reader = kysely, reading = createR
       });
     },
   };
+}
+
+function keyOf({ operation, region, field, problem, word }: Tables["drift"]): string {
+  return JSON.stringify([operation, region, field, problem, word]);
 }
 
 function toRow(record: DriftRecord): Tables["drift"] {
