@@ -6,6 +6,7 @@ import type { OwnedWork } from "../cluster/ownership.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName, type Target } from "../fleet/model.ts";
+import type { KeyLimits } from "../polling/key-limits.ts";
 import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
 import type { ProbeUnitsDeps } from "../polling/probe-unit.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
@@ -14,6 +15,7 @@ import type { PoolWatch } from "../polling/pool-watch.ts";
 import { createRunner, type RunnerDeps, type Unit } from "../polling/runner.ts";
 import { createTargetUnits, type Listed, type PollDecision } from "../polling/target-unit.ts";
 import { intervalOf } from "../polling/ticker.ts";
+import { delay } from "../lib/clock.ts";
 import { createRetryBudget, retryShare, type RetryBudget } from "../lib/retry.ts";
 import type { Store } from "../store/store.ts";
 import type { FleetView } from "./fleet-view.ts";
@@ -29,7 +31,7 @@ export interface WatchedUnitsDeps extends Omit<ProbeUnitsDeps, "targets" | "regi
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly metrics: Parameters<typeof createTargetUnits>[1]["metrics"];
   readonly fleet: FleetView;
-  readonly running: Omit<RunnerDeps, "loop" | "budget">;
+  readonly running: Omit<RunnerDeps, "loop" | "budget"> & { readonly limits: KeyLimits };
   /** Of polls. */
   readonly budget: RetryBudget;
   readonly regions: RegionWatch;
@@ -48,10 +50,14 @@ export interface WatchedUnitsDeps extends Omit<ProbeUnitsDeps, "targets" | "regi
   readonly watchdog: Pick<Watchdog, "watch" | "unwatch">;
 }
 
+/** Keys whose limit is for longer periods are handed over earlier, rather than not being polled for that long. */
+const longestRestMs = 2_000;
+
 /** What is done for each unit: it begins when this process gains the unit, and ends when it gives the unit up. */
 export function createWatchedUnits(deps: WatchedUnitsDeps) {
   const { config, store, fleet, judge, suppressions, log, clock } = deps;
   const { running, budget, regions, poolWatch, delivery, upkeep, watchdog } = deps;
+  const { limits } = running;
   const polling = createRunner<Listed, PollDecision>({ ...running, loop: "polls", budget });
   const probing = createRunner<Answered, ProbeDecision>({
     ...running,
@@ -123,6 +129,8 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
     for (const unit of polls) pollUnits.delete(unit.name);
     for (const unit of runs) probeUnits.delete(unit);
     fleet.drop(keys);
+    // The next replica does not know what was sent.
+    if (config.cluster) await delay(clock, Math.min(longestRestMs, limits.restMs(keys)));
   };
 
   const unwatch = (units: Iterable<string>): void => {
