@@ -10,7 +10,7 @@ import { checkCalls } from "./check-calls.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkMessages } from "./check-messages.ts";
 import { startEpisodes } from "./episodes.ts";
-import { inflict, planFaults, type FaultKind, type Victims } from "./faults.ts";
+import { inflict, needsCalm, planFaults, type FaultKind, type Victims } from "./faults.ts";
 import { startReceiver } from "./receiver.ts";
 import { createReplica, type Note, type Replica } from "./replica.ts";
 import { callSchema, intervalMs, leaseMs, targets, targetNameOf, truthSchema } from "./world.ts";
@@ -22,6 +22,8 @@ export interface ChaosOptions {
   readonly replicas: number;
   /** Runs replicas that have no fence. */
   readonly isUnfenced: boolean;
+  /** Ends the run, and all processes. */
+  readonly signal: AbortSignal;
   /** Where the logs of the replicas are kept. */
   readonly logFile?: string | undefined;
 }
@@ -41,7 +43,7 @@ const longestQuietMs = 60_000;
 
 /** Replicas on a PostgreSQL, to which everything happens that can; and what comes of it. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { kills, seed, replicas: count, isUnfenced, logFile } = options;
+  const { kills, seed, replicas: count, isUnfenced, signal, logFile } = options;
   const startedMs = Date.now();
   const problems: string[] = [];
   const onProblem = (problem: string): void => void problems.push(problem);
@@ -106,14 +108,15 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   await setTimeout(2_000);
   const inflicted: Promise<void>[] = [];
   for (const [index, fault] of planFaults(seededRandom(seed), kills, count).entries()) {
-    await setTimeout(fault.afterMs);
+    await setTimeout(fault.afterMs, null, { signal });
     const victim = replicas[fault.victim];
     if (victim) await victims.busy.get(victim);
-    inflicted.push(
-      inflict(victims, fault).catch((error: unknown) =>
-        onProblem(`${fault.kind}: ${String(error)}`),
-      ),
+    if (needsCalm(fault)) await Promise.all(inflicted);
+    const inflicting = inflict(victims, fault).catch((error: unknown) =>
+      onProblem(`${fault.kind}: ${String(error)}`),
     );
+    inflicted.push(inflicting);
+    if (needsCalm(fault)) await inflicting;
     if (index % 10 === 9) {
       await take();
       process.stderr.write(`${index + 1} of ${kills}, ${problems.length} problems\n`);

@@ -1,5 +1,12 @@
 import type { Note } from "./replica.ts";
-import { intervalMs, leaseMs, requestsPerSecond, targetNameOf, type Call } from "./world.ts";
+import {
+  intervalMs,
+  leaseMs,
+  requestsPerSecond,
+  settlingMs,
+  targetNameOf,
+  type Call,
+} from "./world.ts";
 
 export interface CallsChecked {
   readonly problems: readonly string[];
@@ -79,9 +86,6 @@ interface Life {
   readonly endedMs: number;
 }
 
-/** How long a process may take to poll what it takes over. */
-const startMs = 4_000;
-
 function createHistory(notes: readonly Note[]) {
   const byIncarnation = Map.groupBy(notes, (note) => note.incarnation);
   const lives: readonly Life[] = Array.from(byIncarnation, ([incarnation, own]) => ({
@@ -95,14 +99,14 @@ function createHistory(notes: readonly Note[]) {
       own.flatMap(({ what, atMs }, index) => {
         if (what !== "harmed") return [];
         const healed = own.slice(index).find((note) => note.what === "healed");
-        return { name, fromMs: atMs, untilMs: (healed?.atMs ?? Infinity) + startMs };
+        return { name, fromMs: atMs, untilMs: (healed?.atMs ?? Infinity) + settlingMs };
       }),
   );
   return {
     lives,
     /** Whether a process ran all the time, and nothing was done to it. */
     isWell: ({ incarnation, startedMs, endedMs }: Life, fromMs: number, untilMs: number): boolean =>
-      startedMs + startMs < fromMs &&
+      startedMs + settlingMs < fromMs &&
       endedMs > untilMs &&
       !harms.some(
         (harm) =>
@@ -146,7 +150,7 @@ function gapsAfter(
     if (what !== end || wasHarmed(incarnation, atMs - leaseMs, atMs)) return [];
     const untilMs = atMs + leaseMs + 2 * intervalMs;
     const others = lives.filter((life) => life.incarnation !== incarnation);
-    if (!others.some((life) => isWell(life, atMs - leaseMs, untilMs))) return [];
+    if (!others.some((life) => isWell(life, atMs, untilMs))) return [];
     return Array.from(byTarget.values()).flatMap((calls) => {
       const last = calls.findLast((call) => call.startMs <= atMs);
       if (last?.incarnation !== incarnation || atMs - last.startMs > 1.5 * intervalMs) return [];

@@ -4,13 +4,16 @@ import type { Helper } from "../../bench/support/helper.ts";
 import type { Random } from "../../src/lib/random.ts";
 import type { PostgresServer } from "../store/support/postgres-server.ts";
 import type { Replica } from "./replica.ts";
-import { leaseMs } from "./world.ts";
+import { intervalMs, leaseMs, settlingMs } from "./world.ts";
 
 /** How many of each, of a hundred. Some need other replicas. */
 const shares = {
-  kill: 28,
+  kill: 24,
+  // Nothing else happens meanwhile: how long it takes until others take over is measured.
+  "kill among the well": 5,
+  "hand-over among the well": 3,
   "power loss": 5,
-  "hand-over": 9,
+  "hand-over": 7,
   freeze: 10,
   "freeze while called": 8,
   "freeze before commit": 14,
@@ -26,7 +29,11 @@ export type FaultKind = keyof typeof shares;
 const kinds: readonly string[] = Object.keys(shares);
 const isKind = (word: string): word is FaultKind => kinds.includes(word);
 export const faultKinds = kinds.filter(isKind);
-const amongOthers = new Set<FaultKind>(["older configuration", "rolling restart"]);
+const amongWell = new Set<FaultKind>(["kill among the well", "hand-over among the well"]);
+const amongOthers = new Set<FaultKind>(["older configuration", "rolling restart", ...amongWell]);
+
+/** Whether nothing else must happen shortly before, meanwhile and shortly after. */
+export const needsCalm = ({ kind }: Fault): boolean => amongWell.has(kind);
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -103,6 +110,15 @@ export async function inflict(victims: Victims, { kind, victim, length, choice }
       return on(async () => {
         await replica.kill();
         await setTimeout(choice < 0.3 ? 0 : length * 8_000);
+        replica.start(victims.generation);
+      });
+    case "kill among the well":
+    case "hand-over among the well":
+      return on(async () => {
+        for (const each of replicas) await each.ready(30_000);
+        await setTimeout(settlingMs);
+        await (kind === "kill among the well" ? replica.kill() : replica.stop());
+        await setTimeout(leaseMs + 3 * intervalMs);
         replica.start(victims.generation);
       });
     case "power loss":

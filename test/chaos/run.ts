@@ -21,7 +21,10 @@ if (![kills, replicas].every((count) => Number.isInteger(count) && Number(count)
   process.stderr.write("--kills and --replicas are whole numbers of at least 1\n");
   process.exit(2);
 }
+const stopping = new AbortController();
+for (const each of ["SIGINT", "SIGTERM"] as const) process.once(each, () => stopping.abort());
 const result = await runChaos({
+  signal: stopping.signal,
   kills: kills ?? 0,
   seed: seed ?? 0,
   replicas: replicas ?? 0,

@@ -4,10 +4,12 @@ import { z } from "zod";
 export const intervalMs = 1_000;
 export const leaseMs = 5_000;
 export const timeoutMs = 2_000;
-/** Of a key. Little more than its regions need. */
-export const requestsPerSecond = 6;
-export const regions = ["us", "eu"];
-export const keys = Array.from({ length: 8 }, (_, index) => `key-${index}`);
+/** How long a process may take after its start, or after what was done to it, until it acts as usual. */
+export const settlingMs = 5_000;
+/** Of a key: a little more than its regions need. */
+export const requestsPerSecond = 4;
+export const regions = ["us", "eu", "ap"];
+export const keys = Array.from({ length: 6 }, (_, index) => `key-${index}`);
 export const schema = "chaos";
 export const receivers = ["oncall", "grouped"];
 
