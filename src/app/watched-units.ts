@@ -74,8 +74,6 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
   const begun = new Set<string>();
   /** Replaced when everything is dropped: what is being gained meanwhile does not begin. */
   let era = {};
-  /** What was dropped last has ended. */
-  let dropped: Promise<unknown> = Promise.resolve();
 
   const namesOf = (units: readonly string[]) => {
     const some = new Set(units);
@@ -142,14 +140,17 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
   const work: OwnedWork = {
     async gain(units) {
       const began = era;
+      const isDropped = (): boolean => began !== era;
       const { keys, receivers, pools, regions: ownRegions, hasUpkeep } = namesOf(units);
       const restored = keys.size > 0 ? await restoreKeys(keys) : null;
       if (hasUpkeep) await upkeep.prepare();
+      if (isDropped()) return;
       // Before any poll of this process.
       if (ownRegions.length > 0) await regions.gain(ownRegions);
       if (keys.size > 0) await regions.follow();
+      if (isDropped()) return;
       if (pools.length > 0) await poolWatch.gain(pools);
-      if (began !== era) return;
+      if (isDropped()) return;
       if (restored) beginKeys(restored);
       delivery.gain(receivers);
       if (hasUpkeep) upkeep.begin();
@@ -170,14 +171,14 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
       ]);
       for (const unit of units) begun.delete(unit);
     },
-    dropAll() {
+    async dropAll() {
       era = {};
       unwatch(begun);
       begun.clear();
       pollUnits.clear();
       probeUnits.clear();
-      poolWatch.dropAll();
       const ended = [
+        poolWatch.dropAll(),
         polling.drop(),
         probing.drop(),
         regions.giveUp(config.regions.keys()),
@@ -185,7 +186,7 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
         upkeep.end(),
       ];
       fleet.drop(new Set(config.keys.map(({ name }) => name)));
-      dropped = Promise.allSettled(ended);
+      await Promise.all(ended);
     },
   };
   return {
@@ -207,7 +208,6 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
       await polling.stop();
       await poolWatch.stop();
       await regions.stop();
-      await dropped;
     },
   };
 }

@@ -18,25 +18,28 @@ export function createOwnedUnits(
   const phases = new Map<string, Phase>();
   const running = new Set<Promise<void>>();
 
+  const track = (act: Promise<void>): void => {
+    const ended = act.finally(() => {
+      running.delete(ended);
+      onChange();
+    });
+    running.add(ended);
+  };
+
   const run = (units: readonly string[], act: () => Promise<void>, next: Phase): void => {
     const before = new Map(units.map((unit) => [unit, phases.get(unit)] as const));
     const isSame = (unit: string): boolean => phases.get(unit) === before.get(unit);
-    const ended = act()
-      .then(
-        () => units.filter(isSame).forEach((unit) => phases.set(unit, next)),
-        async (error: unknown) => {
-          await onFailed(error);
-          for (const unit of units.filter(isSame)) {
-            if (next === "gained") phases.delete(unit);
-            else phases.set(unit, next);
-          }
-        },
-      )
-      .finally(() => {
-        running.delete(ended);
-        onChange();
-      });
-    running.add(ended);
+    const ended = act().then(
+      () => units.filter(isSame).forEach((unit) => phases.set(unit, next)),
+      async (error: unknown) => {
+        await onFailed(error);
+        for (const unit of units.filter(isSame)) {
+          if (next === "gained") phases.delete(unit);
+          else phases.set(unit, next);
+        }
+      },
+    );
+    track(ended);
   };
 
   const inPhase = (phase: Phase): readonly string[] =>
@@ -66,7 +69,7 @@ export function createOwnedUnits(
     },
     dropAll(): void {
       phases.clear();
-      work.dropAll();
+      track(work.dropAll().catch(onFailed));
     },
     isWorking: (): boolean => running.size > 0,
     /** Resolves when no work begins or ends. */

@@ -9,8 +9,11 @@ export interface OwnedWork {
   gain(units: readonly string[]): Promise<void>;
   /** Ends the work for units, after what is in progress was committed. Then they are released. */
   giveUp(units: readonly string[]): Promise<void>;
-  /** Another replica may own the units from now on: ends all work without writing. */
-  dropAll(): void;
+  /**
+   * Another replica may own the units from now on: ends all work without writing. Resolves when nothing is in progress that
+   * could still write: only then does this process join again, or begin work again.
+   */
+  dropAll(): Promise<void>;
 }
 
 export interface UnitOwner {

@@ -179,11 +179,12 @@ export function createPoolWatch(deps: PoolWatchDeps) {
       await running;
       for (const name of scopes) owned.delete(name);
     },
-    /** Another process may own all of them: ends it without writing. */
-    dropAll(): void {
+    /** Another process may own all of them: ends it without writing. Resolves when what is in progress has ended. */
+    async dropAll(): Promise<void> {
       drops += 1;
       owned.clear();
       cancelTimer?.();
+      await running;
     },
     runOnce,
     async stop(): Promise<void> {

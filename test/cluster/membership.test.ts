@@ -201,6 +201,29 @@ describe("a lease", () => {
     expect(one.working).toEqual(new Set(units));
   });
 
+  it.each(["fenced", "late"] as const)(
+    "does not begin again before what was dropped has ended: %s",
+    async (cause) => {
+      const { start, pass, database } = openCluster();
+      const one = await start("one");
+      const gate = Promise.withResolvers<void>();
+      one.gates.dropAll = gate.promise;
+      if (cause === "fenced") one.ownership.fenced();
+      else one.state.isAway = true;
+      await pass(13_500);
+      one.state.isAway = false;
+      const joined = [...database.replicas.keys()];
+      await pass(20_000);
+      expect(one.heard).toEqual(["gain", "dropAll"]);
+      expect([...database.replicas.keys()]).toEqual(joined);
+      expect(one.ownership.isHeld()).toBe(false);
+      gate.resolve();
+      await pass(50);
+      expect(one.heard).toEqual(["gain", "dropAll", "gain"]);
+      expect(one.working).toEqual(new Set(units));
+    },
+  );
+
   it("is held for less by a renewal whose answer takes its time, and not at all after longer than it", async () => {
     const { start, pass } = openCluster();
     const one = await start("one");

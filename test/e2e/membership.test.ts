@@ -55,7 +55,7 @@ async function start(address: string, settings: ReturnType<typeof freshSettings>
     async giveUp(released) {
       for (const unit of released) working.delete(unit);
     },
-    dropAll: () => working.clear(),
+    dropAll: async () => working.clear(),
   });
   return { ...opened, ownership, working, took, lines };
 }

@@ -156,7 +156,7 @@ describe("a replica that owns pools of several keys", () => {
     await watch.gain(names);
     world.state.isHeld = false;
     await world.poll(watch, occupied, occupied);
-    watch.dropAll();
+    await watch.dropAll();
     world.state.isHeld = true;
     await world.poll(watch, occupied, occupied);
     expect(world.state.commits).toBe(0);

@@ -33,9 +33,10 @@ export function openCluster({ earlyMs = 0 } = {}) {
     const took: number[] = [];
     const heard: string[] = [];
     /** Until they are resolved, work neither begins nor ends. */
-    const gates: { gain: Promise<void> | null; giveUp: Promise<void> | null } = {
+    const gates: Record<keyof OwnedWork, Promise<void> | null> = {
       gain: null,
       giveUp: null,
+      dropAll: null,
     };
     const ownership = createMembership({
       store,
@@ -67,9 +68,10 @@ export function openCluster({ earlyMs = 0 } = {}) {
         await gates.giveUp;
         for (const unit of released) working.delete(unit);
       },
-      dropAll() {
+      async dropAll() {
         heard.push("dropAll");
         working.clear();
+        await gates.dropAll;
       },
     };
     const events = (): readonly string[] =>
