@@ -1,6 +1,9 @@
-import { expect, it } from "vitest";
-import { healthProblemOf } from "../../src/app/health.ts";
-import type { ReceiverHealth } from "../../src/app/health.ts";
+import { expect, it, onTestFinished } from "vitest";
+import { createHealth, healthProblemOf } from "../../src/app/health.ts";
+import type { ReceiverHealth, TargetHealth } from "../../src/app/health.ts";
+import { openStore } from "../../src/store/store.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { testConfig } from "../support/test-config.ts";
 
 const minuteMs = 60_000;
 const well = { polled: true, lostPolls: 0 };
@@ -48,4 +51,36 @@ it.each([
   [[well], [sound, { lostRuns: 1 }], "the store did not accept the last run of 1 of 2 probes"],
 ])("lost polls and runs are a health problem: %#", (targets, probes, problem) => {
   expect(healthProblemOf(targets, probes, [receiver()])).toBe(problem);
+});
+
+it("a replica is ready once its first targets were polled and while it has its lease, whatever it gains later", async () => {
+  const store = openStore(":memory:");
+  onTestFinished(() => store.close());
+  const targets: TargetHealth[] = [];
+  let isHeld = false;
+  const health = createHealth({
+    config: testConfig({
+      regions: { us: { base_url: "https://us.example.com" } },
+      keys: [{ name: "research", api_key: "key-research" }],
+    }),
+    store,
+    targets,
+    probes: [],
+    watchdog: { silentLoop: () => null },
+    isHeld: () => isHeld,
+    clock: createFakeClock(),
+  });
+  const noLease = expect.stringContaining("no lease");
+  expect(await health.readiness()).toEqual({ ready: false, reason: noLease });
+  expect(await health.problem()).toEqual(noLease);
+  isHeld = true;
+  const unpolled = { polled: false, lostPolls: 0 };
+  targets.push(unpolled);
+  expect(await health.readiness()).toMatchObject({ ready: false });
+  targets.splice(0, 1, well);
+  expect(await health.readiness()).toEqual({ ready: true });
+  targets.push(unpolled);
+  expect([await health.readiness(), await health.problem()]).toEqual([{ ready: true }, null]);
+  targets.push({ polled: true, lostPolls: 1 });
+  expect(await health.readiness()).toMatchObject({ ready: false });
 });
