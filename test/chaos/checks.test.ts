@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { tempFolder } from "../support/temp-folder.ts";
 import { checkCalls } from "./check-calls.ts";
 import { checkMessages } from "./check-messages.ts";
 import type { Heard } from "./receiver.ts";
 import type { Note } from "./replica.ts";
+import { copyUnfenced } from "./unfenced.ts";
 import { receivers } from "./world.ts";
 
 const episode = { subject: "server", startMs: 10_000, endMs: 20_000, isLong: true };
@@ -89,4 +91,8 @@ describe("what is compared with calls", () => {
     const { problems } = checkCalls(every("r1.1", 22_000, 2), notes);
     expect(problems).toContainEqual(expect.stringMatching(/^r1\.1, whose configuration is older/));
   });
+});
+
+it("the control removes the fence as it is written", () => {
+  expect(copyUnfenced(tempFolder())).toMatch(/cli\.js$/);
 });
