@@ -73,6 +73,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
     if (dropped !== null) return;
     dropped = reason;
     owned?.dropAll();
+    store.interrupt();
     log.warn(
       { event: "cluster.lease_lost", reason, replica: id },
       `the lease of this replica is lost: ${reason}; nothing is polled or delivered until it has one again`,

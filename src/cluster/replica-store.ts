@@ -49,4 +49,6 @@ export interface ReplicaStore {
   /** Called with a topic that a replica has notified, and with `everything` when notices may have been missed. */
   onNotice(listener: (topic: string) => void): void;
   notice(topic: string): Promise<void>;
+  /** What else this process reads and writes at present fails at once, rather than when it is known that no answer comes. */
+  interrupt(): void;
 }

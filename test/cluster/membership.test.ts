@@ -112,7 +112,9 @@ describe("a lease", () => {
     await pass(12_950);
     expect(one.ownership.isHeld()).toBe(true);
     expect(one.heard).toEqual(["gain"]);
+    expect(one.state.interruptions).toBe(0);
     await pass(50);
+    expect(one.state.interruptions).toBe(1);
     expect(one.ownership.isHeld()).toBe(false);
     expect(one.ownership.owns("key:0")).toBe(false);
     expect(one.ownership.view().leaseRemainingMs).toBe(0);

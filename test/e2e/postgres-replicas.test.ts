@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/lib/secret.ts";
 import { migrations } from "../../src/store/migrations.ts";
@@ -56,6 +57,13 @@ describe("replicas on one store", () => {
     await one.cluster.leave();
     expect(await other.cluster.claim(["a", "b"])).toEqual({ claimed: ["a", "b"], takenOver: [] });
     expect((await other.cluster.read()).replicas.map(({ id }) => id)).toEqual([other.id]);
+  });
+
+  it("connect no more once they are closed, though something still asks", async () => {
+    const { store, cluster } = await openJoined();
+    await store.close();
+    await expect(cluster.read()).rejects.toThrow("closed");
+    await expect(cluster.leave()).rejects.toThrow("closed");
   });
 
   it("have a higher generation with a configuration that was first seen later", async () => {
@@ -178,6 +186,39 @@ describe("a replica's commit whose connection is lost", () => {
       expect(fenced).toEqual([]);
     },
   );
+
+  it("fails at once when the lease has ended, as what is read does, though nothing answers", async () => {
+    let isHeld = true;
+    let cutAt: (part: string) => Cut = () => null;
+    const proxy = await startCuttingProxy({ host: folder, port: 5432 }, (part) => cutAt(part));
+    const { schema } = freshSettings();
+    const url = new Secret(`postgresql://test@127.0.0.1:${proxy.port}/postgres`);
+    const cluster = { isHeld: () => isHeld };
+    const one = await openJoined({ url, schema, ca: null }, { cluster });
+    await one.store.check();
+    const committing = Promise.withResolvers<void>();
+    cutAt = (part) => {
+      if (!part.includes("commit\0")) return null;
+      committing.resolve();
+      return "hold";
+    };
+    const unwritten = one.store.silences.add(silence("a"));
+    await committing.promise;
+    const unread = one.store.check();
+    await setImmediate();
+    isHeld = false;
+    const fromMs = performance.now();
+    one.cluster.interrupt();
+    const ended = await Promise.allSettled([unwritten, unread]);
+    expect(ended.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(performance.now() - fromMs).toBeLessThan(3_000);
+    cutAt = () => null;
+    proxy.release();
+    isHeld = true;
+    await one.cluster.join(replica);
+    await one.store.silences.add(silence("b"));
+    expect(await idsIn(schema)).toContain("b");
+  });
 
   it("is fenced where the lease has ended meanwhile", async () => {
     const one = await openThroughProxy();

@@ -49,9 +49,14 @@ export async function openPostgres(
     schema: { mustExist, known },
   });
   const { driver } = writer;
-  const cluster = options ? createReplicaStore(connector, writer) : null;
+  const readers = createReaderDriver(connector);
+  const interrupt = (): void => {
+    writer.abort();
+    readers.abort();
+  };
+  const cluster = options ? createReplicaStore(connector, writer, interrupt) : null;
   const kysely = openKysely(driver);
-  const reader = openKysely(createReaderDriver(connector));
+  const reader = openKysely(readers);
   const close = async (): Promise<void> => {
     await reader.destroy();
     await kysely.destroy();
@@ -59,9 +64,9 @@ export async function openPostgres(
     await driver.destroy();
     await cluster?.close();
   };
-  const readers = { reader, readCluster: () => readCluster(reader) };
+  const reading = { reader, readCluster: () => readCluster(reader) };
   const writeTogether = writeTargetsTogether;
-  return { kysely, ...readers, check: () => writer.check(), close, cluster, writeTogether };
+  return { kysely, ...reading, check: () => writer.check(), close, cluster, writeTogether };
 }
 
 /**
@@ -165,7 +170,7 @@ async function readCluster(reader: Db): Promise<ClusterView> {
 const mostReaders = 4;
 
 /** A few sessions that read, each opened when it is needed. */
-function createReaderDriver(connector: Connector): Driver {
+function createReaderDriver(connector: Connector): Driver & { abort(): void } {
   const idle: Session[] = [];
   const used = new Map<DatabaseConnection, Session>();
   const waiting: (() => void)[] = [];
@@ -176,6 +181,8 @@ function createReaderDriver(connector: Connector): Driver {
     else free += 1;
   };
   return {
+    /** What is being read fails at once. */
+    abort: () => used.forEach((session) => session.abort()),
     async init() {},
     async acquireConnection() {
       if (free > 0) free -= 1;

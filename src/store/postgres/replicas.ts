@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Secret } from "../../lib/secret.ts";
+import { StoreUnavailableError } from "../store-error.ts";
 import { noticeChannel, type Connector, type Session } from "./session.ts";
 import type { Writer } from "./writer.ts";
 
@@ -62,6 +63,8 @@ export interface ReplicaStore {
   /** Called with what any replica notifies of, this one too. */
   onNotice(listener: (topic: Topic) => void): void;
   notice(topic: Topic): Promise<void>;
+  /** Everything else that waits for an answer of the database fails at once. */
+  interrupt(): void;
 }
 
 const nowMs = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
@@ -87,6 +90,7 @@ const answerMs = 4_000;
 export function createReplicaStore(
   connector: Connector,
   writer: Pick<Writer, "writeAs">,
+  interrupt: () => void,
 ): ReplicaStore & { close(): Promise<void> } {
   /** Of this process; null: it has not joined. */
   let id: string | null = null;
@@ -226,6 +230,7 @@ export function createReplicaStore(
         answerMs,
       );
     },
+    interrupt,
     async close() {
       await Promise.all([heartbeats.close(), changes.close()]);
     },
@@ -253,8 +258,10 @@ function createReconnecting(connect: (onEnd: () => void) => Promise<Session>) {
       opening = null;
     }
   };
-  const session = async (): Promise<Session> =>
-    current?.isOpen() === true ? current : (opening ??= open());
+  const session = async (): Promise<Session> => {
+    if (isClosed) throw new StoreUnavailableError("The store is closed.");
+    return current?.isOpen() === true ? current : (opening ??= open());
+  };
   return {
     session,
     onReconnect: (listener: () => void) => void (onReconnect = listener),

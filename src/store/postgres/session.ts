@@ -23,6 +23,8 @@ export interface Session {
   /** Several statements without values. */
   queryAll(statements: string, timeoutMs?: number): Promise<readonly PostgresResult[]>;
   close(): Promise<void>;
+  /** Ends it at once: what waits for an answer fails. */
+  abort(): void;
 }
 
 /** Runs a query of Kysely. */
@@ -195,6 +197,7 @@ export async function createConnector(
       query: (statement, values = [], timeoutMs = statementMs + connectMs) =>
         watched(client.query(statement, values.map(toParameter)), timeoutMs),
       queryAll,
+      abort: end,
       async close() {
         if (!isOpen) return;
         isOpen = false;

@@ -42,6 +42,8 @@ export interface Writer {
   check(): void;
   /** Writes from now on as the replica that has just joined; what waits to be written as another one is fenced. */
   writeAs(id: string): Promise<void>;
+  /** What is being written fails at once. */
+  abort(): void;
 }
 
 /**
@@ -64,6 +66,7 @@ export async function openWriter(
   let lost: StoreLostError | FencedError | null = null;
   let failure: { error: unknown; retryMs: number; retryAtMs: number } | null = null;
   const nowMs = (): number => clock.now().monotonicMs;
+  const isHeld = (): boolean => cluster?.isHeld?.() ?? true;
 
   let session = await connector.connect();
   try {
@@ -148,7 +151,7 @@ export async function openWriter(
   };
 
   const begin = async (): Promise<void> => {
-    if (cluster?.isHeld?.() === false) {
+    if (!isHeld()) {
       throw new StoreUnavailableError(
         "Nothing is written: the lease of this replica has ended, and others may have taken over its work.",
       );
@@ -181,13 +184,17 @@ export async function openWriter(
     const deadlineMs = nowMs() + longestDoubtMs;
     doubt = "waiting";
     while (doubt === "waiting") {
-      const isConnected = await connected().then(
-        () => true,
-        () => false,
-      );
+      // Without a lease it does not matter any more: what is stored is read again.
+      const isConnected =
+        isHeld() &&
+        (await connected().then(
+          () => true,
+          () => false,
+        ));
       if (isConnected) break;
       if (lost) throw lost;
-      if (closing.signal.aborted || nowMs() >= deadlineMs) doubt = "rejected";
+      const isOver = closing.signal.aborted || nowMs() >= deadlineMs || !isHeld();
+      if (isOver) doubt = "rejected";
       else await delay(clock, (failure?.retryAtMs ?? 0) - nowMs(), closing.signal);
     }
     if (commits === before) throw cause;
@@ -275,5 +282,6 @@ export async function openWriter(
       [doubt, lost, failure] = [null, null, null];
       end();
     },
+    abort: () => session.abort(),
   };
 }

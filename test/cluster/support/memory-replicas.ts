@@ -44,6 +44,7 @@ export function createMemoryReplicas(clock: Clock) {
         noticeMs: 0,
         renewals: 0,
         claims: 0,
+        interruptions: 0,
       };
       const reach = async (): Promise<void> => {
         if (state.isAway) throw new Error("the database cannot be reached");
@@ -99,6 +100,7 @@ export function createMemoryReplicas(clock: Clock) {
           await answer(null, state.leaveMs);
         },
         onNotice: (listener) => void listeners.add(listener),
+        interrupt: () => void (state.interruptions += 1),
         async notice(topic) {
           await reach();
           for (const listener of listeners) queueMicrotask(() => listener(topic));
