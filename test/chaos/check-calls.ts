@@ -139,7 +139,7 @@ function findOlder(calls: readonly Call[], notes: readonly Note[]): readonly str
   return problems;
 }
 
-/** Only where another process was well all the time and could take over. */
+/** Only where all others were well all the time: one that is not may be the one that is to take over. */
 function gapsAfter(
   end: "killed" | "stopping",
   byTarget: ReadonlyMap<string, readonly Call[]>,
@@ -149,8 +149,13 @@ function gapsAfter(
   return notes.flatMap(({ what, incarnation, atMs }) => {
     if (what !== end || wasHarmed(incarnation, atMs - leaseMs, atMs)) return [];
     const untilMs = atMs + leaseMs + 2 * intervalMs;
-    const others = lives.filter((life) => life.incarnation !== incarnation);
-    if (!others.some((life) => isWell(life, atMs, untilMs))) return [];
+    const others = lives.filter(
+      (life) =>
+        life.incarnation !== incarnation &&
+        life.startedMs < untilMs &&
+        life.endedMs > atMs - leaseMs,
+    );
+    if (others.length === 0 || !others.every((life) => isWell(life, atMs, untilMs))) return [];
     return Array.from(byTarget.values()).flatMap((calls) => {
       const last = calls.findLast((call) => call.startMs <= atMs);
       if (last?.incarnation !== incarnation || atMs - last.startMs > 1.5 * intervalMs) return [];
