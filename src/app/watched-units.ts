@@ -186,7 +186,7 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
         upkeep.end(),
       ];
       fleet.drop(new Set(config.keys.map(({ name }) => name)));
-      await Promise.all(ended);
+      await Promise.allSettled(ended);
     },
   };
   return {

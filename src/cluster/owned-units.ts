@@ -32,6 +32,8 @@ export function createOwnedUnits(
     const ended = act().then(
       () => units.filter(isSame).forEach((unit) => phases.set(unit, next)),
       async (error: unknown) => {
+        // It was dropped, and what it waited for was interrupted.
+        if (!units.some(isSame)) return;
         await onFailed(error);
         for (const unit of units.filter(isSame)) {
           if (next === "gained") phases.delete(unit);

@@ -203,6 +203,21 @@ describe("a lease", () => {
     expect(one.working).toEqual(new Set(units));
   });
 
+  it("begins again at once where dropping interrupted what had not begun yet, and reports no failure", async () => {
+    const { open, pass } = openCluster();
+    const one = open("one");
+    const gate = Promise.withResolvers<void>();
+    one.gates.gain = gate.promise;
+    await one.start();
+    one.ownership.fenced();
+    one.gates.gain = null;
+    gate.reject(new Error("the connection was lost"));
+    await pass(50);
+    expect(one.heard).toEqual(["gain", "dropAll", "gain"]);
+    expect(one.working).toEqual(new Set(units));
+    expect(one.events()).not.toContain("work_failed");
+  });
+
   it.each(["fenced", "late"] as const)(
     "does not begin again before what was dropped has ended: %s",
     async (cause) => {
