@@ -17,6 +17,7 @@ import { createTargetUnits, type Listed, type PollDecision } from "../polling/ta
 import { intervalOf } from "../polling/ticker.ts";
 import { delay } from "../lib/clock.ts";
 import { createRetryBudget, retryShare, type RetryBudget } from "../lib/retry.ts";
+import { BusyError } from "../lib/refused-error.ts";
 import type { Store } from "../store/store.ts";
 import type { FleetView } from "./fleet-view.ts";
 import { loopsByUnit } from "./watch-loops.ts";
@@ -52,6 +53,9 @@ export interface WatchedUnitsDeps extends Omit<ProbeUnitsDeps, "targets" | "regi
 
 /** Keys whose limit is for longer periods are handed over earlier, rather than not being polled for that long. */
 const longestRestMs = 2_000;
+
+/** A key has usually moved within this time. */
+const movingMs = 2_000;
 
 /** What is done for each unit: it begins when this process gains the unit, and ends when it gives the unit up. */
 export function createWatchedUnits(deps: WatchedUnitsDeps) {
@@ -191,10 +195,14 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
   };
   return {
     work,
-    /** Polls a target at once, if this process polls it. */
+    /** Polls a target at once. @throws {BusyError} when this process does not poll it at present */
     async pollNow(target: Target): Promise<void> {
       const unit = pollUnits.get(targetName(target));
-      if (unit) await polling.runNow(unit);
+      if (!unit) {
+        const reason = `The target ${targetName(target)} is moving to another replica. Ask again in a few seconds.`;
+        throw new BusyError(reason, movingMs, "unavailable");
+      }
+      await polling.runNow(unit);
     },
     start(): void {
       polling.start();

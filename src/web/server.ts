@@ -10,6 +10,7 @@ import type { Logger } from "../lib/logger.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { addApi, type ApiDeps } from "./api/api.ts";
 import {
+  asProblem,
   bodyLimit,
   clientStatus,
   rawProblem,
@@ -22,6 +23,7 @@ import type { AccessControl, Identity } from "./access.ts";
 import { connectionsAllowed, limitConnections, mostStreams } from "./connection-limit.ts";
 import { checkSender, strictHeaders, type KnownAddresses } from "./browser-protection.ts";
 import { plainAddress } from "../lib/networks.ts";
+import { RefusedError } from "../lib/refused-error.ts";
 import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
@@ -132,9 +134,10 @@ function refuseSchema(): never {
 /** @throws when a file of its TLS cannot be used */
 export function createWebServer(given: WebDeps): WebServer {
   let isClosing = false;
-  // Requests in progress lose their connections, and then the store: what they fail with is nobody's concern.
+  // Requests in progress lose their connections, and then the store: what they fail with is nobody's concern. What was
+  // refused is no error, also where the reason is that PostgreSQL is away.
   const onError = (error: Error): void => {
-    if (!isClosing) given.onError(error);
+    if (!isClosing && !(error instanceof RefusedError)) given.onError(error);
   };
   const deps = { ...given, onError };
   const { tls, log, clock } = deps;
@@ -276,6 +279,10 @@ export function createWebServer(given: WebDeps): WebServer {
   server.setErrorHandler((error, _, reply) => {
     const status = clientStatus(error);
     if (status !== null) return sendText(reply, status, "the request is invalid");
+    if (error instanceof RefusedError) {
+      const problem = asProblem(error);
+      return sendText(reply, problem.status, problem.detail);
+    }
     onError(asError(error));
     return sendText(reply, 500, "internal error; see the log");
   });

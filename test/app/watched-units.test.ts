@@ -44,7 +44,7 @@ function openUnits() {
   const ending = Promise.withResolvers<void>();
   const limits = createKeyLimits(clock, config.poll.rateLimit);
   const running = { limits, clock, random: () => 0, watchdog: { turn() {} }, store };
-  const { work } = createWatchedUnits({
+  const watched = createWatchedUnits({
     ...common,
     config,
     store,
@@ -77,7 +77,7 @@ function openUnits() {
     watchdog: { watch() {}, unwatch() {} },
   });
   const units = ["region:eu", ...scopes.map(({ name }) => `pool:${name}`), "upkeep"];
-  return { work, units, gained, preparing, ending };
+  return { work: watched.work, watched, units, gained, preparing, ending };
 }
 
 it("nothing of what is dropped while it is being gained is taken up", async () => {
@@ -105,4 +105,11 @@ it("what was dropped has ended only when nothing is in progress", async () => {
   ending.resolve();
   await dropped;
   expect(hasEnded).toBe(true);
+});
+
+it("a target that is not polled here at present is not polled at once, which is said", async () => {
+  const { watched } = openUnits();
+  await expect(watched.pollNow({ region: "eu", key: "alpha" })).rejects.toThrow(
+    "eu/alpha is moving to another replica",
+  );
 });

@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { BusyError } from "../../src/lib/refused-error.ts";
 import type { Readiness } from "../../src/web/server.ts";
 import { exposing, serveWeb } from "./support/serve-web.ts";
 
@@ -116,3 +117,17 @@ it("what fails because the server closes meanwhile is not reported", async () =>
   await setImmediate();
   expect(errors).toEqual([]);
 });
+
+it.each(["/", "/servers", "/api/v1/servers"])(
+  "while PostgreSQL is away %s is answered with the reason, and that is not logged as an error",
+  async (path) => {
+    const away = (): Promise<never> =>
+      Promise.reject(new BusyError("PostgreSQL cannot be reached.", 2_000, "unavailable"));
+    const api = { call: away, events: away };
+    const { get, errors } = await serveWeb({ api, status: away });
+    const answer = await get(path);
+    expect(answer.status).toBe(503);
+    expect(answer.text).toContain("PostgreSQL cannot be reached.");
+    expect(errors).toEqual([]);
+  },
+);
