@@ -147,7 +147,7 @@ function gapsAfter(
 ): readonly number[] {
   const { lives, isWell, wasHarmed } = createHistory(notes);
   return notes.flatMap(({ what, incarnation, atMs }) => {
-    if (what !== end || wasHarmed(incarnation, atMs - leaseMs, atMs)) return [];
+    if (what !== end || wasHarmed(incarnation, atMs, atMs)) return [];
     const untilMs = atMs + leaseMs + 2 * intervalMs;
     const others = lives.filter(
       (life) =>
