@@ -36,6 +36,8 @@ export interface HealthDeps {
   readonly watchdog: Pick<Watchdog, "silentLoop">;
   /** Whether this process may act. */
   readonly isHeld: () => boolean;
+  /** Why it may not, as far as it is known. */
+  readonly failure: () => unknown;
   readonly clock: Clock;
 }
 
@@ -82,17 +84,29 @@ export function createHealth(deps: HealthDeps) {
         const reason = idle ?? targetProblemOf(targetsNow());
         return reason === null ? { ready: true } : { ready: false, reason };
       } catch (error) {
-        const reason = error instanceof StoreError ? error.message : "the store does not answer";
-        return { ready: false, reason };
+        return { ready: false, reason: reasonOf(error) };
       }
     },
   };
 }
 
 /** Why this process does nothing, or too little, whatever the store answers. */
-function idleProblem({ watchdog, isHeld }: Pick<HealthDeps, "watchdog" | "isHeld">): string | null {
+function idleProblem({
+  watchdog,
+  isHeld,
+  failure,
+}: Pick<HealthDeps, "watchdog" | "isHeld" | "failure">): string | null {
   if (isHeld()) return watchdog.silentLoop();
-  return "this replica has no lease, so it neither polls nor delivers: PostgreSQL has not answered in time, or the replica is just starting; it goes on by itself";
+  const error = failure();
+  const reason =
+    error === null
+      ? "PostgreSQL has not answered in time, or the replica is just starting"
+      : reasonOf(error);
+  return `this replica has no lease, so it neither polls nor delivers, and goes on by itself: ${reason}`;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof StoreError ? error.message : "the store does not answer";
 }
 
 /** A receiver for which something waits longer does not accept notifications. */

@@ -48,8 +48,8 @@ export function createMembership(deps: MembershipDeps): Ownership {
   let isOlder = false;
   /** Why the work was dropped. Null: it was not, or goes on. */
   let dropped: string | null = null;
-  /** Whether the last round failed. */
-  let isFailing = false;
+  /** Why the last round failed. Null: it did not. */
+  let failure: unknown = null;
   const stopping = new AbortController();
   let wake = (): void => {};
   let isWoken = false;
@@ -196,11 +196,11 @@ export function createMembership(deps: MembershipDeps): Ownership {
     show(read);
     // The answer may have taken longer than the lease.
     if (!isHeld() || id === null) return nowMs();
-    if (dropped !== null || isFailing) {
+    if (dropped !== null || failure !== null) {
       log.info({ event: "cluster.lease_held", replica: id }, "this replica renews its lease again");
     }
     dropped = null;
-    isFailing = false;
+    failure = null;
     if (isExact) {
       const stored = new Set(
         read.units.filter((unit) => unit.replica === id).map(({ name }) => name),
@@ -255,10 +255,10 @@ export function createMembership(deps: MembershipDeps): Ownership {
     try {
       return await round(from);
     } catch (err) {
-      if (!isFailing) {
+      if (failure === null) {
         log.warn({ event: "cluster.renewal_failed", err }, "the lease could not be renewed");
       }
-      isFailing = true;
+      failure = err;
       return nowMs() + retryMs;
     }
   };
@@ -282,6 +282,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
     owns: (unit) => isHeld() && (owned?.has(unit) ?? false),
     ownerOf: (unit) => owners.get(unit) ?? null,
     isHeld,
+    failure: () => failure,
     view: () => ({
       replica: id,
       units: [...(owned?.all() ?? [])],

@@ -31,6 +31,8 @@ export interface Ownership {
   ownerOf(unit: string): UnitOwner | null;
   /** To be asked before each call, commit and delivery. */
   isHeld(): boolean;
+  /** Why the lease could not be renewed the last time. Null: it was, or nothing was tried yet. */
+  failure(): unknown;
   view(): OwnershipView;
   /** Without `cluster`, it resolves when all units were gained, and rejects if that fails. */
   start(work: OwnedWork): Promise<void>;
@@ -58,6 +60,7 @@ export function soleOwner(units: readonly string[]): Ownership {
     owns: () => true,
     ownerOf: () => null,
     isHeld: () => true,
+    failure: () => null,
     view: () => ({ replica: null, units, leaseRemainingMs: null, cluster: null }),
     async start(started) {
       work = started;

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { createHealth, healthProblemOf } from "../../src/app/health.ts";
 import type { ReceiverHealth, TargetHealth } from "../../src/app/health.ts";
+import { StoreUnavailableError } from "../../src/store/store-error.ts";
 import { openStore } from "../../src/store/store.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -58,6 +59,7 @@ it("a replica is ready once its first targets were polled and while it has its l
   onTestFinished(() => store.close());
   const targets: TargetHealth[] = [];
   let isHeld = false;
+  let failure: Error | null = null;
   const health = createHealth({
     config: testConfig({
       regions: { us: { base_url: "https://us.example.com" } },
@@ -68,11 +70,14 @@ it("a replica is ready once its first targets were polled and while it has its l
     probes: [],
     watchdog: { silentLoop: () => null },
     isHeld: () => isHeld,
+    failure: () => failure,
     clock: createFakeClock(),
   });
   const noLease = expect.stringContaining("no lease");
   expect(await health.readiness()).toEqual({ ready: false, reason: noLease });
   expect(await health.problem()).toEqual(noLease);
+  failure = new StoreUnavailableError("It is a stand-by.");
+  expect(await health.problem()).toMatch(/no lease.*: It is a stand-by\.$/);
   isHeld = true;
   const unpolled = { polled: false, lostPolls: 0 };
   targets.push(unpolled);

@@ -226,9 +226,17 @@ export async function createConnector(
   };
 }
 
+/** @param place begins a sentence */
+export function standByError(place: string): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `${place} is a stand-by, which cannot be written. Promote it, or set store.postgres.url to the address of the primary.`,
+  );
+}
+
 function asStoreError(cause: unknown, place: string): unknown {
   if (!(cause instanceof ConnectionLostError)) return cause;
   const { why } = cause;
+  if (cause.code === readOnly) return standByError(place);
   return refusals.test(cause.code)
     ? new StoreError(
         `${place} refuses the connection: ${why}. Check user, password, database and sslmode of store.postgres.url, and the authorities of the server's certificate.`,
