@@ -6,21 +6,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { runSandwatch, startSandwatchWithFewFiles } from "../support/sandwatch-process.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { mountSmallDisk, prepareTrial } from "./support/trial.ts";
+import { fillDisk, mountSmallDisk, prepareTrial } from "./support/trial.ts";
 import { until } from "./support/until.ts";
-
-/** Writes until nothing more fits. */
-function fill(file: string): void {
-  const opened = openSync(file, "w");
-  const block = Buffer.alloc(4_096);
-  try {
-    for (;;) if (writeSync(opened, block) < block.length) return;
-  } catch {
-    // It is full.
-  } finally {
-    closeSync(opened);
-  }
-}
 
 it("a disk that is full keeps nothing from being notified once it has space again", async ({
   skip,
@@ -30,7 +17,7 @@ it("a disk that is full keeps nothing from being notified once it has space agai
   const trial = await prepareTrial({ servers: 500, folder: disk.path });
   const daemon = await trial.start();
   const filler = join(disk.path, "filler");
-  fill(filler);
+  fillDisk(filler);
   trial.showAll("error");
   expect(await daemon.line("poll.failed")).toContain("database or disk is full");
   expect(await daemon.readiness()).toMatch(/^503 .*the store did not accept the last poll/s);
@@ -55,7 +42,7 @@ it("a start on a disk that is full or read-only is refused with what to do, and 
   const disk = mountSmallDisk(3 * 2 ** 20);
   if (!disk) return skip("this user may not mount a file system");
   const trial = await prepareTrial({ folder: disk.path });
-  fill(join(disk.path, "filler"));
+  fillDisk(join(disk.path, "filler"));
   const full = await runSandwatch(["run", "--config", trial.config]);
   expect([full.code, full.err]).toEqual([1, expect.stringMatching(/disk is full.*Free space/)]);
   rmSync(join(disk.path, "filler"));

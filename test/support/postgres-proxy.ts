@@ -4,8 +4,15 @@ import { connect, createServer, type Socket } from "node:net";
 /** What to do with a connection when a part of it comes from the client. */
 export type Cut = "before" | "after" | "hold" | null;
 
+interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
 export interface PostgresProxy {
   readonly port: number;
+  /** Where connections from now on go. */
+  redirect(to: Target): void;
   /** From now on connections are refused, or not. */
   refuse(isRefused: boolean): void;
   /** Nothing passes any more, in either direction, and no connection ends: a network that is cut off. */
@@ -31,10 +38,11 @@ interface Pair {
  * @param cutAt asked for each part that the client sends
  */
 export async function startPostgresProxy(
-  target: { readonly host: string; readonly port: number },
+  first: Target,
   cutAt: (part: string) => Cut = () => null,
 ): Promise<PostgresProxy> {
   const pairs = new Set<Pair>();
+  let target = first;
   let isRefusing = false;
   let isHeld = false;
   const end = (pair: Pair): void => {
@@ -85,6 +93,7 @@ export async function startPostgresProxy(
   const drop = (): void => pairs.forEach(end);
   return {
     port: address.port,
+    redirect: (to) => void (target = to),
     refuse: (next) => void (isRefusing = next),
     hold,
     release() {

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
@@ -18,6 +19,8 @@ export interface TrialOptions {
   readonly host?: string;
   /** Where the store is. */
   readonly folder?: string;
+  /** Replace those of its configuration, each as a whole. */
+  readonly settings?: object;
 }
 
 /** A daemon in a process of its own, on something that fails, and a service and a receiver that work. */
@@ -67,6 +70,7 @@ export async function prepareTrial(options: TrialOptions = {}) {
         },
       ],
     },
+    ...options.settings,
   });
   return {
     peer,
@@ -122,4 +126,17 @@ export function mountSmallDisk(bytes: number) {
   if (!mount("-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", path)) return null;
   onTestFinished(() => void execFileSync("umount", ["--lazy", path]));
   return { path, makeReadOnly: (): boolean => mount("-o", "remount,ro", path) };
+}
+
+/** Writes until nothing more fits. */
+export function fillDisk(file: string): void {
+  const opened = openSync(file, "w");
+  const block = Buffer.alloc(4_096);
+  try {
+    for (;;) if (writeSync(opened, block) < block.length) return;
+  } catch {
+    // It is full.
+  } finally {
+    closeSync(opened);
+  }
 }

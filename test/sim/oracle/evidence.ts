@@ -57,17 +57,12 @@ export interface NotifiedIncident extends ReturnType<typeof subjectOf> {
 
 export function evidenceOf(scenario: Scenario, recorded: Recorded): Evidence {
   const incidents = notifiedIncidents(recorded.attempts);
-  return { ...recorded, scenario, listings: listingsOf(recorded, scenario), incidents };
+  return { ...recorded, scenario, listings: listingsOf(recorded), incidents };
 }
 
-function listingsOf(
-  { requests }: Recorded,
-  { timeoutMs }: Pick<Scenario, "timeoutMs">,
-): readonly Listing[] {
-  const listings = requests.flatMap(({ target, life, path, atMs, answer, exchange }, request) => {
+function listingsOf({ requests }: Recorded): readonly Listing[] {
+  const listings = requests.flatMap(({ target, life, path, answer, exchange }, request) => {
     if (path !== listingPath || answer === null || exchange.end?.how !== "whole") return [];
-    // The process was held up: what was true when the service answered is not taken for true now.
-    if (exchange.end.atMs - atMs > timeoutMs) return [];
     const read = readListing(answer);
     return read ? [{ target, life, ...exchange.end, ...read, request }] : [];
   });

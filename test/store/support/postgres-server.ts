@@ -18,12 +18,21 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** A fast shutdown: it does not wait for connections that are left. */
   stop(): Promise<void>;
+  /** Resolves when it has ended, also by itself. */
+  ended(): Promise<void>;
   /** Ends all its processes at once, as a machine that loses its power: `start` recovers what was committed. */
   kill(): Promise<void>;
   remove(): Promise<void>;
 }
 
 const usual = ["fsync=off"];
+
+export interface PostgresOrigin {
+  /** The folder in which it gets its own. */
+  readonly within?: string;
+  /** That of a server without a port that runs: this one becomes a stand-by of it. */
+  readonly primary?: string;
+}
 
 /**
  * The variable `POSTGRES_PROGRAMS` names a folder with the programs where they are not those of Debian's package.
@@ -34,9 +43,10 @@ const usual = ["fsync=off"];
 export function createPostgresServer(
   port?: number,
   given: readonly string[] = usual,
+  { within = tmpdir(), primary }: PostgresOrigin = {},
 ): PostgresServer {
   const programs = process.env["POSTGRES_PROGRAMS"] ?? findPrograms();
-  const folder = mkdtempSync(join(tmpdir(), "sandwatch-postgres-"));
+  const folder = mkdtempSync(join(within, "sandwatch-postgres-"));
   const isRoot = process.getuid?.() === 0;
   const options = { cwd: folder, ...(isRoot && { uid: nobody, gid: nobody }) };
   if (isRoot) chownSync(folder, nobody, nobody);
@@ -45,7 +55,16 @@ export function createPostgresServer(
   const language = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en"];
   const access = ["--auth-local=trust", "--auth-host=scram-sha-256"];
   const cluster = ["--pgdata", data, "--username=test", "--encoding=UTF8", "--no-sync", ...access];
-  execFileSync(join(programs, "initdb"), [...cluster, ...language], { ...options, stdio: "pipe" });
+  if (primary === undefined) {
+    execFileSync(join(programs, "initdb"), [...cluster, ...language], {
+      ...options,
+      stdio: "pipe",
+    });
+  } else {
+    const from = ["--host", primary, "--username=test", "--checkpoint=fast", "--no-sync"];
+    const to = ["--pgdata", data, "--write-recovery-conf"];
+    execFileSync(join(programs, "pg_basebackup"), [...from, ...to], { ...options, stdio: "pipe" });
+  }
   const settings = [...given, `listen_addresses=${port === undefined ? "" : "127.0.0.1"}`];
   if (port !== undefined) {
     const files = { "server.crt": cert, "server.key": key };
@@ -66,25 +85,26 @@ export function createPostgresServer(
       return false;
     }
   };
-  const stop = async (): Promise<void> => {
-    if (!server || hasEnded(server)) return;
-    const ended = once(server, "exit");
-    server.kill("SIGINT");
-    await ended;
+  const ended = async (): Promise<void> => {
+    if (server && !hasEnded(server)) await once(server, "exit");
+  };
+  const stop = (): Promise<void> => {
+    server?.kill("SIGINT");
+    return ended();
   };
   return {
     folder,
     pid: () => server?.pid ?? 0,
     stop,
+    ended,
     async kill() {
       if (server?.pid === undefined || hasEnded(server)) return;
-      const ended = once(server, "exit");
       const { pid } = server;
       const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
       for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)]) {
         endNow(each);
       }
-      await ended;
+      await ended();
     },
     async start() {
       server = spawn(join(programs, "postgres"), args, { ...options, stdio: "ignore" });

@@ -1,0 +1,156 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { createPostgresServer, type PostgresServer } from "../store/support/postgres-server.ts";
+import { freeAddress } from "../support/free-address.ts";
+import { startSandwatch } from "../support/sandwatch-process.ts";
+import { startCuttingProxy } from "./support/cutting-proxy.ts";
+import { fillDisk, mountSmallDisk, prepareTrial } from "./support/trial.ts";
+import type { RunningTrial } from "./support/trial.ts";
+import { until } from "./support/until.ts";
+
+type Trial = Awaited<ReturnType<typeof prepareTrial>>;
+
+async function startServer(...args: Parameters<typeof createPostgresServer>) {
+  const server = createPostgresServer(...args);
+  onTestFinished(() => server.remove());
+  await server.start();
+  return server;
+}
+
+const urlOf = ({ folder }: PostgresServer): string =>
+  `postgresql://test@localhost/postgres?host=${folder}`;
+
+async function execute(server: PostgresServer, statement: string) {
+  const client = new Client({ host: server.folder, user: "test", database: "postgres" });
+  // The statement fails as well.
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const isReady = (daemon: RunningTrial) =>
+  until("ready", async () => (await daemon.readiness()).startsWith("200"));
+
+const isNotReady = (daemon: RunningTrial, words: RegExp) =>
+  until(`not ready, with ${words}`, async () => {
+    const answer = await daemon.readiness();
+    return answer.startsWith("503") && words.test(answer);
+  });
+
+/** Each of so many incidents is notified once when it fires, and after that once when it resolves. */
+function expectEachOnce({ peer }: Trial, incidents: number): void {
+  expect(peer.refused).toEqual([]);
+  expect(new Set(peer.attemptedIds).size).toBe(peer.attemptedIds.length);
+  const types = Map.groupBy(
+    peer.alerts.flatMap(({ type, data }) => data.incidents.map(({ id }) => ({ id, type }))),
+    ({ id }) => id,
+  );
+  expect(types.size).toBe(incidents);
+  for (const sent of types.values()) {
+    expect(sent.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
+  }
+}
+
+it("a disk of PostgreSQL that is full, also for its log, keeps nothing from being notified once it has space again", async ({
+  skip,
+}) => {
+  const disk = mountSmallDisk(96 * 2 ** 20);
+  if (!disk) return skip("this user may not mount a file system");
+  const server = await startServer(undefined, undefined, { within: disk.path });
+  const servers = 500;
+  const settings = { store: { postgres: { url: urlOf(server) } } };
+  const trial = await prepareTrial({ servers, settings });
+  const daemon = await trial.start();
+  const filler = join(disk.path, "filler");
+
+  fillDisk(filler);
+  trial.showAll("error");
+  expect(await daemon.line("poll.failed")).toContain("No space left on device");
+  await isNotReady(daemon, /the store did not accept the last poll of 1 of 1 targets/);
+  rmSync(filler);
+  await daemon.line("poll.recovered");
+  await isReady(daemon);
+  await trial.peer.received(1);
+  const before = trial.peer.alerts.length;
+
+  fillDisk(filler);
+  // A commit that needs another file of the log ends the server, which then cannot start again.
+  await until("PostgreSQL ends itself", () =>
+    execute(server, "select pg_switch_wal()").then(
+      () => false,
+      () => true,
+    ),
+  );
+  await server.ended();
+  trial.showAll("idle");
+  await isNotReady(daemon, /cannot be reached/);
+  await expect(server.start()).rejects.toThrow("does not start");
+  expect(trial.peer.alerts).toHaveLength(before);
+  rmSync(filler);
+  await server.start();
+  await daemon.lines("poll.recovered", 2);
+  await isReady(daemon);
+  await trial.peer.received(before + 1);
+  daemon.send("SIGTERM");
+  const { code, err, out } = await daemon.ended;
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).not.toContain("store.lost");
+  expectEachOnce(trial, servers);
+});
+
+it("replicas say that PostgreSQL is a stand-by when its primary has died, and resume by themselves when it is promoted", async () => {
+  const primary = await startServer();
+  const standBy = await startServer(undefined, undefined, { primary: primary.folder });
+  await execute(primary, "alter system set synchronous_standby_names = '*'");
+  await execute(primary, "select pg_reload_conf()");
+  await until("the stand-by has what is committed", async () => {
+    const [row] = await execute(primary, "select sync_state from pg_stat_replication");
+    return row?.sync_state === "sync";
+  });
+  const proxy = await startCuttingProxy({ host: primary.folder, port: 5432 });
+  const url = `postgresql://test@127.0.0.1:${proxy.port}/postgres?sslmode=disable`;
+  const listen = "127.0.0.1:${PORT}";
+  const trial = await prepareTrial({
+    settings: {
+      store: { postgres: { url } },
+      cluster: { address: `http://${listen}`, lease: "5s" },
+      http: { listen },
+    },
+  });
+  const start = async () => {
+    const [, PORT = ""] = (await freeAddress()).split(":");
+    return trial.start((args) => startSandwatch(args, { PORT }));
+  };
+  const replicas = [await start(), await start()];
+  trial.show(0, "error");
+  await trial.peer.received(1);
+  // Before that it would be sent again, under the same id.
+  const delivered = "select from sandwatch.notifications where state = 'delivered'";
+  await until("stored", async () => (await execute(primary, delivered)).length === 1);
+
+  await primary.kill();
+  for (const replica of replicas) await isNotReady(replica, /cannot be reached/);
+  proxy.redirect({ host: standBy.folder, port: 5432 });
+  trial.show(1, "error");
+  for (const replica of replicas) await isNotReady(replica, /is a stand-by/);
+  expect(trial.peer.alerts).toHaveLength(1);
+  await execute(standBy, "select pg_promote()");
+  for (const replica of replicas) await isReady(replica);
+  await trial.peer.received(2);
+  trial.showAll("idle");
+  await until("all are resolved", async () => {
+    const ended = trial.peer.alerts.filter(({ type }) => type === "incident.resolved");
+    return ended.flatMap(({ data }) => data.incidents).length === 2;
+  });
+  for (const replica of replicas) {
+    replica.send("SIGTERM");
+    expect(await replica.ended).toMatchObject({ code: 0, err: "" });
+  }
+  expectEachOnce(trial, 2);
+});
