@@ -43,7 +43,7 @@ const isNotReady = (daemon: RunningTrial, words: RegExp) =>
     return answer.startsWith("503") && words.test(answer);
   });
 
-/** Each of so many incidents is notified once when it fires, and after that once when it resolves. */
+/** Each incident is notified once when it fires, and after that once when it resolves. */
 function expectEachOnce({ peer }: Trial, incidents: number): void {
   expect(peer.refused).toEqual([]);
   expect(new Set(peer.attemptedIds).size).toBe(peer.attemptedIds.length);
