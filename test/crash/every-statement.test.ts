@@ -10,13 +10,6 @@ describe("a daemon that is killed at every statement of commit and delivery", ()
     expect(killings.killedAtStatements).toBeGreaterThan(15);
   });
 
-  it("keeps the same promises on PostgreSQL", async ({ signal }) => {
-    const postgres = process.env["TEST_POSTGRES"] ?? "";
-    const killings = await killVictims(signal, { postgres });
-    expect(brokenPromises(killings)).toEqual([]);
-    expect(killings.killedAtStatements).toBeGreaterThan(25);
-  });
-
   it("keeps the same promises of a probe", async ({ signal }) => {
     const killings = await killVictims(signal, { subject: "probe" });
     expect(brokenPromises(killings)).toEqual([]);
@@ -28,12 +21,5 @@ describe("a daemon that is killed at every statement of commit and delivery", ()
     expect(refused).toEqual([]);
     expect(times).toBeGreaterThan(15);
     expect(ids.map(({ size }) => size)).toEqual(Array.from({ length: times }, () => 1));
-  });
-
-  it("would lose alerts if the outbox were written after the poll's transaction", async ({
-    signal,
-  }) => {
-    const killings = await killVictims(signal, { outboxOutside: true, firstStatement: 8 });
-    expect(brokenPromises(killings)).not.toEqual([]);
   });
 });
