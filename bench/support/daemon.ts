@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -163,10 +164,20 @@ function configOf(settings: DaemonSettings, folder: string, port: number): objec
 
 /** A port of this machine at which nobody listens. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return typeof address === "object" && address ? address.port : 0;
+  for (;;) {
+    const port = randomInt(firstPort, lastPort);
+    const probe = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(probe, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    probe.close();
+    await once(probe, "close");
+    return port;
+  }
 }
+
+/** Below the ports that Linux gives to anyone who asks for any, and who might get it before it is used. */
+const firstPort = 20_000;
+const lastPort = 32_000;
