@@ -13,7 +13,6 @@ export default defineConfig({
     // Several of them wait for several things in a row, each with that patience.
     testTimeout: 3 * testTimeoutMs,
     hookTimeout: testTimeoutMs,
-    // One less than the cores there are would be one alone where there are two.
-    maxWorkers: "100%",
+    fileParallelism: false,
   },
 });
