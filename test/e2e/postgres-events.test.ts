@@ -25,16 +25,22 @@ describe("a reader that follows events", () => {
     const api = createApi(offline.context);
     let { after } = await readEvents(api, {});
 
-    const polling = keys.map(async (key, index) => {
-      const target = { region: "us", key };
-      const { id } = await addTarget(one.store, target);
+    const targets = keys.map((key) => ({ region: "us", key }));
+    const ids: number[] = [];
+    for (const target of targets) ids.push((await addTarget(one.store, target)).id);
+    // Before any poll: it would read versions again that commits under way are about to replace.
+    for (const { store: each } of [one, other]) await each.targets.all();
+    const polling = targets.map(async (target, index) => {
+      const { key } = target;
       const { store: writer } = index % 2 === 0 ? one : other;
-      await writer.targets.all();
       let incidents = 0;
       const judge = { ...judgeBy([serverError]), newIncidentId: () => `${key}-${++incidents}` };
       const { poll } = watchFleet(target, { judge });
       for (let n = 0; n < pollsOfEach; n += 1) {
-        await writer.commitPoll(id, poll(listing({ a: n % 3 === 2 ? "error" : "idle" })));
+        await writer.commitPoll(
+          ids[index] ?? 0,
+          poll(listing({ a: n % 3 === 2 ? "error" : "idle" })),
+        );
       }
     });
     let isPolling = true;
