@@ -1,5 +1,5 @@
 import { phaseOf } from "../fleet/schedule.ts";
-import type { ClusterView, Replica } from "./replica-store.ts";
+import type { ClusterView, Replica } from "../fleet/replicas.ts";
 
 const keyUnits = 256;
 

@@ -3,7 +3,8 @@ import type { Logger } from "../lib/logger.ts";
 import { isLive, planUnits } from "./assignment.ts";
 import { createOwnedUnits, type OwnedUnits } from "./owned-units.ts";
 import type { Ownership, OwnedWork, UnitOwner } from "./ownership.ts";
-import type { ClusterView, ReplicaStore } from "./replica-store.ts";
+import type { ClusterView } from "../fleet/replicas.ts";
+import type { ReplicaStore } from "./replica-store.ts";
 
 /** A replica stops before the others may take over, as its clock may run slower than that of the database. */
 const marginMs = 2_000;

@@ -1,4 +1,4 @@
-import type { ClusterView } from "./replica-store.ts";
+import type { ClusterView } from "../fleet/replicas.ts";
 
 /** What a process does for the units that it owns. Calls for one unit never overlap. */
 export interface OwnedWork {

@@ -3,7 +3,7 @@ import { listReplicas, viewReplicas } from "../../src/api/operations/replicas.ts
 import { FencedError, StoreUnavailableError } from "../../src/store/store-error.ts";
 import { createApi } from "../../src/api/operation.ts";
 import { unitOfKey } from "../../src/cluster/assignment.ts";
-import type { Replica } from "../../src/cluster/replica-store.ts";
+import type { Replica } from "../../src/fleet/replicas.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { renderOverview } from "../../src/web/pages/overview.ts";
 import { runCommand } from "../support/run-command.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { eligibleReplicas, isLive, unitOfKey } from "../../cluster/assignment.ts";
-import type { ClusterView, Replica } from "../../cluster/replica-store.ts";
+import type { ClusterView, Replica } from "../../fleet/replicas.ts";
 import { counted } from "../../fleet/plural.ts";
 import type { StoreContext } from "../context.ts";
 import { listed, notes, texts, time } from "../fields.ts";

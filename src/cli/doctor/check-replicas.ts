@@ -1,6 +1,6 @@
 import { isLive } from "../../cluster/assignment.ts";
 import { digestOf } from "../../cluster/configuration-digest.ts";
-import type { ClusterView, Replica } from "../../cluster/replica-store.ts";
+import type { ClusterView, Replica } from "../../fleet/replicas.ts";
 import type { Config } from "../../config/config.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { version } from "../../lib/version.ts";

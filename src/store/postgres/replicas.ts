@@ -1,36 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { ClusterView, Replica } from "../../fleet/replicas.ts";
 import { Secret } from "../../lib/secret.ts";
 import { StoreUnavailableError } from "../store-error.ts";
 import { noticeChannel, type Connector, type Session } from "./session.ts";
 import type { Writer } from "./writer.ts";
-
-/** A live replica, or one whose lease has just ended. Times are of the database's clock. */
-export interface Replica {
-  readonly id: string;
-  /** Of its web server, for other replicas. */
-  readonly address: string;
-  readonly version: string;
-  /** The digest of its configuration. The later it was first seen, the higher is its generation. */
-  readonly configuration: string;
-  readonly generation: number;
-  readonly startedAtMs: number;
-  readonly expiresAtMs: number;
-}
-
-/** What a replica owns. */
-export interface OwnedUnit {
-  readonly name: string;
-  /** Its id. */
-  readonly replica: string;
-  readonly sinceMs: number;
-}
-
-/** The replicas at a moment of the database's clock. */
-export interface ClusterView {
-  readonly nowMs: number;
-  readonly replicas: readonly Replica[];
-  readonly units: readonly OwnedUnit[];
-}
 
 /**
  * What replicas notify one another of: "units", "outbox", "suppressions", "region <name>", and others. "everything": notices

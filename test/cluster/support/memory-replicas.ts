@@ -1,4 +1,5 @@
-import type { OwnedUnit, Replica, ReplicaStore } from "../../../src/cluster/replica-store.ts";
+import type { OwnedUnit, Replica } from "../../../src/fleet/replicas.ts";
+import type { ReplicaStore } from "../../../src/cluster/replica-store.ts";
 import { delay, type Clock } from "../../../src/lib/clock.ts";
 
 type Row = { -readonly [Field in keyof Replica]: Replica[Field] };
