@@ -116,6 +116,7 @@ export function createScheduledReports(
     sending,
     /** To be called before the chores. */
     adopt,
+    forgetOthers: (): Promise<void> => store.scheduledReports.forgetOthers(sending.names),
     /** One for each report, so that one that fails does not keep back the others. */
     chores: reports.map((report): Chore => ({
       what: `sending the report ${report.name}`,

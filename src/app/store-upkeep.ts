@@ -22,7 +22,11 @@ interface StoreUpkeepDeps {
   readonly ownership: Pick<Ownership, "view">;
   /** Reports and receivers that are not configured any more. */
   readonly delivery: {
-    readonly scheduled: { adopt(): Promise<void>; readonly chores: readonly Chore[] };
+    readonly scheduled: {
+      adopt(): Promise<void>;
+      forgetOthers(): Promise<void>;
+      readonly chores: readonly Chore[];
+    };
     readonly reviewOthers: Chore;
   };
   readonly composeAcknowledged: ComposeAcknowledged;
@@ -34,11 +38,21 @@ interface StoreUpkeepDeps {
 export function createStoreUpkeep(deps: StoreUpkeepDeps) {
   const { config, store, upkeep, delivery, clock } = deps;
   const { scheduled, reviewOthers } = delivery;
-  const retirement = retirementChore(deps);
+  const isOnlyConfiguration = (): boolean => {
+    const { cluster } = deps.ownership.view();
+    const live = cluster?.replicas.filter((each) => isLive(each, cluster)) ?? [];
+    return new Set(live.map(({ configuration }) => configuration)).size <= 1;
+  };
+  /** While a replica has another configuration, it still needs what this one does not name. */
+  const forUnconfigured = (chore: Chore): Chore => ({
+    ...chore,
+    step: async () => isOnlyConfiguration() && chore.step(),
+  });
+  const retirement = forUnconfigured(retirementChore(deps));
   const receivers = [...deps.judge.receivers.keys()];
   const chores = [
     retirement,
-    reviewOthers,
+    forUnconfigured(reviewOthers),
     ...scheduled.chores,
     ...retentionChores(store, config.history, clock, receivers),
   ];
@@ -54,25 +68,20 @@ export function createStoreUpkeep(deps: StoreUpkeepDeps) {
   };
 }
 
-/**
- * Ends the incidents of what the configuration does not name any more, once no replica has another configuration: it may
- * still poll what this one does not know.
- */
+/** Ends the incidents of what the configuration does not name any more, and forgets reports. */
 function retirementChore(deps: StoreUpkeepDeps): Chore {
-  const { config, store, regions, judge, suppressions, ownership, clock, log } = deps;
+  const { config, store, regions, delivery, judge, suppressions, clock, log } = deps;
   const targets = configuredTargets(config);
   return {
     what: "ending incidents of what is not configured any more",
     async step() {
-      const { cluster } = ownership.view();
-      const live = cluster?.replicas.filter((each) => isLive(each, cluster)) ?? [];
-      if (new Set(live.map(({ configuration }) => configuration)).size > 1) return false;
       const nowUtcMs = clock.now().utcMs;
       // They end whatever is silenced.
       const by = { ...judge, suppressions: { ...suppressions.at(nowUtcMs), version: null } };
       const options = { judge: by, nowUtcMs, log };
       await retireUnconfigured(store, targets, config.probes, options);
       await regions.retireOthers(config.regions.keys());
+      await delivery.scheduled.forgetOthers();
       return false;
     },
   };

@@ -17,17 +17,24 @@ export function createScheduledReports(kysely: Db) {
         await waitForWriters(trx);
         const stored = await trx.selectFrom("scheduled_reports").selectAll().execute();
         const known = new Map(stored.map((row) => [row.name, row]));
-        await trx.deleteFrom("scheduled_reports").execute();
         for (const { name, schedule } of reports) {
           const row = known.get(name);
           // A clock that was ahead must not hold reports back.
           const until = row?.schedule === schedule ? Math.min(row.done_until_ms, nowMs) : nowMs;
+          const values = { schedule, done_until_ms: until };
           await trx
             .insertInto("scheduled_reports")
-            .values({ name, schedule, done_until_ms: until })
+            .values({ name, ...values })
+            .onConflict((conflict) => conflict.column("name").doUpdateSet(values))
             .execute();
         }
       }),
+
+    /** Forgets the reports that are not configured any more: configured again, they are new ones. */
+    async forgetOthers(names: readonly string[]): Promise<void> {
+      const all = kysely.deleteFrom("scheduled_reports");
+      await (names.length === 0 ? all : all.where("name", "not in", names)).execute();
+    },
 
     /** Null: the report is not configured. */
     async doneUntilMs(name: string): Promise<number | null> {

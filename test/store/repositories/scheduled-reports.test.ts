@@ -52,6 +52,9 @@ describe.each(engines)("scheduled reports on $name", (engine) => {
     await reports.adopt([{ ...weekly, schedule: "0 9 * * MON UTC" }], startMs + 2);
     expect(await reports.doneUntilMs("weekly")).toBe(startMs + 2);
     await reports.adopt([], startMs + 3);
+    await reports.forgetOthers(["weekly"]);
+    expect(await reports.doneUntilMs("weekly")).toBe(startMs + 2);
+    await reports.forgetOthers([]);
     expect(await reports.doneUntilMs("weekly")).toBeNull();
     expect(await reports.enqueue("weekly", startMs + 4, [queued("msg_1")])).toBe(0);
   });
