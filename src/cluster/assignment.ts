@@ -1,5 +1,5 @@
 import { phaseOf } from "../fleet/schedule.ts";
-import type { ClusterView, Replica } from "../fleet/replicas.ts";
+import { longestLeaseMs, type ClusterView, type Replica } from "../fleet/replicas.ts";
 
 const keyUnits = 256;
 
@@ -34,7 +34,7 @@ export function unitsOf(names: {
 
 /** Whether the lease of a replica has not ended, by the clock of the database. */
 export function isLive({ expiresAtMs }: Replica, { nowMs }: ClusterView): boolean {
-  return expiresAtMs > nowMs;
+  return expiresAtMs > nowMs && expiresAtMs <= nowMs + longestLeaseMs;
 }
 
 /** Those that have the newest configuration among the live replicas. Only they take further units. */

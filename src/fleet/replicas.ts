@@ -18,6 +18,9 @@ export interface OwnedUnit {
   readonly sinceMs: number;
 }
 
+/** No lease is longer: one that ends later was renewed by another clock, before a stand-by was promoted. */
+export const longestLeaseMs = 5 * 60_000;
+
 /** All replicas and units at one moment. */
 export interface ClusterView {
   readonly nowMs: number;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { longestLeaseMs } from "../../src/fleet/replicas.ts";
 import {
   countReplicas,
   ownersOf,
@@ -76,10 +77,17 @@ describe("which replica owns which unit", () => {
     });
     const view = {
       nowMs: 1_000,
-      replicas: [replica("a", 1, 2_000), replica("b", 2, 2_000), replica("c", 3, 1_000)],
+      replicas: [
+        replica("a", 1, 2_000),
+        replica("b", 2, 2_000),
+        replica("c", 3, 1_000),
+        // By a clock that was ahead of this one.
+        replica("d", 3, 1_001 + longestLeaseMs),
+      ],
       units: [
         { name: "key:0", replica: "a", sinceMs: 0 },
         { name: "key:1", replica: "c", sinceMs: 0 },
+        { name: "key:2", replica: "d", sinceMs: 0 },
       ],
     };
     expect(countReplicas(view)).toEqual({ current: 1, older: 1 });

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { FencedError } from "../../src/store/store-error.ts";
 import {
   connect,
-  endLease,
   execute,
   leaseMs,
   openTwo,
   replica,
+  setLease,
   silence,
 } from "./support/replica-stores.ts";
 import { until } from "./support/until.ts";
@@ -23,7 +23,7 @@ describe("a claim", () => {
       await go.promise;
     });
     await begun.promise;
-    await endLease(one);
+    await setLease(one, 0);
     let hasClaimed = false;
     const claiming = other.cluster.claim(["a"]).then(async ({ takenOver }) => {
       hasClaimed = true;
@@ -53,7 +53,7 @@ describe("a claim", () => {
       await go.promise;
     });
     await begun.promise;
-    await endLease(one);
+    await setLease(one, 0);
     const startedMs = performance.now();
     expect(await other.cluster.claim(["a"])).toEqual({ claimed: ["a"], takenOver: ["a"] });
     expect(performance.now() - startedMs).toBeLessThan(8_000);
@@ -73,10 +73,11 @@ describe("a claim", () => {
     for (let run = 0; run < 300; run += 1) {
       const id = await one.cluster.join(replica);
       await one.cluster.claim(["a"]);
+      // Some have ended, and some go on: both happen on any machine.
       await client.query(
         `update ${one.settings.schema}.replicas set expires_at_ms =
            (extract(epoch from clock_timestamp()) * 1000)::bigint + $1 where id = $2`,
-        [run % 4, id],
+        [[0, 1, 2, 3, leaseMs][run % 5], id],
       );
       const [view, { claimed }] = await Promise.all([
         one.cluster.renew(leaseMs),
@@ -88,8 +89,8 @@ describe("a claim", () => {
       if (claimed.length > 0) outcomes.takenOver += 1;
       await other.cluster.release(["a"]);
     }
-    expect(outcomes.renewed).toBeGreaterThan(10);
-    expect(outcomes.takenOver).toBeGreaterThan(10);
+    expect(outcomes.renewed).toBeGreaterThanOrEqual(60);
+    expect(outcomes.takenOver).toBeGreaterThanOrEqual(60);
   });
 
   it("of several replicas at once gives a unit to one of them, 100 times", async () => {

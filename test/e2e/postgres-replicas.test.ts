@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { longestLeaseMs } from "../../src/fleet/replicas.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { openPostgres } from "../../src/store/postgres/database.ts";
@@ -8,7 +9,6 @@ import { postgresSettings } from "../store/support/postgres.ts";
 import type { Cut } from "../support/postgres-proxy.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import {
-  endLease,
   execute,
   folder,
   freshSettings,
@@ -18,6 +18,7 @@ import {
   openJoined,
   openTwo,
   replica,
+  setLease,
   silence,
 } from "./support/replica-stores.ts";
 import { until } from "./support/until.ts";
@@ -118,7 +119,7 @@ describe("a replica whose lease has ended", () => {
     const { one, other } = await openTwo();
     await one.cluster.claim(["a"]);
     await one.store.silences.add(silence("a"));
-    await endLease(one);
+    await setLease(one, 0);
     expect(await one.cluster.renew(leaseMs)).toBeNull();
     expect(await one.cluster.claim(["b"])).toEqual({ claimed: [], takenOver: [] });
     expect(await other.cluster.claim(["a"])).toEqual({ claimed: ["a"], takenOver: ["a"] });
@@ -131,6 +132,16 @@ describe("a replica whose lease has ended", () => {
     await one.store.silences.add(silence("d"));
     expect(await idsIn(one.settings.schema)).toEqual(["a", "d"]);
     expect((await other.cluster.read()).replicas.map((each) => each.id)).toEqual([other.id, id]);
+  });
+
+  it("is removed although its lease seems to last, where a stand-by with a slower clock was promoted", async () => {
+    const { one, other } = await openTwo();
+    await one.cluster.claim(["a"]);
+    await setLease(one, longestLeaseMs - 60_000);
+    expect(await other.cluster.claim(["a"])).toEqual({ claimed: [], takenOver: [] });
+    await setLease(one, longestLeaseMs + 60_000);
+    expect(await other.cluster.claim(["a"])).toEqual({ claimed: ["a"], takenOver: ["a"] });
+    await expect(one.store.silences.add(silence("b"))).rejects.toThrow(FencedError);
   });
 
   it("frees what it owned when it joins again", async () => {
@@ -232,7 +243,7 @@ describe("a replica's commit whose connection is lost", () => {
       return "after";
     });
     const claimLater = async (): Promise<void> => {
-      await endLease(one);
+      await setLease(one, 0);
       await other.cluster.claim(["a"]);
       one.cut(() => null);
       claiming.resolve();

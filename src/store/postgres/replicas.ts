@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ClusterView, Replica } from "../../fleet/replicas.ts";
+import { longestLeaseMs, type ClusterView, type Replica } from "../../fleet/replicas.ts";
 import { Secret } from "../../lib/secret.ts";
 import { StoreUnavailableError } from "../store-error.ts";
 import { noticeChannel, type Connector, type Session } from "./session.ts";
@@ -152,7 +152,11 @@ export function createReplicaStore(
     },
     claim: (units) =>
       change(async (session) => {
-        await session.query(`delete from replicas where expires_at_ms <= ${nowMs}`);
+        await session.query(
+          `delete from replicas
+           where expires_at_ms <= ${nowMs} or expires_at_ms > ${nowMs} + $1::bigint`,
+          [longestLeaseMs],
+        );
         // Waits until a transaction of theirs ends, so that what it commits is read by who takes over.
         await session.query(
           "delete from replica_commits where id not in (select id from replicas)",

@@ -61,9 +61,16 @@ export async function execute(statement: string) {
   }
 }
 
-/** As the database's clock would do, later. */
-export const endLease = ({ settings, id }: Awaited<ReturnType<typeof openJoined>>) =>
-  execute(`update ${settings.schema}.replicas set expires_at_ms = 0 where id = '${id}'`);
+/** As the database's clock would do, later, or another clock after a stand-by was promoted. */
+export const setLease = (
+  { settings, id }: Awaited<ReturnType<typeof openJoined>>,
+  remainingMs: number,
+) =>
+  execute(
+    `update ${settings.schema}.replicas
+     set expires_at_ms = (extract(epoch from clock_timestamp()) * 1000)::bigint + ${remainingMs}
+     where id = '${id}'`,
+  );
 
 export const silence = (id: string) => ({
   id,
