@@ -15,7 +15,7 @@ export interface Fleet {
   counts(): FleetCounts;
   /** Gives exactly this share of the servers, picked at random, another status. */
   change(share: number): void;
-  /** Puts one more server, picked at random, into error. */
+  /** Puts one more server, picked at random, into error that never was: one that was might be flapping. */
   breakOne(): void;
   /** Gives every server a new `updated_at`. */
   touch(): void;
@@ -41,6 +41,7 @@ export function createFleet({ seed, servers }: FleetOptions): Fleet {
   const order = Uint32Array.from({ length: sandboxes }, (_, index) => index);
   const picks = Uint32Array.from({ length: servers }, (_, index) => index);
   const statuses = Uint8Array.from({ length: servers }, (_, index) => firstStatus(seed, index));
+  const haveErred = statuses.map((status) => Number(status === error));
   const updatedSteps = new Uint32Array(servers);
   let step = 0;
   let draws = 0;
@@ -48,6 +49,7 @@ export function createFleet({ seed, servers }: FleetOptions): Fleet {
   const below = (limit: number): number => mixBits(seed, 7, ++draws) % limit;
   const set = (server: number, status: number): void => {
     statuses[server] = status;
+    if (status === error) haveErred[server] = 1;
     updatedSteps[server] = step;
   };
 
@@ -76,8 +78,8 @@ export function createFleet({ seed, servers }: FleetOptions): Fleet {
     breakOne() {
       step += 1;
       const from = below(servers);
-      const after = statuses.findIndex((status, index) => index >= from && status !== error);
-      const server = after === -1 ? statuses.findIndex((status) => status !== error) : after;
+      const after = haveErred.indexOf(0, from);
+      const server = after === -1 ? haveErred.indexOf(0) : after;
       if (server !== -1) set(server, error);
     },
     touch() {
