@@ -61,7 +61,7 @@ function describeReplica(replica: Replica, visited: Visited, config: Config): re
     replica.configuration !== digestOf(config) && {
       level: "warning",
       text: `${address} runs with another configuration`,
-      mend: "Reload it. Only cluster.address, http, log and store may differ.",
+      mend: 'Give both the same configuration and reload: see "What may differ" in docs/replicas.md.',
     },
   ];
   const found = problems.filter((each) => each !== false);
