@@ -33,8 +33,9 @@ it.each(readdirSync(join(prometheusFolder, "tests")))("promtool passes %s", asyn
 });
 
 it("Prometheus and Alertmanager accept the configurations that they are given", async () => {
-  const ofPrometheus = join(config, "compose/prometheus.yaml");
-  await run("promtool", ["check", "config", "--syntax-only", ofPrometheus]);
+  for (const name of ["prometheus.yaml", "prometheus-replicas.yaml"]) {
+    await run("promtool", ["check", "config", "--syntax-only", join(config, "compose", name)]);
+  }
   const ofAlertmanager = join(config, "compose/alertmanager.yaml");
   const { stdout } = await run("amtool", ["check-config", ofAlertmanager]);
   expect(stdout).toContain("SUCCESS");

@@ -80,6 +80,16 @@ describe("the containers", () => {
   });
 });
 
+it("the variables of the Compose files are explained in `.env`", () => {
+  const files = ["compose.yaml", "compose.replicas.yaml"].map((name) =>
+    readFileSync(join(folder, name), "utf8"),
+  );
+  const variables = Array.from(files.join("").matchAll(/\$\{(\w+)/g), ([, name = ""]) => name);
+  expect(variables).toContain("SANDWATCH_CONFIG");
+  const explained = readFileSync(join(folder, ".env"), "utf8");
+  expect(variables.filter((name) => !explained.includes(`${name}=`))).toEqual([]);
+});
+
 describe("the replicas", () => {
   const names = ["sandwatch", "sandwatch-2", "sandwatch-3"];
   const {
