@@ -4,6 +4,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/lib/secret.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { openPostgres, openPostgresReader } from "../../src/store/postgres/database.ts";
+import { checkServer } from "../../src/store/postgres/schema-check.ts";
+import { createConnector } from "../../src/store/postgres/session.ts";
 import { createStore } from "../../src/store/store.ts";
 import { StoreLostError } from "../../src/store/store-error.ts";
 import { postgresSettings } from "../store/support/postgres.ts";
@@ -207,6 +209,30 @@ describe("a store on PostgreSQL", () => {
     const nowhere = freshSettings();
     await expect(openPostgresReader(nowhere)).rejects.toThrow(/There is no store in schema/);
     await expect(openPostgres(nowhere, { mustExist: true })).rejects.toThrow(/There is no store/);
+  });
+
+  it("is refused on a server that is too old, and in a database with another encoding", async () => {
+    await execute(
+      "create database ascii template template0 encoding 'SQL_ASCII' locale_provider libc locale 'C'",
+    );
+    onTestFinished(async () => void (await execute("drop database ascii with (force)")));
+    const { url, ...others } = freshSettings();
+    const inAscii = { ...others, url: new Secret(url.reveal().replace("/postgres?", "/ascii?")) };
+    await expect(openPostgres(inAscii)).rejects.toThrow(
+      /database ascii at .* has the encoding SQL_ASCII\. Create a database with the encoding UTF8\./,
+    );
+
+    const connector = await createConnector(freshSettings());
+    const session = await connector.connect();
+    onTestFinished(() => session.close());
+    const check = (serverVersion: string) => {
+      const stated = "current_setting('server_version_num')";
+      const query = (statement: string) =>
+        session.query(statement.replace(stated, `'${serverVersion}'`));
+      return checkServer({ ...session, query }, connector);
+    };
+    await expect(check("140019")).rejects.toThrow(/has version 14; sandwatch needs 15 or later/);
+    await expect(check("150000")).resolves.toBeUndefined();
   });
 
   it("is migrated whole or not at all", async () => {
