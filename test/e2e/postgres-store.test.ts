@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { sql } from "kysely";
 import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -233,6 +235,20 @@ describe("a store on PostgreSQL", () => {
     };
     await expect(check("140019")).rejects.toThrow(/has version 14; sandwatch needs 15 or later/);
     await expect(check("150000")).resolves.toBeUndefined();
+  });
+
+  it("can be queried by the role that is documented, but for the token of replicas", async () => {
+    const { settings } = await open();
+    const operations = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
+    const [, grants = ""] = /```sql\n(begin;\ncreate role analyst .+?)```/s.exec(operations) ?? [];
+    await execute(grants.replaceAll(/\bsandwatch\b/g, settings.schema));
+    onTestFinished(async () => void (await execute("drop owned by analyst; drop role analyst")));
+    await execute(`set role analyst; select * from ${settings.schema}.servers`);
+    const unreadable = await execute(
+      `select relname from pg_class where relnamespace = '${settings.schema}'::regnamespace
+         and relkind = 'r' and not has_any_column_privilege('analyst', oid, 'select')`,
+    );
+    expect(unreadable).toEqual([{ relname: "store_header" }]);
   });
 
   it("is migrated whole or not at all", async () => {
