@@ -69,7 +69,7 @@ async function ownUpkeep() {
     view,
     openIncidents: async () =>
       (await store.targets.all()).flatMap(({ openIncidents }) => openIncidents).length,
-    async runUpkeep() {
+    runUpkeep: async () => {
       clock.advance(upkeepEveryMs);
       await upkeep.runOnce();
     },

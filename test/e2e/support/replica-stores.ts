@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import { onTestFinished } from "vitest";
+import { longestLeaseMs } from "../../../src/fleet/replicas.ts";
 import { openPostgres } from "../../../src/store/postgres/database.ts";
 import type { FencedError } from "../../../src/store/store-error.ts";
 import { createStore } from "../../../src/store/store.ts";
@@ -10,8 +11,8 @@ let schemas = 0;
 export const freshSettings = () =>
   postgresSettings(folder, `replicas_${process.pid}_${(schemas += 1)}`);
 
-/** A long lease, so that nothing ends by itself in a test. */
-export const leaseMs = 600_000;
+/** So that nothing ends by itself in a test. */
+export const leaseMs = longestLeaseMs;
 export const replica = {
   address: "https://one:9464",
   version: "1.0.0",
