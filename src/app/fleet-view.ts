@@ -21,7 +21,7 @@ export interface FleetView {
   readonly all: Fleet<WatchedView, ProbeView>;
   /** This process polls them from now on. */
   readonly gain: (gained: Fleet<WatchedTarget, WatchedProbe>) => void;
-  /** It does not poll those of these keys any more. */
+  /** It does not poll those of these keys any more. They stay as they were until they are read. */
   readonly drop: (keys: ReadonlySet<string>) => void;
   /**
    * Reads again what other replicas poll, at most once a second. What could not be read stays as it was, and becomes
@@ -69,9 +69,12 @@ export function createFleetView(following: Omit<FollowOptions, "arePolled"> | nu
   const probePlaces = new Map([...followed.probes.keys()].map((name, place) => [name, place]));
   let nextMs = -Infinity;
   let reading: Promise<void> | null = null;
+  /** Since the last reading began, which did not read them. */
+  let wereDropped = false;
 
   const read = async (): Promise<void> => {
     const startMs = clock.now().monotonicMs;
+    wereDropped = false;
     const ownKeys = new Set(own.targets.map(({ target }) => target.key));
     try {
       await followed.read((key) => !ownKeys.has(key));
@@ -101,6 +104,10 @@ export function createFleetView(following: Omit<FollowOptions, "arePolled"> | nu
       }
     },
     drop(keys) {
+      followed.keep(
+        own.targets.filter(({ target }) => keys.has(target.key)),
+        own.probes.filter(({ subject }) => keys.has(subject.key)),
+      );
       dropOwn(keys);
       for (const [name, view] of followed.targets) {
         const place = places.get(name);
@@ -110,10 +117,11 @@ export function createFleetView(following: Omit<FollowOptions, "arePolled"> | nu
         const place = probePlaces.get(name);
         if (place !== undefined && keys.has(view.subject.key)) all.probes[place] = view;
       }
-      nextMs = -Infinity;
+      wereDropped = true;
     },
     async refresh() {
-      if (reading === null && clock.now().monotonicMs >= nextMs) reading = read();
+      const isDue = wereDropped || clock.now().monotonicMs >= nextMs;
+      if (reading === null && isDue) reading = read();
       await reading;
     },
   };

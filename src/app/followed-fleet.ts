@@ -1,7 +1,8 @@
 import { initialProbeProgress, noReadings, subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { ProbeView } from "../alerts/probe.ts";
 import { holdIncidents } from "../alerts/open-incidents.ts";
-import { initialProgress, type TargetState } from "../alerts/target-state.ts";
+import { initialProgress } from "../alerts/target-state.ts";
+import type { TargetProgress, TargetState } from "../alerts/target-state.ts";
 import type { PollDetail, WatchedView } from "../alerts/target-view.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
@@ -79,6 +80,11 @@ export function followFleet({ config, store, clock, arePolled }: FollowOptions) 
     for (const view of targets.values()) if (isRead(view.target.key)) view.read();
   };
 
+  const showProbe = ({ id, subject, progress }: StoredProbe): void => {
+    const view = probes.get(subjectName(subject));
+    if (view) Object.assign(view, { id, progress });
+  };
+
   return {
     /** By their names. The views are the same objects throughout. */
     targets: targets as ReadonlyMap<string, WatchedView>,
@@ -87,10 +93,12 @@ export function followFleet({ config, store, clock, arePolled }: FollowOptions) 
     async read(isRead: (key: string) => boolean = () => true): Promise<void> {
       await readTargets(isRead);
       if (probes.size === 0) return;
-      for (const { id, subject, progress } of await store.probes.all()) {
-        const view = probes.get(subjectName(subject));
-        if (view) Object.assign(view, { id, progress });
-      }
+      for (const each of await store.probes.all()) showProbe(each);
+    },
+    /** Shows what this process knew of these until they are read. */
+    keep(known: readonly WatchedView[], knownProbes: readonly StoredProbe[]): void {
+      for (const { target, state } of known) targets.get(targetName(target))?.keep(state);
+      for (const each of knownProbes) showProbe(each);
     },
     /** Keeps nothing of a target that is not read for some time. */
     forget(name: string): void {
@@ -98,6 +106,8 @@ export function followFleet({ config, store, clock, arePolled }: FollowOptions) 
     },
   };
 }
+
+type StoredProbe = Pick<ProbeView, "id" | "subject" | "progress">;
 
 interface AgeOptions extends Pick<FollowOptions, "clock" | "arePolled"> {
   readonly staleAfter: number;
@@ -131,6 +141,22 @@ function followTarget(target: Target, { clock, arePolled, staleAfter, staleMs }:
     return atMs === null || wasRead ? monotonicMs : monotonicMs - Math.max(0, utcMs - atMs);
   };
   const isRecent = (atMs: number): boolean => clock.now().monotonicMs - atMs <= staleMs;
+  const showProgress = (next: TargetProgress): void => {
+    const now = clock.now();
+    const { lastPollAtMs, lastSuccessAtMs } = next;
+    if (lastPollAtMs !== state.progress.lastPollAtMs) polledMs = momentOf(lastPollAtMs, now);
+    if (lastSuccessAtMs !== state.progress.lastSuccessAtMs) {
+      succeededMs = momentOf(lastSuccessAtMs, now);
+    }
+    state.progress = next;
+  };
+  const forget = (): void => {
+    Object.assign(state, unknown);
+    stored = null;
+    readMs = null;
+    polledMs = -Infinity;
+    succeededMs = -Infinity;
+  };
 
   return {
     target,
@@ -159,14 +185,8 @@ function followTarget(target: Target, { clock, arePolled, staleAfter, staleMs }:
       id === stored?.id && snapshotVersion === stored.snapshotVersion,
     /** @param snapshot default: it did not change */
     show(next: FollowedTarget, snapshot: Snapshot = state.snapshot): void {
-      const now = clock.now();
-      const { lastPollAtMs, lastSuccessAtMs } = next.progress;
-      if (lastPollAtMs !== state.progress.lastPollAtMs) polledMs = momentOf(lastPollAtMs, now);
-      if (lastSuccessAtMs !== state.progress.lastSuccessAtMs) {
-        succeededMs = momentOf(lastSuccessAtMs, now);
-      }
+      showProgress(next.progress);
       stored = next;
-      state.progress = next.progress;
       state.snapshot = snapshot;
       state.incidents = holdIncidents(next.openIncidents).incidents;
     },
@@ -174,12 +194,12 @@ function followTarget(target: Target, { clock, arePolled, staleAfter, staleMs }:
     read(): void {
       readMs = clock.now().monotonicMs;
     },
-    forget(): void {
-      Object.assign(state, unknown);
-      stored = null;
-      readMs = null;
-      polledMs = -Infinity;
-      succeededMs = -Infinity;
+    /** Shows what this process knew, as if it had not been read. */
+    keep({ progress, snapshot, incidents }: TargetState): void {
+      forget();
+      showProgress(progress);
+      Object.assign(state, { snapshot, incidents });
     },
+    forget,
   };
 }

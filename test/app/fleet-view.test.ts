@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createFleetView } from "../../src/app/fleet-view.ts";
-import { nothingKnown } from "../../src/alerts/target-state.ts";
 import type { Target } from "../../src/fleet/model.ts";
-import { emptySnapshot } from "../../src/fleet/snapshot.ts";
-import { watchTarget } from "../../src/polling/watched-target.ts";
 import { openStore, openStoreReadOnly } from "../../src/store/store.ts";
 import { addTarget } from "../support/add-target.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { judgeBy, listing, serverError, startMs, watchFleet } from "../support/fleet.ts";
 import { freshStoreFile } from "../support/fresh-store.ts";
+import { answered, judgeProbesBy, ranProbe } from "../support/probes.ts";
 import { testConfig } from "../support/test-config.ts";
 
 const mine: Target = { region: "us", key: "mine" };
@@ -21,6 +19,7 @@ const config = testConfig({
     { name: "theirs", api_key: "secret-two", regions: ["us"] },
   ],
   poll: { schedule: "*/30 * * * * *", stale_after: 3 },
+  probes: [{ name: "login", operation: "user", id: "user-1", every: "1m" }],
 });
 
 /** A replica that polls `theirs`, and what another one can show. */
@@ -34,6 +33,7 @@ async function twoReplicas() {
   const clock = createFakeClock(startMs);
   const [own, followed] = [await addTarget(writer, mine), await addTarget(writer, theirs)];
   const { poll } = watchFleet(theirs, { judge: judgeBy([serverError]) });
+  const { watched, poll: pollOwn } = watchFleet(mine, { id: own.id });
   let [reads, snapshotsRead] = [0, 0];
   const targets = {
     ...store.targets,
@@ -49,11 +49,6 @@ async function twoReplicas() {
     },
   };
   const fleet = createFleetView({ config, store: { ...store, targets }, clock });
-  const watched = watchTarget({ ...own, ...nothingKnown }, emptySnapshot, {
-    staleAfter: 3,
-    restoredForMs: 90_000,
-    nowUtcMs: startMs,
-  });
   const closing = opening.move();
   return {
     clock,
@@ -66,6 +61,11 @@ async function twoReplicas() {
       const view = fleet.all.targets[1];
       if (!view) throw new Error("each configured target has a view");
       return view;
+    },
+    /** Half a minute later. It is not stored. */
+    pollOwn: (outcome: Parameters<typeof poll>[0]) => {
+      clock.advance(30_000);
+      pollOwn(outcome);
     },
     /** Half a minute later. */
     poll: async (outcome: Parameters<typeof poll>[0]) => {
@@ -180,6 +180,41 @@ describe("what a replica shows of targets that another one polls", () => {
     await fleet.refresh();
     expect(fleet.all.targets.map(({ target }) => target)).toEqual([mine, theirs]);
     expect(fleet.all.targets[0]).not.toBe(world.watched);
+  });
+
+  it("is what this replica knew last, as old as that is, until it can be read", async () => {
+    await using world = await twoReplicas();
+    const { fleet, clock } = world;
+    const [probe] = config.probes;
+    if (!probe) throw new Error("a probe is configured");
+    const { watched, run } = ranProbe(judgeProbesBy(), { probe });
+    fleet.gain({ targets: [world.watched], probes: [watched] });
+    world.pollOwn(listing({ a: "error" }));
+    run(answered);
+    await fleet.refresh();
+    await world.store.close();
+    clock.advance(60_000);
+    fleet.drop(new Set(["mine"]));
+    await fleet.refresh();
+    const [view] = fleet.all.targets;
+    expect(view).toMatchObject({ target: mine, polled: true, up: true, withheld: false });
+    expect(view?.state.snapshot.tallies.servers).toMatchObject({ error: 1 });
+    expect([...(view?.state.incidents.values() ?? [])]).toMatchObject([{ rule: "server-error" }]);
+    expect(fleet.all.probes.map(({ progress }) => progress)).toContain(watched.progress);
+    expect(fleet.all.probes).not.toContain(watched);
+    clock.advance(30_001);
+    expect(view).toMatchObject({ polled: false, up: false, withheld: true });
+  });
+
+  it("is read at once, also where it was given up during a reading", async () => {
+    await using world = await twoReplicas();
+    const { fleet } = world;
+    fleet.gain({ targets: [world.watched], probes: [] });
+    const reading = fleet.refresh();
+    fleet.drop(new Set(["mine"]));
+    await reading;
+    await fleet.refresh();
+    expect(world.reads()).toBe(2);
   });
 
   it("stays as it was while the store cannot be read", async () => {
