@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { tempFolder } from "../support/temp-folder.ts";
+import type { ChaosResult } from "./chaos.ts";
 import { checkCalls } from "./check-calls.ts";
 import { checkMessages } from "./check-messages.ts";
 import type { Heard } from "./receiver.ts";
 import type { Note } from "./replica.ts";
+import { judgeChaos } from "./report.ts";
 import { copyUnfenced } from "./unfenced.ts";
 import { receivers } from "./world.ts";
 
@@ -90,6 +92,45 @@ describe("what is compared with calls", () => {
     const notes = [note("r0.1", "started", 0, 2), note("r1.1", "started", 20_000, 1)];
     const { problems } = checkCalls(every("r1.1", 22_000, 2), notes);
     expect(problems).toContainEqual(expect.stringMatching(/^r1\.1, whose configuration is older/));
+  });
+});
+
+describe("what is compared with limits", () => {
+  const judged = (changed: Partial<ChaosResult>) =>
+    judgeChaos({
+      problems: ["lost"],
+      faults: new Map([["kill", 99]]),
+      takeOversMs: [6_000],
+      handOversMs: [...Array<number>(2).fill(1_000), 6_000],
+      events: new Map(),
+      counts: { replicas: 3 },
+      ...changed,
+    });
+
+  it("accepts take-overs after a lease, and most hand-overs long before", () => {
+    expect(judged({})).toEqual(["lost"]);
+    expect(judged({ takeOversMs: [], handOversMs: [] })).toEqual(["lost"]);
+    const faults = new Map([["kill", 100]] as const);
+    expect(judged({ faults, takeOversMs: [], counts: { replicas: 1 } })).toEqual(["lost"]);
+  });
+
+  it.each([
+    ["a slow take-over", { takeOversMs: [1_000, 6_001] }, /^taking over took 6001 ms, p99/],
+    ["a slow hand-over", { handOversMs: [1_000, 1_000, 6_001] }, /^handing over .* 6001 ms, p99/],
+    ["that nothing is released", { handOversMs: [4_000, 5_000] }, /^handing over .* 4000 ms, p50/],
+    [
+      "that no take-over was measured",
+      {
+        takeOversMs: [],
+        faults: new Map([
+          ["kill", 60],
+          ["freeze", 40],
+        ] as const),
+      },
+      /^no take-over/,
+    ],
+  ])("finds %s", (_, changed, problem) => {
+    expect(judged(changed)).toEqual(["lost", expect.stringMatching(problem)]);
   });
 });
 

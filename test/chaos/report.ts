@@ -9,11 +9,27 @@ function percentile(samples: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
+/** From as many faults on, some replicas were killed while all others were well. */
+const manyFaults = 100;
+
 /** @returns what is wrong, in words */
-export function judgeChaos({ problems, takeOversMs }: ChaosResult): readonly string[] {
-  const p99Ms = percentile(takeOversMs, 0.99);
-  if (takeOversMs.length === 0 || p99Ms <= takeOverMs) return problems;
-  return [...problems, `taking over took ${p99Ms} ms, p99: at most ${takeOverMs} is allowed`];
+export function judgeChaos(result: ChaosResult): readonly string[] {
+  const { problems, faults, takeOversMs, handOversMs, counts } = result;
+  const limits = [
+    ["taking over", takeOversMs, 0.99, takeOverMs],
+    ["handing over", handOversMs, 0.99, takeOverMs],
+    // Where nothing is released, it takes two thirds of a lease or more.
+    ["handing over", handOversMs, 0.5, leaseMs / 2],
+  ] as const;
+  const late = limits.flatMap(([what, samples, share, limitMs]) => {
+    const tookMs = percentile(samples, share);
+    return tookMs > limitMs
+      ? [`${what} took ${tookMs} ms, p${100 * share}: at most ${limitMs} is allowed`]
+      : [];
+  });
+  const count = [...faults.values()].reduce((sum, each) => sum + each, 0);
+  const isUnproved = counts["replicas"] !== 1 && count >= manyFaults && takeOversMs.length === 0;
+  return [...problems, ...late, ...(isUnproved ? ["no take-over was measured"] : [])];
 }
 
 /** A table in Markdown. */

@@ -115,6 +115,17 @@ async function longestGapSince(sinceMs: number): Promise<number> {
   return Math.max(...gaps);
 }
 
+/** Units that these have taken over, because the lease of another one had ended. */
+async function takeOversOf(...replicas: readonly Replica[]): Promise<number> {
+  const name = "sandwatch_takeovers_total";
+  let sum = 0;
+  for (const { origin } of replicas) {
+    const text = await (await fetch(`${origin}/metrics?collect[]=${name}`)).text();
+    sum += Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  }
+  return sum;
+}
+
 async function show(server: string, status: string): Promise<void> {
   const region = server.slice(0, 2);
   const key = server.slice(3, 8);
@@ -130,6 +141,7 @@ it("takes over what a killed replica polled within its lease and an interval, an
   for (const key of ["key-0", "key-1", "key-2", "key-3"]) await show(`us-${key}-a`, "error");
   await shareTargets(b, c);
   expect(await longestGapSince(killedMs)).toBeLessThan(leaseMs + intervalMs + slackMs);
+  expect(await takeOversOf(b, c)).toBeGreaterThan(0);
   for (const key of ["key-0", "key-1", "key-2", "key-3"]) {
     const of = ({ subject }: { readonly subject: string }): boolean => subject === `us-${key}-a`;
     expect(await receiver.hears(of, testTimeoutMs)).toBe(true);
@@ -142,6 +154,7 @@ it("hands over at SIGTERM without a missed poll, and notifies in order of what c
   const { replicas, receiver } = world;
   const [a, b, c] = replicas;
   await takeCalls();
+  const before = await takeOversOf(a, c);
   const stoppedMs = Date.now();
   const hears = (state: string): Promise<boolean> =>
     receiver.hears(
@@ -153,6 +166,8 @@ it("hands over at SIGTERM without a missed poll, and notifies in order of what c
   await stopping;
   await shareTargets(a, c);
   expect(await longestGapSince(stoppedMs)).toBeLessThan(2 * intervalMs + slackMs);
+  // The units were released: nobody waited until the lease ended.
+  expect(await takeOversOf(a, c)).toBe(before);
   expect(await hears("firing")).toBe(true);
   await show("eu-key-4-b", "idle");
   expect(await hears("resolved")).toBe(true);
