@@ -52,11 +52,6 @@ export function poolScopes(
   });
 }
 
-/** With several replicas one process owns such a scope, and others poll some of its targets. */
-export function spansKeys({ targets }: PoolScope): boolean {
-  return targets.some(({ key }) => key !== targets[0]?.key);
-}
-
 export function countPools(rule: PoolRule, target: Target, { tallies }: Snapshot): PoolCounts {
   const counts = new Map<string, PoolCount>();
   for (const { name, servers } of tallies.names.values()) {

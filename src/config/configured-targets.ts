@@ -1,4 +1,4 @@
-import { poolScopes, spansKeys, type PoolScope } from "../alerts/pool.ts";
+import { poolScopes, type PoolScope } from "../alerts/pool.ts";
 import type { Rule } from "../alerts/rule.ts";
 import type { Target } from "../fleet/model.ts";
 
@@ -12,7 +12,10 @@ export function configuredTargets({ keys }: { readonly keys: readonly Key[] }): 
   return keys.flatMap(({ name, regions }) => regions.map((region) => ({ region, key: name })));
 }
 
-/** The pools of which several replicas may poll targets, as all targets of a key are polled by one replica. */
+/**
+ * The pools of which several replicas may poll targets, as all targets of a key are polled by one replica. The rule
+ * decides, not how many keys there are: with another number of them, the pools still have the same owner.
+ */
 export function poolsAcrossKeys({
   keys,
   alerts,
@@ -21,5 +24,6 @@ export function poolsAcrossKeys({
   readonly alerts: { readonly rules: readonly Rule[] };
 }): readonly PoolScope[] {
   const rules = alerts.rules.filter((rule) => rule.on === "pool");
-  return poolScopes(rules, configuredTargets({ keys })).filter(spansKeys);
+  const acrossKeys = rules.filter(({ by }) => !by.includes("key"));
+  return poolScopes(acrossKeys, configuredTargets({ keys }));
 }

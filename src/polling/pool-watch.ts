@@ -53,7 +53,7 @@ interface OwnedPools {
 export type PoolWatch = ReturnType<typeof createPoolWatch>;
 
 /**
- * Judges pools whose targets have different keys, so that several processes may poll them: from what is committed of
+ * Judges pools whose targets may have different keys, so that several processes may poll them: from what is committed of
  * these targets. One process at a time owns such pools.
  */
 export function createPoolWatch(deps: PoolWatchDeps) {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { poolScopes, spansKeys } from "../../src/alerts/pool.ts";
+import { poolScopes } from "../../src/alerts/pool.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
+import { poolsAcrossKeys } from "../../src/config/configured-targets.ts";
 import type { Target } from "../../src/fleet/model.ts";
 import { createPoolWatch } from "../../src/polling/pool-watch.ts";
 import { watchPools } from "../../src/polling/watched-pools.ts";
@@ -15,29 +16,33 @@ const one: Target = { region: "us", key: "one" };
 const other: Target = { region: "us", key: "other" };
 const abroad: Target = { region: "eu", key: "one" };
 
-describe("pools by", () => {
-  it.each([
-    [["region", "server_name"], ["pool-full/us/*"]],
-    [["region", "key"], []],
-    [["key"], []],
-    [[], ["pool-full/*/*"]],
-  ] as const)("%j that span keys are judged as %j", (by, names) => {
-    const scopes = poolScopes([poolRule({ by })], [one, other, abroad]).filter(spansKeys);
-    expect(scopes.map(({ name }) => name)).toEqual(names);
-  });
+const keys = [
+  { name: "one", regions: ["us", "eu"] },
+  { name: "other", regions: ["us"] },
+];
 
-  it("regions with one key are judged with its polls, and others are not", () => {
-    const rule = poolRule({ by: ["region"] });
-    const except = new Set(["pool-full/us/*"]);
-    const pools = watchPools({
-      rules: [rule],
-      targets: [one, other, abroad],
-      openIncidents: [],
-      clocks: [],
-      except,
-    });
-    expect([one, other, abroad].map(pools.scopesOf)).toEqual([[], [], ["pool-full/eu/*"]]);
+it.each([
+  [
+    ["region", "server_name"],
+    ["pool-full/us/*", "pool-full/eu/*"],
+  ],
+  [["region", "key"], []],
+  [["key"], []],
+  [[], ["pool-full/*/*"]],
+] as const)("pools by %j are judged apart from polls as %j, also those of one key", (by, names) => {
+  const alerts = { rules: [poolRule({ by })] };
+  expect(poolsAcrossKeys({ keys, alerts }).map(({ name }) => name)).toEqual(names);
+});
+
+it("pools that are judged apart are not judged with polls", () => {
+  const pools = watchPools({
+    rules: [poolRule({ by: ["region"] })],
+    targets: [one, other, abroad],
+    openIncidents: [],
+    clocks: [],
+    except: new Set(["pool-full/us/*"]),
   });
+  expect([one, other, abroad].map(pools.scopesOf)).toEqual([[], [], ["pool-full/eu/*"]]);
 });
 
 describe("a replica that owns pools of several keys", () => {
