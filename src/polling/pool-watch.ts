@@ -50,6 +50,9 @@ interface OwnedPools {
   hasFailed: boolean;
 }
 
+/** A target that was restored is up by what is stored of it, however old that is. */
+const isObserved = ({ up, polled }: WatchedView): boolean => up && polled;
+
 export type PoolWatch = ReturnType<typeof createPoolWatch>;
 
 /**
@@ -115,13 +118,20 @@ export function createPoolWatch(deps: PoolWatchDeps) {
     const views = scope.targets.flatMap(
       (target) => fleet.all.targets[places.get(targetName(target)) ?? -1] ?? [],
     );
-    // Nobody polls them at present, or their last polls failed. First of all, as nothing is decided then.
-    for (const { up, target } of views) if (!up) pools.lose(target);
-    for (const { target, up, state } of views) {
+    // Nobody polls them at present or has polled them yet, or their last polls failed. First of all, as nothing is
+    // decided then.
+    for (const view of views) if (!isObserved(view)) pools.lose(view.target);
+    for (const view of views) {
+      const { target, state } = view;
       const { progress, snapshot } = state;
       if (judgedBy.get(targetName(target)) === progress) continue;
       const at = clock.now();
-      const observation = { target, at, snapshot, whole: up && isFullyObserved(progress) };
+      const observation = {
+        target,
+        at,
+        snapshot,
+        whole: isObserved(view) && isFullyObserved(progress),
+      };
       const judgeBy = (options: AlertOptions) => pools.judge(observation, options);
       const judged = judgeBy({ ...judge, suppressions: suppressions.at(at.utcMs) });
       const { incidents, clocks } = judged.outcome;

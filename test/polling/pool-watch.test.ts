@@ -5,6 +5,7 @@ import { poolsAcrossKeys } from "../../src/config/configured-targets.ts";
 import type { Target } from "../../src/fleet/model.ts";
 import { createPoolWatch } from "../../src/polling/pool-watch.ts";
 import { watchPools } from "../../src/polling/watched-pools.ts";
+import { watchTarget } from "../../src/polling/watched-target.ts";
 import { createStore } from "../../src/store/store.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -58,10 +59,10 @@ describe("a replica that owns pools of several keys", () => {
     const fleets = [one, other].map((target) => watchFleet(target, { judge }));
     const { log, lines } = captureLog();
     const state = { isHeld: true, canCommit: true, commits: 0 };
-    const open = () =>
+    const open = (targets = fleets.map(({ watched }) => watched)) =>
       createPoolWatch({
         scopes,
-        fleet: { all: { targets: fleets.map(({ watched }) => watched) }, refresh: async () => {} },
+        fleet: { all: { targets }, refresh: async () => {} },
         store: {
           ...store,
           async commitPools(scope, outcome) {
@@ -93,6 +94,14 @@ describe("a replica that owns pools of several keys", () => {
         for (const [at, each] of shown.entries()) if (each) fleets[at]?.poll(each);
         await watch.runOnce();
       },
+      /** As another replica restores them. */
+      restored: () =>
+        fleets.map(({ watched: { id, target, state } }) => {
+          const { progress, buckets } = state;
+          const stored = { id, target, progress, buckets, openIncidents: [], flaps: [] };
+          const nowUtcMs = clock.now().utcMs;
+          return watchTarget(stored, state.snapshot, { staleAfter: 3, restoredForMs: 0, nowUtcMs });
+        }),
       incidents: async () =>
         (await store.incidents.page({ limit: 9, before: null })).map(({ incident }) => ({
           phase: incident.phase.name,
@@ -136,6 +145,16 @@ describe("a replica that owns pools of several keys", () => {
     await world.poll(watch, occupied, occupied);
     for (const _ of [1, 2, 3]) await world.poll(watch, half, "failed");
     expect(await world.incidents()).toEqual([{ phase: "pending", subject }]);
+    await watch.stop();
+  });
+
+  it("decides nothing of targets that were restored, before they are polled", async () => {
+    const world = openWorld();
+    await world.poll(world.open(), occupied, occupied);
+    const watch = world.open(world.restored());
+    await watch.gain(names);
+    await watch.runOnce();
+    expect(await world.incidents()).toEqual([]);
     await watch.stop();
   });
 
