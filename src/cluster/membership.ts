@@ -130,10 +130,14 @@ export function createMembership(deps: MembershipDeps): Ownership {
       read.units.filter(({ replica }) => replica === id).map(({ name }) => name),
     );
     const all = working.all();
-    if (![...all].every((unit) => stored.has(unit))) {
+    const missing = [...all].filter((unit) => !stored.has(unit));
+    const drained = new Set(working.drained());
+    if (!missing.every((unit) => drained.has(unit))) {
       drop("the store does not have its units any more");
       return false;
     }
+    // The answer to their release was lost. Without a notice the others see it when they renew their leases.
+    if (missing.length > 0) changes.confirm(working, missing).catch(() => {});
     // Of a claim whose answer was lost, or from before the lease was lost.
     if (!stopping.signal.aborted) working.gain([...stored].filter((unit) => !all.has(unit)));
     return true;

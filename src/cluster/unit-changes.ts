@@ -44,6 +44,15 @@ export function createUnitChanges(deps: UnitChangesDeps) {
     onLeft();
   };
 
+  const confirm = async (units: OwnedUnits, released: readonly string[]): Promise<void> => {
+    units.released(released);
+    log.info(
+      { event: "cluster.released", units: released.length },
+      `released ${released.length} units`,
+    );
+    await store.notice("units");
+  };
+
   return {
     /** @returns whether nothing was claimed or released since: a view that overlaps that may be older than it */
     watch(): () => boolean {
@@ -77,6 +86,8 @@ export function createUnitChanges(deps: UnitChangesDeps) {
         if (isMoreDue || lease.id() !== by) onLeft();
       }
     },
+    /** Units are released, whatever the answer was. */
+    confirm,
     /** Releases what was drained, and what is drained meanwhile. */
     async release(units: OwnedUnits): Promise<void> {
       if (isReleasing) return;
@@ -86,12 +97,7 @@ export function createUnitChanges(deps: UnitChangesDeps) {
         while (drained.length > 0 && lease.isHeld()) {
           const batch = drained;
           await change(() => store.release(batch));
-          units.released(batch);
-          log.info(
-            { event: "cluster.released", units: batch.length },
-            `released ${batch.length} units`,
-          );
-          await store.notice("units");
+          await confirm(units, batch);
           drained = units.drained();
         }
       } catch (err) {

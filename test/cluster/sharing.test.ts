@@ -45,6 +45,18 @@ describe("a hand-over", () => {
     expect(clock.now().monotonicMs - fromMs).toBeLessThan(2_000);
   });
 
+  it("goes on where the answer to a release was lost", async () => {
+    const { start, pass, shares } = openCluster();
+    const one = await start("one");
+    one.state.isReleaseUnanswered = true;
+    const two = await start("two");
+    await pass(2_000);
+    expect(shares(one, two)).toBe(true);
+    expect(one.working.size).toBeGreaterThan(4);
+    expect(one.heard).not.toContain("dropAll");
+    expect(one.events()).toContain("released");
+  });
+
   it("names the owner of each unit to both", async () => {
     const { start, pass } = openCluster();
     const one = await start("one");

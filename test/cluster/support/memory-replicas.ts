@@ -38,6 +38,8 @@ export function createMemoryReplicas(clock: Clock) {
       const state = {
         isAway: false,
         isClaimRefused: false,
+        /** Releases are carried out, and not answered. */
+        isReleaseUnanswered: false,
         /** How long the answers take. */
         renewalMs: 0,
         claimMs: 0,
@@ -93,6 +95,7 @@ export function createMemoryReplicas(clock: Clock) {
         async release(released) {
           await reach();
           for (const name of released) if (units.get(name)?.replica === id) units.delete(name);
+          if (state.isReleaseUnanswered) throw new Error("connection lost");
         },
         async leave() {
           await reach();
