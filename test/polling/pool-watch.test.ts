@@ -96,11 +96,11 @@ describe("a replica that owns pools of several keys", () => {
       },
       /** As another replica restores them. */
       restored: () =>
-        fleets.map(({ watched: { id, target, state } }) => {
-          const { progress, buckets } = state;
+        fleets.map(({ watched: { id, target, state: polled } }) => {
+          const { progress, snapshot, buckets } = polled;
           const stored = { id, target, progress, buckets, openIncidents: [], flaps: [] };
           const nowUtcMs = clock.now().utcMs;
-          return watchTarget(stored, state.snapshot, { staleAfter: 3, restoredForMs: 0, nowUtcMs });
+          return watchTarget(stored, snapshot, { staleAfter: 3, restoredForMs: 0, nowUtcMs });
         }),
       incidents: async () =>
         (await store.incidents.page({ limit: 9, before: null })).map(({ incident }) => ({
