@@ -1,13 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { longestLeaseMs } from "../../src/fleet/replicas.ts";
-import { Secret } from "../../src/lib/secret.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { openPostgres } from "../../src/store/postgres/database.ts";
 import { FencedError, StoreUnavailableError } from "../../src/store/store-error.ts";
 import { postgresSettings } from "../store/support/postgres.ts";
-import type { Cut } from "../support/postgres-proxy.ts";
-import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import {
   execute,
   folder,
@@ -16,6 +13,7 @@ import {
   leaseMs,
   open,
   openJoined,
+  openThroughProxy,
   openTwo,
   replica,
   setLease,
@@ -112,6 +110,25 @@ describe("replicas on one store", () => {
     await expect(open(one.settings)).rejects.toThrow(/by a newer version/);
     await newer.store.close();
   });
+
+  it("keep no lease, claim and write nothing once a newer version has changed the schema while they were cut off", async () => {
+    const { proxy, settings, ...one } = await openThroughProxy();
+    await one.cluster.claim(["a"]);
+    proxy.refuse(true);
+    proxy.drop();
+    const more = [...migrations, () => ["create table more (a bigint)"]];
+    const direct = postgresSettings(folder, settings.schema);
+    const newer = await until("opened", () => open(direct, { migrations: more }));
+    proxy.refuse(false);
+    const isNewer = /written by a newer version/;
+    await expect(one.store.silences.add(silence("a"))).rejects.toThrow(isNewer);
+    await expect(one.store.check()).rejects.toThrow(isNewer);
+    await expect(one.cluster.claim(["b"])).rejects.toThrow(isNewer);
+    expect(await one.cluster.renew(leaseMs)).toBeNull();
+    await expect(one.cluster.join(replica)).rejects.toThrow(isNewer);
+    expect(await idsIn(settings.schema)).toEqual([]);
+    expect((await newer.cluster.read()).replicas.map(({ id }) => id)).toEqual([one.id]);
+  });
 });
 
 describe("a replica whose lease has ended", () => {
@@ -169,15 +186,6 @@ describe("a replica that has not joined, or whose lease is not held", () => {
 });
 
 describe("a replica's commit whose connection is lost", () => {
-  async function openThroughProxy() {
-    let cutAt: (part: string) => Cut = () => null;
-    const proxy = await startCuttingProxy({ host: folder, port: 5432 }, (part) => cutAt(part));
-    const { schema } = freshSettings();
-    const url = new Secret(`postgresql://test@127.0.0.1:${proxy.port}/postgres`);
-    const opened = await openJoined({ url, schema, ca: null });
-    return { ...opened, cut: (next: typeof cutAt) => void (cutAt = next) };
-  }
-
   it.each(["before", "after"] as const)(
     "fails or succeeds as the server did, where it is cut %s COMMIT",
     async (when) => {
@@ -200,19 +208,15 @@ describe("a replica's commit whose connection is lost", () => {
 
   it("fails at once when the lease has ended, as what is read does, though nothing answers", async () => {
     let isHeld = true;
-    let cutAt: (part: string) => Cut = () => null;
-    const proxy = await startCuttingProxy({ host: folder, port: 5432 }, (part) => cutAt(part));
-    const { schema } = freshSettings();
-    const url = new Secret(`postgresql://test@127.0.0.1:${proxy.port}/postgres`);
     const cluster = { isHeld: () => isHeld };
-    const one = await openJoined({ url, schema, ca: null }, { cluster });
+    const { proxy, cut, ...one } = await openThroughProxy({ cluster });
     await one.store.check();
     const committing = Promise.withResolvers<void>();
-    cutAt = (part) => {
+    cut((part) => {
       if (!part.includes("commit\0")) return null;
       committing.resolve();
       return "hold";
-    };
+    });
     const unwritten = one.store.silences.add(silence("a"));
     await committing.promise;
     const unread = one.store.check();
@@ -223,12 +227,12 @@ describe("a replica's commit whose connection is lost", () => {
     const ended = await Promise.allSettled([unwritten, unread]);
     expect(ended.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(performance.now() - fromMs).toBeLessThan(3_000);
-    cutAt = () => null;
+    cut(() => null);
     proxy.release();
     isHeld = true;
     await one.cluster.join(replica);
     await one.store.silences.add(silence("b"));
-    expect(await idsIn(schema)).toContain("b");
+    expect(await idsIn(one.settings.schema)).toContain("b");
   });
 
   it("is fenced where the lease has ended meanwhile", async () => {

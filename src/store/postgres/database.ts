@@ -55,7 +55,7 @@ export async function openPostgres(
     writer.abort();
     readers.abort();
   };
-  const cluster = options ? createReplicaStore(connector, writer, interrupt) : null;
+  const cluster = options ? createReplicaStore(connector, writer, interrupt, known) : null;
   const kysely = openKysely(driver);
   const reader = openKysely(readers);
   const close = async (): Promise<void> => {

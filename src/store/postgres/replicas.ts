@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { longestLeaseMs, type ClusterView, type Replica } from "../../fleet/replicas.ts";
 import { Secret } from "../../lib/secret.ts";
 import { StoreUnavailableError } from "../store-error.ts";
+import { migrations, type Migration } from "../migrations.ts";
+import { checkVersion } from "./schema-check.ts";
 import { noticeChannel, type Connector, type Session } from "./session.ts";
 import type { Writer } from "./writer.ts";
 
@@ -17,7 +19,7 @@ export interface ReplicaStore {
   join(
     replica: Pick<Replica, "address" | "version" | "configuration"> & { readonly leaseMs: number },
   ): Promise<string>;
-  /** Null: the lease has ended, which cannot be undone. It must join again. */
+  /** Null: the lease has ended, which cannot be undone, or the store is of another version. It must join again. */
   renew(leaseMs: number): Promise<ClusterView | null>;
   /**
    * Removes replicas whose lease has ended, and takes those of the units that no live replica owns. Units that it owns
@@ -64,6 +66,7 @@ export function createReplicaStore(
   connector: Connector,
   writer: Pick<Writer, "writeAs">,
   interrupt: () => void,
+  known: readonly Migration[] = migrations,
 ): ReplicaStore & { close(): Promise<void> } {
   /** Of this process; null: it has not joined. */
   let id: string | null = null;
@@ -91,7 +94,9 @@ export function createReplicaStore(
   const runChange = async <Result>(run: (session: Session) => Promise<Result>): Promise<Result> => {
     const session = await changes.session();
     try {
-      await session.queryAll("begin; select from store_header for update");
+      const began = await session.queryAll("begin; select version from store_header for update");
+      // Only the session of the writer keeps a new version from changing the schema, and it may have been lost.
+      checkVersion(began.at(-1)?.rows[0].version, connector, known);
       const result = await run(session);
       await session.query("commit");
       return result;
@@ -144,8 +149,8 @@ export function createReplicaStore(
       const session = await heartbeats.session();
       const { rowCount } = await session.query(
         `update replicas set expires_at_ms = ${nowMs} + $2::bigint
-         where id = $1 and expires_at_ms > ${nowMs}`,
-        [id, leaseMs],
+         where id = $1 and expires_at_ms > ${nowMs} and (select version from store_header) = $3`,
+        [id, leaseMs, known.length],
         answerMs,
       );
       return rowCount === 1 ? read() : null;

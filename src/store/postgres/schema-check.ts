@@ -147,8 +147,14 @@ export interface SchemaOptions {
 export async function checkCurrent(session: Session, at: Place, known = migrations): Promise<void> {
   const version = await readVersion(session);
   if (version === null) return checkEmpty(session, at, true);
+  checkVersion(version, at, known);
+  return checkSchema(session, at, known);
+}
+
+/** @throws {StoreError} when the store is not of the present version */
+export function checkVersion(version: number, at: Place, known = migrations): void {
   checkNotNewer(version, at, known);
-  if (version === known.length) return checkSchema(session, at, known);
+  if (version === known.length) return;
   throw new StoreError(
     `The store in ${nameOf(at)} was written by an older version of sandwatch. Start the daemon of this version once: it brings the store to the present version.`,
   );

@@ -3,7 +3,13 @@ import type { CompiledQuery, DatabaseConnection, Driver } from "kysely";
 import { delay, type Clock } from "../../lib/clock.ts";
 import { FencedError, StoreError, StoreLostError, StoreUnavailableError } from "../store-error.ts";
 import { startAlone, takeLock, takeSharedLock } from "./lock.ts";
-import { checkServer, nameOf, prepareSchema, type SchemaOptions } from "./schema-check.ts";
+import {
+  checkServer,
+  checkVersion,
+  nameOf,
+  prepareSchema,
+  type SchemaOptions,
+} from "./schema-check.ts";
 import { ConnectionLostError, execute, streamQuery } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
 
@@ -111,9 +117,12 @@ export async function openWriter(
       else await takeLock(next, connector, session.pid);
       await checkServer(next, connector);
       // Waits for a commit that the server still carries out.
-      const stored = "select commits from replica_commits where id = $1 for update";
+      const stored = `select commits, (select version from store_header) as version
+        from replica_commits where id = $1 for update`;
       const [row] = (await next.query(stored, [owner])).rows;
       if (!row) throw lose(otherWriter);
+      // While there was no session, no lock kept a new version from changing the schema.
+      checkVersion(row.version, connector, schema.known);
       const more = row.commits - commits;
       if (more === 1 && doubt === "rejected") {
         throw lose(

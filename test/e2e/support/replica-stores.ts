@@ -1,10 +1,13 @@
 import { Client } from "pg";
 import { onTestFinished } from "vitest";
 import { longestLeaseMs } from "../../../src/fleet/replicas.ts";
+import { Secret } from "../../../src/lib/secret.ts";
 import { openPostgres } from "../../../src/store/postgres/database.ts";
 import type { FencedError } from "../../../src/store/store-error.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { postgresSettings } from "../../store/support/postgres.ts";
+import type { Cut } from "../../support/postgres-proxy.ts";
+import { startCuttingProxy } from "./cutting-proxy.ts";
 
 export const folder = process.env["TEST_POSTGRES"] ?? "";
 let schemas = 0;
@@ -37,6 +40,16 @@ export async function open(
 export async function openJoined(...args: Parameters<typeof open>) {
   const opened = await open(...args);
   return { ...opened, id: await opened.cluster.join(replica) };
+}
+
+/** Its connections pass through a proxy that can cut or hold them. */
+export async function openThroughProxy(more?: Parameters<typeof openJoined>[1]) {
+  let cutAt: (part: string) => Cut = () => null;
+  const proxy = await startCuttingProxy({ host: folder, port: 5432 }, (part) => cutAt(part));
+  const { schema } = freshSettings();
+  const url = new Secret(`postgresql://test@127.0.0.1:${proxy.port}/postgres`);
+  const opened = await openJoined({ url, schema, ca: null }, more);
+  return { ...opened, proxy, cut: (next: typeof cutAt) => void (cutAt = next) };
 }
 
 export async function openTwo() {
