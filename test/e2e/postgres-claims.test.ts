@@ -4,6 +4,7 @@ import {
   connect,
   execute,
   leaseMs,
+  openThroughProxy,
   openTwo,
   replica,
   setLease,
@@ -100,5 +101,41 @@ describe("a claim", () => {
       const all = await Promise.all([one, other].map(({ cluster }) => cluster.claim(names)));
       expect(all.flatMap(({ claimed }) => claimed).toSorted()).toEqual(names);
     }
+  });
+});
+
+describe("a claim that is not answered", () => {
+  async function claimHeld() {
+    const { proxy, cut, cluster } = await openThroughProxy();
+    const held = Promise.withResolvers<void>();
+    cut((part) => {
+      if (!part.includes("with stale as")) return null;
+      held.resolve();
+      return "hold";
+    });
+    const outcome = cluster.claim(["a"]).then(
+      () => "claimed",
+      () => "failed",
+    );
+    await held.promise;
+    cut(() => null);
+    return { proxy, cluster, outcome, fromMs: performance.now() };
+  }
+
+  it("fails at once when the lease is lost, and the replica joins again", async () => {
+    const { proxy, cluster, outcome, fromMs } = await claimHeld();
+    cluster.interrupt();
+    expect(await outcome).toBe("failed");
+    expect(performance.now() - fromMs).toBeLessThan(3_000);
+    proxy.release();
+    await cluster.join(replica);
+    expect(await cluster.claim(["a"])).toMatchObject({ claimed: ["a"] });
+  });
+
+  it("fails within seconds while the lease is held", async () => {
+    const { proxy, outcome, fromMs } = await claimHeld();
+    expect(await outcome).toBe("failed");
+    expect(performance.now() - fromMs).toBeLessThan(13_000);
+    proxy.release();
   });
 });
