@@ -51,7 +51,7 @@ export interface StoreContext extends HistoryContext {
   readonly newId: () => string;
   /** Null: the daemon composes notifications of acknowledgements when it starts. */
   readonly composeAcknowledged: ComposeAcknowledged | null;
-  /** When a replayed notification is attempted, and until when it is retried. UTC milliseconds. */
+  /** When a report or a replayed notification is attempted, and until when it is retried. UTC milliseconds. */
   readonly retryTimes: (receiver: string) => {
     readonly nextAttemptAtMs: number;
     readonly giveUpAtMs: number;

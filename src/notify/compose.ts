@@ -6,7 +6,6 @@ import type { Clock } from "../lib/clock.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import type { NewNotification, Outbox } from "./outbox-interface.ts";
-import { freshTimes } from "./retry.ts";
 
 /** More items than this at once become several notifications, so that memory use stays flat. */
 const maxItems = 10_000;
@@ -73,7 +72,8 @@ export async function composeDue(
           },
           itemSeqs,
           groupNames: hasInterval ? groupNames : [],
-          ...freshTimes(deliveryNowMs, giveUpAfterMs),
+          nextAttemptAtMs: deliveryNowMs,
+          giveUpAtMs: deliveryNowMs + giveUpAfterMs,
         });
       }
       await outbox.compose(notifications);

@@ -58,7 +58,10 @@ export function timeBounds(nowMs: number, giveUpAfterMs: number): TimeBounds {
 /** For a receiver that is not configured; when it is configured again, its own setting applies. */
 const defaultGiveUpAfterMs = 24 * 60 * 60 * 1_000;
 
-/** When a notification that becomes pending now is due, and until when it is retried. Milliseconds of the delivery clock. */
+/**
+ * When a notification that becomes pending now is due, and until when it is retried. Milliseconds of the delivery clock.
+ * It is due at once also by the clock of another process, which may deliver it.
+ */
 export function freshTimes(nowMs: number, giveUpAfterMs: number = defaultGiveUpAfterMs) {
-  return { nextAttemptAtMs: nowMs, giveUpAtMs: nowMs + giveUpAfterMs };
+  return { nextAttemptAtMs: 0, giveUpAtMs: nowMs + giveUpAfterMs };
 }

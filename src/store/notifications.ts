@@ -109,10 +109,7 @@ export function createNotifications(kysely: Db, reader = kysely, reading = creat
       change(which, async (trx, some) => {
         for (const { seq, receiver } of some) {
           const { nextAttemptAtMs, giveUpAtMs } = freshTimes(receiver);
-          // The stored moment is past for the process that delivers, though its clock be behind the one of this process.
-          const next = sql<number>`case when next_attempt_at_ms < ${nextAttemptAtMs}
-            then next_attempt_at_ms else ${nextAttemptAtMs} end`;
-          const times = { next_attempt_at_ms: next, give_up_at_ms: giveUpAtMs };
+          const times = { next_attempt_at_ms: nextAttemptAtMs, give_up_at_ms: giveUpAtMs };
           await trx
             .updateTable("notifications")
             .set({ state: "pending", settled_at_ms: null, ...times })

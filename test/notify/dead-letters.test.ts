@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createFakeClock } from "../support/fake-clock.ts";
 import { openDelivery, type Delivery, type DeliveryOptions } from "./support/delivery.ts";
 import { fire, fireMany, resolve, sentTo } from "./support/items.ts";
 import { startReceiverServer, status, type ReceiverServer } from "./support/receiver-server.ts";
@@ -138,6 +139,16 @@ describe("a replay", () => {
     expect(await store.notifications.list({ limit: 9 })).toMatchObject([delivered, delivered]);
     expect(await replay(delivery, { seqs: [1, 2, 99] })).toBe(0);
     expect(server.requests).toHaveLength(4);
+  });
+
+  it("sends them at once, though the clock of the replica that was asked is ahead", async () => {
+    const { server, store, clock, pass, since } = await deadLettered([fire("a")]);
+    server.answerWith(status(204));
+    const ahead = createFakeClock(clock.now().utcMs + hourMs);
+    const asked = openDelivery({}, { store, clock: ahead });
+    await store.notifications.replay({ receiver: "oncall" }, asked.notifier.freshTimes);
+    await pass(0);
+    expect(since()).toEqual(["firing a"]);
   });
 
   it.each([

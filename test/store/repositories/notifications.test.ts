@@ -49,15 +49,6 @@ describe.each(engines)("notifications on $name", (engine) => {
     expect(await store.notifications.find(99)).toBeNull();
   });
 
-  it("are due at once when they are replayed, though the clock of who replays is ahead", async () => {
-    const store = await openOutboxStore(engine);
-    const seq = await store.notify("one");
-    await store.settle(seq, "dead");
-    const ahead = { nextAttemptAtMs: startMs + 3_600_000, giveUpAtMs: startMs + dayMs };
-    expect(await store.notifications.replay({ seqs: [seq] }, () => ahead)).toBe(1);
-    expect(await store.outbox.due("oncall", startMs, 9, [])).toMatchObject([{ seq }]);
-  });
-
   describe("are pruned", () => {
     it("after each one's time, with their items and attempts; pending ones never", async () => {
       const store = await openOutboxStore(engine);
