@@ -79,7 +79,6 @@ export async function createDaemon(
   /** Null: the store is being opened. */
   let owner: Ownership | null = null;
   const isHeld = (): boolean => owner?.isHeld() ?? false;
-  const failure = (): unknown => owner?.failure() ?? null;
   const onFenced = (): void => {
     metrics.cluster.fenced();
     owner?.fenced();
@@ -138,7 +137,7 @@ export async function createDaemon(
   });
   opening.defer(() => service.close());
 
-  const health = createHealth({ config, store, ...fleet.own, watchdog, isHeld, failure, clock });
+  const health = createHealth({ config, store, ...fleet.own, watchdog, ownership, clock });
   const delivery = openNotifications({
     alerts: config.alerts,
     scheduledReports: config.reports,

@@ -1,5 +1,8 @@
+import type { Ownership } from "../cluster/ownership.ts";
 import type { Config } from "../config/config.ts";
+import { counted } from "../fleet/plural.ts";
 import type { Clock } from "../lib/clock.ts";
+import { PostgresError } from "../store/postgres/session.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -34,10 +37,7 @@ export interface HealthDeps {
   readonly targets: readonly TargetHealth[];
   readonly probes: readonly ProbeHealth[];
   readonly watchdog: Pick<Watchdog, "silentLoop">;
-  /** Whether this process may act. */
-  readonly isHeld: () => boolean;
-  /** Why it may not, as far as it is known. */
-  readonly failure: () => unknown;
+  readonly ownership: Pick<Ownership, "isHeld" | "failure" | "unbegun">;
   readonly clock: Clock;
 }
 
@@ -93,11 +93,10 @@ export function createHealth(deps: HealthDeps) {
 /** Why this process does nothing, or too little, whatever the store answers. */
 function idleProblem({
   watchdog,
-  isHeld,
-  failure,
-}: Pick<HealthDeps, "watchdog" | "isHeld" | "failure">): string | null {
-  if (isHeld()) return watchdog.silentLoop();
-  const error = failure();
+  ownership,
+}: Pick<HealthDeps, "watchdog" | "ownership">): string | null {
+  if (ownership.isHeld()) return unbegunProblem(ownership) ?? watchdog.silentLoop();
+  const error = ownership.failure();
   const reason =
     error === null
       ? "PostgreSQL has not answered in time, or the replica is just starting"
@@ -105,8 +104,16 @@ function idleProblem({
   return `this replica has no lease, so it neither polls nor delivers, and goes on by itself: ${reason}`;
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof StoreError ? error.message : "the store does not answer";
+function unbegunProblem({ unbegun }: HealthDeps["ownership"]): string | null {
+  const found = unbegun();
+  if (found === null) return null;
+  const reason = reasonOf(found.error, "cluster.work_failed in the log says why");
+  return `work for ${counted(found.units, "unit")} cannot begin: ${reason}`;
+}
+
+function reasonOf(error: unknown, otherwise = "the store does not answer"): string {
+  const isOfStore = error instanceof StoreError || error instanceof PostgresError;
+  return isOfStore ? error.message : otherwise;
 }
 
 /** A receiver for which something waits longer does not accept notifications. */

@@ -212,6 +212,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
     ownerOf: (unit) => owners.get(unit) ?? null,
     isHeld: lease.isHeld,
     failure: () => failure,
+    unbegun: () => owned?.unbegun() ?? null,
     view: () => ({
       replica: lease.id(),
       units: [...(owned?.all() ?? [])],
@@ -219,9 +220,20 @@ export function createMembership(deps: MembershipDeps): Ownership {
       cluster: view,
     }),
     async start(work: OwnedWork) {
-      const working = createOwnedUnits(work, wakeUp, async (err) => {
-        log.error({ event: "cluster.work_failed", err }, "work for units could not begin or end");
-        await delay(clock, retryMs, stopping.signal);
+      const working = createOwnedUnits(work, {
+        onChange: wakeUp,
+        async onFailed(err, isRepeated) {
+          if (!isRepeated) {
+            log.error(
+              { event: "cluster.work_failed", err },
+              "work for units could not begin or end",
+            );
+          }
+          await delay(clock, retryMs, stopping.signal);
+        },
+        onRecovered() {
+          log.info({ event: "cluster.work_recovered" }, "work has begun for all units");
+        },
       });
       owned = working;
       store.onNotice((topic) => {

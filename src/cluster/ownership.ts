@@ -3,8 +3,8 @@ import type { ClusterView } from "../fleet/replicas.ts";
 /** What a process does for the units that it owns. Calls for one unit never overlap. */
 export interface OwnedWork {
   /**
-   * Begins to work for units that were claimed. If it rejects, it has begun nothing, and it is called again. While it
-   * runs the lease can end: after each wait it asks whether it still owns the units.
+   * Begins to work for units that were claimed. If it rejects, it has begun nothing, and it is called again, for
+   * each unit alone. While it runs the lease can end: after each wait it asks whether it still owns the units.
    */
   gain(units: readonly string[]): Promise<void>;
   /** Ends the work for units, after what is in progress was committed. Then they are released. */
@@ -33,6 +33,8 @@ export interface Ownership {
   isHeld(): boolean;
   /** Why the lease could not be renewed the last time. Null: it was, or nothing was tried yet. */
   failure(): unknown;
+  /** The units whose work could not begin, which is tried again, and one of the causes. Null: there are none. */
+  unbegun(): { readonly units: number; readonly error: unknown } | null;
   view(): OwnershipView;
   /** Without `cluster`, it resolves when all units were gained, and rejects if that fails. */
   start(work: OwnedWork): Promise<void>;
@@ -61,6 +63,7 @@ export function soleOwner(units: readonly string[]): Ownership {
     ownerOf: () => null,
     isHeld: () => true,
     failure: () => null,
+    unbegun: () => null,
     view: () => ({ replica: null, units, leaseRemainingMs: null, cluster: null }),
     async start(started) {
       work = started;

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { createHealth, healthProblemOf } from "../../src/app/health.ts";
 import type { ReceiverHealth, TargetHealth } from "../../src/app/health.ts";
+import { PostgresError } from "../../src/store/postgres/session.ts";
 import { StoreUnavailableError } from "../../src/store/store-error.ts";
 import { openStore } from "../../src/store/store.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -60,6 +61,7 @@ it("a replica is ready once its first targets were polled and while it has its l
   const targets: TargetHealth[] = [];
   let isHeld = false;
   let failure: Error | null = null;
+  let unbegun: { units: number; error: Error } | null = null;
   const health = createHealth({
     config: testConfig({
       regions: { us: { base_url: "https://us.example.com" } },
@@ -69,8 +71,7 @@ it("a replica is ready once its first targets were polled and while it has its l
     targets,
     probes: [],
     watchdog: { silentLoop: () => null },
-    isHeld: () => isHeld,
-    failure: () => failure,
+    ownership: { isHeld: () => isHeld, failure: () => failure, unbegun: () => unbegun },
     clock: createFakeClock(),
   });
   const noLease = expect.stringContaining("no lease");
@@ -79,6 +80,13 @@ it("a replica is ready once its first targets were polled and while it has its l
   failure = new StoreUnavailableError("It is a stand-by.");
   expect(await health.problem()).toMatch(/no lease.*: It is a stand-by\.$/);
   isHeld = true;
+  unbegun = { units: 3, error: new PostgresError("permission denied for table x", "42501") };
+  const denied = "work for 3 units cannot begin: PostgreSQL: permission denied for table x";
+  expect(await health.readiness()).toEqual({ ready: false, reason: denied });
+  unbegun = { units: 1, error: new Error("a secret") };
+  const unnamed = "work for 1 unit cannot begin: cluster.work_failed in the log says why";
+  expect(await health.problem()).toBe(unnamed);
+  unbegun = null;
   const unpolled = { polled: false, lostPolls: 0 };
   targets.push(unpolled);
   expect(await health.readiness()).toMatchObject({ ready: false });
