@@ -74,6 +74,8 @@ export interface ServiceContext {
   readonly targets: readonly { readonly target: Target }[];
   readonly keys: readonly { readonly name: string; readonly apiKey: Secret }[];
   readonly clock: Clock;
+  /** Asked before each call. @throws {BusyError} when another replica may use the key by now. Default: none may. */
+  readonly assertOwned?: (target: Target) => void;
   /** Between two polls of a target. Default: nothing is polled. */
   readonly pollIntervalMs?: number;
   /** The largest response of the service. */

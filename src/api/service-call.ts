@@ -63,9 +63,13 @@ export const keyOfChoice = {
   ): readonly string[] => [chooseTarget(context, choice).target.key],
 };
 
-/** Calls the service with a token of the key's limit, and honours `Retry-After`. Nothing is sent without a token. */
+/**
+ * Calls the service with a token of the key's limit, and honours `Retry-After`. Nothing is sent without a token.
+ *
+ * @throws {BusyError} when the key has moved to another replica meanwhile
+ */
 export async function callWithToken<Value>(
-  { limits, clock, signal, maxBodyBytes, recordDrift }: ServiceContext,
+  { limits, clock, signal, maxBodyBytes, recordDrift, assertOwned }: ServiceContext,
   { target, apiKey }: ChosenTarget,
   operation: Operation,
   longestWaitMs: number,
@@ -76,7 +80,11 @@ export async function callWithToken<Value>(
   if (granted.kind !== "granted") return granted;
   const { sent: onSent, ended } = granted;
   const call = { region: target.region, apiKey, signal, maxBodyBytes, onSent };
-  const result = await send(call, granted).finally(ended);
+  const sendOwned = async (): Promise<CallResult<Value>> => {
+    assertOwned?.(target);
+    return send(call, granted);
+  };
+  const result = await sendOwned().finally(ended);
   recordDrift({ region: target.region, operation, deviations: result.deviations });
   if (result.kind === "failed" && result.retryAfterMs !== null) {
     limits.pause(target, clock.now().monotonicMs + result.retryAfterMs);

@@ -61,7 +61,7 @@ const movingMs = 2_000;
 export function createWatchedUnits(deps: WatchedUnitsDeps) {
   const { config, store, fleet, judge, suppressions, log, clock } = deps;
   const { running, budget, regions, poolWatch, delivery, upkeep, watchdog } = deps;
-  const { limits } = running;
+  const { limits, isHeld = () => true } = running;
   const polling = createRunner<Listed, PollDecision>({ ...running, loop: "polls", budget });
   const probing = createRunner<Answered, ProbeDecision>({
     ...running,
@@ -193,17 +193,20 @@ export function createWatchedUnits(deps: WatchedUnitsDeps) {
       await Promise.allSettled(ended);
     },
   };
+
+  const ownUnit = (target: Target): PollUnit => {
+    const unit = pollUnits.get(targetName(target));
+    if (unit && isHeld()) return unit;
+    const reason = `The target ${targetName(target)} is moving to another replica. Ask again in a few seconds.`;
+    throw new BusyError(reason, movingMs, "unavailable");
+  };
+
   return {
     work,
+    /** @throws {BusyError} when this process does not poll the target at present */
+    assertOwned: (target: Target): void => void ownUnit(target),
     /** Polls a target at once. @throws {BusyError} when this process does not poll it at present */
-    async pollNow(target: Target): Promise<void> {
-      const unit = pollUnits.get(targetName(target));
-      if (!unit) {
-        const reason = `The target ${targetName(target)} is moving to another replica. Ask again in a few seconds.`;
-        throw new BusyError(reason, movingMs, "unavailable");
-      }
-      await polling.runNow(unit);
-    },
+    pollNow: async (target: Target): Promise<void> => polling.runNow(ownUnit(target)),
     start(): void {
       polling.start();
       probing.start();

@@ -2,9 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { poolScopes } from "../../src/alerts/pool.ts";
+import { unitOfKey } from "../../src/cluster/assignment.ts";
 import { createFleetView } from "../../src/app/fleet-view.ts";
 import { createWatchedUnits } from "../../src/app/watched-units.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { createPoolWatch } from "../../src/polling/pool-watch.ts";
 import { createRegionWatch } from "../../src/polling/region-watch.ts";
@@ -43,13 +45,15 @@ function openUnits() {
   const preparing = Promise.withResolvers<void>();
   const ending = Promise.withResolvers<void>();
   const limits = createKeyLimits(clock, config.poll.rateLimit);
-  const running = { limits, clock, random: () => 0, watchdog: { turn() {} }, store };
+  const lease = { isHeld: true };
+  const isHeld = () => lease.isHeld;
+  const running = { limits, clock, random: () => 0, watchdog: { turn() {} }, store, isHeld };
   const watched = createWatchedUnits({
     ...common,
     config,
     store,
     fleet,
-    apiKeys: new Map(),
+    apiKeys: new Map([["alpha", new Secret("sk-1")]]),
     service: {
       listSandboxes: () => Promise.reject(new Error("nothing is polled")),
       look: () => Promise.reject(new Error("nothing is polled")),
@@ -77,7 +81,7 @@ function openUnits() {
     watchdog: { watch() {}, unwatch() {} },
   });
   const units = ["region:eu", ...scopes.map(({ name }) => `pool:${name}`), "upkeep"];
-  return { work: watched.work, watched, units, gained, preparing, ending };
+  return { work: watched.work, watched, units, gained, preparing, ending, lease };
 }
 
 it("nothing of what is dropped while it is being gained is taken up", async () => {
@@ -107,9 +111,19 @@ it("what was dropped has ended only when nothing is in progress", async () => {
   expect(hasEnded).toBe(true);
 });
 
-it("a target that is not polled here at present is not polled at once, which is said", async () => {
-  const { watched } = openUnits();
-  await expect(watched.pollNow({ region: "eu", key: "alpha" })).rejects.toThrow(
-    "eu/alpha is moving to another replica",
-  );
+it("a target that is not polled here at present is neither polled at once nor called, which is said", async () => {
+  const { work, watched, lease } = openUnits();
+  const target = { region: "eu", key: "alpha" };
+  const keys = [unitOfKey(target.key)];
+  const isMoving = "eu/alpha is moving to another replica";
+  const assertOwned = () => watched.assertOwned(target);
+  await expect(watched.pollNow(target)).rejects.toThrow(isMoving);
+  expect(assertOwned).toThrow(isMoving);
+  await work.gain(keys);
+  assertOwned();
+  lease.isHeld = false;
+  expect(assertOwned).toThrow(isMoving);
+  lease.isHeld = true;
+  await work.giveUp(keys);
+  expect(assertOwned).toThrow(isMoving);
 });
