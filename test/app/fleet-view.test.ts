@@ -206,7 +206,7 @@ describe("what a replica shows of targets that another one polls", () => {
     expect(view).toMatchObject({ polled: false, up: false, withheld: true });
   });
 
-  it("is read at once, also where it was given up during a reading", async () => {
+  it("is read at once, also where it was dropped during a reading", async () => {
     await using world = await twoReplicas();
     const { fleet } = world;
     fleet.gain({ targets: [world.watched], probes: [] });
