@@ -17,6 +17,8 @@ export interface PostgresProxy {
   refuse(isRefused: boolean): void;
   /** Nothing passes any more, in either direction, and no connection ends: a network that is cut off. */
   hold(): void;
+  /** The same for the connections that there are, as when a firewall forgets them: others can be made. */
+  strand(): void;
   /** What was held passes, and everything after it. */
   release(): void;
   /** Ends every connection. */
@@ -49,12 +51,15 @@ export async function startPostgresProxy(
     pairs.delete(pair);
     for (const each of [pair.client, pair.upstream]) each.destroy();
   };
-  const hold = (): void => {
-    isHeld = true;
+  const strand = (): void => {
     for (const { client, upstream } of pairs) {
       client.pause();
       upstream.pause();
     }
+  };
+  const hold = (): void => {
+    isHeld = true;
+    strand();
   };
   const server = createServer((client) => {
     if (isRefusing) return void client.destroy();
@@ -96,6 +101,7 @@ export async function startPostgresProxy(
     redirect: (to) => void (target = to),
     refuse: (next) => void (isRefusing = next),
     hold,
+    strand,
     release() {
       isHeld = false;
       for (const pair of pairs) {

@@ -182,8 +182,8 @@ function createReaderDriver(connector: Connector): Driver & { abort(): void } {
     else free += 1;
   };
   return {
-    /** What is being read fails at once. */
-    abort: () => used.forEach((session) => session.abort()),
+    /** What is being read fails at once, and what is read next has new sessions. */
+    abort: () => [...used.values(), ...idle].forEach((session) => session.abort()),
     async init() {},
     async acquireConnection() {
       if (free > 0) free -= 1;

@@ -90,10 +90,23 @@ export function createReplicaStore(
   heartbeats.onReconnect(() => emit("everything"));
   const changes = createReconnecting(() => connector.connect());
 
-  const read = async (): Promise<ClusterView> => {
-    const session = await heartbeats.session();
-    return (await session.query(clusterQuery, [], answerMs)).rows[0];
+  const interruptAll = (): void => {
+    interrupt();
+    changes.abort();
   };
+
+  const ask: Query = async (statement, values) => {
+    const session = await heartbeats.session();
+    try {
+      return await session.query(statement, values, answerMs);
+    } catch (error) {
+      // The other sessions most likely lead nowhere either, and would wait much longer.
+      if (!session.isOpen()) interruptAll();
+      throw error;
+    }
+  };
+
+  const read = async (): Promise<ClusterView> => (await ask(clusterQuery)).rows[0];
 
   const runChange = async <Result>(run: (query: Query) => Promise<Result>): Promise<Result> => {
     const session = await changes.session();
@@ -152,12 +165,10 @@ export function createReplicaStore(
       return (id = joined);
     },
     async renew(leaseMs) {
-      const session = await heartbeats.session();
-      const { rowCount } = await session.query(
+      const { rowCount } = await ask(
         `update replicas set expires_at_ms = ${nowMs} + $2::bigint
          where id = $1 and expires_at_ms > ${nowMs} and (select version from store_header) = $3`,
         [id, leaseMs, known.length],
-        answerMs,
       );
       return rowCount === 1 ? read() : null;
     },
@@ -203,23 +214,14 @@ export function createReplicaStore(
       id = null;
     },
     async token() {
-      const session = await heartbeats.session();
-      const { rows } = await session.query("select replica_token from store_header");
+      const { rows } = await ask("select replica_token from store_header");
       return new Secret(String(rows[0]?.replica_token));
     },
     onNotice: (listener) => void listeners.push(listener),
     async notice(topic) {
-      const session = await heartbeats.session();
-      await session.query(
-        "select pg_notify($1, $2)",
-        [noticeChannel, `${ofStore}${topic}`],
-        answerMs,
-      );
+      await ask("select pg_notify($1, $2)", [noticeChannel, `${ofStore}${topic}`]);
     },
-    interrupt() {
-      interrupt();
-      changes.abort();
-    },
+    interrupt: interruptAll,
     async close() {
       await Promise.all([heartbeats.close(), changes.close()]);
     },
