@@ -37,18 +37,24 @@ export function isLive({ expiresAtMs }: Replica, { nowMs }: ClusterView): boolea
   return expiresAtMs > nowMs && expiresAtMs <= nowMs + longestLeaseMs;
 }
 
-/** Those that have the newest configuration among the live replicas. Only they take further units. */
-export function eligibleReplicas(view: ClusterView): readonly Replica[] {
-  const live = view.replicas.filter((each) => isLive(each, view));
-  const newest = Math.max(...live.map(({ generation }) => generation));
-  return live.filter(({ generation }) => generation === newest);
+const liveReplicas = (view: ClusterView) => view.replicas.filter((each) => isLive(each, view));
+
+function newestOf(replicas: readonly Replica[]): readonly Replica[] {
+  const newest = Math.max(...replicas.map(({ generation }) => generation));
+  return replicas.filter(({ generation }) => generation === newest);
 }
+
+/** Those that have the newest configuration among the live replicas. */
+export const currentReplicas = (view: ClusterView) => newestOf(liveReplicas(view));
+
+/** Those to which units fall. */
+const eligibleReplicas = (view: ClusterView) =>
+  newestOf(liveReplicas(view).filter(({ takesUnits }) => takesUnits));
 
 /** How many live replicas have the newest configuration among them, and how many an older one. */
 export function countReplicas(view: ClusterView) {
-  const current = eligibleReplicas(view).length;
-  const live = view.replicas.filter((each) => isLive(each, view)).length;
-  return { current, older: live - current };
+  const current = currentReplicas(view).length;
+  return { current, older: liveReplicas(view).length - current };
 }
 
 /** The ids of the replicas that shall own the units: rendezvous hashing, so that few units move when one comes or goes. */
@@ -74,7 +80,7 @@ export interface UnitPlan {
   readonly claim: readonly string[];
   /** Units that it owns and another one shall own. */
   readonly giveUp: readonly string[];
-  /** Whether a live replica has a newer configuration. Then nothing changes until this one stops. */
+  /** Whether no units fall to it, as a newer configuration is in use or was. Then it keeps what it owns until it stops. */
   readonly isOlder: boolean;
 }
 
@@ -93,7 +99,7 @@ export function planUnits(
   const replicas = eligibleReplicas(view);
   if (!replicas.some((each) => each.id === id)) return { claim: [], giveUp: [], isOlder: true };
   const owners = ownersOf(units, replicas);
-  const live = new Set(view.replicas.filter((each) => isLive(each, view)).map((each) => each.id));
+  const live = new Set(liveReplicas(view).map((each) => each.id));
   const taken = new Set(
     view.units.filter(({ replica }) => live.has(replica)).map(({ name }) => name),
   );

@@ -34,6 +34,8 @@ export function createMembership(deps: MembershipDeps): Ownership {
   let view: ClusterView | null = null;
   let owners = new Map<string, UnitOwner>();
   let isOlder = false;
+  /** When it takes units in any case, on the monotonic clock: by then, replicas that an outage has stopped have joined again. */
+  let takesFromMs = Infinity;
   /** Why the work was dropped. Null: it was not, or goes on. */
   let dropped: string | null = null;
   /** Why the last round failed. Null: it did not. */
@@ -73,6 +75,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
 
   const join = async (): Promise<void> => {
     const id = await lease.join();
+    takesFromMs = nowMs() + leaseMs;
     log.info({ event: "cluster.joined", replica: id }, `joined the cluster as replica ${id}`);
     await store.notice("units");
   };
@@ -120,7 +123,15 @@ export function createMembership(deps: MembershipDeps): Ownership {
     dropped = null;
     failure = null;
     if (isExact() && !adopt(working, read, id)) return nowMs();
-    share(working, read, id);
+    if (!stopping.signal.aborted) {
+      const isWaiting = read.replicas.some((each) => each.id === id && !each.takesUnits);
+      if (isWaiting && nowMs() >= takesFromMs) {
+        await takeUnits(true);
+        return nowMs();
+      }
+      share(working, read, id);
+    }
+    void changes.release(working);
     return Math.min(sentMs + leaseMs / 3, earliestExpiry(read, id));
   };
 
@@ -143,7 +154,12 @@ export function createMembership(deps: MembershipDeps): Ownership {
     return true;
   };
 
-  /** Begins to claim what falls to this replica, and to release what falls to others. */
+  const takeUnits = async (takes: boolean): Promise<void> => {
+    await store.takeUnits(takes);
+    await store.notice("units");
+  };
+
+  /** Begins to claim what falls to this replica, and ends the work for what falls to others. */
   const share = (working: OwnedUnits, read: ClusterView, id: string): void => {
     const plan = planUnits(read, id, units, working.all());
     if (plan.isOlder !== isOlder) {
@@ -151,17 +167,14 @@ export function createMembership(deps: MembershipDeps): Ownership {
       log.info(
         { event: "cluster.configuration", older: isOlder },
         isOlder
-          ? "another replica has a newer configuration: this one takes no further units"
-          : "no other replica has a newer configuration any more",
+          ? "a newer configuration is in use, or was: this replica takes no further units"
+          : "no other replica has a newer configuration: this one takes units",
       );
     }
-    if (!stopping.signal.aborted) {
-      working.giveUp(plan.giveUp);
-      // A claim also removes replicas that have expired.
-      const isDue = plan.claim.length > 0 || read.replicas.some((each) => !isLive(each, read));
-      if (isDue && !plan.isOlder) void changes.claim(working, plan.claim);
-    }
-    void changes.release(working);
+    working.giveUp(plan.giveUp);
+    // A claim also removes replicas that have expired.
+    const isDue = plan.claim.length > 0 || read.replicas.some((each) => !isLive(each, read));
+    if (isDue && !plan.isOlder) void changes.claim(working, plan.claim);
   };
 
   /** When the lease of another replica may be found to have ended. */

@@ -7,6 +7,8 @@ export interface Replica {
   /** The digest of its configuration, and the order in which the digests were first seen. */
   readonly configuration: string;
   readonly generation: number;
+  /** Not at first where a newer configuration than its own was in use, and not any more once it is stopping. */
+  readonly takesUnits: boolean;
   readonly startedAtMs: number;
   readonly expiresAtMs: number;
 }

@@ -18,6 +18,7 @@ const replica = (id: string, more: Partial<Replica> = {}): Replica => ({
   version: "1.0.0",
   configuration: "digest",
   generation: 2,
+  takesUnits: true,
   startedAtMs: startMs - 120_000,
   expiresAtMs: startMs + 10_000,
   ...more,
@@ -34,6 +35,8 @@ it("replicas are listed with their units and targets, and which of them is behin
     replicas: [
       replica("a"),
       replica("b", { generation: 1 }),
+      // It is stopping.
+      replica("d", { takesUnits: false }),
       replica("c", { expiresAtMs: startMs }),
     ],
     units: [unit(keyUnit, "a"), unit("upkeep", "a"), unit("receiver:oncall", "c")],
@@ -44,6 +47,7 @@ it("replicas are listed with their units and targets, and which of them is behin
   ).toEqual([
     ["a", true, "current", targets.length],
     ["b", true, "older", 0],
+    ["d", true, "current", 0],
     ["c", false, "older", 0],
   ]);
   expect(replicas[0]).toMatchObject({

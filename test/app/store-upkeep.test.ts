@@ -16,6 +16,7 @@ const replica = (configuration: string, expiresAtMs: number) => ({
   version: "1.0.0",
   configuration,
   generation: 1,
+  takesUnits: true,
   startedAtMs: 0,
   expiresAtMs,
 });

@@ -65,10 +65,11 @@ describe("which replica owns which unit", () => {
     ]);
   });
 
-  it("plans nothing for a replica that is older than a live one, and ignores one that has expired", () => {
-    const replica = (id: string, generation: number, expiresAtMs: number) => ({
+  it("plans nothing for a replica that is older than a live one, and ignores those that have expired or are stopping", () => {
+    const replica = (id: string, generation: number, expiresAtMs: number, takesUnits = true) => ({
       id,
       generation,
+      takesUnits,
       expiresAtMs,
       startedAtMs: 0,
       address: `https://${id}`,
@@ -83,16 +84,18 @@ describe("which replica owns which unit", () => {
         replica("c", 3, 1_000),
         // By a clock that was ahead of this one.
         replica("d", 3, 1_001 + longestLeaseMs),
+        // It is stopping.
+        replica("e", 2, 2_000, false),
       ],
       units: [
         { name: "key:0", replica: "a", sinceMs: 0 },
         { name: "key:1", replica: "c", sinceMs: 0 },
         { name: "key:2", replica: "d", sinceMs: 0 },
+        { name: "key:3", replica: "e", sinceMs: 0 },
       ],
     };
-    expect(countReplicas(view)).toEqual({ current: 1, older: 1 });
-    const [first, second, third] = units;
-    const some = [first ?? "", second ?? "", third ?? ""];
+    expect(countReplicas(view)).toEqual({ current: 2, older: 1 });
+    const some = units.slice(0, 4);
     expect(planUnits(view, "a", some, new Set(["key:0"]))).toEqual({
       claim: [],
       giveUp: [],

@@ -171,6 +171,38 @@ describe("another configuration", () => {
     expect(again.events().filter((event) => event === "configuration")).toHaveLength(2);
   });
 
+  it("that is older takes nothing after an outage before newer replicas have joined again", async () => {
+    const { start, pass, shares } = openCluster();
+    const first = await start("first", "first");
+    const newer = await start("newer", "second");
+    await first.ownership.stop();
+    await pass(1_000);
+    const older = await start("older", "first");
+    for (const each of [newer, older]) each.state.isAway = true;
+    await pass(30_000);
+    older.state.isAway = false;
+    await pass(14_000);
+    expect(older.ownership.isHeld()).toBe(true);
+    expect(older.working.size).toBe(0);
+    newer.state.isAway = false;
+    await pass(60_000);
+    expect(shares(newer)).toBe(true);
+    expect(older.working.size).toBe(0);
+  });
+
+  it("that was replaced by a newer one takes everything a lease after it has joined", async () => {
+    const { start, pass, shares } = openCluster();
+    const newer = [await start("first", "first"), await start("second", "second")];
+    for (const each of newer) await each.ownership.stop();
+    const [one, two] = [await start("one", "first"), await start("two", "first")];
+    await pass(14_500);
+    expect(one.working.size + two.working.size).toBe(0);
+    await pass(6_000);
+    expect(shares(one, two)).toBe(true);
+    expect(one.working.size).toBeGreaterThan(4);
+    expect(one.events().filter((event) => event === "configuration")).toHaveLength(2);
+  });
+
   it("is divided among those that have the newest", async () => {
     const { start, pass, shares } = openCluster();
     const older = await start("older", "first");

@@ -31,6 +31,7 @@ describe("replicas on one store", () => {
     const { leaseMs: _, ...shown } = replica;
     const more = {
       generation: 1,
+      takesUnits: true,
       startedAtMs: expect.any(Number),
       expiresAtMs: expect.any(Number),
     };
@@ -81,6 +82,24 @@ describe("replicas on one store", () => {
         ["b", 2],
       ]),
     );
+  });
+
+  it("get no units while another one takes units that has a newer configuration", async () => {
+    const { one, other: stopping } = await openTwo();
+    const newer = await open(one.settings);
+    await newer.cluster.join({ ...replica, configuration: "b" });
+    // What it decided before the newer one joined.
+    expect((await one.cluster.claim(["a"])).claimed).toEqual([]);
+    await newer.cluster.takeUnits(false);
+    await stopping.cluster.takeUnits(false);
+    expect((await newer.cluster.claim(["a"])).claimed).toEqual([]);
+    expect((await stopping.cluster.claim(["a"])).claimed).toEqual([]);
+    expect((await one.cluster.claim(["a"])).claimed).toEqual(["a"]);
+    await newer.cluster.leave();
+    await one.cluster.join(replica);
+    expect((await one.cluster.claim(["a"])).claimed).toEqual([]);
+    await one.cluster.takeUnits(true);
+    expect((await one.cluster.claim(["a"])).claimed).toEqual(["a"]);
   });
 
   it("create the store once when they start together, and exclude a process that is none", async () => {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { eligibleReplicas, isLive, unitOfKey } from "../../cluster/assignment.ts";
+import { currentReplicas, isLive, unitOfKey } from "../../cluster/assignment.ts";
 import type { ClusterView, Replica } from "../../fleet/replicas.ts";
 import { counted } from "../../fleet/plural.ts";
 import type { StoreContext } from "../context.ts";
@@ -46,7 +46,7 @@ export function viewReplicas(view: ClusterView, targets: StoreContext["targets"]
   const keys = Map.groupBy(new Set(targets.map(({ target }) => target.key)), (key) =>
     unitOfKey(key),
   );
-  const current = new Set(eligibleReplicas(view).map(({ id }) => id));
+  const current = new Set(currentReplicas(view).map(({ id }) => id));
   const live = new Set(view.replicas.filter((each) => isLive(each, view)).map(({ id }) => id));
   const unitsOf = Map.groupBy(view.units, ({ replica }) => replica);
   const ownerOf = new Map(view.units.map(({ name, replica }) => [name, replica]));

@@ -15,7 +15,10 @@ export type Topic = string;
 
 /** What replicas share in the store beside what they watch. */
 export interface ReplicaStore {
-  /** Adds this process under a new id, under which it writes from then on. What it owned under another id is free. */
+  /**
+   * Adds this process under a new id, under which it writes from then on. What it owned under another id is free. It takes
+   * units at once if its configuration is the newest that there was.
+   */
   join(
     replica: Pick<Replica, "address" | "version" | "configuration"> & { readonly leaseMs: number },
   ): Promise<string>;
@@ -23,12 +26,15 @@ export interface ReplicaStore {
   renew(leaseMs: number): Promise<ClusterView | null>;
   /**
    * Removes replicas whose lease has ended, and takes those of the units that no live replica owns. Units that it owns
-   * already are among the claimed. It waits for transactions of removed replicas.
+   * already are among the claimed. A replica gets none while it takes none, or while one that has a newer configuration does.
+   * It waits for transactions of removed replicas.
    */
   claim(
     units: readonly string[],
   ): Promise<{ readonly claimed: readonly string[]; readonly takenOver: readonly string[] }>;
   release(units: readonly string[]): Promise<void>;
+  /** Whether units fall to this process. */
+  takeUnits(takes: boolean): Promise<void>;
   /** Releases everything, and is no replica any more. */
   leave(): Promise<void>;
   /** Also of a process that has not joined. */
@@ -49,7 +55,8 @@ export const clusterQuery = `
   select ${nowMs} as "nowMs",
     (select coalesce(json_agg(json_build_object(
        'id', id, 'address', address, 'version', version, 'configuration', configuration,
-       'generation', generation, 'startedAtMs', started_at_ms, 'expiresAtMs', expires_at_ms
+       'generation', generation, 'takesUnits', takes_units, 'startedAtMs', started_at_ms,
+       'expiresAtMs', expires_at_ms
      ) order by started_at_ms, id), '[]') from replicas) as replicas,
     (select coalesce(json_agg(json_build_object(
        'name', name, 'replica', replica, 'sinceMs', since_at_ms
@@ -156,7 +163,8 @@ export function createReplicaStore(
         await query("insert into replica_commits values ($1, 0)", [joined]);
         await query(
           `insert into replicas
-             select $1, $2, $3, digest, generation, ${nowMs}, ${nowMs} + $5::bigint
+             select $1, $2, $3, digest, generation,
+               generation = (select max(generation) from configurations), ${nowMs}, ${nowMs} + $5::bigint
              from configurations where digest = $4`,
           [joined, address, version, configuration, leaseMs],
         );
@@ -187,7 +195,8 @@ export function createReplicaStore(
            ), claimed as (
              insert into replica_units
              select name, $1, ${nowMs} from unnest($2::text[]) as name
-             where exists (select from replicas where id = $1)
+             where (select generation from replicas where id = $1 and takes_units)
+               = (select max(generation) from replicas where takes_units)
              on conflict (name) do update set replica = excluded.replica, since_at_ms = excluded.since_at_ms
              where replica_units.replica = $1 or replica_units.replica not in (select id from replicas)
              returning name
@@ -207,6 +216,11 @@ export function createReplicaStore(
           units,
         ]);
       }),
+    async takeUnits(takes) {
+      const session = await heartbeats.session();
+      const statement = "update replicas set takes_units = $2 where id = $1";
+      await session.query(statement, [id, takes], answerMs);
+    },
     async leave() {
       const left = id;
       if (left === null) return;

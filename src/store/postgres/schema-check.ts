@@ -39,6 +39,7 @@ const headerStatements = [
     version text not null,
     configuration text not null,
     generation bigint not null,
+    takes_units boolean not null,
     started_at_ms bigint not null,
     expires_at_ms bigint not null
   )`,

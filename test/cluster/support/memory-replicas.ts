@@ -65,8 +65,9 @@ export function createMemoryReplicas(clock: Clock) {
           generations.set(configuration, generation);
           const expiresAtMs = nowMs() + leaseMs;
           const startedAtMs = nowMs();
-          const row = { id, address, version, configuration, generation, startedAtMs, expiresAtMs };
-          replicas.set(id, row);
+          const takesUnits = generation === generations.size;
+          const kept = { id, address, version, configuration, generation, takesUnits };
+          replicas.set(id, { ...kept, startedAtMs, expiresAtMs });
           return id;
         },
         async renew(leaseMs) {
@@ -86,6 +87,10 @@ export function createMemoryReplicas(clock: Clock) {
           if (id === null || !isLive(id)) return { claimed: [], takenOver: [] };
           const [replica, sinceMs] = [id, nowMs()];
           for (const each of replicas.keys()) if (!isLive(each)) replicas.delete(each);
+          const taking = [...replicas.values()].filter(({ takesUnits }) => takesUnits);
+          const own = taking.find((each) => each.id === id);
+          if (!own || taking.some(({ generation }) => generation > own.generation))
+            return { claimed: [], takenOver: [] };
           const ownerOf = (name: string): string => units.get(name)?.replica ?? "";
           const claimed = wanted.filter((name) => ownerOf(name) === id || !isLive(ownerOf(name)));
           const takenOver = claimed.filter((name) => units.has(name) && ownerOf(name) !== id);
@@ -96,6 +101,11 @@ export function createMemoryReplicas(clock: Clock) {
           await reach();
           for (const name of released) if (units.get(name)?.replica === id) units.delete(name);
           if (state.isReleaseUnanswered) throw new Error("connection lost");
+        },
+        async takeUnits(takes) {
+          await reach();
+          const row = replicas.get(id ?? "");
+          if (row) row.takesUnits = takes;
         },
         async leave() {
           await reach();
