@@ -263,6 +263,8 @@ export function createMembership(deps: MembershipDeps): Ownership {
     async stop() {
       if (!owned) return;
       stopping.abort();
+      // So that what it releases falls to others before it has left.
+      if (lease.id() !== null) takeUnits(false).catch(() => {});
       for (;;) {
         owned.giveUp(owned.gained());
         if (!owned.isWorking()) break;

@@ -73,11 +73,14 @@ export function createUnitChanges(deps: UnitChangesDeps) {
             { event: "cluster.claimed", units: claimed.length, taken_over: takenOver.length },
             `claimed ${claimed.length} units, ${takenOver.length} of them from replicas whose lease has ended`,
           );
+          if (lease.id() === by && lease.isHeld()) {
+            const gained = claimed.filter((unit) => !units.has(unit));
+            if (stopping.aborted) await change(() => store.release(gained));
+            else units.gain(gained);
+          }
+          // So that the others know whom to forward requests to.
+          await store.notice("units");
         }
-        if (lease.id() === by && lease.isHeld() && !stopping.aborted)
-          units.gain(claimed.filter((unit) => !units.has(unit)));
-        // So that the others know whom to forward requests to.
-        if (claimed.length > 0) await store.notice("units");
       } catch (err) {
         log.debug({ event: "cluster.claim_failed", err }, "units could not be claimed");
         await retryLater();

@@ -80,6 +80,50 @@ describe("a hand-over", () => {
   });
 });
 
+describe("a replica that stops", () => {
+  it("leaves what it has released to others while its slowest unit ends", async () => {
+    const { start, pass, database } = openCluster();
+    const [one, two, three] = [await start("one"), await start("two"), await start("three")];
+    await pass(1_000);
+    const [slow] = two.working;
+    const gate = Promise.withResolvers<void>();
+    const inner = { ...two.work };
+    two.work.giveUp = async (released) => {
+      if (slow && released.includes(slow)) await gate.promise;
+      await inner.giveUp(released);
+    };
+    const stopped = two.ownership.stop();
+    await pass(200);
+    expect([...two.working]).toEqual([slow]);
+    expect(one.working.size + three.working.size).toBe(units.length - 1);
+    expect(database.owned()["two"]).toEqual([slow]);
+    await pass(6_000);
+    expect(two.ownership.owns(slow ?? "")).toBe(true);
+    expect(two.events()).not.toContain("configuration");
+    gate.resolve();
+    await pass(200);
+    await stopped;
+    expect(one.working.size + three.working.size).toBe(units.length);
+  });
+
+  it("leaves to others what it gets by a claim in progress", async () => {
+    const { start, pass, shares } = openCluster();
+    const [one, two] = [await start("one"), await start("two")];
+    const gate = Promise.withResolvers<void>();
+    two.gates.giveUp = gate.promise;
+    two.state.claimMs = 2_000;
+    await one.ownership.stop();
+    await pass(1_000);
+    void two.ownership.stop();
+    const three = await start("three");
+    await pass(2_000);
+    expect(three.working.size).toBeGreaterThan(units.length / 4);
+    gate.resolve();
+    await pass(200);
+    expect(shares(three)).toBe(true);
+  });
+});
+
 describe("a take-over", () => {
   it("happens as soon as the lease of another replica has ended", async () => {
     const { start, pass, shares, database, clock } = openCluster();
