@@ -174,6 +174,18 @@ describe("the manifests", () => {
     expect(dockerfile).toContain('"--config", "/etc/sandwatch/sandwatch.yaml"');
   });
 
+  it("let a start wait for longer than restarts are delayed that follow one another", () => {
+    const { httpGet, periodSeconds, failureThreshold } = z
+      .looseObject({
+        httpGet: z.looseObject({ path: z.string() }),
+        periodSeconds: z.number(),
+        failureThreshold: z.number(),
+      })
+      .parse(container?.["startupProbe"]);
+    expect(httpGet.path).toBe("/-/healthy");
+    expect(periodSeconds * failureThreshold).toBeGreaterThan(10 * 60);
+  });
+
   it("come with examples of configurations that can be used, one for a pod of several", () => {
     const environment = {
       ...parseEnv(readFileSync(join(example, "sandwatch.env"), "utf8")),
