@@ -57,52 +57,71 @@ function expectEachOnce({ peer }: Trial, incidents: number): void {
   }
 }
 
-it("a disk of PostgreSQL that is full, also for its log, keeps nothing from being notified once it has space again", async ({
-  skip,
-}) => {
-  const disk = mountSmallDisk(96 * 2 ** 20);
-  if (!disk) return skip("this user may not mount a file system");
-  const server = await startServer(undefined, undefined, { within: disk.path });
-  const servers = 500;
-  const settings = { store: { postgres: { url: urlOf(server) } } };
-  const trial = await prepareTrial({ servers, settings });
-  const daemon = await trial.start();
-  const filler = join(disk.path, "filler");
+const listen = "127.0.0.1:${PORT}";
+const ofReplica = { cluster: { address: `http://${listen}`, lease: "5s" }, http: { listen } };
 
-  fillDisk(filler);
-  trial.showAll("error");
-  expect(await daemon.line("poll.failed")).toContain("No space left on device");
-  await isNotReady(daemon, /the store did not accept the last poll of 1 of 1 targets/);
-  rmSync(filler);
-  await daemon.line("poll.recovered");
-  await isReady(daemon);
-  await trial.peer.received(1);
-  const before = trial.peer.alerts.length;
+async function startAtPort(trial: Trial): Promise<RunningTrial> {
+  const [, PORT = ""] = (await freeAddress()).split(":");
+  return trial.start((args) => startSandwatch(args, { PORT }));
+}
 
-  fillDisk(filler);
-  // A commit that needs another file of the log ends the server, which then cannot start again.
-  await until("PostgreSQL ends itself", () =>
-    execute(server, "select pg_switch_wal()").then(
-      () => false,
-      () => true,
-    ),
-  );
-  await server.ended();
-  trial.showAll("idle");
-  await isNotReady(daemon, /cannot be reached/);
-  await expect(server.start()).rejects.toThrow("does not start");
-  expect(trial.peer.alerts).toHaveLength(before);
-  rmSync(filler);
-  await server.start();
-  await daemon.lines("poll.recovered", 2);
-  await isReady(daemon);
-  await trial.peer.received(before + 1);
-  daemon.send("SIGTERM");
-  const { code, err, out } = await daemon.ended;
-  expect([code, err]).toEqual([0, ""]);
-  expect(out).not.toContain("store.lost");
-  expectEachOnce(trial, servers);
-});
+it.for([
+  ["alone", {}, /not ready: The PostgreSQL .* cannot be reached/],
+  ["with replicas", ofReplica, /no lease, .* cannot be reached/],
+] as const)(
+  "a disk of PostgreSQL that is full, also for its log, keeps nothing from being notified once it has space again: %s",
+  async ([, settings, words], { skip }) => {
+    const disk = mountSmallDisk(96 * 2 ** 20);
+    if (!disk) return skip("this user may not mount a file system");
+    const server = await startServer(undefined, undefined, { within: disk.path });
+    const servers = 500;
+    const store = { postgres: { url: urlOf(server) } };
+    const trial = await prepareTrial({ servers, settings: { store, ...settings } });
+    const daemon = await startAtPort(trial);
+    const filler = join(disk.path, "filler");
+
+    fillDisk(filler);
+    trial.showAll("error");
+    expect(await daemon.line("poll.failed")).toContain("No space left on device");
+    await isNotReady(daemon, /the store did not accept the last poll of 1 of 1 targets/);
+    if ("cluster" in settings) {
+      const leases = "select expires_at_ms from sandwatch.replicas";
+      const [held] = await execute(server, leases);
+      await until("the lease is renewed, which needs no space", async () => {
+        const [renewed] = await execute(server, leases);
+        return renewed?.expires_at_ms !== held?.expires_at_ms;
+      });
+    }
+    rmSync(filler);
+    await daemon.line("poll.recovered");
+    await isReady(daemon);
+    await trial.peer.received(1);
+    const before = trial.peer.alerts.length;
+
+    fillDisk(filler);
+    // A commit that needs another file of the log ends the server, which then cannot start again.
+    await until("PostgreSQL ends itself", () =>
+      execute(server, "select pg_switch_wal()").then(
+        () => false,
+        () => true,
+      ),
+    );
+    await server.ended();
+    trial.showAll("idle");
+    await isNotReady(daemon, words);
+    await expect(server.start()).rejects.toThrow("does not start");
+    expect(trial.peer.alerts).toHaveLength(before);
+    rmSync(filler);
+    await server.start();
+    await isReady(daemon);
+    await trial.peer.received(before + 1);
+    daemon.send("SIGTERM");
+    const { code, err, out } = await daemon.ended;
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).not.toContain("store.lost");
+    expectEachOnce(trial, servers);
+  },
+);
 
 it("replicas say that PostgreSQL is a stand-by when its primary has died, and resume by themselves when it is promoted", async () => {
   const primary = await startServer();
@@ -115,19 +134,8 @@ it("replicas say that PostgreSQL is a stand-by when its primary has died, and re
   });
   const proxy = await startCuttingProxy({ host: primary.folder, port: 5432 });
   const url = `postgresql://test@127.0.0.1:${proxy.port}/postgres?sslmode=disable`;
-  const listen = "127.0.0.1:${PORT}";
-  const trial = await prepareTrial({
-    settings: {
-      store: { postgres: { url } },
-      cluster: { address: `http://${listen}`, lease: "5s" },
-      http: { listen },
-    },
-  });
-  const start = async () => {
-    const [, PORT = ""] = (await freeAddress()).split(":");
-    return trial.start((args) => startSandwatch(args, { PORT }));
-  };
-  const replicas = [await start(), await start()];
+  const trial = await prepareTrial({ settings: { store: { postgres: { url } }, ...ofReplica } });
+  const replicas = [await startAtPort(trial), await startAtPort(trial)];
   trial.show(0, "error");
   await trial.peer.received(1);
   // Before that it would be sent again, under the same id.
