@@ -2,7 +2,7 @@ import { wellnessMapping } from "./colours.ts";
 import type { Row } from "./dashboard.ts";
 import type { Query } from "./queries.ts";
 import { lines, stat, timeline } from "./panels.ts";
-import { ofInstance, quantile, rate, series } from "./promql.ts";
+import { increase, ofInstance, quantile, rate, series } from "./promql.ts";
 import { atEnd, overTime } from "./queries.ts";
 
 const interval = "2m";
@@ -120,6 +120,66 @@ export function store(): Row {
           ),
         ],
       }),
+    ],
+  };
+}
+
+/** Empty with one process. */
+export function replicas(): Row {
+  const times = (metric: string): Query =>
+    overTime(`sum by (instance) (${increase(series(metric, ofInstance))})`, "{{instance}}");
+  return {
+    title: "Replicas",
+    panels: [
+      lines({
+        title: "Live replicas",
+        description: "Live replicas with the newest configuration and with an older one.",
+        unit: "short",
+        width: 8,
+        queries: [
+          overTime(
+            `max by (configuration) (${series("sandwatch_replicas", ofInstance)})`,
+            "{{configuration}}",
+          ),
+        ],
+      }),
+      lines({
+        title: "Owned targets",
+        description: "Targets that each replica polls.",
+        unit: "short",
+        width: 8,
+        queries: [plain("sandwatch_owned_targets", "")],
+      }),
+      lines({
+        title: "Remaining lease",
+        description:
+          "How long each replica may go on without renewing its lease; 0 if it has none.",
+        unit: "s",
+        width: 8,
+        queries: [plain("sandwatch_lease_remaining_seconds", "")],
+      }),
+      lines(
+        {
+          title: "Take-overs",
+          description: "Units that each replica took over from others, whose lease had ended.",
+          unit: "short",
+          width: 12,
+          interval,
+          queries: [times("sandwatch_takeovers_total")],
+        },
+        { bars: true, stacked: true },
+      ),
+      lines(
+        {
+          title: "Fenced commits",
+          description: "Commits of each replica that the store refused, as another had taken over.",
+          unit: "short",
+          width: 12,
+          interval,
+          queries: [times("sandwatch_fenced_commits_total")],
+        },
+        { bars: true, stacked: true },
+      ),
     ],
   };
 }

@@ -5,7 +5,7 @@ import { uids } from "./links.ts";
 import { lines, stat, timeline } from "./panels.ts";
 import { ofInstance, series, once } from "./promql.ts";
 import { atEnd, overTime } from "./queries.ts";
-import { configuration, eventLoopAndMemory, store } from "./sandwatch-process.ts";
+import { configuration, eventLoopAndMemory, replicas, store } from "./sandwatch-process.ts";
 import { deliveries, ofReceivers } from "./sandwatch-deliveries.ts";
 import { answers, polls } from "./sandwatch-polls.ts";
 import { sandwatchVariables } from "./variables.ts";
@@ -18,7 +18,16 @@ export function sandwatch(): string {
     since: "6h",
     refresh: "1m",
     variables: sandwatchVariables,
-    rows: [now(), polls(), deliveries(), eventLoopAndMemory(), store(), configuration(), answers()],
+    rows: [
+      now(),
+      polls(),
+      deliveries(),
+      eventLoopAndMemory(),
+      store(),
+      replicas(),
+      configuration(),
+      answers(),
+    ],
   });
 }
 

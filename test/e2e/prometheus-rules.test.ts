@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
-import { checkRules } from "../support/known-series.ts";
+import { checkRules, ofReplicas } from "../support/known-series.ts";
 import { prometheusFolder, readRuleGroups, recordingRulesOf } from "../support/rule-files.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { alertsOf, startAlertmanager } from "./support/alertmanager-server.ts";
@@ -141,8 +141,6 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
   await expectHealthyRules(prometheus, readRuleGroups().flatMap(({ rules }) => rules).length);
 
   const { checked } = await checkRules();
-  // The families of replicas are exposed only by these.
-  const ofReplicas = /^sandwatch_(replicas|lease_remaining_seconds|fenced_commits_total)$/;
   const asked = checked.flatMap(({ metrics }) =>
     [...metrics].filter((each) => !ofReplicas.test(each)),
   );

@@ -43,6 +43,14 @@ const ofServer = `${research},sandbox="box",server="s1",status=`;
 const since = "sandbox_server_status_since_timestamp_seconds";
 const unobserved = "sandbox_unobserved_seconds_total";
 
+const ofReplica: readonly Series[] = [
+  ["sandwatch_replicas", 'configuration="current"', "4x40"],
+  ["sandwatch_owned_targets", "", "3x40"],
+  ["sandwatch_lease_remaining_seconds", "", "10x40"],
+  ["sandwatch_takeovers_total", "", "0+6x40"],
+  ["sandwatch_fenced_commits_total", "", "0+1x40"],
+];
+
 /** It was idle for ten minutes, and then in error. */
 const alone: readonly (readonly [instance: string, series: readonly Series[]])[] = [
   [
@@ -86,7 +94,33 @@ const four: typeof alone = [
   ["c", [...target(batch, "0x40"), [unobserved, batch, "0+6x40"]]],
   ["c", waiting("4x20 stale", "3x20 stale")],
   ["d", [...waiting("_x20 4x20", "_x20 3x20"), firing]],
+  ...["a", "b", "c", "d"].map((instance) => [instance, ofReplica] as const),
 ];
+
+/** What promtool says of each of these queries at the 20th minute. */
+async function check(
+  tests: readonly {
+    readonly name: string;
+    readonly instances: typeof alone;
+    readonly expr: string;
+    readonly samples: readonly { readonly labels: string; readonly value: number }[];
+  }[],
+): Promise<string> {
+  const path = join(tempFolder(), "test.yaml");
+  const written = tests.map(({ name, instances, expr, samples }) => ({
+    name,
+    interval: "1m",
+    input_series: instances.flatMap(([instance, all]) =>
+      all.map(([metric, more, values]) => {
+        return { series: `${metric}{job="sandwatch",instance="${instance}:9740",${more}}`, values };
+      }),
+    ),
+    promql_expr_test: [{ expr, eval_time: "20m", exp_samples: samples }],
+  }));
+  // JSON is YAML.
+  writeFileSync(path, JSON.stringify({ evaluation_interval: "1m", tests: written }));
+  return (await run("promtool", ["test", "rules", path])).stdout;
+}
 
 it.each([
   ["fleet", "Servers", "{}", 6],
@@ -103,22 +137,29 @@ it.each([
   const query = queryOf(file, title);
   const expr =
     labels === "{}" ? query : `(${query}) and on (status) sandbox_server_status${labels} == 1`;
-  const test = (name: string, instances: typeof alone) => ({
-    name,
-    interval: "1m",
-    input_series: instances.flatMap(([instance, all]) =>
-      all.map(([metric, more, values]) => {
-        return { series: `${metric}{job="sandwatch",instance="${instance}:9740",${more}}`, values };
-      }),
-    ),
-    promql_expr_test: [
-      { expr: `round(${expr}, 0.05)`, eval_time: "20m", exp_samples: [{ labels, value }] },
-    ],
-  });
-  const path = join(tempFolder(), "test.yaml");
-  // JSON is YAML.
-  const tests = [test("one", alone), test("four", four)];
-  writeFileSync(path, JSON.stringify({ evaluation_interval: "1m", tests }));
-  const { stdout } = await run("promtool", ["test", "rules", path]);
-  expect(stdout).toContain("SUCCESS");
+  const asked = { expr: `round(${expr}, 0.05)`, samples: [{ labels, value }] };
+  const tests = [
+    { name: "one", instances: alone, ...asked },
+    { name: "four", instances: four, ...asked },
+  ];
+  expect(await check(tests)).toContain("SUCCESS");
 });
+
+it.each([
+  ["Live replicas", '{configuration="current"}', 4],
+  ["Owned targets", "{}", 12],
+  ["Remaining lease", "{}", 40],
+  ["Take-overs", "{}", 120],
+  ["Fenced commits", "{}", 20],
+])(
+  "sandwatch: %s is of four replicas, and is empty with one process",
+  async (title, labels, value) => {
+    const query = queryOf("sandwatch", title);
+    const expr = labels === "{}" ? `sum(${query})` : query;
+    const tests = [
+      { name: "one", instances: alone, expr, samples: [] },
+      { name: "four", instances: four, expr, samples: [{ labels, value }] },
+    ];
+    expect(await check(tests)).toContain("SUCCESS");
+  },
+);
