@@ -35,6 +35,8 @@ export interface RegionTarget {
   readonly failure: {
     /** When the first of these polls ended. UTC milliseconds. */
     readonly sinceMs: number;
+    /** When the last of them ended, also if nothing was sent by it as the key is refused. UTC milliseconds. */
+    readonly lastMs: number;
     readonly reason: FailureReason;
     /** Of the response; null: there was none. */
     readonly status: number | null;
@@ -79,7 +81,7 @@ export function judgeRegion(
     const subject = { kind: "region", region } as const;
     const open = incidents.get(incidentKey(rule.name, subject));
     const isOpen = open?.ruleFingerprint === ruleFingerprint(rule);
-    const failing = isOpen ? failingAlike(about) : commonFailure(rule, about, state, atMs);
+    const failing = isOpen ? failingAlike(about) : commonFailure(rule, about, state);
     const holds = failing.length >= leastTargets;
     const observed = holds
       ? observationOf(failing, about.length, atMs)
@@ -211,7 +213,6 @@ function commonFailure(
   rule: RegionRule,
   about: readonly RegionTarget[],
   { intervalMs }: RegionState,
-  atMs: number,
 ): readonly FailingTarget[] {
   const runs = byKind(about)
     .entries()
@@ -221,7 +222,7 @@ function commonFailure(
       ),
     )
     .toArray();
-  const held = runs.filter((run) => run.some((each) => hasHeld(rule, each, atMs)));
+  const held = runs.filter((run) => run.some((each) => hasHeld(rule, each)));
   return held.toSorted((one, other) => other.length - one.length)[0] ?? [];
 }
 
@@ -237,12 +238,11 @@ function runsOf(targets: readonly FailingTarget[], withinMs: number): readonly F
   return runs;
 }
 
-function hasHeld(
-  { for: hold }: RegionRule,
-  { failuresInARow, failure }: FailingTarget,
-  atMs: number,
-) {
-  return hold.kind === "polls" ? failuresInARow >= hold.polls : atMs - failure.sinceMs >= hold.ms;
+/** Time without polls proves nothing: a duration has passed when a poll that failed shows it. */
+function hasHeld({ for: hold }: RegionRule, { failuresInARow, failure }: FailingTarget): boolean {
+  return hold.kind === "polls"
+    ? failuresInARow >= hold.polls
+    : failure.lastMs - failure.sinceMs >= hold.ms;
 }
 
 /** Such as "all 12 keys failing" because of "HTTP 503", or "2 of 12 keys failing" because of "HTTP 503: batch, research". */

@@ -86,10 +86,10 @@ export function createStoredRegions(
 
 function targetFromRow(row: Selectable<Tables["targets"]>): RegionTarget {
   const { region, key, failures_in_a_row: failuresInARow, last_failure: reason, servers } = row;
-  const sinceMs = row.failing_since_at_ms;
-  const isFailing = failuresInARow > 0 && reason !== null && sinceMs !== null;
+  const { failing_since_at_ms: sinceMs, last_poll_at_ms: lastMs } = row;
+  const isFailing = failuresInARow > 0 && reason !== null && sinceMs !== null && lastMs !== null;
   const failure = isFailing
-    ? { sinceMs, reason: oneOf(failureReasons, reason), status: row.last_status }
+    ? { sinceMs, lastMs, reason: oneOf(failureReasons, reason), status: row.last_status }
     : null;
   return { target: { region, key }, failuresInARow, failure, servers };
 }

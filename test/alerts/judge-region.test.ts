@@ -11,7 +11,7 @@ import { lasting, regionRule } from "./support/watch.ts";
 
 const intervalMs = 30_000;
 
-/** A target: up, or how often it failed, since which interval, and how. */
+/** A target: up, or how often it failed, once in each interval, since which one, and how. */
 type Shown = readonly [failures: number, sinceInterval?: number, reason?: FailureReason] | "up";
 
 function targetsOf(shown: readonly Shown[]): readonly RegionTarget[] {
@@ -21,7 +21,8 @@ function targetsOf(shown: readonly Shown[]): readonly RegionTarget[] {
     const [failuresInARow, since = 0, reason = "server_error"] = each;
     const sinceMs = startMs + since * intervalMs;
     const status = reason === "server_error" ? 503 : null;
-    return { target, failuresInARow, failure: { sinceMs, reason, status }, servers: 150 };
+    const lastMs = sinceMs + (failuresInARow - 1) * intervalMs;
+    return { target, failuresInARow, failure: { sinceMs, lastMs, reason, status }, servers: 150 };
   });
 }
 
@@ -57,7 +58,8 @@ describe("a region", () => {
     ["of whose targets two fail", [[2], [2], "up", "up"], null, true],
     ["of whose targets one fails", [[9], "up", "up"], null, false],
     ["no target of which failed for long enough", [[1], [1]], null, false],
-    ["a target of which failed for long enough", [[1], [1]], lasting(intervalMs), true],
+    ["a target of which failed for long enough", [[2], [1]], lasting(intervalMs), true],
+    ["whose targets were not polled for that long", [[1], [1]], lasting(intervalMs), false],
     [
       "whose targets fail two intervals apart",
       [

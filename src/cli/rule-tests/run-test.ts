@@ -139,12 +139,13 @@ export async function runRuleTest(
 function regionTarget({ target, state }: WatchedTarget): RegionTarget {
   const {
     failuresInARow,
-    failingSinceMs,
+    failingSinceMs: sinceMs,
+    lastPollAtMs: lastMs,
     lastFailure: reason,
     lastStatus: status,
   } = state.progress;
-  const isFailing = failingSinceMs !== null && reason !== null;
-  const failure = isFailing ? { sinceMs: failingSinceMs, reason, status } : null;
+  const isFailing = sinceMs !== null && lastMs !== null && reason !== null;
+  const failure = isFailing ? { sinceMs, lastMs, reason, status } : null;
   return {
     target,
     failuresInARow,

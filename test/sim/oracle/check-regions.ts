@@ -46,7 +46,7 @@ function incidentFaults(
   // A silence ends an incident, and another one goes on.
   const continues = incidentsOfRegion.some((other) => endsAt(other, first.atMs));
   const isInvented =
-    !continues && !judgedBy(first).some((each) => begins(rule, each, scenario, first.utcMs, false));
+    !continues && !judgedBy(first).some((each) => begins(rule, each, scenario, false));
   const isMisdated =
     evidence.wallClocks.length === 1 &&
     !continues &&
@@ -178,7 +178,7 @@ function missingIncidents(
   states: readonly RegionState[],
 ): readonly string[] {
   const missing = states.filter((state) => {
-    const { atMs, life, moment, utcMs } = state;
+    const { atMs, life, moment } = state;
     const untilMs = atMs + judgedWithinMs;
     const { lastPollMs = 0, watchMs } = evidence.lives[life - 1] ?? {};
     const isJudged =
@@ -188,9 +188,7 @@ function missingIncidents(
       stalledMs(evidence, atMs, untilMs) === 0;
     return (
       isJudged &&
-      inForce(states, atMs, untilMs).every((each) =>
-        begins(rule, each, evidence.scenario, utcMs, true),
-      ) &&
+      inForce(states, atMs, untilMs).every((each) => begins(rule, each, evidence.scenario, true)) &&
       !incidents.some((own) => own.findLast((each) => each.atMs <= untilMs)?.phase === "firing")
     );
   });

@@ -91,16 +91,15 @@ export function begins(
   { hold }: RegionRule,
   state: RegionState,
   scenario: Scenario,
-  utcMs: number,
   isSure: boolean,
 ): boolean {
   if (isSure && scenario.schedule !== null) return false;
   const toleratedMs = isSure ? -toleranceMs : toleranceMs;
   const soonMs = 2 * longestPollDistanceMs(scenario) + toleratedMs;
-  const hasHeld = ({ failures, sinceUtcMs }: JudgedPoll): boolean =>
+  const hasHeld = ({ failures, sinceUtcMs, stored }: JudgedPoll): boolean =>
     "polls" in hold
       ? Math.max(1, failures) >= hold.polls
-      : utcMs - sinceUtcMs + toleratedMs >= hold.ms;
+      : stored.utcMs - sinceUtcMs + toleratedMs >= hold.ms;
   return allKinds.some((kind) => {
     const failing = failingBy(kind, state, isSure);
     const targets = isSure ? state.targets : state.polls.length;

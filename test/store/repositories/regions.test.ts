@@ -21,10 +21,13 @@ describe.each(engines)("regions on $name", (engine) => {
     await store.commitPoll(downId, downPolls.poll(listing({ a: "idle" })));
     const failed = downPolls.poll("failed");
     await store.commitPoll(downId, failed);
-    const failure = { sinceMs: failed.at.utcMs, reason: "timeout", status: null };
+    const again = downPolls.poll("failed");
+    await store.commitPoll(downId, again);
+    const times = { sinceMs: failed.at.utcMs, lastMs: again.at.utcMs };
+    const failure = { ...times, reason: "timeout", status: null };
     expect((await store.regions.read("eu")).targets).toEqual([
       { target: up, failuresInARow: 0, failure: null, servers: 2 },
-      { target: down, failuresInARow: 1, failure, servers: 1 },
+      { target: down, failuresInARow: 2, failure, servers: 1 },
     ]);
   });
 
