@@ -6,11 +6,10 @@ import { simulate } from "./simulate.ts";
 
 /** Short worlds of different kinds; `npm run test:sim` runs any others. */
 const worlds = [
-  { seed: 3, what: "probes, a pool and damaged rows" },
   { seed: 9, what: "a pool and servers that move" },
   { seed: 27, what: "reloads, damaged rows and an Alertmanager" },
-  { seed: 168, what: "a cron schedule while clocks are changed, and reloads" },
-  { seed: 2, what: "PagerDuty" },
+  { seed: 50, what: "probes, a pool, PagerDuty and Slack" },
+  { seed: 245, what: "a cron schedule while clocks are changed, a pool and reloads" },
 ];
 
 describe("the whole daemon, where everything fails that can", () => {
@@ -19,7 +18,7 @@ describe("the whole daemon, where everything fails that can", () => {
   });
 
   it("does the same again under the same seed, and something else under another", async () => {
-    const [one, again, other] = [await judgedWorld(27), await simulate(27), await judgedWorld(3)];
+    const [one, again, other] = [await judgedWorld(27), await simulate(27), await judgedWorld(9)];
     expect(again.hash).toBe(one.hash);
     expect(other.hash).not.toBe(one.hash);
   });
@@ -46,7 +45,9 @@ describe("the oracle", () => {
   it("catches none by a false alarm", async () => {
     const falseAlarm = async () => ({ broken: "a false alarm" });
     const caught = await Promise.all(
-      quickControls.slice(0, 1).map(([, control]) => catchControl(control, falseAlarm)),
+      quickControls
+        .filter(([name]) => name === "cannot start again")
+        .map(([, control]) => catchControl(control, falseAlarm)),
     );
     expect(caught).toEqual([{ isCaught: false, text: "without the mutation, a false alarm" }]);
   });
