@@ -273,11 +273,15 @@ export async function insertNotification(
     .returning("seq")
     .executeTakeFirstOrThrow();
   for await (const seqs of paced(batches(itemSeqs, itemsAtOnce))) {
-    await trx
+    const { numUpdatedRows } = await trx
       .updateTable("outbox_items")
       .set({ notification_seq: seq })
       .where("seq", "in", seqs)
-      .execute();
+      .where("notification_seq", "is", null)
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows !== BigInt(seqs.length)) {
+      throw new Error(`some items of the notification ${id} are in another one, or gone`);
+    }
   }
   await sql`
     update notifications set waits_for = ${latestBlockerOfNewest} where seq = ${seq}

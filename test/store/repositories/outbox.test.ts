@@ -84,6 +84,19 @@ describe.each(engines)("the outbox on $name", (engine) => {
       expect(await store.outbox.openItems("oncall", 10)).toHaveLength(2);
     });
 
+    it("puts no item into two notifications", async () => {
+      const store = await openOutboxStore(engine);
+      await store.notify("msg_1", itemsAbout(["a"]));
+      await insertOutboxItems(store.kysely, itemsAbout(["b"]));
+      const times = { groupNames: [], nextAttemptAtMs: startMs, giveUpAtMs: startMs + dayMs };
+      const composing = store.outbox.compose([
+        { notification: notificationOf({ id: "msg_2" }), itemSeqs: [1, 2], ...times },
+      ]);
+      await expect(composing).rejects.toThrow("msg_2 are in another one");
+      expect(await dueIds(store)).toEqual(["msg_1"]);
+      expect(await store.outbox.openItems("oncall", 10)).toHaveLength(1);
+    });
+
     it("notes when each group was last notified, for a day", async () => {
       const { notify, outbox } = await openOutboxStore(engine);
       const times = async (receiver: string, sinceMs = 0) =>
