@@ -8,6 +8,14 @@ describe("connections that lead nowhere, without having ended", () => {
       () => "failed",
     );
 
+  it("fail what is written within seconds, though nothing else is asked", async () => {
+    const { store, cut } = await openThroughProxy();
+    cut((part) => (part.includes("silences") ? "hold" : null));
+    const fromMs = performance.now();
+    expect(await outcomeOf(store.silences.add(silence("a")))).toBe("failed");
+    expect(performance.now() - fromMs).toBeLessThan(14_000);
+  });
+
   it("are made again once one of them did not answer the renewal of the lease, and no lease is lost", async () => {
     const { proxy, store, cluster, settings } = await openThroughProxy();
     await cluster.claim(["a"]);

@@ -4,7 +4,7 @@ import { Secret } from "../../lib/secret.ts";
 import { StoreUnavailableError } from "../store-error.ts";
 import { migrations, type Migration } from "../migrations.ts";
 import { checkVersion } from "./schema-check.ts";
-import { noticeChannel, oneOfSeveral, type Connector, type Session } from "./session.ts";
+import { noticeChannel, writingOneOfSeveral, type Connector, type Session } from "./session.ts";
 import type { Writer } from "./writer.ts";
 
 /**
@@ -64,10 +64,6 @@ export const clusterQuery = `
 
 /** What a statement that does not wait for locks may take: much less than a lease. */
 const answerMs = 4_000;
-/** What one that waits for a lock may take. The server ends it sooner. */
-const changeMs = oneOfSeveral.lockMs + 2_000;
-
-type Query = (statement: string, values?: readonly unknown[]) => ReturnType<Session["query"]>;
 
 /**
  * It has sessions of its own, so that neither what is written nor a claim that waits delays the renewal of the lease.
@@ -95,14 +91,14 @@ export function createReplicaStore(
     }),
   );
   heartbeats.onReconnect(() => emit("everything"));
-  const changes = createReconnecting(() => connector.connect());
+  const changes = createReconnecting(() => connector.connect("", writingOneOfSeveral));
 
   const interruptAll = (): void => {
     interrupt();
     changes.abort();
   };
 
-  const ask: Query = async (statement, values) => {
+  const ask = async (statement: string, values?: readonly unknown[]) => {
     const session = await heartbeats.session();
     try {
       return await session.query(statement, values, answerMs);
@@ -115,34 +111,33 @@ export function createReplicaStore(
 
   const read = async (): Promise<ClusterView> => (await ask(clusterQuery)).rows[0];
 
-  const runChange = async <Result>(run: (query: Query) => Promise<Result>): Promise<Result> => {
+  const runChange = async <Result>(run: (session: Session) => Promise<Result>): Promise<Result> => {
     const session = await changes.session();
-    const query: Query = (statement, values) => session.query(statement, values, changeMs);
     try {
       const lock = "begin; select version from store_header for update";
-      const began = await session.queryAll(lock, changeMs);
+      const began = await session.queryAll(lock);
       // Only the session of the writer keeps a new version from changing the schema, and it may have been lost.
       checkVersion(began.at(-1)?.rows[0].version, connector, known);
-      const result = await run(query);
-      await query("commit");
+      const result = await run(session);
+      await session.query("commit");
       return result;
     } catch (error) {
-      if (session.isOpen()) await query("rollback").catch(() => session.close());
+      if (session.isOpen()) await session.query("rollback").catch(() => session.close());
       throw error;
     }
   };
   let last: Promise<unknown> = Promise.resolve();
   /** Changes of all replicas come one after the other: each sees what those before it have done. */
-  const change = <Result>(run: (query: Query) => Promise<Result>): Promise<Result> => {
+  const change = <Result>(run: (session: Session) => Promise<Result>): Promise<Result> => {
     const running = last.then(() => runChange(run));
     last = running.catch(() => {});
     return running;
   };
 
-  const remove = async (query: Query, replica: string): Promise<void> => {
-    await query("delete from replica_units where replica = $1", [replica]);
-    await query("delete from replicas where id = $1", [replica]);
-    await query("delete from replica_commits where id = $1", [replica]);
+  const remove = async (session: Session, replica: string): Promise<void> => {
+    await session.query("delete from replica_units where replica = $1", [replica]);
+    await session.query("delete from replicas where id = $1", [replica]);
+    await session.query("delete from replica_commits where id = $1", [replica]);
   };
 
   return {
@@ -152,16 +147,16 @@ export function createReplicaStore(
       await heartbeats.session();
       const joined = randomUUID();
       const previous = id;
-      await change(async (query) => {
-        if (previous !== null) await remove(query, previous);
-        await query(
+      await change(async (session) => {
+        if (previous !== null) await remove(session, previous);
+        await session.query(
           `insert into configurations
              select $1, coalesce(max(generation), 0) + 1 from configurations
            on conflict (digest) do nothing`,
           [configuration],
         );
-        await query("insert into replica_commits values ($1, 0)", [joined]);
-        await query(
+        await session.query("insert into replica_commits values ($1, 0)", [joined]);
+        await session.query(
           `insert into replicas
              select $1, $2, $3, digest, generation,
                generation = (select max(generation) from configurations), ${nowMs}, ${nowMs} + $5::bigint
@@ -181,15 +176,17 @@ export function createReplicaStore(
       return rowCount === 1 ? read() : null;
     },
     claim: (units) =>
-      change(async (query) => {
-        await query(
+      change(async (session) => {
+        await session.query(
           `delete from replicas
            where expires_at_ms <= ${nowMs} or expires_at_ms > ${nowMs} + $1::bigint`,
           [longestLeaseMs],
         );
         // Waits until a transaction of theirs ends, so that what it commits is read by who takes over.
-        await query("delete from replica_commits where id not in (select id from replicas)");
-        const { rows } = await query(
+        await session.query(
+          "delete from replica_commits where id not in (select id from replicas)",
+        );
+        const { rows } = await session.query(
           `with stale as (
              select name from replica_units where replica not in (select id from replicas)
            ), claimed as (
@@ -210,21 +207,19 @@ export function createReplicaStore(
         };
       }),
     release: (units) =>
-      change(async (query) => {
-        await query("delete from replica_units where replica = $1 and name = any($2::text[])", [
-          id,
-          units,
-        ]);
+      change(async (session) => {
+        await session.query(
+          "delete from replica_units where replica = $1 and name = any($2::text[])",
+          [id, units],
+        );
       }),
     async takeUnits(takes) {
-      const session = await heartbeats.session();
-      const statement = "update replicas set takes_units = $2 where id = $1";
-      await session.query(statement, [id, takes], answerMs);
+      await ask("update replicas set takes_units = $2 where id = $1", [id, takes]);
     },
     async leave() {
       const left = id;
       if (left === null) return;
-      await change((query) => remove(query, left));
+      await change((session) => remove(session, left));
       id = null;
     },
     async token() {

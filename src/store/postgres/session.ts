@@ -81,7 +81,10 @@ const readOnly = "25006";
 const refusals = /^(?:28|3D|42)...$|^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
 const connectMs = 5_000;
-const statementMs = 60_000;
+const usualStatementMs = 60_000;
+
+/** How much later than the server's own limit the client takes an answer for lost. */
+const answerMarginMs = 2_000;
 
 /** How long the server waits for a process whose session has locks. */
 export interface SessionLimits {
@@ -104,14 +107,18 @@ export const oneOfSeveral: SessionLimits = {
   unacknowledgedMs: 5_000,
 };
 
+/** Longer than it waits for a lock, and not much longer than its lease. What is written is so little that it takes far less. */
+export const writingOneOfSeveral: SessionOptions = { statementMs: oneOfSeveral.lockMs + 2_000 };
+
 /** What replicas notify one another of has the schema of their store and a topic. */
 export const noticeChannel = "sandwatch";
 
-/** What a session is called with. */
-export interface SessionEvents {
-  readonly onNotice: (payload: string) => void;
-  /** Also when it was closed. */
-  readonly onEnd: () => void;
+export interface SessionOptions {
+  readonly onNotice?: (payload: string) => void;
+  /** Called also when it was closed. */
+  readonly onEnd?: () => void;
+  /** How long a statement may take. Its answer is waited for little longer. */
+  readonly statementMs?: number;
 }
 
 export type Connector = Awaited<ReturnType<typeof createConnector>>;
@@ -137,7 +144,6 @@ export async function createConnector(
     "set application_name to sandwatch",
     // Replicas wait for one another's locks and then read what was committed, whatever the default of the server is.
     "set default_transaction_isolation to 'read committed'",
-    `set statement_timeout to ${statementMs}`,
     `set lock_timeout to ${lockMs}`,
     `set idle_in_transaction_session_timeout to ${idleInTransactionMs}`,
     // A session whose machine is gone, and which holds the lock of the store, ends soon.
@@ -146,7 +152,11 @@ export async function createConnector(
     "select pg_backend_pid() as pid",
   ].join(";\n");
 
-  const connect = async (more: string, events?: SessionEvents): Promise<Session> => {
+  const connect = async (
+    more: string,
+    { onNotice, onEnd, statementMs = usualStatementMs }: SessionOptions,
+  ): Promise<Session> => {
+    const usualMs = statementMs + answerMarginMs;
     const client = new Client({
       host,
       port,
@@ -166,8 +176,8 @@ export async function createConnector(
       client.connection.stream.destroy();
     };
     client.on("error", end);
-    client.on("notification", ({ payload = "" }) => events?.onNotice(payload));
-    client.on("end", () => events?.onEnd());
+    client.on("notification", ({ payload = "" }) => onNotice?.(payload));
+    client.on("end", () => onEnd?.());
     const watched = async <Result>(
       running: Promise<Result>,
       timeoutMs: number,
@@ -184,17 +194,18 @@ export async function createConnector(
         clearTimeout(late);
       }
     };
-    const queryAll = async (statements: string, timeoutMs = statementMs + connectMs) => {
+    const queryAll = async (statements: string, timeoutMs = usualMs) => {
       const results: unknown = await watched(client.query(statements), timeoutMs);
       return Array.isArray(results) ? results : [results];
     };
     await watched(client.connect(), connectMs);
-    const results = await queryAll(`${setUp};\n${more}`, connectMs);
+    const limit = `set statement_timeout to ${statementMs}`;
+    const results = await queryAll(`${setUp};\n${limit};\n${more}`, connectMs);
     const pid = results.findLast(({ command }) => command === "SELECT")?.rows[0]?.["pid"];
     return {
       pid: Number(pid),
       isOpen: () => isOpen,
-      query: (statement, values = [], timeoutMs = statementMs + connectMs) =>
+      query: (statement, values = [], timeoutMs = usualMs) =>
         watched(client.query(statement, values.map(toParameter)), timeoutMs),
       queryAll,
       abort: end,
@@ -216,9 +227,9 @@ export async function createConnector(
      * @throws {StoreUnavailableError} when the server cannot be reached now
      * @throws {StoreError} when it refuses the connection
      */
-    async connect(more = "", events?: SessionEvents): Promise<Session> {
+    async connect(more = "", options: SessionOptions = {}): Promise<Session> {
       try {
-        return await connect(more, events);
+        return await connect(more, options);
       } catch (error) {
         throw asStoreError(error, `The PostgreSQL database ${database} at ${place}`);
       }

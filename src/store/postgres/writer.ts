@@ -10,7 +10,7 @@ import {
   prepareSchema,
   type SchemaOptions,
 } from "./schema-check.ts";
-import { ConnectionLostError, execute, streamQuery } from "./session.ts";
+import { ConnectionLostError, execute, streamQuery, writingOneOfSeveral } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
 
 /** How long a commit waits to learn whether it was stored, after its connection was lost. */
@@ -74,7 +74,8 @@ export async function openWriter(
   const nowMs = (): number => clock.now().monotonicMs;
   const isHeld = (): boolean => cluster?.isHeld?.() ?? true;
 
-  let session = await connector.connect();
+  const connect = () => connector.connect("", cluster && writingOneOfSeveral);
+  let session = await connect();
   try {
     await checkServer(session, connector);
     if (cluster) {
@@ -111,7 +112,7 @@ export async function openWriter(
   };
 
   const reconnect = async (): Promise<Session> => {
-    const next = await connector.connect();
+    const next = await connect();
     try {
       if (cluster) await takeSharedLock(next, connector);
       else await takeLock(next, connector, session.pid);
