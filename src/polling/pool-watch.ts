@@ -50,8 +50,14 @@ interface OwnedPools {
   hasFailed: boolean;
 }
 
-/** A target that was restored is up by what is stored of it, however old that is. */
-const isObserved = ({ up, polled }: WatchedView): boolean => up && polled;
+/** Clocks that were set by less are no gap. */
+const leastGapMs = 1_000;
+
+/** Whether some of the time between two polls was not observed: polls are missing, as while a target moves. */
+function hasGap(before: TargetProgress, after: TargetProgress): boolean {
+  const passedMs = (after.lastPollAtMs ?? 0) - (before.lastPollAtMs ?? 0);
+  return passedMs - (after.observed.ms - before.observed.ms) >= leastGapMs;
+}
 
 export type PoolWatch = ReturnType<typeof createPoolWatch>;
 
@@ -115,23 +121,26 @@ export function createPoolWatch(deps: PoolWatchDeps) {
       if (retired.outcome.incidents.steps.length > 0) await commit(each, retire);
       each.isRetired = true;
     }
-    const views = scope.targets.flatMap(
-      (target) => fleet.all.targets[places.get(targetName(target)) ?? -1] ?? [],
-    );
-    // Nobody polls them at present or has polled them yet, or their last polls failed. First of all, as nothing is
-    // decided then.
-    for (const view of views) if (!isObserved(view)) pools.lose(view.target);
-    for (const view of views) {
-      const { target, state } = view;
+    // As of one moment: polls are committed while these are judged.
+    const observations = scope.targets.flatMap((target) => {
+      const view = fleet.all.targets[places.get(targetName(target)) ?? -1];
+      if (!view) return [];
+      const { up, polled, state } = view;
       const { progress, snapshot } = state;
-      if (judgedBy.get(targetName(target)) === progress) continue;
+      // One that was restored is up by what is stored of it, however old that is.
+      const isObserved = up && polled;
+      const before = judgedBy.get(targetName(target));
+      return { target, progress, snapshot, isObserved, before };
+    });
+    // Nobody polls them at present or has polled them yet, their last polls failed, or polls before these are missing.
+    // First of all, as nothing is decided then.
+    for (const { target, progress, isObserved, before } of observations) {
+      if (!isObserved || (before && hasGap(before, progress))) pools.lose(target);
+    }
+    for (const { target, progress, snapshot, isObserved, before } of observations) {
+      if (before === progress) continue;
       const at = clock.now();
-      const observation = {
-        target,
-        at,
-        snapshot,
-        whole: isObserved(view) && isFullyObserved(progress),
-      };
+      const observation = { target, at, snapshot, whole: isObserved && isFullyObserved(progress) };
       const judgeBy = (options: AlertOptions) => pools.judge(observation, options);
       const judged = judgeBy({ ...judge, suppressions: suppressions.at(at.utcMs) });
       const { incidents, clocks } = judged.outcome;

@@ -94,6 +94,8 @@ describe("a replica that owns pools of several keys", () => {
         for (const [at, each] of shown.entries()) if (each) fleets[at]?.poll(each);
         await watch.runOnce();
       },
+      /** The second one moves: its next poll does not know what was before it. */
+      move: () => fleets[1]?.watched.noteGap(),
       /** As another replica restores them. */
       restored: () =>
         fleets.map(({ watched: { id, target, state: polled } }) => {
@@ -155,6 +157,19 @@ describe("a replica that owns pools of several keys", () => {
     await watch.gain(names);
     await watch.runOnce();
     expect(await world.incidents()).toEqual([]);
+    await watch.stop();
+  });
+
+  it("counts no time that was not observed of one of them", async () => {
+    const world = openWorld();
+    const watch = world.open();
+    await watch.gain(names);
+    for (const _ of [1, 2]) await world.poll(watch, occupied, occupied);
+    world.move();
+    await world.poll(watch, occupied, occupied);
+    expect(await world.incidents()).toEqual([{ phase: "pending", subject }]);
+    await world.poll(watch, occupied, occupied);
+    expect(await world.incidents()).toEqual([{ phase: "firing", subject }]);
     await watch.stop();
   });
 
