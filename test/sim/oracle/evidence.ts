@@ -57,10 +57,18 @@ export interface NotifiedIncident extends ReturnType<typeof subjectOf> {
 
 export function evidenceOf(scenario: Scenario, recorded: Recorded): Evidence {
   const incidents = notifiedIncidents(recorded.attempts);
-  return { ...recorded, scenario, listings: listingsOf(recorded), incidents };
+  const requests = recorded.requests.map((request) => judgedByTime(request, scenario));
+  return { ...recorded, requests, scenario, listings: listingsOf(requests), incidents };
 }
 
-function listingsOf({ requests }: Recorded): readonly Listing[] {
+/** An answer that a process which was held up read after its time-out was too late. */
+function judgedByTime(request: ServiceRequest, { timeoutMs }: Scenario): ServiceRequest {
+  const { atMs, exchange } = request;
+  if (exchange.end?.how !== "whole" || exchange.end.atMs - atMs <= timeoutMs) return request;
+  return { ...request, exchange: { ...exchange, end: { ...exchange.end, how: "abandoned" } } };
+}
+
+function listingsOf(requests: readonly ServiceRequest[]): readonly Listing[] {
   const listings = requests.flatMap(({ target, life, path, answer, exchange }, request) => {
     if (path !== listingPath || answer === null || exchange.end?.how !== "whole") return [];
     const read = readListing(answer);
