@@ -83,11 +83,14 @@ export async function createDaemon(
     metrics.cluster.fenced();
     owner?.fenced();
   };
+  const onUnwritable = (): void => owner?.unwritable();
   const store = await openDaemonStore(config.store, {
     ...overrides,
     clock,
     log,
-    cluster: config.cluster ? { isHeld, onFenced } : undefined,
+    cluster: config.cluster
+      ? { isHeld, onFenced, onUnwritable, leaseMs: config.cluster.leaseMs }
+      : undefined,
   });
   opening.defer(() => store.close());
   const onTakenOver = (count: number): void => metrics.cluster.takenOver(count);

@@ -55,6 +55,8 @@ export function createLease({ store, replica, leaseMs, clock }: LeaseDeps, onExp
     },
     /** Null: it has ended. */
     async renew(): Promise<{ readonly read: ClusterView; readonly sentMs: number } | null> {
+      // Otherwise others could not take over while it cannot join again.
+      if (isFenced) return null;
       const sentMs = nowMs();
       const read = await store.renew(leaseMs);
       if (read === null || isFenced) return null;

@@ -62,6 +62,14 @@ export function createMembership(deps: MembershipDeps): Ownership {
     );
   };
 
+  /** Before it acts again, it must join again. */
+  const fence = (reason: string): void => {
+    if (lease.id() === null) return;
+    lease.fence();
+    drop(reason);
+    wakeUp();
+  };
+
   const lease = createLease(deps, () => drop("the database did not renew it in time"));
   const changes = createUnitChanges({
     store,
@@ -276,11 +284,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
       await Promise.race([leaving, delay(clock, longestLeavingMs, left.signal)]);
       lease.end();
     },
-    fenced() {
-      if (lease.id() === null) return;
-      lease.fence();
-      drop("the store has refused a commit of this replica");
-      wakeUp();
-    },
+    fenced: () => fence("the store has refused a commit of this replica"),
+    unwritable: () => fence("nothing could be written for as long as a lease"),
   };
 }

@@ -42,6 +42,8 @@ export interface Ownership {
   stop(): Promise<void>;
   /** The store has refused a commit of this process because its replica is not there any more. */
   fenced(): void;
+  /** This process has not been able to write for as long as a lease. Others may be. */
+  unwritable(): void;
 }
 
 export interface OwnershipView {
@@ -74,5 +76,6 @@ export function soleOwner(units: readonly string[]): Ownership {
       work = null;
     },
     fenced() {},
+    unwritable() {},
   };
 }

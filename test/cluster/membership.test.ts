@@ -183,6 +183,26 @@ describe("a lease", () => {
     expect(one.heard).toEqual(["gain", "dropAll", "gain"]);
   });
 
+  it("is not renewed while its replica can neither write nor join again, so that others take over", async () => {
+    const { start, pass, database, shares } = openCluster();
+    const one = await start("one");
+    const other = await start("other");
+    await pass(30_000);
+    expect(shares(one, other)).toBe(true);
+    one.state.isJoinRefused = true;
+    one.ownership.unwritable();
+    expect(one.heard.at(-1)).toBe("dropAll");
+    await pass(16_000);
+    expect(other.working).toEqual(new Set(units));
+    expect(database.owned()).toEqual({ other: units.toSorted() });
+    expect(one.ownership.failure()).toEqual(new Error("too many clients"));
+    const [lost] = one.lines.filter(({ event }) => event === "cluster.lease_lost");
+    expect(lost).toMatchObject({ reason: "nothing could be written for as long as a lease" });
+    one.state.isJoinRefused = false;
+    await pass(30_000);
+    expect(shares(one, other)).toBe(true);
+  });
+
   it("does not begin again before the work of the last one has ended", async () => {
     const { start, pass } = openCluster();
     const one = await start("one");

@@ -1,9 +1,12 @@
+import { Client } from "pg";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { createMembership } from "../../src/cluster/membership.ts";
 import { systemClock, type Clock } from "../../src/lib/clock.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createPostgresServer, type PostgresServer } from "../store/support/postgres-server.ts";
 import { postgresSettings } from "../store/support/postgres.ts";
 import { captureLog } from "../support/capture-log.ts";
+import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import { open, silence } from "./support/replica-stores.ts";
 import { until } from "./support/until.ts";
 
@@ -20,11 +23,27 @@ afterAll(() => server.remove());
 
 const freshSettings = () => postgresSettings(server.folder, `membership_${(schemas += 1)}`);
 
+async function query(statement: string) {
+  const client = new Client({ host: server.folder, user: "test", database: "postgres" });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
 /** A replica whose wall clock is off. */
 async function start(address: string, settings: ReturnType<typeof freshSettings>, offMs = 0) {
   let isFenced = (): void => {};
+  let isUnwritable = (): void => {};
   let isHeld = (): boolean => false;
-  const cluster = { onFenced: () => isFenced(), isHeld: () => isHeld() };
+  const cluster = {
+    onFenced: () => isFenced(),
+    onUnwritable: () => isUnwritable(),
+    isHeld: () => isHeld(),
+    leaseMs,
+  };
   const opened = await open(settings, { cluster });
   const clock: Clock = {
     ...systemClock,
@@ -46,6 +65,7 @@ async function start(address: string, settings: ReturnType<typeof freshSettings>
     onTakenOver: (count) => void took.push(count),
   });
   isFenced = () => ownership.fenced();
+  isUnwritable = () => ownership.unwritable();
   isHeld = () => ownership.isHeld();
   onTestFinished(() => ownership.stop());
   await ownership.start({
@@ -123,6 +143,27 @@ it("a replica that is held up inside a transaction is taken over from, and write
   await one.store.silences.add(silence("held"));
   const ids = one.kysely.selectFrom("silences").select("id");
   expect(await ids.execute()).toEqual([{ id: "held" }]);
+});
+
+it("a replica that cannot connect to write is taken over from, and joins again when it can", async () => {
+  const settings = freshSettings();
+  const proxy = await startCuttingProxy({ host: server.folder, port: 5432 });
+  const url = new Secret(`postgresql://test@127.0.0.1:${proxy.port}/postgres`);
+  const one = await start("https://one", { ...settings, url });
+  await areShared(one);
+  const [writer] = await query("select pid from pg_locks where locktype = 'advisory'");
+  const two = await start("https://two", settings);
+  await areShared(one, two);
+  proxy.refuse(true);
+  await query(`select pg_terminate_backend(${writer?.pid})`);
+  await until("is taken over from", async () => {
+    await one.store.silences.add(silence("never")).catch(() => {});
+    return one.working.size === 0 && two.working.size === units.length;
+  });
+  expect(String(one.ownership.failure())).toMatch(/cannot be reached/);
+  proxy.refuse(false);
+  await areShared(one, two);
+  await one.store.silences.add(silence("a"));
 });
 
 it("replicas stop when PostgreSQL is away for longer than a lease, and share the units again after it", async () => {

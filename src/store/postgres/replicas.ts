@@ -147,7 +147,7 @@ export function createReplicaStore(
       await heartbeats.session();
       const joined = randomUUID();
       const previous = id;
-      await change(async (session) => {
+      const register = async (session: Session): Promise<void> => {
         if (previous !== null) await remove(session, previous);
         await session.query(
           `insert into configurations
@@ -163,8 +163,9 @@ export function createReplicaStore(
              from configurations where digest = $4`,
           [joined, address, version, configuration, leaseMs],
         );
-      });
-      await writer.writeAs(joined);
+      };
+      // A replica that cannot write would own units for which it can do nothing.
+      await writer.writeAs(joined, () => change(register));
       return (id = joined);
     },
     async renew(leaseMs) {

@@ -39,6 +39,9 @@ export interface ClusterOptions {
   readonly isHeld?: () => boolean;
   /** Called once each time after it had joined. Nothing is written any more until it joins again. */
   readonly onFenced?: (error: FencedError) => void;
+  readonly leaseMs?: number;
+  /** Called when for as long as a lease all that was to be written had no connection, while the lease is held. */
+  readonly onUnwritable?: () => void;
 }
 
 /** The one connection of this process that writes. */
@@ -46,8 +49,11 @@ export interface Writer {
   readonly driver: Driver;
   /** @throws what keeps it from writing */
   check(): void;
-  /** Writes from now on as the replica that has just joined; what waits to be written as another one is fenced. */
-  writeAs(id: string): Promise<void>;
+  /**
+   * Once it is connected, calls `join`, and then writes as the replica that has joined; what waits to be written as another
+   * one is fenced.
+   */
+  writeAs(id: string, join: () => Promise<void>): Promise<void>;
   /** What is being written fails at once. */
   abort(): void;
 }
@@ -71,6 +77,8 @@ export async function openWriter(
   let doubt: "waiting" | "rejected" | null = null;
   let lost: StoreLostError | FencedError | null = null;
   let failure: { error: unknown; retryMs: number; retryAtMs: number } | null = null;
+  /** Since when everything has failed for want of a connection. Null: the last turn ended with one. */
+  let unwritableSinceMs: number | null = null;
   const nowMs = (): number => clock.now().monotonicMs;
   const isHeld = (): boolean => cluster?.isHeld?.() ?? true;
 
@@ -111,12 +119,23 @@ export async function openWriter(
     return error;
   };
 
-  const reconnect = async (): Promise<Session> => {
+  /** @param check further checks of a session that has the lock */
+  const connectAgain = async (check?: (next: Session) => Promise<void>): Promise<Session> => {
     const next = await connect();
     try {
       if (cluster) await takeSharedLock(next, connector);
       else await takeLock(next, connector, session.pid);
       await checkServer(next, connector);
+      await check?.(next);
+      return next;
+    } catch (error) {
+      await next.close();
+      throw error;
+    }
+  };
+
+  const reconnect = (): Promise<Session> =>
+    connectAgain(async (next) => {
       // Waits for a commit that the server still carries out.
       const stored = `select commits, (select version from store_header) as version
         from replica_commits where id = $1 for update`;
@@ -137,17 +156,21 @@ export async function openWriter(
       }
       ({ commits } = row);
       doubt = null;
-      return next;
-    } catch (error) {
-      await next.close();
-      throw error;
-    }
+    });
+
+  /** @param sinceMs when what has just failed or succeeded began */
+  const reviewConnection = (sinceMs: number): void => {
+    if (session.isOpen()) return void (unwritableSinceMs = null);
+    unwritableSinceMs ??= sinceMs;
+    const isLong = cluster?.leaseMs !== undefined && nowMs() - unwritableSinceMs >= cluster.leaseMs;
+    if (isLong && isHeld()) cluster.onUnwritable?.();
   };
 
   const connected = async (): Promise<Session> => {
     if (lost) throw lost;
     if (session.isOpen()) return session;
     if (failure && nowMs() < failure.retryAtMs) throw failure.error;
+    const sinceMs = nowMs();
     try {
       session = await reconnect();
       failure = null;
@@ -156,6 +179,7 @@ export async function openWriter(
       if (error instanceof FencedError) throw error;
       const retryMs = failure ? Math.min(longestRetryMs, 2 * failure.retryMs) : firstRetryMs;
       failure = { error, retryMs, retryAtMs: nowMs() + retryMs };
+      reviewConnection(sinceMs);
       throw error;
     }
   };
@@ -254,7 +278,11 @@ export async function openWriter(
         end();
         throw error;
       }
-      release = end;
+      const sinceMs = nowMs();
+      release = () => {
+        reviewConnection(sinceMs);
+        end();
+      };
       return connection;
     },
     async beginTransaction() {
@@ -285,12 +313,17 @@ export async function openWriter(
       if (lost instanceof StoreLostError) throw lost;
       if (failure) throw failure.error;
     },
-    async writeAs(id) {
+    async writeAs(id, join) {
       const end = await takeTurn();
-      owner = id;
-      commits = 0;
-      [doubt, lost, failure] = [null, null, null];
-      end();
+      try {
+        if (!session.isOpen()) session = await connectAgain();
+        await join();
+        owner = id;
+        commits = 0;
+        [doubt, lost, failure, unwritableSinceMs] = [null, null, null, null];
+      } finally {
+        end();
+      }
     },
     abort: () => session.abort(),
   };

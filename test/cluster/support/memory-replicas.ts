@@ -38,6 +38,7 @@ export function createMemoryReplicas(clock: Clock) {
       const state = {
         isAway: false,
         isClaimRefused: false,
+        isJoinRefused: false,
         /** Releases are carried out, and not answered. */
         isReleaseUnanswered: false,
         /** How long the answers take. */
@@ -59,6 +60,7 @@ export function createMemoryReplicas(clock: Clock) {
       const store: ReplicaStore = {
         async join({ address, version, configuration, leaseMs }) {
           await reach();
+          if (state.isJoinRefused) throw new Error("too many clients");
           remove(id);
           id = `replica-${(joined += 1)}`;
           const generation = generations.get(configuration) ?? generations.size + 1;
