@@ -162,3 +162,22 @@ it("replicas say that PostgreSQL is a stand-by when its primary has died, and re
   }
   expectEachOnce(trial, 2);
 });
+
+it("a replica that cannot connect to write has no lease after a while, says so, and resumes by itself", async () => {
+  const server = await startServer();
+  const proxy = await startCuttingProxy({ host: server.folder, port: 5432 });
+  const url = `postgresql://test@127.0.0.1:${proxy.port}/postgres?sslmode=disable`;
+  const trial = await prepareTrial({ settings: { store: { postgres: { url } }, ...ofReplica } });
+  const replica = await startAtPort(trial);
+  await isReady(replica);
+  proxy.refuse(true);
+  // Only the session that writes has a lock.
+  const end = "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'";
+  await execute(server, end);
+  await isNotReady(replica, /has no lease.*cannot be reached/);
+  expect(await replica.line("cluster.lease_lost")).toContain("nothing could be written");
+  proxy.refuse(false);
+  await isReady(replica);
+  replica.send("SIGTERM");
+  expect(await replica.ended).toMatchObject({ code: 0, err: "" });
+});
