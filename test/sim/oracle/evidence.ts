@@ -63,9 +63,10 @@ export function evidenceOf(scenario: Scenario, recorded: Recorded): Evidence {
 
 /** An answer that a process which was held up read after its time-out was too late. */
 function judgedByTime(request: ServiceRequest, { timeoutMs }: Scenario): ServiceRequest {
-  const { atMs, exchange } = request;
-  if (exchange.end?.how !== "whole" || exchange.end.atMs - atMs <= timeoutMs) return request;
-  return { ...request, exchange: { ...exchange, end: { ...exchange.end, how: "abandoned" } } };
+  const { exchange } = request;
+  const { sentMs, end } = exchange;
+  if (end?.how !== "whole" || end.atMs - sentMs <= timeoutMs) return request;
+  return { ...request, exchange: { ...exchange, end: { ...end, how: "abandoned" } } };
 }
 
 function listingsOf(requests: readonly ServiceRequest[]): readonly Listing[] {
