@@ -28,6 +28,7 @@ it("replicas are listed, and doctor compares them, calls each, and compares the 
   if (loaded.kind !== "ok") throw new Error("the configuration cannot be used");
   const same = { version, configuration: digestOf(loaded.config), leaseMs };
   await one.cluster.join({ ...same, address: peer.baseUrl });
+  await one.cluster.claim(["receiver:oncall", "upkeep"]);
   const alone = await doctor();
   expect(alone).toContain(
     `\nreplicas\n  ok    ${peer.baseUrl} answers, with this version and this configuration\n`,
@@ -41,7 +42,6 @@ it("replicas are listed, and doctor compares them, calls each, and compares the 
   expect(both).toContain(`  warn  ${address} runs version 0.0.1, and this is ${version}\n`);
   expect(both).toContain(`  warn  ${address} runs with another configuration\n`);
 
-  await one.cluster.claim(["receiver:oncall", "upkeep"]);
   const list = async (...more: readonly string[]) =>
     (await runCommand(["replicas", "--config", config, ...more])).out;
   expect(await list()).toMatch(
