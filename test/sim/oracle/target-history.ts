@@ -97,10 +97,16 @@ function storedPollsOf(evidence: Evidence, target: string) {
  * Whether a poll that sent nothing was lost between two stored ones, which are further apart than two polls in a row.
  * A cron expression may pause.
  */
-function isSilentLost(evidence: Evidence, last: TargetPoll, { atMs }: Moment): boolean {
+function isSilentLost(
+  evidence: Evidence,
+  last: TargetPoll,
+  { atMs, request }: Pick<TargetPoll, "atMs" | "request">,
+): boolean {
   const { intervalMs, schedule } = evidence.scenario;
-  const isFar = schedule === null && atMs - last.atMs > 2 * intervalMs + longestWriteMs;
-  return isFar && hasFault(evidence, last.life, last.moment, atMs);
+  // Polls in a row are asked for one interval apart, though their answers may be further apart.
+  const apartMs = (request?.exchange.sentMs ?? atMs) - (last.request?.exchange.sentMs ?? last.atMs);
+  const isFar = apartMs > 1.95 * intervalMs || atMs - last.atMs > 2 * intervalMs + longestWriteMs;
+  return schedule === null && isFar && hasFault(evidence, last.life, last.moment, atMs);
 }
 
 function isWrittenSoon({ stalls }: Evidence, { moment, atMs }: Moment, stored: StoredPoll) {
