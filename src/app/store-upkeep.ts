@@ -1,6 +1,6 @@
 import type { JudgeOptions } from "../alerts/judge.ts";
 import type { Suppressions } from "../alerts/silence.ts";
-import { isLive } from "../cluster/assignment.ts";
+import { liveReplicas } from "../cluster/assignment.ts";
 import type { Ownership } from "../cluster/ownership.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
@@ -40,7 +40,7 @@ export function createStoreUpkeep(deps: StoreUpkeepDeps) {
   const { scheduled, reviewOthers } = delivery;
   const isOnlyConfiguration = (): boolean => {
     const { cluster } = deps.ownership.view();
-    const live = cluster?.replicas.filter((each) => isLive(each, cluster)) ?? [];
+    const live = cluster ? liveReplicas(cluster) : [];
     return new Set(live.map(({ configuration }) => configuration)).size <= 1;
   };
   /** While a replica has another configuration, it still needs what this one does not name. */

@@ -37,7 +37,8 @@ export function isLive({ expiresAtMs }: Replica, { nowMs }: ClusterView): boolea
   return expiresAtMs > nowMs && expiresAtMs <= nowMs + longestLeaseMs;
 }
 
-const liveReplicas = (view: ClusterView) => view.replicas.filter((each) => isLive(each, view));
+export const liveReplicas = (view: ClusterView) =>
+  view.replicas.filter((each) => isLive(each, view));
 
 function newestOf(replicas: readonly Replica[]): readonly Replica[] {
   const newest = Math.max(...replicas.map(({ generation }) => generation));

@@ -1,6 +1,6 @@
 import { delay } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { isLive, planUnits } from "./assignment.ts";
+import { isLive, liveReplicas, planUnits } from "./assignment.ts";
 import { createLease, type LeaseDeps } from "./lease.ts";
 import { createOwnedUnits, type OwnedUnits } from "./owned-units.ts";
 import type { Ownership, OwnedWork, UnitOwner } from "./ownership.ts";
@@ -90,9 +90,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
 
   const show = (read: ClusterView): void => {
     view = read;
-    const live = new Map(
-      read.replicas.filter((each) => isLive(each, read)).map((each) => [each.id, each]),
-    );
+    const live = new Map(liveReplicas(read).map((each) => [each.id, each]));
     owners = new Map(
       read.units.flatMap((unit) => {
         const owner = live.get(unit.replica);
@@ -187,7 +185,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
 
   /** When the lease of another replica may be found to have ended. */
   const earliestExpiry = (read: ClusterView, id: string): number => {
-    const others = read.replicas.filter((each) => each.id !== id && isLive(each, read));
+    const others = liveReplicas(read).filter((each) => each.id !== id);
     const inMs = Math.min(...others.map(({ expiresAtMs }) => expiresAtMs - read.nowMs));
     return nowMs() + inMs + expiryMarginMs;
   };

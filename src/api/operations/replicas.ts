@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { currentReplicas, isLive, unitOfKey } from "../../cluster/assignment.ts";
+import { currentReplicas, liveReplicas, unitOfKey } from "../../cluster/assignment.ts";
 import type { ClusterView, Replica } from "../../fleet/replicas.ts";
 import { counted } from "../../fleet/plural.ts";
 import type { StoreContext } from "../context.ts";
@@ -47,7 +47,7 @@ export function viewReplicas(view: ClusterView, targets: StoreContext["targets"]
     unitOfKey(key),
   );
   const current = new Set(currentReplicas(view).map(({ id }) => id));
-  const live = new Set(view.replicas.filter((each) => isLive(each, view)).map(({ id }) => id));
+  const live = new Set(liveReplicas(view).map(({ id }) => id));
   const unitsOf = Map.groupBy(view.units, ({ replica }) => replica);
   const ownerOf = new Map(view.units.map(({ name, replica }) => [name, replica]));
   const targetsOf = Map.groupBy(targets, ({ target }) => ownerOf.get(unitOfKey(target.key)) ?? "");

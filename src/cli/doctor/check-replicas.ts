@@ -1,4 +1,4 @@
-import { isLive } from "../../cluster/assignment.ts";
+import { liveReplicas } from "../../cluster/assignment.ts";
 import { digestOf } from "../../cluster/configuration-digest.ts";
 import type { ClusterView, Replica } from "../../fleet/replicas.ts";
 import type { Config } from "../../config/config.ts";
@@ -31,7 +31,7 @@ export async function checkReplicas(
   }
   if (view === null) return { clock: [], replicas: [] };
   const aheadMs = (beginMs + systemClock.now().utcMs) / 2 - view.nowMs;
-  const live = view.replicas.filter((each) => isLive(each, view));
+  const live = liveReplicas(view);
   const own = live.filter(({ address }) => address === cluster.address);
   const route = { proxy: null, ca: cluster.ca };
   const found = await mapSome(live, visitsAtOnce, async (replica) =>
