@@ -10,7 +10,14 @@ import { checkCalls } from "./check-calls.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkMessages } from "./check-messages.ts";
 import { startEpisodes } from "./episodes.ts";
-import { inflict, needsCalm, planFaults, type FaultKind, type Victims } from "./faults.ts";
+import {
+  faultKinds,
+  inflict,
+  needsCalm,
+  planFaults,
+  type FaultKind,
+  type Victims,
+} from "./faults.ts";
 import { startReceiver } from "./receiver.ts";
 import { createReplica, type Note, type Replica } from "./replica.ts";
 import { callSchema, intervalMs, leaseMs, targets, targetNameOf, truthSchema } from "./world.ts";
@@ -20,6 +27,8 @@ export interface ChaosOptions {
   readonly kills: number;
   readonly seed: number;
   readonly replicas: number;
+  /** Of which kinds the faults are. */
+  readonly kinds?: readonly FaultKind[];
   /** Runs replicas that have no fence. */
   readonly isUnfenced: boolean;
   /** Ends the run, and all processes. */
@@ -43,7 +52,7 @@ const longestQuietMs = 60_000;
 
 /** Replicas on a PostgreSQL, to which everything happens that can; and what comes of it. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { kills, seed, replicas: count, isUnfenced, signal, logFile } = options;
+  const { kills, seed, replicas: count, kinds = faultKinds, isUnfenced, signal, logFile } = options;
   const startedMs = Date.now();
   const problems: string[] = [];
   const onProblem = (problem: string): void => void problems.push(problem);
@@ -107,7 +116,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   });
   await setTimeout(2_000);
   const inflicted: Promise<void>[] = [];
-  for (const [index, fault] of planFaults(seededRandom(seed), kills, count).entries()) {
+  for (const [index, fault] of planFaults(seededRandom(seed), kills, count, kinds).entries()) {
     await setTimeout(fault.afterMs, null, { signal });
     const victim = replicas[fault.victim];
     if (victim) await victims.busy.get(victim);

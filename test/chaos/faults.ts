@@ -14,9 +14,10 @@ const shares = {
   "hand-over among the well": 3,
   "power loss": 5,
   "hand-over": 7,
-  freeze: 10,
+  freeze: 7,
+  suspend: 3,
   "freeze while called": 8,
-  "freeze before commit": 14,
+  "suspend before commit": 14,
   "freeze in transaction": 6,
   partition: 9,
   "cut at commit": 12,
@@ -26,9 +27,10 @@ const shares = {
   "rolling restart": 2,
 };
 export type FaultKind = keyof typeof shares;
-const kinds: readonly string[] = Object.keys(shares);
-const isKind = (word: string): word is FaultKind => kinds.includes(word);
-export const faultKinds = kinds.filter(isKind);
+export const isFaultKind = (word: string): word is FaultKind => word in shares;
+export const faultKinds: readonly FaultKind[] = Object.keys(shares).filter(isFaultKind);
+/** Only a fence keeps promises after these: otherwise a replica knows that it has lost its lease. */
+export const fencedKinds: readonly FaultKind[] = ["suspend before commit"];
 const amongWell = new Set<FaultKind>(["kill among the well", "hand-over among the well"]);
 const amongOthers = new Set<FaultKind>(["older configuration", "rolling restart", ...amongWell]);
 
@@ -45,9 +47,15 @@ export interface Fault {
   readonly choice: number;
 }
 
-export function planFaults(random: Random, count: number, replicas: number): readonly Fault[] {
+/** @param kinds the kinds to draw from */
+export function planFaults(
+  random: Random,
+  count: number,
+  replicas: number,
+  kinds = faultKinds,
+): readonly Fault[] {
   const pick = (): FaultKind => {
-    const usable = faultKinds.filter((kind) => replicas > 1 || !amongOthers.has(kind));
+    const usable = kinds.filter((kind) => replicas > 1 || !amongOthers.has(kind));
     let left = random() * usable.reduce((sum, kind) => sum + shares[kind], 0);
     return usable.find((kind) => (left -= shares[kind]) < 0) ?? "kill";
   };
@@ -143,6 +151,12 @@ export async function inflict(victims: Victims, { kind, victim, length, choice }
         await setTimeout(choice < 0.3 ? length * leaseMs : beyondLease(length));
         replica.thaw();
       });
+    case "suspend":
+      return on(async () => {
+        replica.suspend();
+        await setTimeout(beyondLease(length));
+        replica.thaw();
+      });
     case "freeze while called":
       return on(async () => {
         const { service } = victims;
@@ -152,8 +166,8 @@ export async function inflict(victims: Victims, { kind, victim, length, choice }
         if (isCaught !== null) await setTimeout(beyondLease(length));
         replica.thaw();
       });
-    case "freeze before commit":
-      await freezeBeforeNews(victims, replica, length);
+    case "suspend before commit":
+      await suspendBeforeNews(victims, replica, length);
       return count();
     case "freeze in transaction":
       return on(async () => {
@@ -222,21 +236,25 @@ async function block({ service, blocked }: Victims, { name }: Replica, isBlocked
 }
 
 /**
- * Freezes a replica that has read of a new error when it has judged it and is about to store it, for longer than its
- * lease, and lets what it sent then reach PostgreSQL: only a fence keeps that from being stored.
+ * Suspends the machine of a replica that has read of a new error when it has judged it and is about to store it, until
+ * others have taken over and polled, and lets what it sent then reach PostgreSQL. When it goes on, it still believes that it
+ * has its lease: only the fence keeps the error from being stored twice.
  */
-async function freezeBeforeNews(victims: Victims, usual: Replica, length: number): Promise<void> {
+async function suspendBeforeNews(victims: Victims, usual: Replica, length: number): Promise<void> {
   const { service, replicas, busy } = victims;
   const name = await within(10_000, service.ask("holdNews", null, z.string()));
   const caught = replicas.find((each) => each.name === name);
   const replica = caught && !busy.has(caught) ? caught : usual;
   await exclusively(victims, replica, async () => {
-    const frozen = replica.trap(begin, "hold", 3_000, () => replica.freeze());
+    const suspended = replica.trap(begin, "hold", 3_000, () => replica.suspend());
     await service.ask("letGo", null, nothing);
-    if (!(await frozen)) return;
-    await setTimeout(beyondLease(length));
-    replica.proxy.release();
+    if (!(await suspended)) return;
+    await setTimeout(leaseMs + 2 * intervalMs + length * 2_000);
+    // Before it learns on another connection that its units were taken over.
+    replica.proxy.releasePart();
     replica.thaw();
+    await setTimeout(500);
+    replica.proxy.release();
   });
 }
 

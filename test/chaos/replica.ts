@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { startPostgresProxy, type Cut, type PostgresProxy } from "../support/postgres-proxy.ts";
@@ -41,6 +41,9 @@ export interface Replica {
   /** Hands over, and ends. */
   stop(): Promise<void>;
   freeze(): void;
+  /** As if its machine were suspended: what it takes for the time stands still. */
+  suspend(): void;
+  /** Ends both. */
   thaw(): void;
   /** Marks a time in which it may be slower or stop acting. */
   harm(): void;
@@ -54,6 +57,7 @@ export interface Replica {
 }
 
 const restartMs = 1_000;
+const clock = join(import.meta.dirname, "suspendable-clock.ts");
 
 /** A replica, with its own way to PostgreSQL. */
 export async function createReplica(options: ReplicaOptions): Promise<Replica> {
@@ -63,6 +67,7 @@ export async function createReplica(options: ReplicaOptions): Promise<Replica> {
   let cutAt: (part: string) => Cut = () => null;
   const proxy = await startPostgresProxy({ host: postgres, port: 5432 }, (part) => cutAt(part));
   const file = join(folder, "sandwatch.yaml");
+  const suspended = join(folder, "suspended");
   writeFileSync(
     join(folder, "url"),
     `postgresql://test@127.0.0.1:${proxy.port}/postgres?sslmode=disable\n`,
@@ -97,8 +102,10 @@ export async function createReplica(options: ReplicaOptions): Promise<Replica> {
     generation = next;
     isExpectedToEnd = false;
     writeFileSync(file, configurationText(addresses, incarnation(), generation));
-    const running = spawn(process.execPath, [program, "run", "--config", file], {
+    rmSync(suspended, { force: true });
+    const running = spawn(process.execPath, ["--import", clock, program, "run", "--config", file], {
       stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, SUSPENDED_FILE: suspended },
     });
     child = running;
     note("started");
@@ -114,6 +121,11 @@ export async function createReplica(options: ReplicaOptions): Promise<Replica> {
         if (!isExpectedToEnd) start(generation);
       }, restartMs).unref();
     });
+  };
+
+  const freeze = (): void => {
+    note("harmed");
+    child?.kill("SIGSTOP");
   };
 
   return {
@@ -161,9 +173,10 @@ export async function createReplica(options: ReplicaOptions): Promise<Replica> {
         onProblem(`${incarnation()} stopped with ${code} after ${Date.now() - fromMs} ms`);
       }
     },
-    freeze() {
-      note("harmed");
-      child?.kill("SIGSTOP");
+    freeze,
+    suspend() {
+      writeFileSync(suspended, "");
+      freeze();
     },
     thaw() {
       child?.kill("SIGCONT");

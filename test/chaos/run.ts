@@ -1,17 +1,20 @@
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { runChaos } from "./chaos.ts";
+import { faultKinds, fencedKinds, isFaultKind } from "./faults.ts";
 import { formatChaos, judgeChaos } from "./report.ts";
 
 /**
- * `node test/chaos/run.ts --kills N [--seed S] [--replicas N] [--control] [--log FILE]` kills, freezes and cuts off replicas,
- * and fails if anything was lost, doubled or out of order. With `--control` they have no fence, and it fails if nothing was.
+ * `node test/chaos/run.ts --kills N [--seed S] [--replicas N] [--fault KIND]... [--control] [--log FILE]` kills, freezes and cuts
+ * off replicas, and fails if anything was lost, doubled or out of order. With `--control` they have no fence, and it fails if
+ * nothing was.
  */
 const { values } = parseArgs({
   options: {
     kills: { type: "string", default: "500" },
     seed: { type: "string", default: "1" },
     replicas: { type: "string", default: "3" },
+    fault: { type: "string", multiple: true },
     control: { type: "boolean", default: false },
     log: { type: "string" },
   },
@@ -21,6 +24,11 @@ if (![kills, replicas].every((count) => Number.isInteger(count) && Number(count)
   process.stderr.write("--kills and --replicas are whole numbers of at least 1\n");
   process.exit(2);
 }
+const kinds = values.fault ?? (values.control ? fencedKinds : faultKinds);
+if (!kinds.every(isFaultKind)) {
+  process.stderr.write(`--fault is one of: ${faultKinds.join(", ")}\n`);
+  process.exit(2);
+}
 const stopping = new AbortController();
 for (const each of ["SIGINT", "SIGTERM"] as const) process.once(each, () => stopping.abort());
 const result = await runChaos({
@@ -28,6 +36,7 @@ const result = await runChaos({
   kills: kills ?? 0,
   seed: seed ?? 0,
   replicas: replicas ?? 0,
+  kinds,
   isUnfenced: values.control,
   logFile: values.log,
 });

@@ -21,6 +21,8 @@ export interface PostgresProxy {
   strand(): void;
   /** What was held passes, and everything after it. */
   release(): void;
+  /** The same for the connection on which a part was held. */
+  releasePart(): void;
   /** Ends every connection. */
   drop(): void;
   close(): Promise<void>;
@@ -95,6 +97,12 @@ export async function startPostgresProxy(
   await once(server, "listening");
   const address = server.address();
   if (typeof address !== "object" || !address) throw new TypeError("not listening on a port");
+  const release = (pair: Pair): void => {
+    if (pair.kept) pair.upstream.write(pair.kept);
+    pair.kept = null;
+    pair.client.resume();
+    pair.upstream.resume();
+  };
   const drop = (): void => pairs.forEach(end);
   return {
     port: address.port,
@@ -104,13 +112,9 @@ export async function startPostgresProxy(
     strand,
     release() {
       isHeld = false;
-      for (const pair of pairs) {
-        if (pair.kept) pair.upstream.write(pair.kept);
-        pair.kept = null;
-        pair.client.resume();
-        pair.upstream.resume();
-      }
+      pairs.forEach(release);
     },
+    releasePart: () => [...pairs].filter(({ kept }) => kept !== null).forEach(release),
     drop,
     async close() {
       drop();
