@@ -113,7 +113,9 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     if (outcome.kind === "stopped") return null;
     const isExpected = outcome.kind === "failed" && outcome.status === expectedStatus;
     const end = isExpected ? ({ kind: "ok" } as const) : outcome;
-    state.refusal = refusalAfter(refusal, end, { startedMs, deadlineMs });
+    // This run may have started late.
+    const intervalMs = Math.max(state.ticker.intervalMs, deadlineMs - startedMs);
+    state.refusal = refusalAfter(refusal, end, startedMs, intervalMs);
     const isNewlyRefused = refusal.inARow === 0 && state.refusal.inARow === 1;
     const endedMs = nowMs();
     return unit.decide(outcome, { startedMs, calledMs, endedMs, deadlineMs, isNewlyRefused });
@@ -261,11 +263,11 @@ const notRefused: Refusal = { inARow: 0, backOffUntilMs: Number.NEGATIVE_INFINIT
 function refusalAfter(
   before: Refusal,
   end: CallFailure | { readonly kind: "ok" | "not_sent" | "backing_off" },
-  { startedMs, deadlineMs }: Pick<Run, "startedMs" | "deadlineMs">,
+  startedMs: number,
+  intervalMs: number,
 ): Refusal {
   if (end.kind !== "failed") return end.kind === "ok" ? notRefused : before;
   if (end.reason === "auth") {
-    const intervalMs = deadlineMs - startedMs;
     const waitMs = Math.min(longestBackOffMs, intervalMs * 2 ** before.inARow);
     // Polls are not exactly an interval apart: the one due at about that time must not be skipped.
     return { inARow: before.inARow + 1, backOffUntilMs: startedMs + waitMs - intervalMs / 2 };

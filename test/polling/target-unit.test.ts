@@ -125,6 +125,19 @@ describe("a refused key", () => {
     expect(askedAt).toEqual([0, 30, 90, 210, 450, 750, 1_050, 1_350]);
   });
 
+  it("is not asked about sooner where its poll started late", async () => {
+    const { clock, poll, calls } = startPolling(() => failed("auth"));
+    await poll();
+    clock.advance(40 * second);
+    await poll(20 * second);
+    clock.advance(42 * second);
+    await poll(8 * second);
+    expect(calls.length).toBe(2);
+    clock.advance(8 * second);
+    await poll();
+    expect(calls.length).toBe(3);
+  });
+
   it("that is refused after it was accepted again is asked about at the next poll again", async () => {
     const { askedAt, lines } = await play([true, true, true, false, true, true]);
     expect(askedAt).toEqual([0, 30, 90, 210, 240, 270]);
