@@ -32,13 +32,13 @@ const forgetsFlapping = ofIncidents(({ flaps, steps }) => {
 /** Daemons that notify receivers of the wrong things, at the wrong time, or not at all. */
 export const alertControls: Readonly<Record<string, NegativeControl>> = {
   "knows no maintenance windows": {
-    from: 4,
+    from: 83,
     caughtAs:
       /not then for that|something else was not notified|was resolved when|notified too early|notified for nothing/,
     configured: (configured) => ({ ...configured, maintenance: [] }),
   },
   "records deliveries before it sends them": {
-    from: 27,
+    from: 53,
     ...ofPart("outbox", (outbox) => ({
       async due(receiver, nowMs, limit, inFlight) {
         const due = await outbox.due(receiver, nowMs, limit, inFlight);
@@ -51,7 +51,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "keeps no order": {
-    from: 27,
+    from: 50,
     ...ofPart("outbox", (outbox, databases) => ({
       async due(receiver, nowMs, limit, inFlight) {
         for (const database of databases) {
@@ -64,7 +64,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "writes the outbox apart from the poll": {
-    from: 17,
+    from: 78,
     ...ofStore((store) => ({
       async commitPoll(targetId, verdict) {
         const { outbox, ...incidents } = verdict.incidents;
@@ -75,45 +75,45 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "forgets silences at a restart": {
-    from: 31,
+    from: 50,
     between: "delete from silences",
   },
   "forgets acknowledgements at a restart": {
-    from: 1,
+    from: 49,
     between: "delete from acknowledgements",
   },
   "notifies each time of what flaps": {
-    from: 2,
+    from: 90,
     ...ofRules((rule) => (rule.on === "server" ? { ...rule, flap: null } : rule)),
   },
   "ends incidents of removed rules without a notification": {
-    from: 28,
+    from: 78,
     ...ofStore((store) => ({
       commitIncidents: (targetId, incidents) =>
         store.commitIncidents(targetId, { ...incidents, outbox: [] }),
     })),
   },
   "waits for no interval": {
-    from: 27,
+    from: 31,
     ...ofReceivers((receiver) => ({ ...receiver, groupIntervalMs: 0 })),
   },
   "merges groups too soon": {
-    from: 27,
+    from: 53,
     ...ofReceivers((receiver) => ({ ...receiver, groupLimit: 1 })),
   },
   "notifies of no dead letter": {
-    from: 17,
+    from: 40,
     ...ofPart("outbox", (outbox) => ({
       settle: (seq, settlement, attempt) =>
         outbox.settle(seq, settlement, attempt, () => noIncidents),
     })),
   },
   "replays nothing": {
-    from: 2,
+    from: 53,
     ...ofPart("notifications", () => ({ replay: async () => 1 })),
   },
   "drops at a reload what waits for a receiver that was removed": {
-    from: 27,
+    from: 76,
     caughtAs: /was sent incident\.(firing|resolved) of .* 0 times instead of 1/,
     reloading({ receivers }) {
       const names = Array.from(receivers, (name) => `'${name}'`).join();
@@ -122,7 +122,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     },
   },
   "goes on sending to a receiver that was removed": {
-    from: 27,
+    from: 83,
     caughtAs: /though it was not configured/,
     configured(configured) {
       const receivers = new Set(configured.receivers.map(({ name }) => name));
@@ -130,7 +130,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     },
   },
   "resolves at PagerDuty under another dedup_key": {
-    from: 7,
+    from: 50,
     caughtAs: /not of one alert at PagerDuty/,
     sent: (body) =>
       body.includes('"event_action":"resolve"')
@@ -138,12 +138,12 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
         : body,
   },
   "resolves an alert at PagerDuty while others of it fire": {
-    from: 16,
+    from: 49,
     caughtAs: /is not open at PagerDuty/,
     ...ofPart("notified", () => ({ firingOf: async () => [] })),
   },
   "sends no alert to an Alertmanager again": {
-    from: 27,
+    from: 20,
     caughtAs: /did not fire at the Alertmanager/,
     ...ofPart("notified", (notified) => ({
       notifiedTo: async (receiver, sinceMs, about) =>
@@ -151,7 +151,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "resolves at an Alertmanager an alert with other labels": {
-    from: 27,
+    from: 20,
     caughtAs: /still fired at the Alertmanager/,
     sent(body) {
       if (!body.startsWith('[{"labels"')) return body;
@@ -166,17 +166,17 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     },
   },
   "mentions everybody at Slack": {
-    from: 9,
+    from: 50,
     caughtAs: /refused a message: .*it mentions or links/,
     sent: (body) => (body.includes('"mrkdwn"') ? body.replace("• ", "• <!channel> ") : body),
   },
   "notifies of a pool at once": {
-    from: 39,
+    from: 50,
     caughtAs: /pool .*: incident-\d+ was notified too early/,
     ...ofRules((rule) => (rule.on === "pool" ? { ...rule, hold: { ms: 0 } } : rule)),
   },
   "notifies of no pool": {
-    from: 36,
+    from: 50,
     caughtAs: /pool .*: nobody was notified/,
     ...ofVerdicts((verdict) => {
       const { pools } = verdict;
@@ -185,28 +185,28 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "judges pools by partial listings": {
-    from: 51,
+    from: 83,
     caughtAs: /pool .*: (incident|nobody)/,
     ...ignoresTotalCount,
   },
   "forgets at a restart for how long pools were observed": {
-    from: 51,
+    from: 79,
     caughtAs: /pool .*: (incident|nobody)/,
     between: "delete from pool_clocks",
   },
   "counts no resolve for flapping": {
-    from: 3,
+    from: 90,
     caughtAs: /target-down .*: (incident|nobody)/,
     ...forgetsFlapping,
   },
   "counts for flapping what did not fire": {
-    from: 2,
+    from: 50,
     ...ofRules((rule) =>
       "flap" in rule && rule.flap ? { ...rule, flap: { ...rule.flap, firingOnly: false } } : rule,
     ),
   },
   "notifies of no probe": {
-    from: 68,
+    from: 90,
     caughtAs: /probe .*: nobody was notified/,
     ...ofPart("probes", (probes) => ({
       commitRun: (id, verdict) =>

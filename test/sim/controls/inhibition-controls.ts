@@ -6,7 +6,7 @@ const allReceivers = ["oncall", "team", "board"];
 /** Daemons that notify receivers of what another incident explains, or not of what none does. */
 export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
   "never inhibits": {
-    from: 2,
+    from: 9,
     caughtAs: /was notified to .*, though another incident explains it/,
     ...ofIncidents(({ written, steps }) => {
       const inhibited = new Set(
@@ -20,7 +20,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "inhibits for ever": {
-    from: 6,
+    from: 50,
     caughtAs:
       /nobody was notified, though it held|was sent incident\.firing of .* 0 times instead of 1/,
     ...ofStore((store) => {
@@ -37,7 +37,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "inhibits without an inhibitor": {
-    from: 3,
+    from: 50,
     caughtAs: /is inhibited by .*, which does not explain it/,
     ...ofIncidents(({ written }) => ({
       written: written.map((each) => {
@@ -47,7 +47,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "does not inhibit by what is silenced": {
-    from: 29,
+    from: 99,
     caughtAs: /was notified to .*, though another incident explains it/,
     ...ofStore((store) => {
       const muted = new Set<string>();
@@ -74,7 +74,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "fires a region for one target": {
-    from: 3,
+    from: 50,
     caughtAs: /fired though its targets did not fail alike/,
     ...ofPart("regions", (regions) => ({
       async read(region) {
@@ -95,14 +95,14 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "never judges whether a region fails": {
-    from: 3,
+    from: 54,
     caughtAs: /region-down .*: did not fire for what failed/,
     ...ofPart("regions", (regions) => ({
       read: async (region) => ({ ...(await regions.read(region)), targets: [] }),
     })),
   },
   "starts the incident of a region when it fires": {
-    from: 4,
+    from: 54,
     caughtAs: /region-down .*: .* did not start with the first failure/,
     ...ofPart("regions", (regions) => ({
       commit(region, { written, ...more }) {
@@ -112,7 +112,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "notifies of a region that is silenced": {
-    from: 96,
+    from: 85,
     caughtAs: /region-down .*: .* was notified while it was silenced/,
     ...ofPart("regions", (regions) => ({
       commit: (region, { written, ...more }) =>
@@ -127,7 +127,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "notifies of no region": {
-    from: 4,
+    from: 21,
     caughtAs: /region-down .*: .* fired and was not notified/,
     ...ofPart("regions", (regions) => ({
       commit: (region, { written, ...more }) =>
@@ -144,7 +144,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
   },
 
   "inhibits whatever fails while a region does": {
-    from: 56,
+    from: 48,
     caughtAs: /is inhibited by .*, which does not explain it/,
     ...ofPart("regions", (regions) => ({
       async read(region) {

@@ -17,7 +17,7 @@ const oddItem = /\{"(?:local_sandbox_)?id":"[^"]*\\u0000[^"]*"[^{}]*\}/.source;
 /** Daemons that ask the service too often or too rarely, or misread its answers. */
 export const serviceControls: Readonly<Record<string, NegativeControl>> = {
   "decodes nothing": {
-    from: 4,
+    from: 9,
     caughtAs: /was abandoned/,
     answer: ({ headers = {}, ...answer }) => ({
       ...answer,
@@ -25,12 +25,12 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "takes a partial listing for a complete one": {
-    from: 2,
+    from: 104,
     caughtAs: /changes invent .*"absent"/,
     ...ignoresTotalCount,
   },
   "keeps a server that moved in the first sandbox of the listing": {
-    from: 9,
+    from: 50,
     caughtAs: /changes (lack|invent) .*"box-\d roamer"/,
     ...ofListings((body) => {
       if (!body.includes(`"id":"${roamer}"`)) return body;
@@ -46,7 +46,7 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "takes a server that moved for the same server": {
-    from: 9,
+    from: 50,
     caughtAs: /changes lack .*"box-\d roamer".*"absent"/,
     ...ofVerdicts((verdict) => {
       const changes = verdict.diff.changes.filter(
@@ -57,34 +57,34 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "ignores new names": {
-    from: 1,
+    from: 53,
     caughtAs: /buckets of/,
     ...ofListings((body) =>
       body.replaceAll(/"server_name":"tool-[^"]*"/g, `"server_name":"tool-1"`),
     ),
   },
   "drops ids that cannot be kept": {
-    from: 2,
+    from: 40,
     caughtAs: /changes (lack|invent)|buckets of/,
     ...ofListings((body) => body.replace(new RegExp(`,${oddItem}|${oddItem},?`), "")),
   },
   "takes an unknown status for a recovery": {
-    from: 27,
+    from: 99,
     caughtAs: /was resolved/,
     ...ofListings((body) => body.replaceAll(/"status":(?:null|"resting")/g, `"status":"idle"`)),
   },
   "polls twice as often": {
-    from: 27,
+    from: 50,
     caughtAs: /was polled \d+ times .* more often/,
     configured: (configured) => ({ ...configured, intervalMs: configured.intervalMs / 2 }),
   },
   "does not poll in the hour that comes twice": {
-    from: 37,
+    from: 61,
     caughtAs: /did not ask for .*, though a poll was due/,
     asks: (now) => !transitions.some(({ utcMs, byMs }) => now >= utcMs && now < utcMs - byMs),
   },
   "takes its schedule to be in UTC": {
-    from: 16,
+    from: 118,
     caughtAs: /more often than it was due/,
     configured: ({ schedule, ...configured }) => ({
       ...configured,
@@ -92,49 +92,49 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "sends more than the limit of its key": {
-    from: 35,
+    from: 50,
     caughtAs: /sent more than \d+ requests/,
     configured: (configured) => ({ ...configured, rateLimit: { requests: 100, perMs: 1_000 } }),
   },
   "ignores Retry-After": {
-    from: 2,
+    from: 50,
     caughtAs: /after a Retry-After of \d+ ms/,
     answer: (answer) => ({ ...answer, headers: {} }),
   },
   "asks at every poll with a key that is refused": {
-    from: 19,
+    from: 99,
     caughtAs: /had refused the key \d+ times in a row/,
     answer: (answer) => (isRefusal(answer) ? { ...answer, status: 404 } : answer),
   },
   "does not poll for an hour after a key was refused": {
-    from: 2,
+    from: 50,
     caughtAs: /did not ask for/,
     answer: (answer) =>
       isRefusal(answer) ? { ...answer, status: 503, headers: { "retry-after": "3600" } } : answer,
   },
   "runs probes twice as often": {
-    from: 51,
+    from: 50,
     caughtAs: /\/.* of .* was polled \d+ times/,
     ...ofProbes((probe) => ({ ...probe, everyMs: probe.everyMs / 2 })),
   },
   "runs probes rarely": {
-    from: 51,
+    from: 50,
     caughtAs: /did not ask for \/.* of/,
     ...ofProbes((probe) => ({ ...probe, everyMs: 20 * probe.everyMs })),
   },
   "expects nothing of the answers to probes": {
-    from: 68,
+    from: 32,
     caughtAs: /probe .*: (incident|nobody)/,
     ...ofProbes((probe) => ({ ...probe, expects: "anything" })),
   },
   "probes at every run with a key that is refused": {
-    from: 151,
+    from: 48,
     caughtAs: /\/.* of .* had refused the key \d+ times in a row/,
     answer: (answer, path) =>
       path !== listingPath && isRefusal(answer) ? { ...answer, status: 404 } : answer,
   },
   "ignores Retry-After in answers to probes": {
-    from: 62,
+    from: 50,
     caughtAs: /after a Retry-After of \d+ ms/,
     answer: (answer, path) => (path === listingPath ? answer : { ...answer, headers: {} }),
   },

@@ -32,32 +32,32 @@ const ofNames = (change: (account: NameAccount) => NameAccount): Mutation =>
 /** Daemons that break a promise about what they store or show, or about starting and stopping. */
 export const storeControls: Readonly<Record<string, NegativeControl>> = {
   "shows every target as up": {
-    from: 1,
+    from: 50,
     caughtAs: /shown as up/,
     ...ofMetrics(/^(sandwatch_target_up\{.*\}) 0$/gm, "$1 1"),
   },
   "shows errors as idle": {
-    from: 27,
+    from: 50,
     caughtAs: /servers error/,
     ...ofMetrics(/^(sandbox_servers\{.*status=")error(")/gm, "$1idle$2"),
   },
   "shows no incident": {
-    from: 27,
+    from: 50,
     caughtAs: /firing incidents/,
     ...ofMetrics(/^(sandwatch_incidents\{.*\}) \d+$/gm, "$1 0"),
   },
   "shows no dead letter": {
-    from: 2,
+    from: 40,
     caughtAs: /dead notif/,
     ...ofMetrics(/^(sandwatch_notifications_dead\{.*\}) \d+$/gm, "$1 0"),
   },
   "is always ready": {
-    from: 27,
+    from: 50,
     caughtAs: /ready, though/,
     scraped: (scrape) => ({ ...scrape, ready: 200 }),
   },
   "sends few heartbeats": {
-    from: 1,
+    from: 50,
     caughtAs: /no heartbeat/,
     configured: ({ heartbeat, ...configured }) => ({
       ...configured,
@@ -65,12 +65,12 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "sends a heartbeat before it has polled": {
-    from: 1,
+    from: 50,
     caughtAs: /a heartbeat at .* was not polled/,
     pingsAtStart: true,
   },
   "sends heartbeats though its store does not answer": {
-    from: 2,
+    from: 120,
     caughtAs: /a heartbeat at .* though the store refuses everything/,
     ...ofStore((store) => ({
       check: async () => {},
@@ -78,23 +78,23 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "sends heartbeats though its polls are not stored": {
-    from: 27,
+    from: 20,
     caughtAs: /a heartbeat at .* though the last poll of/,
     ...showsBeforeItCommits,
   },
-  "shows a poll before it commits it": { from: 1, ...showsBeforeItCommits },
+  "shows a poll before it commits it": { from: 50, ...showsBeforeItCommits },
   "cannot start again": {
-    from: 27,
+    from: 50,
     caughtAs: /could not start/,
     between: "pragma user_version = 1000000",
   },
   "takes too long to stop": {
-    from: 1,
+    from: 50,
     caughtAs: /did not stop in/,
     stopsLateMs: 20_000,
   },
   "fails to stop": {
-    from: 1,
+    from: 50,
     caughtAs: /stopped badly: .*simulated/,
     ...ofStore((store) => ({
       async close() {
@@ -104,12 +104,12 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "never stops": {
-    from: 1,
+    from: 50,
     caughtAs: /did not stop in/,
     store: (store) => ({ ...store, close: () => new Promise<void>(() => {}) }),
   },
   "commits only the first poll of a group": {
-    from: 27,
+    from: 99,
     store(store) {
       let underWay: Promise<void> | null = null;
       return {
@@ -122,14 +122,14 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     },
   },
   "forgets open buckets at a restart": {
-    from: 27,
+    from: 50,
     ...ofPart("targets", (targets) => ({
       some: async (names) =>
         (await targets.some(names)).map((target) => ({ ...target, buckets: noOpenBuckets })),
     })),
   },
   "records nothing while it does not observe": {
-    from: 27,
+    from: 53,
     ...ofNames((account) => ({ ...account, unobservedMs: 0 })),
   },
   "writes no bucket that closes unchanged": {
@@ -153,7 +153,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     },
   },
   "adds dwell times to the next bucket of the histogram": {
-    from: 39,
+    from: 53,
     caughtAs: /buckets of/,
     ...ofNames((account) => ({
       ...account,
@@ -161,7 +161,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "forgets at a restart what is missing": {
-    from: 3,
+    from: 50,
     caughtAs: /changes (lack|invent)/,
     ...ofPart("targets", (targets) => ({
       async *snapshotsOf(some) {
@@ -177,7 +177,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "writes only changes of status": {
-    from: 3,
+    from: 50,
     caughtAs: /changes (lack|invent)/,
     ...ofVerdicts((verdict) => {
       const { diff } = verdict;
@@ -185,17 +185,17 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "does not record servers that are missing": {
-    from: 28,
+    from: 50,
     caughtAs: /changes lack .*"missing"/,
     ...ofVerdicts((verdict) => ({ ...verdict, diff: { ...verdict.diff, interruptions: [] } })),
   },
   "stores no gap": {
-    from: 28,
+    from: 53,
     caughtAs: /gaps lack the time/,
     ...ofVerdicts((verdict) => ({ ...verdict, gap: null })),
   },
   "takes all time for a gap": {
-    from: 28,
+    from: 50,
     caughtAs: /gaps invent the time/,
     store(store) {
       const last = new Map<number, number>();
@@ -212,7 +212,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     },
   },
   "takes a read-only disk for a good one": {
-    from: 2,
+    from: 50,
     caughtAs: /shown as up, though its last poll was not stored/,
     ...ofStore((store) => ({
       async commitPoll(targetId, verdict) {
@@ -225,7 +225,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "does not store again after a failure": {
-    from: 2,
+    from: 50,
     caughtAs: /was not stored, though nothing prevented it/,
     store(store) {
       let failed: unknown = null;
@@ -249,7 +249,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     overlooksItsFiles: true,
   },
   "changes its store when it is queried": {
-    from: 1,
+    from: 50,
     caughtAs: /^queries at \d+ ms: changed the store/,
     beforeQueries(storePath) {
       using database = new DatabaseSync(storePath);
@@ -257,12 +257,12 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     },
   },
   "lets a second process start": {
-    from: 1,
+    from: 99,
     caughtAs: /^a second process at \d+ ms: started/,
     beforeSecondProcess: (storePath) => rmSync(`${storePath}.lock`, { force: true }),
   },
   "does not start with an unreadable row": {
-    from: 27,
+    from: 32,
     caughtAs: /could not start: Error: a row cannot be read/,
     ...ofStore((store) => ({
       targets: {
@@ -276,7 +276,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "loses what is beside an unreadable row": {
-    from: 3,
+    from: 83,
     caughtAs: /changes (lack|invent)/,
     ...ofStore((store) => ({
       targets: {
