@@ -13,6 +13,7 @@ export default defineConfig({
     // Several of them wait for several things in a row, each with that patience.
     testTimeout: 3 * testTimeoutMs,
     hookTimeout: testTimeoutMs,
-    fileParallelism: false,
+    // Each has programs of its own to wait for.
+    maxWorkers: 2,
   },
 });

@@ -6,11 +6,11 @@ import { apiOperations } from "../../src/api/operations.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listNotifications } from "../../src/api/operations/notifications.ts";
 import { createLogger } from "../../src/lib/logger.ts";
+import { postgresFolder } from "../store/support/postgres.ts";
 import { hostile } from "../support/secret-peers.ts";
 import { startWorld, type SecretWorld } from "../support/secret-world.ts";
 
 /** With the end-to-end tests, all of it is on PostgreSQL. */
-const postgres = process.env["TEST_POSTGRES"];
 
 /** Follows the stream of events. Gives what it sent until then, once it has sent changes and incidents. */
 async function followEvents({ address, dispatcher, tokenOf, clock }: SecretWorld) {
@@ -211,7 +211,7 @@ async function runCare(world: SecretWorld): Promise<void> {
   const config = ["--config", configFile];
   expect((await run(["doctor", ...config])).out).toMatch(/far \(webhook\): the proxy requires/);
   await run(["doctor", "--json", ...config]);
-  if (postgres === undefined) await runCareOfFiles(world);
+  if (postgresFolder === undefined) await runCareOfFiles(world);
   await run(["store", "forget", "--key", plant("no key"), "--yes", "--url", "http://127.0.0.1:1"]);
   await run(["store", "forget", "--key", "research", "--yes", ...config]);
 }
@@ -267,7 +267,7 @@ async function runWithWrongConfigs({
 
 describe("a daemon and its commands, with a secret in every place that can hold one", () => {
   it("show none of them, and nothing that a terminal would obey", async () => {
-    const world = await startWorld(postgres);
+    const world = await startWorld(postgresFolder);
     const { add, poll, servers, stop, configFile, run, readStore } = world;
     const events = await followEvents(world);
     await poll(4);

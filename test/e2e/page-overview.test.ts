@@ -168,7 +168,7 @@ describe("the overview in a browser", () => {
     await page.clock.install();
     await page.goto(address);
     await isLive(page);
-    expect([...open]).toEqual([expect.stringContaining("/api/v1/events")]);
+    await expect.poll(() => [...open]).toEqual([expect.stringContaining("/api/v1/events")]);
     const show = (hidden: boolean) =>
       page.evaluate(`Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true });
         document.dispatchEvent(new Event("visibilitychange"))`);

@@ -7,7 +7,7 @@ import { storableText } from "../../src/store/sql-helpers.ts";
 import { createStore } from "../../src/store/store.ts";
 import { openPostgres } from "../../src/store/postgres/database.ts";
 import { runOn } from "../store/support/store-files.ts";
-import { postgresSettings } from "../store/support/postgres.ts";
+import { postgresFolder, postgresSettings } from "../store/support/postgres.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { freeAddress } from "../support/free-address.ts";
@@ -20,7 +20,7 @@ import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 import { until } from "./support/until.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
 
-const folder = process.env["TEST_POSTGRES"] ?? "";
+const folder = postgresFolder ?? "";
 const version1 = readFileSync(join(import.meta.dirname, "../store/fixtures/version-1.sql"), "utf8");
 let schemas = 0;
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { brokenPromises, killVictims } from "../crash/kill-victims.ts";
+import { postgresFolder } from "../store/support/postgres.ts";
 
 /** Each victim takes a process of its own to load: `npm run test:crash` tries every statement. */
 const some = { firstStatement: 5, every: 9 };
@@ -9,7 +10,7 @@ it("a daemon on PostgreSQL that is killed now and again has one incident an epis
 }) => {
   const killings = await killVictims(signal, {
     ...some,
-    postgres: process.env["TEST_POSTGRES"] ?? "",
+    postgres: postgresFolder ?? "",
   });
   expect(brokenPromises(killings)).toEqual([]);
   expect(killings.killedAtStatements).toBeGreaterThan(2);

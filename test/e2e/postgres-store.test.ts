@@ -10,12 +10,12 @@ import { checkServer } from "../../src/store/postgres/schema-check.ts";
 import { createConnector } from "../../src/store/postgres/session.ts";
 import { createStore } from "../../src/store/store.ts";
 import { StoreLostError } from "../../src/store/store-error.ts";
-import { postgresSettings } from "../store/support/postgres.ts";
+import { postgresFolder, postgresSettings } from "../store/support/postgres.ts";
 import type { Cut } from "../support/postgres-proxy.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import { until } from "./support/until.ts";
 
-const folder = process.env["TEST_POSTGRES"] ?? "";
+const folder = postgresFolder ?? "";
 let schemas = 0;
 
 function freshSettings() {

@@ -5,11 +5,11 @@ import { Secret } from "../../../src/lib/secret.ts";
 import { openPostgres } from "../../../src/store/postgres/database.ts";
 import type { FencedError } from "../../../src/store/store-error.ts";
 import { createStore } from "../../../src/store/store.ts";
-import { postgresSettings } from "../../store/support/postgres.ts";
+import { postgresFolder, postgresSettings } from "../../store/support/postgres.ts";
 import type { Cut } from "../../support/postgres-proxy.ts";
 import { startCuttingProxy } from "./cutting-proxy.ts";
 
-export const folder = process.env["TEST_POSTGRES"] ?? "";
+export const folder = postgresFolder ?? "";
 let schemas = 0;
 export const freshSettings = () =>
   postgresSettings(folder, `replicas_${process.pid}_${(schemas += 1)}`);

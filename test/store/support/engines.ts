@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import { openFresh } from "../../support/fresh-store.ts";
-import { openOnPostgres } from "./postgres.ts";
+import { postgresFolder, openOnPostgres } from "./postgres.ts";
 
 export interface Opened {
   readonly kysely: Kysely<Tables>;
@@ -39,10 +39,8 @@ export function sqliteIn(path: string): Engine {
 
 export const sqlite = engine("SQLite", 1, async () => openFresh());
 
-const postgres = process.env["TEST_POSTGRES"];
-
 /** The databases that the repositories' tests run on: with the end-to-end tests PostgreSQL, too. */
 export const engines: readonly Engine[] = [
   sqlite,
-  ...(postgres === undefined ? [] : [engine("PostgreSQL", 1 / 8, () => openOnPostgres(postgres))]),
+  ...(postgresFolder === undefined ? [] : [engine("PostgreSQL", 1 / 8, () => openOnPostgres())]),
 ];

@@ -5,6 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import type { TestProject } from "vitest/node";
 import { cert, key } from "../../support/self-signed.ts";
 
 /** PostgreSQL does not run as root. */
@@ -132,12 +133,15 @@ function endNow(pid: number): void {
   }
 }
 
-/** Starts one for all test files, so that no port can be taken. Tests find the folder in the environment. */
-export default async function startPostgres(): Promise<() => Promise<void>> {
-  const server = createPostgresServer();
-  await server.start();
-  process.env["TEST_POSTGRES"] = server.folder;
-  return () => server.remove();
+/**
+ * Starts one for each worker, as some tests end all connections. They find the folders in the environment: see
+ * `postgresFolder`.
+ */
+export default async function startPostgres({ config }: TestProject): Promise<() => Promise<void>> {
+  const servers = Array.from({ length: config.maxWorkers }, () => createPostgresServer());
+  await Promise.all(servers.map((server) => server.start()));
+  process.env["TEST_POSTGRES"] = servers.map(({ folder }) => folder).join(":");
+  return async () => void (await Promise.all(servers.map((server) => server.remove())));
 }
 
 /** Where Debian's packages put the programs of PostgreSQL, of the newest version. */

@@ -2,10 +2,14 @@ import { Secret } from "../../../src/lib/secret.ts";
 import { openPostgres } from "../../../src/store/postgres/database.ts";
 import type { PostgresSettings } from "../../../src/store/store-settings.ts";
 
+/** That of the socket of the PostgreSQL that this worker has for itself; undefined where tests run without. */
+export const postgresFolder =
+  process.env["TEST_POSTGRES"]?.split(":")[Number(process.env["VITEST_POOL_ID"]) - 1];
+
 let schemas = 0;
 
 /** An empty store, in a schema of its own. */
-export function openOnPostgres(folder: string) {
+export function openOnPostgres(folder = postgresFolder ?? "") {
   schemas += 1;
   return openPostgres(postgresSettings(folder, `store_${process.pid}_${schemas}`));
 }
