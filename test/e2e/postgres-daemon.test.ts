@@ -227,6 +227,8 @@ describe("a daemon on PostgreSQL", () => {
     const daemon = await start();
     service.show("error");
     await peer.received(1);
+    // It is stored: otherwise it is sent again.
+    await daemon.line("notification.delivered");
     await execute(`update ${schema}.replica_commits set id = 'other'`, "history");
     const line = await daemon.line("store.lost");
     expect(line).toContain("Only one daemon may use it at a time");

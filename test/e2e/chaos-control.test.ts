@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { runChaos } from "../chaos/chaos.ts";
+import { fencedKinds } from "../chaos/faults.ts";
+
+it("replicas without a fence that are suspended before they store an error store changes twice", async ({
+  signal,
+}) => {
+  const { problems } = await runChaos({
+    kills: 3,
+    seed: 101,
+    replicas: 3,
+    kinds: fencedKinds,
+    isUnfenced: true,
+    signal,
+  });
+  expect(problems).toContainEqual(expect.stringMatching(/ changed from \w+ after /));
+});
