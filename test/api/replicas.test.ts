@@ -7,7 +7,7 @@ import type { Replica } from "../../src/fleet/replicas.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { renderOverview } from "../../src/web/pages/overview.ts";
 import { runCommand } from "../support/run-command.ts";
-import { startMs } from "../support/fleet.ts";
+import { startMs, watchFleet } from "../support/fleet.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { runOn, storeWith } from "../store/support/store-files.ts";
 import { emptyStatus } from "../web/support/serve-web.ts";
@@ -24,7 +24,13 @@ const replica = (id: string, more: Partial<Replica> = {}): Replica => ({
   ...more,
 });
 
-const unit = (name: string, owner: string) => ({ name, replica: owner, sinceMs: startMs - 60_000 });
+const unit = (name: string, owner: string, sinceMs = startMs - 60_000) => ({
+  name,
+  replica: owner,
+  sinceMs,
+});
+
+const at = { root: "", zone: "UTC", nowMs: startMs };
 
 it("replicas are listed with their units and targets, and which of them is behind or gone", async () => {
   const world = await watchWorld({});
@@ -63,13 +69,56 @@ it("replicas are listed with their units and targets, and which of them is behin
   const orphaned = viewReplicas({ ...cluster, units: [unit(keyUnit, "c")] }, targets);
   expect(orphaned.notes).toEqual(["1 target has no live replica at present"]);
 
-  const at = { root: "", zone: "UTC", nowMs: startMs };
   const page = runAtOnce(renderOverview({ ...emptyStatus, replicas }, [], { mayAct: true }, at));
   for (const text of ["https://a.example.com", "older configuration", "lease ended"])
     expect(page).toContain(text);
   expect(runAtOnce(renderOverview(emptyStatus, [], { mayAct: true }, at))).not.toContain(
     "Replicas",
   );
+});
+
+it("the overview shows what each replica owns since when, keys by their names", () => {
+  const keys = ["research", "staging", "production"];
+  const targets = keys.map((key) => watchFleet({ region: "us", key }).watched);
+  const { replicas } = viewReplicas(
+    {
+      nowMs: startMs,
+      replicas: [replica("a"), replica("b"), replica("idle")],
+      units: [
+        ...keys.map((key, index) => unit(unitOfKey(key), "a", startMs - 60_000 + index)),
+        unit("pool:us-full/us/*", "b"),
+        unit("receiver:<oncall>", "b"),
+        unit("receiver:mail", "b", startMs - 7_200_000),
+        unit("region:us", "b"),
+        unit("upkeep", "b"),
+        // The replica has an older configuration, with a key that this one has not.
+        unit("key:7", "b"),
+      ],
+    },
+    targets,
+  );
+  const page = runAtOnce(renderOverview({ ...emptyStatus, replicas }, [], { mayAct: true }, at));
+  const [details = ""] = /(?<=<details id="replica-units">).*?(?=<\/details>)/s.exec(page) ?? [];
+  const rows = Array.from(details.matchAll(/<(h3|tr)>(.*?)<\/\1>/gs), ([, , row = ""]) =>
+    row
+      .split(/<\/t[hd]>/)
+      .map((cell) => cell.replaceAll(/<[^>]+>/g, "").trim())
+      .join("|"),
+  );
+  const head = "Unit|Names|Since|";
+  expect(rows).toEqual([
+    "https://a.example.com",
+    head,
+    "key|production, research, staging|60 s ago|",
+    "https://b.example.com",
+    head,
+    "key|key:7|60 s ago|",
+    "pool|us-full/us/*|60 s ago|",
+    "receiver|mail|2 h ago|",
+    "receiver|&lt;oncall&gt;|60 s ago|",
+    "region|us|60 s ago|",
+    "upkeep||60 s ago|",
+  ]);
 });
 
 it.each([

@@ -26,6 +26,7 @@ export interface QuietView {
 
 /** Further rows are only counted. */
 const mostRows = 20;
+const mostNames = 300;
 
 interface NamedProbes {
   readonly name: string;
@@ -87,6 +88,17 @@ export function replicasCard(replicas: readonly ReplicaView[], nowMs: number): H
   return html`<section class="card" id="replicas" data-live aria-labelledby="replicas-title">
     <h2 id="replicas-title">Replicas</h2>
     ${table(replicas, replicaColumns(nowMs), mostRows)}
+    <details id="replica-units">
+      <summary>Units by replica</summary>
+      ${replicas
+        .slice(0, mostRows)
+        .filter(({ units }) => units.length > 0)
+        .map(
+          ({ address, units }) =>
+            html`<h3>${address}</h3>
+              ${table(groupUnits(units), unitColumns(nowMs))}`,
+        )}
+    </details>
   </section>`;
 }
 
@@ -107,6 +119,41 @@ const replicaColumns = (nowMs: number): readonly Column<ReplicaView>[] => [
   { head: "Targets", isNumber: true, cell: ({ targets }) => numberOf(targets) },
   { head: "Units", isNumber: true, cell: ({ units }) => numberOf(units.length) },
 ];
+
+/** Units of one kind that a replica has owned since the same second. */
+interface UnitGroup {
+  readonly kind: string;
+  /** Units of keys are shown by their keys. */
+  readonly names: readonly string[];
+  readonly sinceMs: number;
+}
+
+function groupUnits(units: ReplicaView["units"]): readonly UnitGroup[] {
+  const groups = new Map<string, UnitGroup>();
+  for (const { unit, keys, since } of units) {
+    const [kind = ""] = unit.split(":", 1);
+    // A replica with an older configuration may own a unit into which no configured key falls.
+    const unitName = kind === "key" ? unit : unit.slice(kind.length + 1);
+    const sinceMs = Math.floor(Date.parse(since) / 1_000) * 1_000;
+    const id = `${kind} ${sinceMs}`;
+    const names = [...(groups.get(id)?.names ?? []), ...(keys.length > 0 ? keys : [unitName])];
+    groups.set(id, { kind, names, sinceMs });
+  }
+  return [...groups.values()].toSorted(
+    (a, b) => a.kind.localeCompare(b.kind) || a.sinceMs - b.sinceMs,
+  );
+}
+
+const unitColumns = (nowMs: number): readonly Column<UnitGroup>[] => [
+  { head: "Unit", cell: ({ kind }) => kind, tone: () => "words" },
+  { head: "Names", cell: namesText },
+  { head: "Since", cell: ({ sinceMs }) => html`${ageOf(sinceMs, nowMs)} ago`, tone: () => "age" },
+];
+
+function namesText({ names }: UnitGroup): string {
+  const more = names.length - mostNames;
+  return names.toSorted().slice(0, mostNames).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
 
 export function silencesCard({ silences }: QuietView, nowMs: number): Html {
   return html`<section class="card" id="silences" data-live aria-labelledby="silences-title">
