@@ -18,6 +18,7 @@ import {
   type FaultKind,
   type Victims,
 } from "./faults.ts";
+import { sumOf } from "./report.ts";
 import { startReceiver } from "./receiver.ts";
 import { createReplica, type Note, type Replica } from "./replica.ts";
 import { callSchema, intervalMs, leaseMs, targets, targetNameOf, truthSchema } from "./world.ts";
@@ -113,6 +114,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     receiver,
     origins: replicas.map((replica) => replica.origin),
     onProblem,
+    isPlain: isUnfenced,
   });
   await setTimeout(2_000);
   const inflicted: Promise<void>[] = [];
@@ -164,6 +166,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
       episodes: done.length,
       incidents: new Set(receiver.heard.map(({ incident }) => incident)).size,
       "messages accepted": receiver.heard.length,
+      missed: kills - sumOf(victims.done),
       "accepted again under the same id": receiver.repeated(),
     },
   };

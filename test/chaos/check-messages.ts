@@ -45,6 +45,7 @@ export function checkMessages(
       else if (states !== "firing and then resolved") problems.push(`${states}: ${where}`);
     }
   }
+  problems.push(...findDisorder(heard));
   for (const episode of episodes) {
     const { subject, startMs, isLong } = episode;
     for (const receiver of receivers) {
@@ -52,6 +53,27 @@ export function checkMessages(
       const where = `${subject} at ${new Date(startMs).toISOString()} to ${receiver}`;
       if (count > 1) problems.push(`${count} incidents for one error: ${where}`);
       if (count === 0 && isLong) problems.push(`lost: ${where}`);
+    }
+  }
+  return problems;
+}
+
+/** A receiver is notified of the end of an incident before it is notified of the next one with the same subject. */
+function findDisorder(heard: readonly Heard[]): readonly string[] {
+  const problems: string[] = [];
+  const bySubject = Map.groupBy(heard, ({ receiver, subject }) => `${subject} to ${receiver}`);
+  for (const [where, own] of bySubject) {
+    const resolved = new Set<string>();
+    let last: Heard | null = null;
+    for (const each of own) {
+      if (each.state === "resolved") resolved.add(each.incident);
+      else if (last === null || each.startedMs > last.startedMs) {
+        if (last !== null && !resolved.has(last.incident)) {
+          const time = new Date(each.startedMs).toISOString();
+          problems.push(`fires at ${time} before ${last.incident} is resolved: ${where}`);
+        }
+        last = each;
+      }
     }
   }
   return problems;

@@ -45,6 +45,16 @@ describe("what is compared with notifications", () => {
   ])("finds %s", (_, heard, problem) => {
     expect(checkMessages([episode], heard)).toContainEqual(expect.stringMatching(problem));
   });
+
+  it("finds that the next error is notified before the end of the last one", () => {
+    const next = { ...episode, startMs: 30_000, endMs: 40_000 };
+    const [first, later] = [heardOf("a"), heardOf("b", 31_000)];
+    expect(checkMessages([episode, next], [...first, ...later])).toEqual([]);
+    const heard = [...first.slice(0, -1), ...later, ...first.slice(-1)];
+    expect(checkMessages([episode, next], heard)).toEqual([
+      expect.stringMatching(/^fires at .* before a is resolved: server to /),
+    ]);
+  });
 });
 
 const every = (incarnation: string, fromMs: number, count: number) =>
@@ -110,6 +120,7 @@ describe("what is compared with limits", () => {
   it("accepts take-overs after a lease, and most hand-overs long before", () => {
     expect(judged({})).toEqual(["lost"]);
     expect(judged({ takeOversMs: [], handOversMs: [] })).toEqual(["lost"]);
+    expect(judged({ counts: { replicas: 3, missed: 20 } })).toEqual(["lost"]);
     const faults = new Map([["kill", 100]] as const);
     expect(judged({ faults, takeOversMs: [], counts: { replicas: 1 } })).toEqual(["lost"]);
   });
@@ -118,6 +129,11 @@ describe("what is compared with limits", () => {
     ["a slow take-over", { takeOversMs: [1_000, 6_001] }, /^taking over took 6001 ms, p99/],
     ["a slow hand-over", { handOversMs: [1_000, 1_000, 6_001] }, /^handing over .* 6001 ms, p99/],
     ["that nothing is released", { handOversMs: [4_000, 5_000] }, /^handing over .* 4000 ms, p50/],
+    [
+      "that too many faults found nothing to happen to",
+      { counts: { replicas: 3, missed: 30 } },
+      /^30 faults found nothing/,
+    ],
     [
       "that no take-over was measured",
       {

@@ -28,15 +28,18 @@ export interface EpisodesOptions {
   /** Of the replicas: any of them takes a silence. */
   readonly origins: readonly string[];
   readonly onProblem: (problem: string) => void;
+  /** All servers stay in error until that is notified, and none is silenced. */
+  readonly isPlain: boolean;
 }
 
 /** Lets servers go into error and back, and the pool become full and not, until it is stopped. */
 export function startEpisodes(options: EpisodesOptions) {
-  const { random, service, receiver, origins, onProblem } = options;
+  const { random, service, receiver, origins, onProblem, isPlain } = options;
   const episodes: Episode[] = [];
   const all = regions.flatMap((region) => keys.flatMap((key) => serversOf(region, key)));
   const free = all.filter((each) => !isPooled(each));
   const pool = all.filter(isPooled);
+  const lateHearing: Promise<void>[] = [];
   const stopping = new AbortController();
   const { signal } = stopping;
 
@@ -47,34 +50,33 @@ export function startEpisodes(options: EpisodesOptions) {
     );
     return { firstMs: Math.min(...times), lastMs: Math.max(...times) };
   };
-  const hears = async (subject: string, state: Heard["state"], startMs: number) => {
-    const heard = await Promise.all(
-      receivers.map((name) =>
-        receiver.hears(
-          (each) =>
-            each.receiver === name &&
-            each.subject === subject &&
-            each.state === state &&
-            each.startedMs >= startMs,
-          longestMs,
-        ),
-      ),
-    );
-    for (const [index, isHeard] of heard.entries()) {
-      if (isHeard) continue;
-      onProblem(
-        `${receivers[index]} was not notified that ${subject} is ${state}: ${new Date(startMs).toISOString()}`,
+  const hears = (subject: string, state: Heard["state"], startMs: number) =>
+    receivers.map(async (name) => {
+      const isHeard = await receiver.hears(
+        (each) =>
+          each.receiver === name &&
+          each.subject === subject &&
+          each.state === state &&
+          each.startedMs >= startMs,
+        longestMs,
       );
-    }
-  };
+      if (isHeard) return;
+      onProblem(
+        `${name} was not notified that ${subject} is ${state}: ${new Date(startMs).toISOString()}`,
+      );
+    });
+  const allHear = (...of: Parameters<typeof hears>) => Promise.all(hears(...of));
 
+  /** Ends when one receiver was notified of its end: the next one may begin before another receiver was. */
   const long = async (subject: string, places: readonly ServerPlace[], status: string) => {
     const { firstMs: startMs } = await show(places, status);
-    await hears(subject, "firing", startMs);
+    await allHear(subject, "firing", startMs);
     await setTimeout(random() * 6_000);
     const { lastMs: endMs } = await show(places, "idle");
     episodes.push({ subject, startMs, endMs, isLong: true });
-    await hears(subject, "resolved", startMs);
+    const hearing = hears(subject, "resolved", startMs);
+    lateHearing.push(...hearing);
+    await Promise.race(hearing);
   };
   const short = async (place: ServerPlace) => {
     const { firstMs: startMs } = await show([place], "error");
@@ -84,7 +86,7 @@ export function startEpisodes(options: EpisodesOptions) {
     episodes.push({ subject, startMs, endMs, isLong: false });
     await setTimeout(2 * apartMs);
     const isOf = (each: Heard): boolean => each.subject === subject && each.startedMs >= startMs;
-    if (receiver.heard.some(isOf)) await hears(subject, "resolved", startMs);
+    if (receiver.heard.some(isOf)) await allHear(subject, "resolved", startMs);
   };
 
   /** A server that is silenced, by way of any replica, before it goes into error. */
@@ -107,9 +109,12 @@ export function startEpisodes(options: EpisodesOptions) {
     while (!signal.aborted) {
       const [place] = free.splice(Math.floor(random() * free.length), 1);
       if (!place) throw new Error("there are too few servers");
-      const drawn = random();
-      if (drawn < 0.6) await long(place.server, [place], "error");
-      else await (drawn < 0.8 ? short(place) : silenced(place));
+      const drawn = isPlain ? 0 : random();
+      if (drawn >= 0.6) await (drawn < 0.8 ? short(place) : silenced(place));
+      else {
+        do await long(place.server, [place], "error");
+        while (random() < 0.4);
+      }
       await setTimeout(apartMs);
       free.push(place);
     }
@@ -127,6 +132,7 @@ export function startEpisodes(options: EpisodesOptions) {
     async stop(): Promise<readonly Episode[]> {
       stopping.abort();
       await working;
+      await Promise.all(lateHearing);
       return episodes;
     },
   };

@@ -76,7 +76,7 @@ export interface Victims {
   generation: number;
   readonly done: Map<FaultKind, number>;
   /** The faults that are on, by the replica: one at a time each. */
-  readonly busy: Map<Replica, Promise<void>>;
+  readonly busy: Map<Replica, Promise<unknown>>;
   /** The replicas that cannot reach the service. */
   readonly blocked: Set<string>;
 }
@@ -87,11 +87,11 @@ const nothing = z.unknown();
 const begin = "set commits";
 const commit = "commit\0";
 
-async function exclusively(
+async function exclusively<Result>(
   { busy }: Victims,
   replica: Replica,
-  act: () => Promise<void>,
-): Promise<void> {
+  act: () => Promise<Result>,
+): Promise<Result> {
   const before = busy.get(replica);
   const acting = (before ?? Promise.resolve()).then(act);
   const ended = acting.finally(() => {
@@ -101,18 +101,19 @@ async function exclusively(
   return ended;
 }
 
-/** Lets something go wrong, and ends it. Resolves when it is over. */
-export async function inflict(victims: Victims, { kind, victim, length, choice }: Fault) {
-  const { replicas, server, done } = victims;
+/** Lets something go wrong, and ends it. Resolves when it is over. What found nothing to happen to is not counted. */
+export async function inflict(victims: Victims, fault: Fault): Promise<void> {
+  const { done } = victims;
+  if (await happens(victims, fault)) done.set(fault.kind, (done.get(fault.kind) ?? 0) + 1);
+}
+
+async function happens(victims: Victims, { kind, victim, length, choice }: Fault) {
+  const { replicas, server } = victims;
   const replica = replicas[victim];
   if (!replica) throw new Error(`there is no replica ${victim}`);
   const { proxy } = replica;
-  const count = (): void => void done.set(kind, (done.get(kind) ?? 0) + 1);
-  const on = (act: () => Promise<void>): Promise<void> =>
-    exclusively(victims, replica, async () => {
-      await act();
-      count();
-    });
+  const on = async (act: () => Promise<boolean | void>): Promise<boolean> =>
+    (await exclusively(victims, replica, act)) !== false;
   switch (kind) {
     case "kill":
       return on(async () => {
@@ -154,8 +155,13 @@ export async function inflict(victims: Victims, { kind, victim, length, choice }
     case "suspend":
       return on(async () => {
         replica.suspend();
+        proxy.hold();
         await setTimeout(beyondLease(length));
         replica.thaw();
+        // Its connections lead nowhere any more: it cannot learn by them that others have taken over.
+        await setTimeout(leaseMs / 3);
+        proxy.drop();
+        proxy.release();
       });
     case "freeze while called":
       return on(async () => {
@@ -165,17 +171,18 @@ export async function inflict(victims: Victims, { kind, victim, length, choice }
         await service.ask("letGo", null, nothing);
         if (isCaught !== null) await setTimeout(beyondLease(length));
         replica.thaw();
+        return isCaught !== null;
       });
     case "suspend before commit":
-      await suspendBeforeNews(victims, replica, length);
-      return count();
+      return suspendBeforeNews(victims, replica, length);
     case "freeze in transaction":
       return on(async () => {
         const isCaught = await replica.trap(commit, "hold", 3_000, () => replica.freeze());
-        if (!isCaught) return;
+        if (!isCaught) return false;
         await setTimeout(beyondLease(length));
         proxy.release();
         replica.thaw();
+        return true;
       });
     case "partition":
       return on(async () => {
@@ -189,8 +196,9 @@ export async function inflict(victims: Victims, { kind, victim, length, choice }
     case "cut at commit":
       return on(async () => {
         replica.harm();
-        await replica.trap(commit, choice < 0.5 ? "before" : "after", 3_000);
+        const isCaught = await replica.trap(commit, choice < 0.5 ? "before" : "after", 3_000);
         replica.heal();
+        return isCaught;
       });
     case "postgresql killed":
       for (const each of replicas) each.harm();
@@ -198,7 +206,7 @@ export async function inflict(victims: Victims, { kind, victim, length, choice }
       await setTimeout(length * 9_000);
       await server.start();
       for (const each of replicas) each.heal();
-      return count();
+      return true;
     case "service unreachable":
       return on(async () => {
         replica.harm();
@@ -224,7 +232,7 @@ export async function inflict(victims: Victims, { kind, victim, length, choice }
           await each.ready(20_000);
         });
       }
-      return count();
+      return true;
     }
   }
 }
@@ -240,21 +248,26 @@ async function block({ service, blocked }: Victims, { name }: Replica, isBlocked
  * others have taken over and polled, and lets what it sent then reach PostgreSQL. When it goes on, it still believes that it
  * has its lease: only the fence keeps the error from being stored twice.
  */
-async function suspendBeforeNews(victims: Victims, usual: Replica, length: number): Promise<void> {
+async function suspendBeforeNews(
+  victims: Victims,
+  usual: Replica,
+  length: number,
+): Promise<boolean> {
   const { service, replicas, busy } = victims;
   const name = await within(10_000, service.ask("holdNews", null, z.string()));
   const caught = replicas.find((each) => each.name === name);
   const replica = caught && !busy.has(caught) ? caught : usual;
-  await exclusively(victims, replica, async () => {
+  return exclusively(victims, replica, async () => {
     const suspended = replica.trap(begin, "hold", 3_000, () => replica.suspend());
     await service.ask("letGo", null, nothing);
-    if (!(await suspended)) return;
+    if (!(await suspended)) return false;
     await setTimeout(leaseMs + 2 * intervalMs + length * 2_000);
     // Before it learns on another connection that its units were taken over.
     replica.proxy.releasePart();
     replica.thaw();
     await setTimeout(500);
     replica.proxy.release();
+    return true;
   });
 }
 

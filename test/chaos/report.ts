@@ -9,8 +9,13 @@ function percentile(samples: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
+/** What share of the faults may find nothing to happen to, as no replica commits or is called just then. */
+const missedShare = 0.2;
 /** From as many faults on, some replicas were killed while all others were well. */
 const manyFaults = 100;
+
+export const sumOf = (counts: ReadonlyMap<unknown, number>): number =>
+  [...counts.values()].reduce((sum, each) => sum + each, 0);
 
 /** @returns what is wrong, in words */
 export function judgeChaos(result: ChaosResult): readonly string[] {
@@ -27,9 +32,17 @@ export function judgeChaos(result: ChaosResult): readonly string[] {
       ? [`${what} took ${tookMs} ms, p${100 * share}: at most ${limitMs} is allowed`]
       : [];
   });
-  const count = [...faults.values()].reduce((sum, each) => sum + each, 0);
+  const count = sumOf(faults);
+  const missed = counts["missed"] ?? 0;
   const isUnproved = counts["replicas"] !== 1 && count >= manyFaults && takeOversMs.length === 0;
-  return [...problems, ...late, ...(isUnproved ? ["no take-over was measured"] : [])];
+  return [
+    ...problems,
+    ...late,
+    ...(isUnproved ? ["no take-over was measured"] : []),
+    ...(missed > missedShare * (count + missed)
+      ? [`${missed} faults found nothing to happen to`]
+      : []),
+  ];
 }
 
 /** A table in Markdown. */

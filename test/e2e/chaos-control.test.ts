@@ -5,13 +5,14 @@ import { fencedKinds } from "../chaos/faults.ts";
 it("replicas without a fence that are suspended before they store an error store changes twice", async ({
   signal,
 }) => {
-  const { problems } = await runChaos({
-    kills: 3,
+  const { problems, faults } = await runChaos({
+    kills: 4,
     seed: 101,
     replicas: 3,
     kinds: fencedKinds,
     isUnfenced: true,
     signal,
   });
+  expect(faults.get("suspend before commit")).toBeGreaterThan(0);
   expect(problems).toContainEqual(expect.stringMatching(/ changed from \w+ after /));
 });

@@ -5,7 +5,7 @@ import { runChaos } from "../chaos/chaos.ts";
 it("three replicas that are killed, frozen and cut off twenty times lose and double nothing", async ({
   signal,
 }) => {
-  const { problems, counts } = await runChaos({
+  const { problems, counts, faults } = await runChaos({
     kills: 20,
     // With fourteen kinds of faults.
     seed: 1056,
@@ -15,4 +15,6 @@ it("three replicas that are killed, frozen and cut off twenty times lose and dou
   });
   expect(problems).toEqual([]);
   expect(counts["incidents"]).toBeGreaterThan(10);
+  expect(faults.size).toBeGreaterThan(11);
+  expect(counts["missed"]).toBeLessThan(4);
 });

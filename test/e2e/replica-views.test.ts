@@ -11,7 +11,8 @@ import { freePort } from "./support/peer-process.ts";
 import { folder, freshSettings } from "./support/replica-stores.ts";
 import { until } from "./support/until.ts";
 
-const keys = ["a", "b", "c", "d", "e", "f", "g", "h"];
+/** Enough for both replicas to get some, whatever their ids are. */
+const keys = Array.from("abcdefghijklmnopqrst");
 
 /** Two replicas on one store, which poll a simulated service. */
 async function twoReplicas() {
