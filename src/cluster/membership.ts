@@ -70,7 +70,10 @@ export function createMembership(deps: MembershipDeps): Ownership {
     wakeUp();
   };
 
-  const lease = createLease(deps, () => drop("the database did not renew it in time"));
+  const lease = createLease(deps, {
+    onExpired: () => drop("the database did not renew it in time"),
+    onSuspended: () => wakeUp(),
+  });
   const changes = createUnitChanges({
     store,
     lease,
