@@ -47,10 +47,11 @@ const deliveryGraceMs = 5_000;
 /** The receivers and the delivery to them. Each is gained before it is used, and can be released to another replica. */
 export function openNotifications(deps: NotificationsDeps) {
   const { alerts, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
+  const { isHeld } = deps;
   const history: HistoryContext = { reports: deps.reports, clock };
   const readHistory = createApi(history);
   const { networks, route } = alerts.outbound;
-  const outbound = createOutbound({ clock, userAgent, networks, route, createDispatcher });
+  const outbound = createOutbound({ clock, userAgent, isHeld, networks, route, createDispatcher });
   opening.defer(() => outbound.close());
   const { healthProblem, onReposted, externalUrl } = deps;
   const common = {

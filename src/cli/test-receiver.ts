@@ -41,7 +41,14 @@ async function testReceiver(
   }
   const sending = isDryRun
     ? createDryRun(settings, terminal.out)
-    : { outbound: createOutbound({ clock: systemClock, userAgent, ...outbound }) };
+    : {
+        outbound: createOutbound({
+          clock: systemClock,
+          userAgent,
+          isHeld: () => true,
+          ...outbound,
+        }),
+      };
   const receiver = createReceiver(isDryRun ? withoutLiterals(settings) : settings, {
     ...sending,
     clock: systemClock,

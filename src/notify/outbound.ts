@@ -40,6 +40,8 @@ export interface SenderDeps {
 export interface OutboundDeps {
   readonly clock: Clock;
   readonly userAgent: string;
+  /** Whether this process may deliver now. Another one can take over between two requests of a delivery. */
+  readonly isHeld: () => boolean;
   /** Replaces the network. What it returns is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
   /** Default: all but those that are always denied. */
@@ -57,7 +59,7 @@ const maxHeaderBytes = 16 * 1024;
 
 /** The one way in which all receivers reach the network. */
 export function createOutbound(deps: OutboundDeps) {
-  const { clock, userAgent } = deps;
+  const { clock, userAgent, isHeld } = deps;
   const connector = createGuardedConnector(deps.networks ?? anyNetwork, deps.lookup, deps.route);
   const dispatcher =
     deps.createDispatcher?.() ??
@@ -70,8 +72,8 @@ export function createOutbound(deps: OutboundDeps) {
 
   return {
     /**
-     * Makes one request. It never rejects, ends after `requestTimeoutMs` or when the signal aborts, follows no redirect,
-     * and connects to allowed addresses only.
+     * Makes one request, or aborts if this process may not deliver. It never rejects, ends after `requestTimeoutMs` or when
+     * the signal aborts, follows no redirect, and connects to allowed addresses only.
      *
      * @param read what an answer means; default: what its status means in HTTP
      */
@@ -80,6 +82,7 @@ export function createOutbound(deps: OutboundDeps) {
       signal: AbortSignal,
       read: (answer: Answer) => SendResult = readAnswer,
     ): Promise<SendResult> {
+      if (!isHeld()) return { kind: "aborted" };
       const timeout = new AbortController();
       const cancelTimeout = clock.setTimer(requestTimeoutMs, () => timeout.abort());
       try {
@@ -104,7 +107,9 @@ export function createOutbound(deps: OutboundDeps) {
         cancelTimeout();
       }
     },
-    /** A connection for another protocol than HTTP, to an allowed address. */
+    /** To be asked before anything is sent by another protocol than HTTP. */
+    isHeld,
+    /** A connection for such a protocol, to an allowed address. */
     connect: (to: Destination, signal: AbortSignal) => connector.connectTcp(to, signal),
     secureContext: connector.secureContext,
     close(): Promise<void> {

@@ -107,6 +107,23 @@ describe("an e-mail", () => {
     expect(submitted).toMatchObject([{ attachments: [{ filename, content }] }]);
   });
 
+  it("is not sent when this process may not deliver any more once the file of its report is made", async () => {
+    const clock = createFakeClock();
+    const submitted: unknown[] = [];
+    let isHeld = true;
+    const receiver = createEmailReceiver(settings, {
+      clock,
+      outbound: openOutbound(clock, { isHeld: () => isHeld }),
+      submit: async (email) => void submitted.push(email),
+      async renderReport() {
+        isHeld = false;
+        return "<p></p>";
+      },
+    });
+    expect(await receiver.send(reportOf(1), signal)).toEqual({ kind: "aborted" });
+    expect(submitted).toEqual([]);
+  });
+
   it("is in one thread with the others about its incidents", () => {
     const both = [incidentOf(), incidentOf({ id: "incident-2" })];
     const firing = emailOf(settings, notificationOf({ incidents: both }), startMs);

@@ -45,6 +45,7 @@ export function createEmailReceiver(settings: EmailSettings, deps: EmailDeps): R
     async send(notification, signal) {
       const attachments = await attachmentsOf(notification);
       if (attachments === null) return failed("network", "the report could not be made");
+      if (!deps.outbound.isHeld()) return { kind: "aborted" };
       const timeout = new AbortController();
       const cancelTimeout = clock.setTimer(requestTimeoutMs, () => timeout.abort());
       try {

@@ -4,7 +4,12 @@ import type { Clock } from "../../../src/lib/clock.ts";
 
 /** Closed when the test ends. */
 export function openOutbound(clock: Clock, more: Partial<OutboundDeps> = {}): Outbound {
-  const outbound = createOutbound({ clock, userAgent: "sandwatch/test", ...more });
+  const outbound = createOutbound({
+    clock,
+    userAgent: "sandwatch/test",
+    isHeld: () => true,
+    ...more,
+  });
   onTestFinished(() => outbound.close());
   return outbound;
 }
