@@ -158,13 +158,13 @@ export async function createDaemon(
     suppressions,
     onIncidents: onUntargeted,
     isHeld,
-    onRun: (receiver) => watchdog.turn("deliveries", receiver),
-    onReposted: (receiver) => watchdog.turn("deliveries", repostLoopName(receiver)),
+    onRun: (receiver) => watchdog.noteRun("deliveries", receiver),
+    onReposted: (receiver) => watchdog.noteRun("deliveries", repostLoopName(receiver)),
   });
 
   const { notifier } = delivery;
-  const onTurn = (): void => watchdog.turn("upkeep", "upkeep");
-  const upkeep = createUpkeep({ clock, log, isHeld, onTurn });
+  const onRun = (): void => watchdog.noteRun("upkeep", "upkeep");
+  const upkeep = createUpkeep({ clock, log, isHeld, onRun });
   upkeep.add([delivery.review]);
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);

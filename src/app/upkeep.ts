@@ -25,7 +25,7 @@ export interface UpkeepDeps {
   /** Whether this process may write now. Default: always. */
   readonly isHeld?: () => boolean;
   /** A run or a step of it began or ended. */
-  readonly onTurn?: () => void;
+  readonly onRun?: () => void;
 }
 
 export const upkeepEveryMs = 60_000;
@@ -36,7 +36,7 @@ const stepsPerRun = 200;
 export type Upkeep = ReturnType<typeof createUpkeep>;
 
 /** Runs some steps of each chore every minute. */
-export function createUpkeep({ clock, log, isHeld = () => true, onTurn = () => {} }: UpkeepDeps) {
+export function createUpkeep({ clock, log, isHeld = () => true, onRun = () => {} }: UpkeepDeps) {
   const chores = new Set<Chore>();
   const stopped = new AbortController();
   let running: Promise<void> | null = null;
@@ -52,7 +52,7 @@ export function createUpkeep({ clock, log, isHeld = () => true, onTurn = () => {
     const mayGoOn = (): boolean => chores.has(chore) && isHeld() && !stopped.signal.aborted;
     for (let step = 0; step < stepsPerRun && mayGoOn(); step++) {
       const hasMore = await chore.step();
-      onTurn();
+      onRun();
       if (!hasMore) return;
       await setImmediate();
     }
@@ -77,7 +77,7 @@ export function createUpkeep({ clock, log, isHeld = () => true, onTurn = () => {
   };
 
   const runByItself = async (due: readonly Chore[]): Promise<void> => {
-    onTurn();
+    onRun();
     await runDue(due, (chore, error) => {
       if (failing.has(chore)) return;
       failing.add(chore);
@@ -86,7 +86,7 @@ export function createUpkeep({ clock, log, isHeld = () => true, onTurn = () => {
         `${chore.what} failed; it is retried every minute, and logged again only after it has succeeded`,
       );
     });
-    onTurn();
+    onRun();
     if (stopped.signal.aborted) return;
     cancelTimer = clock.setTimer(upkeepEveryMs, () => void (running = runByItself([...chores])));
   };

@@ -21,7 +21,7 @@ export function loopsByUnit(config: Config): ReadonlyMap<string, readonly Watche
     places: readonly Place[],
     nameOf: (place: Place) => string,
   ) => {
-    // A turn may take as long as its request.
+    // A run may take as long as its request.
     const intervalMs = Math.max(intervalOf(schedule), config.poll.timeoutMs);
     const dueInMs = schedule.kind === "cron" ? dueInOf(timesOf(schedule), intervalMs) : undefined;
     return places.map((place) => {
@@ -52,20 +52,20 @@ export function repostLoopName(receiver: string): string {
 }
 
 /**
- * How long after a turn at a moment the next one is due. Each unit has its turn at a phase of the round, less than
+ * How long after a run at a moment the next one is due. Each unit runs at a phase of the round, less than
  * the shortest interval after the round began.
  */
-function dueInOf(times: CronTimes, intervalMs: number): (turnAtMs: number) => number {
+function dueInOf(times: CronTimes, intervalMs: number): (ranAtMs: number) => number {
   const { shortestMs } = times.gaps;
   let round = { startMs: Infinity, nextMs: Infinity, afterNextMs: Infinity };
-  return (turnAtMs) => {
-    // Very many units have their turns in the same round.
-    if (turnAtMs < round.startMs || turnAtMs >= round.nextMs) round = roundAt(times, turnAtMs);
+  return (ranAtMs) => {
+    // Very many units run in the same round.
+    if (ranAtMs < round.startMs || ranAtMs >= round.nextMs) round = roundAt(times, ranAtMs);
     const { startMs, nextMs, afterNextMs } = round;
     // Right after the start a round that follows too closely is passed over (see `createScheduler`).
-    const mayBePassedOver = nextMs - turnAtMs < shortestMs / 2 && afterNextMs - nextMs > intervalMs;
-    const phaseMs = Math.min(turnAtMs - startMs, shortestMs);
-    return Math.max(intervalMs, (mayBePassedOver ? afterNextMs : nextMs) + phaseMs - turnAtMs);
+    const mayBePassedOver = nextMs - ranAtMs < shortestMs / 2 && afterNextMs - nextMs > intervalMs;
+    const phaseMs = Math.min(ranAtMs - startMs, shortestMs);
+    return Math.max(intervalMs, (mayBePassedOver ? afterNextMs : nextMs) + phaseMs - ranAtMs);
   };
 }
 

@@ -10,14 +10,14 @@ interface Watched {
   readonly loop: LoopName;
   readonly name: string;
   readonly intervalMs: number;
-  readonly dueInMs: (turnAtMs: number) => number;
+  readonly dueInMs: (ranAtMs: number) => number;
   /** Monotonic. */
-  lastTurnMs: number;
+  lastRunMs: number;
   /** Monotonic. */
-  nextTurnMs: number;
+  nextRunMs: number;
 }
 
-/** How many usual intervals a turn is overdue. `words` counts from the previous turn, so one interval more. */
+/** How many usual intervals a run is overdue. `words` counts from the previous run, so one interval more. */
 const silentAfter = { lateBy: 1, words: "twice" };
 const deadAfter = { lateBy: 9, words: "ten times" };
 
@@ -27,8 +27,8 @@ const leastWaitMs = 1_000;
 export type Watchdog = ReturnType<typeof createWatchdog>;
 
 /**
- * Reports a loop whose next turn is overdue by more than the usual interval. It uses the monotonic clock, and computes
- * itself when a turn is due, as a faulty loop may be wrong about that.
+ * Reports a loop whose next run is overdue by more than the usual interval. It uses the monotonic clock, and computes
+ * itself when a run is due, as a faulty loop may be wrong about that.
  */
 export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">) {
   const watched = new Map<string, Watched>();
@@ -37,8 +37,8 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
   let cancel = (): void => {};
 
   const nowMs = (): number => clock.now().monotonicMs;
-  const isOverdue = ({ nextTurnMs, intervalMs }: Watched, lateBy: number): boolean =>
-    running && nowMs() - nextTurnMs > lateBy * intervalMs;
+  const isOverdue = ({ nextRunMs, intervalMs }: Watched, lateBy: number): boolean =>
+    running && nowMs() - nextRunMs > lateBy * intervalMs;
 
   const partsOf = (loop: LoopName): readonly Watched[] =>
     [...watched.values()].filter((each) => each.loop === loop);
@@ -70,18 +70,18 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
     const waiting = [...watched.values()].filter((each) => !isOverdue(each, silentAfter.lateBy));
     if (!running || waiting.length === 0) return;
     const overdueAtMs = waiting
-      .map(({ nextTurnMs, intervalMs }) => nextTurnMs + silentAfter.lateBy * intervalMs)
+      .map(({ nextRunMs, intervalMs }) => nextRunMs + silentAfter.lateBy * intervalMs)
       .reduce((earliest, each) => Math.min(earliest, each));
     cancel = clock.setTimer(Math.max(overdueAtMs - nowMs(), leastWaitMs), check);
   };
 
-  /** Call it when a turn begins and when it ends. */
-  const turn = (loop: LoopName, name: string): void => {
+  /** Call it when a run begins and when it ends. */
+  const noteRun = (loop: LoopName, name: string): void => {
     const each = watched.get(`${loop} ${name}`);
     if (!each) return;
     const { utcMs, monotonicMs } = clock.now();
-    each.lastTurnMs = monotonicMs;
-    each.nextTurnMs = monotonicMs + each.dueInMs(utcMs);
+    each.lastRunMs = monotonicMs;
+    each.nextRunMs = monotonicMs + each.dueInMs(utcMs);
     if (silent.has(loop)) check();
   };
 
@@ -94,17 +94,17 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
 
   return {
     /**
-     * @param name of what has the turns: a target, a probe, a receiver
-     * @param intervalMs how far apart its turns usually are
-     * @param dueInMs how long after a turn at a moment (UTC milliseconds) the next one is due; default: the usual interval
+     * @param name of what runs: a target, a probe, a receiver
+     * @param intervalMs how far apart its runs usually are
+     * @param dueInMs how long after a run at a moment (UTC milliseconds) the next one is due; default: the usual interval
      */
     watch(
       loop: LoopName,
       name: string,
       intervalMs: number,
-      dueInMs: (turnAtMs: number) => number = () => intervalMs,
+      dueInMs: (ranAtMs: number) => number = () => intervalMs,
     ): void {
-      const times = { lastTurnMs: nowMs(), nextTurnMs: nowMs() + intervalMs };
+      const times = { lastRunMs: nowMs(), nextRunMs: nowMs() + intervalMs };
       watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, ...times });
       checkSoon();
     },
@@ -112,14 +112,14 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
       watched.delete(`${loop} ${name}`);
       checkSoon();
     },
-    turn,
-    /** From now on turns are expected. */
+    noteRun,
+    /** From now on runs are expected. */
     start(): void {
       running = true;
       for (const each of watched.values()) {
-        each.lastTurnMs = nowMs();
-        // Every loop has its first turn soon after the start, also while its schedule pauses.
-        each.nextTurnMs = nowMs() + each.intervalMs;
+        each.lastRunMs = nowMs();
+        // Every loop runs for the first time soon after the start, also while its schedule pauses.
+        each.nextRunMs = nowMs() + each.intervalMs;
       }
       check();
     },
@@ -135,14 +135,14 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
     loops() {
       const { utcMs, monotonicMs } = clock.now();
       const behindMs = utcMs - monotonicMs;
-      const lateBy = (each: Watched): number => (monotonicMs - each.nextTurnMs) / each.intervalMs;
+      const lateBy = (each: Watched): number => (monotonicMs - each.nextRunMs) / each.intervalMs;
       return loopNames.flatMap((loop) => {
         const parts = partsOf(loop);
         if (!running || parts.length === 0) return [];
         const worst = parts.reduce((a, b) => (lateBy(b) > lateBy(a) ? b : a));
         const { intervalMs } = worst;
-        const lastTurnAtMs = worst.lastTurnMs + behindMs;
-        return { loop, lastTurnAtMs, nextTurnAtMs: worst.nextTurnMs + behindMs, intervalMs };
+        const lastRunAtMs = worst.lastRunMs + behindMs;
+        return { loop, lastRunAtMs, nextRunAtMs: worst.nextRunMs + behindMs, intervalMs };
       });
     },
   };

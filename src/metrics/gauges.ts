@@ -25,8 +25,8 @@ export interface GaugeOptions {
   /** The loops that must go on. UTC milliseconds. */
   readonly readLoops: () => readonly {
     readonly loop: string;
-    readonly lastTurnAtMs: number;
-    readonly nextTurnAtMs: number;
+    readonly lastRunAtMs: number;
+    readonly nextRunAtMs: number;
     readonly intervalMs: number;
   }[];
   /** The replicas that share the store. Default: this process is the only one. */
@@ -248,13 +248,13 @@ function ownGauges(options: GaugeOptions): readonly GaugeFamily[] {
       name: "sandwatch_loop_last_turn_timestamp_seconds",
       help: "When a loop last ran, in seconds since 1970; of several parts, the most overdue one.",
       labels: ["loop"],
-      read: () => readLoops().map(({ loop, lastTurnAtMs }) => [{ loop }, lastTurnAtMs / 1_000]),
+      read: () => readLoops().map(({ loop, lastRunAtMs }) => [{ loop }, lastRunAtMs / 1_000]),
     },
     {
       name: "sandwatch_loop_next_turn_timestamp_seconds",
       help: "When the loop's next run is due by its schedule, in seconds since 1970.",
       labels: ["loop"],
-      read: () => readLoops().map(({ loop, nextTurnAtMs }) => [{ loop }, nextTurnAtMs / 1_000]),
+      read: () => readLoops().map(({ loop, nextRunAtMs }) => [{ loop }, nextRunAtMs / 1_000]),
     },
     {
       name: "sandwatch_loop_interval_seconds",

@@ -51,7 +51,7 @@ export interface Run {
 
 export interface RunnerDeps extends CallDeps {
   readonly loop: "polls" | "probes";
-  readonly watchdog: { turn(loop: RunnerDeps["loop"], name: string): void };
+  readonly watchdog: { noteRun(loop: RunnerDeps["loop"], name: string): void };
   readonly store: {
     /** No other decision is about to be committed: those that wait for others are committed now. */
     commitGathered(): void;
@@ -169,9 +169,9 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
   };
 
   const runScheduled = async (unit: U, deadlineMs: number): Promise<void> => {
-    watchdog.turn(loop, unit.name);
+    watchdog.noteRun(loop, unit.name);
     await run(unit, deadlineMs);
-    watchdog.turn(loop, unit.name);
+    watchdog.noteRun(loop, unit.name);
   };
 
   const schedulerOf = (schedule: Schedule) => {

@@ -10,7 +10,7 @@ import { webhookSecret } from "../support/webhook-peer.ts";
 
 type Pass = <T>(call: () => Promise<T>) => Promise<T>;
 
-/** Each loop, how far apart its turns usually are, and what of the store it can hang on. */
+/** Each loop, how far apart its runs usually are, and what of the store it can hang on. */
 const loops: readonly [
   loop: string,
   intervalSeconds: number,
@@ -127,7 +127,7 @@ async function start(hang: (store: Store, pass: Pass) => Partial<Store>) {
 }
 
 it.each(loops)(
-  "a loop that falls silent is logged, shown, and stops readiness, heartbeats and at last health, until it has turns again: %s, usually every %d s",
+  "a loop that falls silent is logged, shown, and stops readiness, heartbeats and at last health, until it runs again: %s, usually every %d s",
   async (loop, interval, hang) => {
     const { world, heartbeats, hold, release, pass, events, asks } = await start(hang);
     await pass(130);
@@ -141,12 +141,12 @@ it.each(loops)(
     expect(await asks("/-/ready")).toMatch(silent);
     expect(await asks("/-/healthy")).toBe("200 ok\n");
     const metrics = await world.metrics();
-    const turnOf = (which: string): number => {
+    const runOf = (which: string): number => {
       const family = `sandwatch_loop_${which}_turn_timestamp_seconds`;
       return Number(new RegExp(`^${family}\\{loop="${loop}"\\} (\\S+)$`, "m").exec(metrics)?.[1]);
     };
-    expect(world.clock.now().utcMs / 1_000 - turnOf("last")).toBeGreaterThan(2 * interval);
-    expect(turnOf("next")).toBeCloseTo(turnOf("last") + interval);
+    expect(world.clock.now().utcMs / 1_000 - runOf("last")).toBeGreaterThan(2 * interval);
+    expect(runOf("next")).toBeCloseTo(runOf("last") + interval);
     expect(metrics).toContain(`sandwatch_loop_interval_seconds{loop="${loop}"} ${interval}`);
 
     const beats = heartbeats.requests.length;

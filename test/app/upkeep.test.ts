@@ -7,11 +7,11 @@ import { createWatchedClock } from "../simulator/start-simulator.ts";
 import { testConfig } from "../support/test-config.ts";
 
 /** A chore with N steps each minute. */
-function createChore(stepsEachTurn = 1) {
+function createChore(stepsEachRun = 1) {
   const chore = {
     what: "the old",
     steps: 0,
-    step: () => Promise.resolve(++chore.steps % stepsEachTurn > 0),
+    step: () => Promise.resolve(++chore.steps % stepsEachRun > 0),
   };
   return chore;
 }

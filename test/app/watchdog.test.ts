@@ -9,7 +9,7 @@ import { testConfig } from "../support/test-config.ts";
 const second = 1_000;
 const hour = 3_600_000;
 
-it("says at once that a loop has turns again", () => {
+it("says at once that a loop runs again", () => {
   const clock = createFakeClock();
   const events: string[] = [];
   const note = (fields: { readonly event: string }): void => void events.push(fields.event);
@@ -18,13 +18,13 @@ it("says at once that a loop has turns again", () => {
   watchdog.start();
   clock.advance(21_000);
   expect(events).toEqual(["loop.silent"]);
-  watchdog.turn("polls", "us/research");
+  watchdog.noteRun("polls", "us/research");
   expect(events).toEqual(["loop.silent", "loop.recovered"]);
   watchdog.stop();
   expect(clock.armed).toBe(0);
 });
 
-it("does not mind a wall clock that is stepped, and names what has no turns", () => {
+it("does not mind a wall clock that is stepped, and names what does not run", () => {
   const clock = createFakeClock();
   const watchdog = createWatchdog(clock, { error() {}, info() {} });
   for (const name of ["us/a", "us/b", "us/c"]) watchdog.watch("polls", name, 10_000);
@@ -33,7 +33,7 @@ it("does not mind a wall clock that is stepped, and names what has no turns", ()
   expect(watchdog.silentLoop()).toBeNull();
   clock.stepUtc(-48 * hour);
   clock.advance(15_000);
-  for (const name of ["us/a", "us/c"]) watchdog.turn("polls", name);
+  for (const name of ["us/a", "us/c"]) watchdog.noteRun("polls", name);
   clock.advance(5_001);
   expect(watchdog.silentLoop()).toBe(
     "loop polls is silent: no run of 1 of 3, such as us/b, for more than twice the usual interval of 10s",
@@ -41,14 +41,14 @@ it("does not mind a wall clock that is stepped, and names what has no turns", ()
   watchdog.stop();
 });
 
-it("expects turns of what is watched while it runs, and none of what is not watched any more", () => {
+it("expects runs of what is watched while it is started, and none of what is not watched any more", () => {
   const clock = createFakeClock();
   const watchdog = createWatchdog(clock, { error() {}, info() {} });
   watchdog.start();
   for (const name of ["us/a", "us/b"]) watchdog.watch("polls", name, 10_000);
   clock.advance(19_000);
   expect(watchdog.silentLoop()).toBeNull();
-  watchdog.turn("polls", "us/a");
+  watchdog.noteRun("polls", "us/a");
   clock.advance(2_000);
   expect(watchdog.silentLoop()).toContain("no run of 1 of 2, such as us/b,");
   watchdog.unwatch("polls", "us/b");
@@ -85,21 +85,21 @@ function watchPolls(schedule: string, startsAt: string, keys: readonly string[] 
     clock.advance(ms);
     return silentAtMs === null ? null : silentAtMs - startedMs;
   };
-  const turn = (key: string): void => watchdog.turn("polls", `us/${key}`);
-  return { clock, config, silentAfter, turn };
+  const noteRun = (key: string): void => watchdog.noteRun("polls", `us/${key}`);
+  return { clock, config, silentAfter, noteRun };
 }
 
 const workingHours = "*/30 * 9-17 * * MON-FRI";
 
 it.each([
   ["within working hours after twice the usual interval", "2026-11-20T10:00:27+01:00", 60],
-  ["when the first turn of the next day is late", "2026-11-19T17:59:57+01:00", 54_060],
-  ["when the first turn of Monday is late", "2026-11-20T17:59:57+01:00", 226_860],
-  ["when the first turn after a turn in a pause is late", "2026-11-22T12:00:00+01:00", 75_660],
+  ["when the first run of the next day is late", "2026-11-19T17:59:57+01:00", 54_060],
+  ["when the first run of Monday is late", "2026-11-20T17:59:57+01:00", 226_860],
+  ["when the first run after a run in a pause is late", "2026-11-22T12:00:00+01:00", 75_660],
   ["when it is late after the clocks were set forward", "2026-03-27T17:59:57+01:00", 223_260],
-])("notices that a schedule that pauses is silent: %s", (_, lastTurnAt, seconds) => {
-  const { silentAfter, turn } = watchPolls(workingHours, lastTurnAt);
-  turn("research");
+])("notices that a schedule that pauses is silent: %s", (_, lastRunAt, seconds) => {
+  const { silentAfter, noteRun } = watchPolls(workingHours, lastRunAt);
+  noteRun("research");
   // The timer looks again a second after the deadline.
   expect(silentAfter(70 * hour)).toBe((seconds + 1) * second);
 });
@@ -111,10 +111,10 @@ it.each([
   ["0 */20 9-17 * * MON-FRI", "17:35:10"],
   ["0 0,1,30 9-17 * * MON-FRI", "17:29:50"],
   ["*/2 * 9-17 * * MON-FRI", "17:59:45"],
-])("finds no turn late that is in time, in any phase: %s from %s", async (schedule, startsAt) => {
+])("finds no run late that is in time, in any phase: %s from %s", async (schedule, startsAt) => {
   const keys = Array.from({ length: 12 }, (_, index) => `key${index}`);
   const friday = `2026-11-20T${startsAt}+01:00`;
-  const { clock, config, silentAfter, turn } = watchPolls(schedule, friday, keys);
+  const { clock, config, silentAfter, noteRun } = watchPolls(schedule, friday, keys);
   const scheduler = createScheduler<{ readonly name: string }>({
     ticker: createTicker(config.poll.schedule, {
       clock,
@@ -122,7 +122,7 @@ it.each([
       log: { warn() {} },
     }),
     clock,
-    run: async ({ name }) => turn(name),
+    run: async ({ name }) => noteRun(name),
   });
   scheduler.add(keys.map((name) => ({ name })));
   scheduler.start();

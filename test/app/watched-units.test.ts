@@ -47,7 +47,7 @@ function openUnits() {
   const limits = createKeyLimits(clock, config.poll.rateLimit);
   const lease = { isHeld: true };
   const isHeld = () => lease.isHeld;
-  const running = { limits, clock, random: () => 0, watchdog: { turn() {} }, store, isHeld };
+  const running = { limits, clock, random: () => 0, watchdog: { noteRun() {} }, store, isHeld };
   const watched = createWatchedUnits({
     ...common,
     config,

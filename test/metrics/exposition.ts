@@ -34,7 +34,7 @@ export function meterFleet(
     checkStore: async () => {},
     readUnreadable: () => [],
     readLoops: () => [
-      { loop: "polls", lastTurnAtMs: startMs, nextTurnAtMs: startMs, intervalMs: 30_000 },
+      { loop: "polls", lastRunAtMs: startMs, nextRunAtMs: startMs, intervalMs: 30_000 },
     ],
     onUnread: (error) => {
       throw error;

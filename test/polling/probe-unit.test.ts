@@ -69,7 +69,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     limits,
     budget: createRetryBudget(0),
     random: () => 0.5,
-    watchdog: { turn() {} },
+    watchdog: { noteRun() {} },
     ticking: { clock, log },
     store: { commitGathered() {} },
     clock,

@@ -23,7 +23,7 @@ function start(
   let committed = 0;
   let gaps = 0;
   const runs: { readonly name: string; readonly run: Run }[] = [];
-  const turns: string[] = [];
+  const noted: string[] = [];
   const units = Object.entries(intervals).map(([name, seconds]): Unit<typeof ok, true> => ({
     name,
     target: research,
@@ -48,7 +48,7 @@ function start(
     limits,
     budget: createRetryBudget(1),
     random: () => 0.5,
-    watchdog: { turn: (loop, name) => turns.push(`${loop} ${name}`) },
+    watchdog: { noteRun: (loop, name) => noted.push(`${loop} ${name}`) },
     ticking: { clock, log: { warn() {} } },
     store: { commitGathered() {} },
     isHeld: () => held.is,
@@ -70,7 +70,7 @@ function start(
     limits,
     runs,
     runsOf,
-    turns,
+    noted,
     pass,
     committing: commits,
     commits: () => committed,
@@ -79,11 +79,11 @@ function start(
 }
 
 it("runs each unit right after the start, and then once in each round of its own schedule", async () => {
-  const { runner, pass, runsOf, turns } = start({ fast: 10, slow: 60, other: 10 });
+  const { runner, pass, runsOf, noted } = start({ fast: 10, slow: 60, other: 10 });
   runner.start();
   await pass(2);
   for (const name of ["fast", "slow", "other"]) expect(runsOf(name)).toHaveLength(1);
-  expect(turns.filter((turn) => turn === "probes slow")).toHaveLength(2);
+  expect(noted.filter((each) => each === "probes slow")).toHaveLength(2);
   await pass(120);
   expect(runsOf("fast").length).toBeOneOf([12, 13]);
   expect(runsOf("slow").length).toBeOneOf([2, 3]);

@@ -102,7 +102,7 @@ export function startPolling(
     limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
     budget: createRetryBudget(retryShare),
     random: () => 0.5,
-    watchdog: { turn() {} },
+    watchdog: { noteRun() {} },
     ticking: { clock, log },
     store,
     clock,
