@@ -21,7 +21,7 @@ it("replicas are listed, and doctor compares them, calls each, and compares the 
 
   const [one, other] = [await open(settings), await open(settings)];
   expect(await doctor()).toContain(
-    `\nreplicas\n  note  no replica runs with the address ${peer.baseUrl}\n`,
+    `\nreplicas\n  note  no replica runs with the address ${peer.baseUrl}\n        Start it, or if it runs, set cluster.address as in its configuration.\n`,
   );
 
   const loaded = loadConfig(config, {}, { logFormat: "json" });

@@ -163,6 +163,10 @@ describe("the connection that writes", () => {
       await sql`select 1 / 0`.execute(trx);
     });
     await expect(failing).rejects.toThrow("division by zero");
+    const unnoticed = kysely.transaction().execute(async (trx) => {
+      await sql`select 1 / 0`.execute(trx).catch(() => {});
+    });
+    await expect(unnoticed).rejects.toThrow("nothing of it is stored");
     await expect(sql`delete from nothing`.execute(kysely)).rejects.toThrow("does not exist");
     await execute(`alter table ${settings.schema}.replica_commits rename to away`);
     await expect(store.silences.add(silence("a"))).rejects.toThrow("does not exist");

@@ -70,7 +70,11 @@ function describeReplica(replica: Replica, visited: Visited, config: Config): re
 }
 
 function notRunning(address: string): Finding {
-  return { level: "note", text: `no replica runs with the address ${address}` };
+  return {
+    level: "note",
+    text: `no replica runs with the address ${address}`,
+    mend: "Start it, or if it runs, set cluster.address as in its configuration.",
+  };
 }
 
 function notAlone(address: string, count: number): Finding {

@@ -131,7 +131,10 @@ export async function createConnector(
   // Loaded only here, so that nobody waits for it who uses SQLite.
   const { Client, TypeOverrides, types } = await import("pg");
   const address = parsePostgresUrl(url.reveal());
-  if (!address) throw new StoreError("The address of PostgreSQL cannot be read.");
+  if (!address)
+    throw new StoreError(
+      "The address of PostgreSQL cannot be read. Correct store.postgres.url, or the file that store.postgres.url_file names.",
+    );
   const { host, port, place, database, user, password } = address;
   const ssl = readSsl(address, ca);
   // Whole numbers of 64 bits and their sums come as text otherwise.
@@ -274,7 +277,7 @@ function readCertificates(file: string): string {
     return readFileSync(file, "utf8");
   } catch (error) {
     throw new StoreError(
-      `The certificates of authorities for PostgreSQL cannot be read: ${asError(error).message}`,
+      `The certificates of authorities for PostgreSQL cannot be read: ${asError(error).message}. Correct sslrootcert in store.postgres.url, or set store.postgres.ca_file.`,
     );
   }
 }

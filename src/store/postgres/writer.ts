@@ -77,7 +77,7 @@ export async function openWriter(
   let doubt: "waiting" | "rejected" | null = null;
   let lost: StoreLostError | FencedError | null = null;
   let failure: { error: unknown; retryMs: number; retryAtMs: number } | null = null;
-  /** Since when everything has failed for want of a connection. Null: the last turn ended with one. */
+  /** Since when everything has failed for want of a connection. Null: the last use of it ended with one. */
   let unwritableSinceMs: number | null = null;
   const nowMs = (): number => clock.now().monotonicMs;
   const isHeld = (): boolean => cluster?.isHeld?.() ?? true;
@@ -187,7 +187,7 @@ export async function openWriter(
   const begin = async (): Promise<void> => {
     if (!isHeld()) {
       throw new StoreUnavailableError(
-        "Nothing is written: the lease of this replica has ended, and others may have taken over its work.",
+        "Nothing is written: the lease of this replica has ended, and others may have taken over its work. It joins again by itself; until then /-/ready says why it has not.",
       );
     }
     const statements = `begin; update replica_commits set commits = ${commits + 1} where id = '${owner}' and commits = ${commits}`;
@@ -204,7 +204,11 @@ export async function openWriter(
     try {
       const { command } = await session.query("commit");
       // PostgreSQL says so where a statement of the transaction failed before.
-      if (command === "ROLLBACK") throw new StoreError("PostgreSQL rolled the transaction back.");
+      if (command === "ROLLBACK") {
+        throw new StoreError(
+          "PostgreSQL rolled the transaction back, and nothing of it is stored. Polls and deliveries are repeated by themselves; repeat a command. The log of PostgreSQL has the cause.",
+        );
+      }
       commits += 1;
     } catch (error) {
       if (!(error instanceof ConnectionLostError)) throw error;
