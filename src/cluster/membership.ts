@@ -6,10 +6,8 @@ import { createOwnedUnits, type OwnedUnits } from "./owned-units.ts";
 import type { Ownership, OwnedWork, UnitOwner } from "./ownership.ts";
 import type { ClusterView } from "../fleet/replicas.ts";
 import type { ReplicaStore } from "./replica-store.ts";
-import { createUnitChanges } from "./unit-changes.ts";
+import { createUnitChanges, retryMs } from "./unit-changes.ts";
 
-/** After what failed. */
-const retryMs = 1_000;
 /** By which the clock of the database may be behind what this process believes. */
 const expiryMarginMs = 10;
 /** What leaving may take at a stop. After that, the lease ends by itself. */

@@ -4,8 +4,8 @@ import type { Lease } from "./lease.ts";
 import type { OwnedUnits } from "./owned-units.ts";
 import type { ReplicaStore } from "./replica-store.ts";
 
-/** After what failed. */
-const retryMs = 1_000;
+/** How long after a failure it is tried again. */
+export const retryMs = 1_000;
 
 interface UnitChangesDeps {
   readonly store: Pick<ReplicaStore, "claim" | "release" | "notice">;

@@ -114,6 +114,7 @@ it("a replica that is held up inside a transaction is taken over from, and write
     leaseMs,
   });
   const goesOn = Promise.withResolvers<void>();
+  onTestFinished(() => goesOn.resolve());
   const begun = Promise.withResolvers<void>();
   const committed = frozen.kysely.transaction().execute(async (trx) => {
     const { match, createdAtMs, startsAtMs, endsAtMs, ...rest } = silence("frozen");
@@ -124,15 +125,17 @@ it("a replica that is held up inside a transaction is taken over from, and write
     await goesOn.promise;
   });
   await begun.promise;
-  await until("releases what falls to the other", async () => one.working.size < units.length);
-  await frozen.cluster.claim(units);
-  const { units: stored } = await frozen.cluster.read();
+  await until("gets what the other releases", async () => {
+    const { claimed } = await frozen.cluster.claim(units);
+    return claimed.length > 0;
+  });
+  const { units: stored } = await frozen.view();
   const moved = stored.filter(({ replica }) => replica === id).length;
   const { startedAtMs } = await until("is there", async () =>
-    (await one.cluster.read()).replicas.find((each) => each.id === id),
+    (await one.view()).replicas.find((each) => each.id === id),
   );
   await areShared(one);
-  const { nowMs } = await one.cluster.read();
+  const { nowMs } = await one.view();
   expect(one.took).toEqual([moved]);
   // The lease, and until the server has ended the transaction.
   expect(nowMs - startedAtMs).toBeGreaterThan(leaseMs - 100);

@@ -13,38 +13,25 @@ import type { Writer } from "./writer.ts";
  */
 export type Topic = string;
 
-/** What replicas share in the store beside what they watch. */
+/**
+ * What replicas share in the store beside what they watch. The edges do not import `src/cluster`, so this repeats the members
+ * of its `ReplicaStore` (`src/cluster/replica-store.ts`), which has their contracts. The compiler compares the two.
+ */
 export interface ReplicaStore {
-  /**
-   * Adds this process under a new id, under which it writes from then on. What it owned under another id is free. It takes
-   * units at once if its configuration is the newest that there was.
-   */
   join(
     replica: Pick<Replica, "address" | "version" | "configuration"> & { readonly leaseMs: number },
   ): Promise<string>;
-  /** Null: the lease has ended, which cannot be undone, or the store is of another version. It must join again. */
   renew(leaseMs: number): Promise<ClusterView | null>;
-  /**
-   * Removes replicas whose lease has ended, and takes those of the units that no live replica owns. Units that it owns
-   * already are among the claimed. A replica gets none while it takes none, or while one that has a newer configuration does.
-   * It waits for transactions of removed replicas.
-   */
   claim(
     units: readonly string[],
   ): Promise<{ readonly claimed: readonly string[]; readonly takenOver: readonly string[] }>;
   release(units: readonly string[]): Promise<void>;
-  /** Whether units fall to this process. */
   takeUnits(takes: boolean): Promise<void>;
-  /** Releases everything, and is no replica any more. */
   leave(): Promise<void>;
-  /** Also of a process that has not joined. */
-  read(): Promise<ClusterView>;
   /** With it replicas prove to one another that they share this store. */
   token(): Promise<Secret>;
-  /** Called with what any replica notifies of, this one too. */
   onNotice(listener: (topic: Topic) => void): void;
   notice(topic: Topic): Promise<void>;
-  /** Everything else that waits for an answer of the database fails at once. */
   interrupt(): void;
 }
 
@@ -109,8 +96,6 @@ export function createReplicaStore(
     }
   };
 
-  const read = async (): Promise<ClusterView> => (await ask(clusterQuery)).rows[0];
-
   const runChange = async <Result>(run: (session: Session) => Promise<Result>): Promise<Result> => {
     const session = await changes.session();
     try {
@@ -141,7 +126,6 @@ export function createReplicaStore(
   };
 
   return {
-    read,
     async join({ address, version, configuration, leaseMs }) {
       // Listens before others know that it is there.
       await heartbeats.session();
@@ -174,7 +158,7 @@ export function createReplicaStore(
          where id = $1 and expires_at_ms > ${nowMs} and (select version from store_header) = $3`,
         [id, leaseMs, known.length],
       );
-      return rowCount === 1 ? read() : null;
+      return rowCount === 1 ? (await ask(clusterQuery)).rows[0] : null;
     },
     claim: (units) =>
       change(async (session) => {

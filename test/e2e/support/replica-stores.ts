@@ -34,7 +34,13 @@ export async function open(
   const store = createStore(opened.kysely, opened.close, opened);
   onTestFinished(() => store.close());
   if (!store.cluster) throw new Error("it is not one of several");
-  return { store, kysely: opened.kysely, cluster: store.cluster, settings, fenced };
+  /** Also before it has joined. */
+  const view = async () => {
+    const read = await store.replicas();
+    if (!read) throw new Error("it is not one of several");
+    return read;
+  };
+  return { store, kysely: opened.kysely, cluster: store.cluster, settings, fenced, view };
 }
 
 export async function openJoined(...args: Parameters<typeof open>) {
@@ -95,6 +101,11 @@ export const silence = (id: string) => ({
   startsAtMs: 1,
   endsAtMs: 9_000,
 });
+
+export const replicaIds = async ({ schema }: { readonly schema: string }) =>
+  (await execute(`select id from ${schema}.replicas order by started_at_ms, id`)).map(
+    ({ id }) => id,
+  );
 
 export const idsIn = async (schema: string) =>
   (await execute(`select id from ${schema}.silences order by id`)).map(({ id }) => String(id));
