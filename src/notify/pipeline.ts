@@ -36,6 +36,8 @@ const mostUnsettled = 50;
 
 /** A worker looks at the outbox at least this often, so that a hanging one can be distinguished from an idle one. */
 export const lookEveryMs = 30_000;
+/** How soon what is due is read again while this process may not act. */
+const notHeldMs = 500;
 
 /**
  * Delivers to one receiver. Workers share only the store: none waits for another.
@@ -166,7 +168,8 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
       nextAtMs = Math.min(nextAtMs, Math.max(attemptAtMs ?? Infinity, pausedUntilMs));
     }
     if (stopped.signal.aborted) return;
-    cancelTimer = clock.setTimer(nextAtMs - deliveryClock(), runSoon);
+    const leastMs = isHeld() ? 0 : notHeldMs;
+    cancelTimer = clock.setTimer(Math.max(leastMs, nextAtMs - deliveryClock()), runSoon);
   };
 
   const runSoon = (): void => {

@@ -200,6 +200,26 @@ describe("a receiver that another process delivers to", () => {
     await pass(0);
     expect(sentTo(server)).toEqual(["firing a"]);
   });
+
+  it("is not read again and again meanwhile", async () => {
+    let reads = 0;
+    const { notifier, clock, insert } = openDelivery(await startReceiverServer(), {
+      isHeld: () => false,
+      outbox: (outbox) => ({
+        due(...of) {
+          reads += 1;
+          return outbox.due(...of);
+        },
+      }),
+    });
+    await insert(fire("a"));
+    notifier.start();
+    await expect.poll(() => clock.armed).toBe(1);
+    const before = reads;
+    clock.advance(499);
+    await notifier.stop({ graceMs: 0 });
+    expect(reads).toBe(before);
+  });
 });
 
 describe("a step of the wall clock", () => {
