@@ -150,7 +150,7 @@ it("takes over what a killed replica polled within its lease and an interval, an
   await shareTargets(a, b, c);
 });
 
-it("hands over at SIGTERM without a missed poll, and notifies in order of what changes meanwhile", async () => {
+it("hands over at SIGTERM without waiting for the end of its lease, and notifies in order of what changes meanwhile", async () => {
   const { replicas, receiver } = world;
   const [a, b, c] = replicas;
   await takeCalls();
