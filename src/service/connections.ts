@@ -1,6 +1,7 @@
 import { constants } from "node:buffer";
 import type { Socket } from "node:net";
 import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
+import type { Instant } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createConnector, type Connector, type Route } from "../lib/connector.ts";
 import {
@@ -40,6 +41,9 @@ const keepAliveMs = 10 * 60 * 1000;
 
 /** How long no connection is kept after a kept one broke: the service may end each at its next use. */
 const distrustMs = 10 * 60 * 1000;
+
+/** The wall clock may gain as much on the monotonic one during a request without one of them having been set. */
+const slackMs = 5_000;
 
 const stopped = failure("network", "stopped");
 
@@ -116,7 +120,7 @@ export function createConnections(options: ConnectionOptions) {
       };
 
       const stop = (): void => end(stopped);
-      const startedMs = clock.now().monotonicMs;
+      const started = clock.now();
       const timedOut = (): CallFailure => {
         const unanswered = `no complete response within ${timeoutMs / 1_000} s`;
         return failure("timeout", isSent ? unanswered : "no connection in time");
@@ -127,7 +131,7 @@ export function createConnections(options: ConnectionOptions) {
       try {
         const result = await sendKept();
         // After the process was stopped, the response of that time may be read before the timer can fire.
-        if (clock.now().monotonicMs - startedMs > timeoutMs) return timedOut();
+        if (passedMs(started, clock.now()) > timeoutMs) return timedOut();
         return result.kind === "broken" ? connectionFailure(result.error, result.status) : result;
       } finally {
         cancelTimeout();
@@ -143,6 +147,14 @@ export function createConnections(options: ConnectionOptions) {
       await pool.destroy();
     },
   };
+}
+
+/**
+ * The monotonic clock of Linux stands still while the machine is suspended, so only the wall clock shows that a response
+ * is of the time before. A wall clock that was set forward looks the same: it costs a request that was in progress.
+ */
+function passedMs(from: Instant, to: Instant): number {
+  return Math.max(to.monotonicMs - from.monotonicMs, to.utcMs - from.utcMs - slackMs);
 }
 
 /** Watches which connections of a connector have carried an answer. */

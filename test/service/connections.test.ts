@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import type { FakeClock } from "../support/fake-clock.ts";
 import { createLateConnections } from "../support/late-connections.ts";
 import {
   answerJson,
@@ -130,21 +131,6 @@ describe("silence", () => {
     expect(ended).toEqual([{ region: "us", operation, code: "timeout", durationMs: 10_000 }]);
   });
 
-  it("is what a process that was stopped takes an old response for", async () => {
-    let answer = (): void => {};
-    const asked = Promise.withResolvers<void>();
-    const peer = await startPeer((_request, response) => {
-      answer = () => answerJson(response, emptyListing);
-      asked.resolve();
-    });
-    const { client, clock, call } = createTestClient(peer.baseUrl);
-    const poll = client.listSandboxes(call);
-    await asked.promise;
-    answer();
-    clock.holdUp(10_001);
-    expect(await poll).toMatchObject({ kind: "failed", reason: "timeout" });
-  });
-
   it("while a connection is made is a time-out, and the request was not sent", async () => {
     const connected = Promise.withResolvers<void>();
     const address = await startTcpPeer(() => connected.resolve());
@@ -155,6 +141,30 @@ describe("silence", () => {
     clock.advance(10_000);
     expect(await poll).toMatchObject({ reason: "timeout", status: null });
     expect(sent).toBe(0);
+  });
+});
+
+describe("a response that came before the process could read it", () => {
+  it.each<[string, string, (clock: FakeClock) => void]>([
+    ["a time-out", "the process was stopped", (clock) => clock.holdUp(10_001)],
+    // The monotonic clock stands still meanwhile.
+    ["a time-out", "the machine was suspended", (clock) => clock.stepUtc(15_001)],
+    ["accepted", "the wall clock was set forward by seconds", (clock) => clock.stepUtc(14_000)],
+    ["accepted", "the wall clock was set back", (clock) => clock.stepUtc(-3_600_000)],
+  ])("is %s after %s", async (expected, _, pass) => {
+    let answer = (): void => {};
+    const asked = Promise.withResolvers<void>();
+    const peer = await startPeer((_request, response) => {
+      answer = () => answerJson(response, emptyListing);
+      asked.resolve();
+    });
+    const { client, clock, call } = createTestClient(peer.baseUrl);
+    const poll = client.listSandboxes(call);
+    await asked.promise;
+    answer();
+    pass(clock);
+    const timeout = { kind: "failed", reason: "timeout" };
+    expect(await poll).toMatchObject(expected === "accepted" ? { kind: "ok" } : timeout);
   });
 });
 

@@ -57,15 +57,28 @@ export interface NotifiedIncident extends ReturnType<typeof subjectOf> {
 
 export function evidenceOf(scenario: Scenario, recorded: Recorded): Evidence {
   const incidents = notifiedIncidents(recorded.attempts);
-  const requests = recorded.requests.map((request) => judgedByTime(request, scenario));
+  const requests = recorded.requests.map((request) => judgedByTime(request, scenario, recorded));
   return { ...recorded, requests, scenario, listings: listingsOf(requests), incidents };
 }
 
-/** An answer that a process which was held up read after its time-out was too late. */
-function judgedByTime(request: ServiceRequest, { timeoutMs }: Scenario): ServiceRequest {
+/** The wall clock may gain as much during a request without having been set. */
+const clockSlackMs = 5_000;
+
+/**
+ * An answer that a process which was held up read after its time-out was too late. So was one during which the wall clock
+ * jumped that far forward, as it does where the machine was suspended.
+ */
+function judgedByTime(
+  request: ServiceRequest,
+  { timeoutMs }: Scenario,
+  { wallClocks }: Recorded,
+): ServiceRequest {
   const { exchange } = request;
   const { sentMs, end } = exchange;
-  if (end?.how !== "whole" || end.atMs - sentMs <= timeoutMs) return request;
+  if (end?.how !== "whole") return request;
+  const sentUtcMs = sentMs + (wallClocks.findLast(({ fromMs }) => fromMs <= sentMs)?.offsetMs ?? 0);
+  const isInTime = end.atMs - sentMs <= timeoutMs;
+  if (isInTime && end.utcMs - sentUtcMs <= timeoutMs + clockSlackMs) return request;
   return { ...request, exchange: { ...exchange, end: { ...end, how: "abandoned" } } };
 }
 
