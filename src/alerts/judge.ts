@@ -92,7 +92,9 @@ function* judgeListing(
   const { complete } = listing;
   const elapsed = elapsedSince(state, at);
   const progress = progressAfterListing(state.progress, elapsed, at, complete);
-  const momentKnown = elapsed.isFullyObserved && complete;
+  const time = timeBefore(state, elapsed, at, elapsed.isFullyObserved && complete);
+  // In a gap between two complete listings, a server may have changed long before this one.
+  const momentKnown = time.stretch.observed && time.gap === null;
   const observation = {
     atMs: at.utcMs,
     observedMs: progress.observed.ms,
@@ -114,7 +116,7 @@ function* judgeListing(
   const reachability = state.progress.failuresInARow > 0 ? "came_back" : null;
   const { outcome: incidents } = engine;
   const decided = { progress, snapshot, diff, incidents, reachability } as const;
-  return verdictOf(state, at, elapsed, momentKnown, decided);
+  return verdictOf(state, at, time, decided);
 }
 
 /**
@@ -186,24 +188,32 @@ function judgeFailure(
   const { snapshot } = state;
   const { outcome: incidents } = engine;
   const decided = { progress, snapshot, diff: noDiff, incidents, reachability } as const;
-  return verdictOf(state, at, elapsed, false, decided);
+  return verdictOf(state, at, timeBefore(state, elapsed, at, false), decided);
+}
+
+/** How the time since the previous poll is accounted for. */
+function timeBefore(
+  { snapshot, progress: { lastPollAtMs } }: TargetState,
+  { sinceLastPollMs }: Elapsed,
+  at: Instant,
+  observed: boolean,
+): Pick<Verdict, "stretch" | "gap"> {
+  const stretch = { elapsedMs: sinceLastPollMs, observed, tallies: snapshot.tallies.names };
+  return { stretch, gap: gapBefore(stretch, lastPollAtMs, at.utcMs) };
 }
 
 function verdictOf(
-  { snapshot, buckets, progress: { lastPollAtMs } }: TargetState,
+  { buckets }: TargetState,
   at: Instant,
-  { sinceLastPollMs }: Elapsed,
-  observed: boolean,
+  time: Pick<Verdict, "stretch" | "gap">,
   decided: Pick<Verdict, "progress" | "snapshot" | "diff" | "incidents" | "reachability">,
 ): Verdict {
-  const stretch = { elapsedMs: sinceLastPollMs, observed, tallies: snapshot.tallies.names };
   const dwells = endedDwells(decided.diff.changes, decided.snapshot.tallies);
   return {
     at,
     ...decided,
-    stretch,
-    gap: gapBefore(stretch, lastPollAtMs, at.utcMs),
-    accounting: recordTime(buckets, stretch, at.utcMs, dwells),
+    ...time,
+    accounting: recordTime(buckets, time.stretch, at.utcMs, dwells),
     pools: null,
   };
 }

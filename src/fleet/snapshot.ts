@@ -62,7 +62,7 @@ export interface Since {
   readonly atMs: number;
   /** The same moment on the target's observed clock, by which the dwell time is measured. Whole milliseconds. */
   readonly observedMs: number;
-  /** Whether the status began between two complete polls, so that its dwell time can be known. */
+  /** Whether the status began between two complete polls without a gap, so that its dwell time can be known. */
   readonly momentKnown: boolean;
 }
 

@@ -8,6 +8,7 @@ import { startMs } from "../support/fleet.ts";
 import { broken, createWatch, idle, inPolls, intervalMs } from "./support/watch.ts";
 import { serverRule, showing, targetRule, watchAfter } from "./support/watch.ts";
 
+const occupied = showing("occupied");
 const flap = { changes: 2, withinMs: 20 * intervalMs };
 const flapping = "e[fired]i[recovered]e[fired]i[recovered]e[fired]";
 
@@ -172,6 +173,34 @@ describe("what is written", () => {
     expect([...watch.state.flaps.values()].map(({ enteredMs }) => enteredMs.length)).toEqual([3]);
     for (let poll = 0; poll < 45; poll += 1) watch.see(idle);
     expect(watch.state.flaps.size).toBe(0);
+  });
+});
+
+describe("the moment of a change", () => {
+  const dwellsAfter = (stepMs: number) => {
+    const watch = createWatch();
+    for (const server of [idle, occupied]) watch.see(server);
+    watch.stepUtc(stepMs);
+    const verdicts = [idle, occupied, idle].map((server) => watch.see(server));
+    return verdicts.map(({ diff, gap }) => ({
+      dwellMs: diff.changes[0]?.dwellMs,
+      momentKnown: diff.changes[0]?.after?.since.momentKnown,
+      gapMs: gap && gap.toMs - gap.fromMs,
+    }));
+  };
+  const known = { dwellMs: intervalMs, momentKnown: true, gapMs: null };
+
+  it("is unknown where the machine was suspended meanwhile, and so are the dwell times before and after", () => {
+    const hourMs = 3_600_000;
+    const unknown = { dwellMs: null, momentKnown: false, gapMs: hourMs };
+    expect(dwellsAfter(hourMs)).toEqual([unknown, { ...known, dwellMs: null }, known]);
+  });
+
+  it.each([
+    ["corrected by less than a second", 900],
+    ["set back", -3_600_000],
+  ])("is known where the wall clock was %s", (_, stepMs) => {
+    expect(dwellsAfter(stepMs)).toEqual([known, known, known]);
   });
 });
 

@@ -115,6 +115,8 @@ export function createWatch(options: WatchOptions = {}) {
     outbox,
     /** Every poll comes one interval after the one before, and this much later. */
     wait: pass,
+    /** The wall clock jumps, as it does where the machine was suspended: the monotonic one stands still meanwhile. */
+    stepUtc: (ms: number): void => void (utcMs += ms),
     list,
     see: (...servers: readonly ListedServer[]) => list(listingOf(servers)),
     seePart: (...servers: readonly ListedServer[]) => list(listingOf(servers, false)),

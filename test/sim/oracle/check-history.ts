@@ -4,7 +4,7 @@ import { sum, trueBuckets } from "./buckets.ts";
 import { damagesOf, violation, type Evidence, type Violation } from "./evidence.ts";
 import { without } from "./periods.ts";
 import type { TargetHistory } from "./target-history.ts";
-import type { PollRecord, TrueChange } from "./truth.ts";
+import { slackMs, type PollRecord, type TrueChange } from "./truth.ts";
 
 const mostViolations = 3;
 
@@ -121,9 +121,6 @@ function linesWithout(lines: readonly string[], others: readonly string[]): read
     return count <= 0;
   });
 }
-
-/** Between two observed polls the clocks may differ by less without one of them having been set. */
-const slackMs = 1_000;
 
 /**
  * The stored gaps are the time of the calendar in which nobody observed the target. After a wall clock was

@@ -16,6 +16,9 @@ export interface PollRecord {
   readonly shown: ReadonlyMap<string, ShownServer>;
 }
 
+/** Between two observed polls the clocks may differ by less without one of them having been set. */
+export const slackMs = 1_000;
+
 /** The time from one stored poll to the next one. */
 export interface TrueStretch {
   readonly fromMs: number;
@@ -70,6 +73,12 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
     records[poll]?.unbroken === true &&
     records[poll].complete &&
     records[poll - 1]?.complete === true;
+  /** A wall clock that jumped forward between two complete listings shows time that nobody observed. */
+  const isMomentKnown = (poll: number): boolean => {
+    const [before, record] = [records[poll - 1], records[poll]];
+    if (!before || !record || !isObserved(poll)) return false;
+    return record.utcMs - before.utcMs - record.elapsedMs <= slackMs;
+  };
   const nameOf = (server: string, poll: number): string => shownLast(server, poll)?.name ?? "";
 
   const isChange = (server: string, poll: number): boolean =>
@@ -77,9 +86,9 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
   const dwellUntil = (server: string, poll: number): number | null => {
     let began = poll - 1;
     while (began >= 0 && !isChange(server, began)) began--;
-    const isBeginObserved = isObserved(began) && (missing(server, began - 1) ?? 0) === 0;
-    const isEndObserved = isObserved(poll) && missing(server, poll - 1) === 0;
-    if (began < 0 || !isEndObserved || !isBeginObserved) return null;
+    const isBeginKnown = isMomentKnown(began) && (missing(server, began - 1) ?? 0) === 0;
+    const isEndKnown = isMomentKnown(poll) && missing(server, poll - 1) === 0;
+    if (began < 0 || !isEndKnown || !isBeginKnown) return null;
     return records.slice(began + 1, poll + 1).reduce((ms, each, at) => {
       const isUp = each.unbroken && each.accepted && records[began + at]?.accepted === true;
       return ms + (isUp ? each.elapsedMs : 0);
