@@ -1,13 +1,13 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { createMembership } from "../../src/cluster/membership.ts";
-import { systemClock, type Clock } from "../../src/lib/clock.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createPostgresServer, type PostgresServer } from "../store/support/postgres-server.ts";
 import { postgresSettings } from "../store/support/postgres.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import { open, silence } from "./support/replica-stores.ts";
+import { shiftedClock } from "./support/shifted-clock.ts";
 import { until } from "./support/until.ts";
 
 const units = Array.from({ length: 64 }, (_, index) => `key:${index}`);
@@ -45,13 +45,6 @@ async function start(address: string, settings: ReturnType<typeof freshSettings>
     leaseMs,
   };
   const opened = await open(settings, { cluster });
-  const clock: Clock = {
-    ...systemClock,
-    now() {
-      const { utcMs, monotonicMs } = systemClock.now();
-      return { utcMs: utcMs + offMs, monotonicMs };
-    },
-  };
   const working = new Set<string>();
   const took: number[] = [];
   const { log, lines } = captureLog("debug");
@@ -60,7 +53,7 @@ async function start(address: string, settings: ReturnType<typeof freshSettings>
     replica: { address, version: "1.0.0", configuration: "a" },
     units,
     leaseMs,
-    clock,
+    clock: shiftedClock(offMs),
     log,
     onTakenOver: (count) => void took.push(count),
   });

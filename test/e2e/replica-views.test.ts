@@ -1,86 +1,25 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listProbes } from "../../src/api/operations/probes.ts";
 import { listServers, listTargets } from "../../src/api/operations/targets.ts";
-import { createDaemon } from "../../src/app/daemon.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { createLogger } from "../../src/lib/logger.ts";
-import { createSimulator } from "../../src/simulator/simulator.ts";
-import { testConfig } from "../support/test-config.ts";
-import { freePort } from "./support/peer-process.ts";
-import { folder, freshSettings } from "./support/replica-stores.ts";
+import { keys, serversPerKey, twoReplicas } from "./support/two-replicas.ts";
 import { until } from "./support/until.ts";
 
-/** Enough for both replicas to get some, whatever their ids are. */
-const keys = Array.from("abcdefghijklmnopqrst");
-
-/** Two replicas on one store, which poll a simulated service. */
-async function twoReplicas() {
-  const simulator = createSimulator({
-    seed: 3,
-    clock: systemClock,
-    regions: ["us"],
-    keys: keys.map((name) => ({ name, apiKey: `simulated-${name}` })),
-    servers: 2,
-    rateLimit: null,
-    pace: 0,
-  });
-  const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
-  onTestFinished(() => simulator.close());
-  const serversOf = (key: string) => {
-    const target = { region: "us", key };
-    const now = systemClock.now().utcMs;
-    return Array.from(simulator.truth(target, now), ({ serverId }) => ({ target, serverId }));
-  };
-  const show = (key: string, status: string): void => {
-    for (const { target, serverId } of serversOf(key)) simulator.pin(target, serverId, status);
-  };
-  for (const key of keys) show(key, "idle");
-  const { schema } = freshSettings();
-  const open = async () => {
-    const port = await freePort();
-    const rule = { severity: "warning", receivers: [] };
-    const config = testConfig({
-      regions: { us: { base_url: services.get("us") } },
-      keys: keys.map((name) => ({ name, api_key: `simulated-${name}` })),
-      poll: { every: "1s", rate_limit: { requests: 100, per: "1s" } },
-      store: {
-        postgres: {
-          url: `postgresql:///postgres?user=test&host=${encodeURIComponent(folder)}`,
-          schema,
-        },
-      },
-      cluster: { address: `http://127.0.0.1:${port}`, lease: "5s", allow_http: true },
-      http: { listen: `127.0.0.1:${port}` },
-      probes: [{ name: "list", operation: "sandboxes", every: "1s" }],
-      alerts: {
-        rules: [
-          { name: "us-full", on: "pool", by: ["region"], occupied_ratio: { above: 0.5 }, ...rule },
-          { name: "us-down", on: "region", failing: { polls: 2 }, ...rule },
-          { name: "target-down", on: "target", failing: { polls: 8 }, ...rule },
-        ],
-      },
-    });
-    const daemon = await createDaemon(config, {
-      log: createLogger({ level: "silent", format: "json" }),
-    });
-    let stopping: Promise<void> | undefined;
-    const stop = () => (stopping ??= daemon.stop());
-    onTestFinished(stop);
-    const address = await daemon.start();
-    return { daemon, address, stop };
-  };
-  return { replicas: [await open(), await open()] as const, show, simulator };
-}
+const toNobody = { severity: "warning", receivers: [] };
+const settings = {
+  probes: [{ name: "list", operation: "sandboxes", every: "1s" }],
+  alerts: {
+    rules: [
+      { name: "us-full", on: "pool", by: ["region"], occupied_ratio: { above: 0.5 }, ...toNobody },
+      { name: "us-down", on: "region", failing: { polls: 2 }, ...toNobody },
+      { name: "target-down", on: "target", failing: { polls: 8 }, ...toNobody },
+    ],
+  },
+};
 
 it("any of two replicas shows what either polls, with pools and regions over both", async () => {
-  const { replicas, show, simulator } = await twoReplicas();
+  const { replicas, show, simulator } = await twoReplicas(settings);
   const apis = replicas.map(({ daemon }) => daemon.api);
-  await until("both poll some", async () =>
-    replicas.every(
-      ({ daemon }) => daemon.targets.length > 0 && daemon.targets.length < keys.length,
-    ),
-  );
   const upAt = async (api: (typeof apis)[number]) =>
     (await api(listTargets, {})).targets.filter(({ up, stale }) => up === true && !stale);
   for (const api of apis) {
@@ -95,7 +34,7 @@ it("any of two replicas shows what either polls, with pools and regions over bot
   for (const api of apis) {
     await until("all servers occupied", async () => {
       const { servers } = await api(listServers, { status: "occupied" });
-      return servers.length === 2 * keys.length;
+      return servers.length === serversPerKey * keys.length;
     });
     const pool = { rule: "us-full", subject: "pool", region: "us", key: null };
     await until("the pool", async () => {
