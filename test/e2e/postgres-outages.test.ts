@@ -6,11 +6,10 @@ import { createPostgresServer, type PostgresServer } from "../store/support/post
 import { freeAddress } from "../support/free-address.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
+import { expectEachOnce } from "./support/each-once.ts";
 import { fillDisk, mountSmallDisk, prepareTrial } from "./support/trial.ts";
 import type { RunningTrial } from "./support/trial.ts";
 import { until } from "./support/until.ts";
-
-type Trial = Awaited<ReturnType<typeof prepareTrial>>;
 
 async function startServer(...args: Parameters<typeof createPostgresServer>) {
   const server = createPostgresServer(...args);
@@ -43,59 +42,63 @@ const isNotReady = (daemon: RunningTrial, words: RegExp) =>
     return answer.startsWith("503") && words.test(answer);
   });
 
-/** Each incident is notified once when it fires, and after that once when it resolves. */
-function expectEachOnce({ peer }: Trial, incidents: number): void {
-  expect(peer.refused).toEqual([]);
-  expect(new Set(peer.attemptedIds).size).toBe(peer.attemptedIds.length);
-  const types = Map.groupBy(
-    peer.alerts.flatMap(({ type, data }) => data.incidents.map(({ id }) => ({ id, type }))),
-    ({ id }) => id,
-  );
-  expect(types.size).toBe(incidents);
-  for (const sent of types.values()) {
-    expect(sent.map(({ type }) => type)).toEqual(["incident.firing", "incident.resolved"]);
-  }
-}
+/** Before that is stored, they would be sent again after an outage, under the same id. */
+const allDelivered = (server: PostgresServer) =>
+  until("all is delivered", async () => {
+    const waiting = "select from sandwatch.notifications where state <> 'delivered'";
+    return (await execute(server, waiting)).length === 0;
+  });
 
 const listen = "127.0.0.1:${PORT}";
 const ofReplica = { cluster: { address: `http://${listen}`, lease: "5s" }, http: { listen } };
 
-async function startAtPort(trial: Trial): Promise<RunningTrial> {
+async function startAtPort(trial: Awaited<ReturnType<typeof prepareTrial>>): Promise<RunningTrial> {
   const [, PORT = ""] = (await freeAddress()).split(":");
   return trial.start((args) => startSandwatch(args, { PORT }));
 }
 
 it.for([
-  ["alone", {}, /not ready: The PostgreSQL .* cannot be reached/],
-  ["with replicas", ofReplica, /no lease, .* cannot be reached/],
+  ["alone", 1, {}, /not ready: The PostgreSQL .* cannot be reached/],
+  ["with two replicas", 2, ofReplica, /no lease, .* cannot be reached/],
 ] as const)(
-  "a disk of PostgreSQL that is full, also for its log, keeps nothing from being notified once it has space again: %s",
-  async ([, settings, words], { skip }) => {
+  "a disk of PostgreSQL that is full, also for its log, keeps nothing from being notified once it has space again: %s (skipped where no file system can be mounted)",
+  async ([, count, settings, words], { skip }) => {
     const disk = mountSmallDisk(96 * 2 ** 20);
     if (!disk) return skip("this user may not mount a file system");
     const server = await startServer(undefined, undefined, { within: disk.path });
     const servers = 500;
     const store = { postgres: { url: urlOf(server) } };
     const trial = await prepareTrial({ servers, settings: { store, ...settings } });
-    const daemon = await startAtPort(trial);
+    const daemons: RunningTrial[] = [];
+    for (let index = 0; index < count; index += 1) daemons.push(await startAtPort(trial));
     const filler = join(disk.path, "filler");
 
     fillDisk(filler);
     trial.showAll("error");
-    expect(await daemon.line("poll.failed")).toContain("No space left on device");
-    await isNotReady(daemon, /the store did not accept the last poll of 1 of 1 targets/);
+    const failed = daemons.map(async (daemon) => ({
+      daemon,
+      line: await daemon.line("poll.failed"),
+    }));
+    // There is one target, which one of them polls.
+    const { daemon: polling, line } = await Promise.any(failed);
+    expect(line).toContain("No space left on device");
+    await isNotReady(polling, /the store did not accept the last poll of 1 of 1 targets/);
     if ("cluster" in settings) {
-      const leases = "select expires_at_ms from sandwatch.replicas";
-      const [held] = await execute(server, leases);
-      await until("the lease is renewed, which needs no space", async () => {
-        const [renewed] = await execute(server, leases);
-        return renewed?.expires_at_ms !== held?.expires_at_ms;
+      const leases = "select id, expires_at_ms from sandwatch.replicas order by id";
+      const held = await execute(server, leases);
+      await until("each lease is renewed, which needs no space", async () => {
+        const renewed = await execute(server, leases);
+        return renewed.every(
+          ({ id, expires_at_ms: endMs }, index) =>
+            id === held[index]?.id && endMs !== held[index]?.expires_at_ms,
+        );
       });
     }
     rmSync(filler);
-    await daemon.line("poll.recovered");
-    await isReady(daemon);
+    await polling.line("poll.recovered");
+    await isReady(polling);
     await trial.peer.received(1);
+    await allDelivered(server);
     const before = trial.peer.alerts.length;
 
     fillDisk(filler);
@@ -108,18 +111,20 @@ it.for([
     );
     await server.ended();
     trial.showAll("idle");
-    await isNotReady(daemon, words);
+    for (const daemon of daemons) await isNotReady(daemon, words);
     await expect(server.start()).rejects.toThrow("does not start");
     expect(trial.peer.alerts).toHaveLength(before);
     rmSync(filler);
     await server.start();
-    await isReady(daemon);
+    for (const daemon of daemons) await isReady(daemon);
     await trial.peer.received(before + 1);
-    daemon.send("SIGTERM");
-    const { code, err, out } = await daemon.ended;
-    expect([code, err]).toEqual([0, ""]);
-    expect(out).not.toContain("store.lost");
-    expectEachOnce(trial, servers);
+    for (const daemon of daemons) {
+      daemon.send("SIGTERM");
+      const { code, err, out } = await daemon.ended;
+      expect([code, err]).toEqual([0, ""]);
+      expect(out).not.toContain("store.lost");
+    }
+    expectEachOnce(trial.peer, servers);
   },
 );
 
@@ -138,9 +143,7 @@ it("replicas say that PostgreSQL is a stand-by when its primary has died, and re
   const replicas = [await startAtPort(trial), await startAtPort(trial)];
   trial.show(0, "error");
   await trial.peer.received(1);
-  // Before that it would be sent again, under the same id.
-  const delivered = "select from sandwatch.notifications where state = 'delivered'";
-  await until("stored", async () => (await execute(primary, delivered)).length === 1);
+  await allDelivered(primary);
 
   await primary.kill();
   for (const replica of replicas) await isNotReady(replica, /cannot be reached/);
@@ -160,7 +163,7 @@ it("replicas say that PostgreSQL is a stand-by when its primary has died, and re
     replica.send("SIGTERM");
     expect(await replica.ended).toMatchObject({ code: 0, err: "" });
   }
-  expectEachOnce(trial, 2);
+  expectEachOnce(trial.peer, 2);
 });
 
 it("a replica that cannot connect to write has no lease after a while, says so, and resumes by itself", async () => {

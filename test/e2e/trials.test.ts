@@ -9,7 +9,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { fillDisk, mountSmallDisk, prepareTrial } from "./support/trial.ts";
 import { until } from "./support/until.ts";
 
-it("a disk that is full keeps nothing from being notified once it has space again", async ({
+it("a disk that is full keeps nothing from being notified once it has space again (skipped where no file system can be mounted)", async ({
   skip,
 }) => {
   const disk = mountSmallDisk(3 * 2 ** 20);
@@ -36,7 +36,7 @@ it("a disk that is full keeps nothing from being notified once it has space agai
   });
 });
 
-it("a start on a disk that is full or read-only is refused with what to do, and works later", async ({
+it("a start on a disk that is full or read-only is refused with what to do, and works later (skipped where no file system can be mounted)", async ({
   skip,
 }) => {
   const disk = mountSmallDisk(3 * 2 ** 20);
