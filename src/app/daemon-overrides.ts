@@ -23,7 +23,11 @@ export interface DaemonOverrides {
     readonly last: () => LastReload;
   };
   /** @throws {StoreError} */
-  readonly openStore?: (path: string, clock: Clock, options: StoreOptions) => Store;
+  readonly openStore?: (
+    path: string,
+    clock: Clock,
+    options: StoreOptions,
+  ) => Store | Promise<Store>;
   /** What is stored may differ from what the daemon knows: it must be closed and created again. */
   readonly onStoreLost?: () => void;
 }

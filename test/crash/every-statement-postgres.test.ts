@@ -2,20 +2,26 @@ import { describe, expect, it } from "vitest";
 import { postgresFolder } from "../store/support/postgres.ts";
 import { brokenPromises, killVictims } from "./kill-victims.ts";
 
-describe("a daemon that is killed at every statement of commit and delivery", () => {
-  it("has on PostgreSQL, too, one incident an episode and one id a message, loses none, and resolves after it fires", async ({
+const replica = { postgres: postgresFolder ?? "", cluster: true };
+
+describe("a replica that is killed at every statement of commit and delivery", () => {
+  it("has, with those that take over from it, one incident an episode and one id a message, loses none, and resolves after it fires", async ({
     signal,
   }) => {
-    const postgres = postgresFolder ?? "";
-    const killings = await killVictims(signal, { postgres });
+    const killings = await killVictims(signal, replica);
     expect(brokenPromises(killings)).toEqual([]);
     expect(killings.killedAtStatements).toBeGreaterThan(25);
   });
 
-  it("would lose alerts if the outbox were written after the poll's transaction", async ({
-    signal,
-  }) => {
-    const killings = await killVictims(signal, { outboxOutside: true, firstStatement: 8 });
-    expect(brokenPromises(killings)).not.toEqual([]);
-  });
+  // At statements around those between the two transactions.
+  it.for([
+    ["SQLite", { firstStatement: 8, lastStatement: 16 }],
+    ["PostgreSQL", { ...replica, firstStatement: 11, lastStatement: 18 }],
+  ] as const)(
+    "would lose alerts if the outbox were written after the poll's transaction: %s",
+    async ([, options], { signal }) => {
+      const killings = await killVictims(signal, { ...options, outboxOutside: true });
+      expect(brokenPromises(killings)).not.toEqual([]);
+    },
+  );
 });

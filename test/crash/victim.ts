@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { flushCompileCache } from "node:module";
 import { StatementSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
 import { Client } from "pg";
 import { createDaemon } from "../../src/app/daemon.ts";
 import { systemClock, type Clock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { openStore, type Store } from "../../src/store/store.ts";
+import { openConfiguredStore, type Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
 
 export interface VictimSettings {
@@ -21,6 +22,8 @@ export interface Order {
   /** How far its clock is ahead of the machine's. */
   readonly aheadMs: number;
 }
+
+const lookEveryMs = 5;
 
 /**
  * A daemon that is killed just before a statement of its store, as by the kernel: the signal can
@@ -55,11 +58,20 @@ const clock: Clock = {
     return { utcMs: aheadOf(utcMs), monotonicMs: aheadOf(monotonicMs) };
   },
 };
-const daemon = await createDaemon(testConfig(settings), {
+const config = testConfig(settings);
+const daemon = await createDaemon(config, {
   clock,
   log: createLogger({ level: "silent", format: "json" }),
-  ...(outboxOutside && { openStore: (path) => withOutboxOutside(openStore(path, clock)) }),
+  ...(outboxOutside && {
+    openStore: async (_path, ownClock, options) =>
+      withOutboxOutside(await openConfiguredStore(config.store, ownClock, options)),
+  }),
 });
+if (config.cluster) {
+  daemon.watch();
+  // Its units begin together.
+  while (daemon.targets.length < config.keys.length) await setTimeout(lookEveryMs);
+}
 for (;;) {
   await daemon.runOnce();
   // Else it would be written at the end of the process, to which a victim does not get.
