@@ -24,10 +24,11 @@ interface DaemonMetricsDeps extends Pick<MetricsOptions, "readReload"> {
 /** Metrics of what this process owns. What is the same for the whole store is shown by the owner of upkeep. */
 export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
   const { config, store, fleet, ownership, watchdog, readReload, log } = deps;
+  const targets = configuredTargets(config);
   return createMetrics({
     ...fleet.own,
     regions: config.regions.keys(),
-    polledRegions: configuredTargets(config).map(({ region }) => region),
+    polledRegions: targets.map(({ region }) => region),
     operations,
     rules: config.alerts.rules,
     receivers: config.alerts.receivers.map(({ name }) => name),
@@ -37,7 +38,9 @@ export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
     readOutbox: async () => (ownership.owns(upkeepUnit) ? store.outbox.figures() : null),
     readIncidentsWithoutTarget: async () =>
       ownership.owns(upkeepUnit) ? store.incidentsWithoutTarget.open() : [],
-    ...(config.cluster && { readCluster: () => readReplicas(ownership) }),
+    ...(config.cluster && {
+      readCluster: () => ({ ...readReplicas(ownership), configuredTargets: targets.length }),
+    }),
     readReload,
     checkStore: () => store.check(),
     readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),

@@ -35,6 +35,8 @@ export interface GaugeOptions {
     readonly replicas: { readonly current: number; readonly older: number } | null;
     /** 0: the lease is not held. */
     readonly leaseRemainingMs: number;
+    /** Those of all replicas together. */
+    readonly configuredTargets: number;
   };
 }
 
@@ -283,6 +285,12 @@ function clusterGauges({ targets, readCluster }: GaugeOptions): readonly GaugeFa
       help: "Targets that this replica polls.",
       labels: [],
       read: () => [[{}, targets.length]],
+    },
+    {
+      name: "sandwatch_configured_targets",
+      help: "Targets of the configuration, which all replicas together are to poll.",
+      labels: [],
+      read: () => [[{}, readCluster().configuredTargets]],
     },
     {
       name: "sandwatch_lease_remaining_seconds",

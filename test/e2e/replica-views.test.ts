@@ -46,6 +46,8 @@ it("any of two replicas shows what either polls, with pools and regions over bot
   }
   for (const { address } of replicas) {
     expect(await (await fetch(address)).text()).toContain(`${keys.length} of ${keys.length}`);
+    const metrics = await (await fetch(`${address}/metrics`)).text();
+    expect(metrics).toContain(`\nsandwatch_configured_targets ${keys.length}\n`);
   }
 
   simulator.setFaults([{ kind: "status", status: 500 }]);

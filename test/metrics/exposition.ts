@@ -69,7 +69,11 @@ export async function eventfulFamilies(
     readUnreadable: () => [["pages", 1]],
     readOutbox: () =>
       Promise.resolve([{ receiver: "oncall", pending: 2, dead: 1, oldestCausedAtMs: 5_000 }]),
-    readCluster: () => ({ replicas: { current: 2, older: 1 }, leaseRemainingMs: 12_500 }),
+    readCluster: () => ({
+      replicas: { current: 2, older: 1 },
+      leaseRemainingMs: 12_500,
+      configuredTargets: 4,
+    }),
     ...options,
   });
   poll(listing({ a: "idle" }));

@@ -46,20 +46,23 @@ describe("the families", () => {
 
 describe("of replicas", () => {
   const namesOf = (families: ReadonlyMap<string, unknown>) =>
-    [...families.keys()].filter((name) => /replicas|owned|lease|fenced|takeovers/.test(name));
+    [...families.keys()].filter((name) =>
+      /replicas|owned|configured|lease|fenced|takeovers/.test(name),
+    );
 
   it("there are none without a cluster", async () => {
     expect(namesOf(parseExposition(await meterFleet().render()))).toEqual([]);
   });
 
   it("there is nothing of other replicas while the lease is not held", async () => {
-    const readCluster = () => ({ replicas: null, leaseRemainingMs: 0 });
+    const readCluster = () => ({ replicas: null, leaseRemainingMs: 0, configuredTargets: 4 });
     const families = parseExposition(await meterFleet({ readCluster }).render());
-    expect(namesOf(families)).toHaveLength(5);
+    expect(namesOf(families)).toHaveLength(6);
     const valuesOf = (name: string) => families.get(name)?.samples.map(({ value }) => value);
     expect(valuesOf("sandwatch_replicas")).toEqual([]);
     expect(valuesOf("sandwatch_lease_remaining_seconds")).toEqual([0]);
     expect(valuesOf("sandwatch_owned_targets")).toEqual([1]);
+    expect(valuesOf("sandwatch_configured_targets")).toEqual([4]);
   });
 
   it("there are those that have the newest configuration and the others", async () => {

@@ -7,7 +7,7 @@ import { readRuleGroups } from "./rule-files.ts";
 
 /** The families that only replicas expose. */
 export const ofReplicas =
-  /\bsandwatch_(replicas|owned_targets|lease_remaining_seconds|fenced_commits_total|takeovers_total)\b/;
+  /\bsandwatch_(replicas|owned_targets|configured_targets|lease_remaining_seconds|fenced_commits_total|takeovers_total)\b/;
 
 /** Labels whose values are a closed set, all of which are exposed from the start. */
 const closed = new Set(["status", "reason", "state"]);
