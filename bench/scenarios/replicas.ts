@@ -11,12 +11,15 @@ import { startHelper, type Helper } from "../support/helper.ts";
 import { cpuOfTreeMs } from "../support/process-cpu.ts";
 import type { Measurement, Scenario } from "../support/row.ts";
 import { checkEqual, total } from "../support/scrape.ts";
-import { median } from "../support/stats.ts";
 import { startService } from "../support/service.ts";
+import { median, percentile } from "../support/stats.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const readSchema = z.object({ polls: z.number(), cpuMs: z.number() });
 const nothing = z.unknown();
+const polledSchema = z.object({
+  targets: z.array(z.object({ key: z.string(), last_poll_at: z.string() })),
+});
 
 const keys = 100;
 const servers = 10;
@@ -81,6 +84,7 @@ export const replicas: Scenario = {
         unit: "ms",
         samples: four.costs.map((cost) => cost.daemonsMs),
       },
+      ...(await withPostgres((server) => measureViews(server, quick))),
     ];
   },
 };
@@ -146,23 +150,23 @@ async function measureCommits(server: PostgresServer, quick: boolean) {
   ] satisfies readonly Measurement[];
 }
 
-/** Whole daemons on their schedule, over whole intervals. Each has as many targets, on average. */
-async function measurePolls(server: PostgresServer, count: number, quick: boolean) {
-  const regions = Array.from({ length: count * (quick ? 5 : 25) }, (_, index) => `region-${index}`);
-  const targets = regions.length * keys;
-  const intervalMs = quick ? 10_000 : 30_000;
-  await using ending = new AsyncDisposableStack();
+/** Whole daemons on their schedule, which share out the targets. Resolves when all listings are stored. */
+async function startReplicas(
+  server: PostgresServer,
+  ending: AsyncDisposableStack,
+  { count, regions, intervalMs }: Readonly<Record<"count" | "regions" | "intervalMs", number>>,
+) {
   const folder = ending.use(tempFolder()).path;
   const program = await buildProgram(folder);
   const service = ending.use(await startService());
-  service.list(listing, servers);
+  const fleet = service.list(listing, servers);
   const daemons: DaemonProcess[] = [];
   for (let index = 0; index < count; index += 1) {
     const own = join(folder, `replica-${index}`);
     mkdirSync(own);
     const daemon = await startDaemon(program, own, {
       origin: service.origin,
-      regions,
+      regions: Array.from({ length: regions }, (_, region) => `region-${region}`),
       listing,
       keys,
       every: `${intervalMs}ms`,
@@ -171,6 +175,18 @@ async function measurePolls(server: PostgresServer, count: number, quick: boolea
     });
     daemons.push(ending.use(daemon));
   }
+  // Storing the first listings is no part of a poll in which nothing changes, and the replicas share out the targets.
+  await setTimeout(2.5 * intervalMs);
+  return { service, fleet, daemons };
+}
+
+/** Over whole intervals. Each replica has as many targets, on average. */
+async function measurePolls(server: PostgresServer, count: number, quick: boolean) {
+  const regions = count * (quick ? 5 : 25);
+  const targets = regions * keys;
+  const intervalMs = quick ? 10_000 : 30_000;
+  await using ending = new AsyncDisposableStack();
+  const { service, daemons } = await startReplicas(server, ending, { count, regions, intervalMs });
   const read = async () => {
     const all = await Promise.all(daemons.map((daemon) => daemon.read()));
     return {
@@ -179,8 +195,6 @@ async function measurePolls(server: PostgresServer, count: number, quick: boolea
       postgresMs: cpuOfTreeMs(server.pid()),
     };
   };
-  // Storing the first listings is no part of a poll in which nothing changes, and the replicas share out the targets.
-  await setTimeout(2.5 * intervalMs);
   const costs: Cost[] = [];
   for (let interval = 0; interval < intervals; interval += 1) {
     const before = await read();
@@ -203,4 +217,44 @@ async function measurePolls(server: PostgresServer, count: number, quick: boolea
     targets,
   );
   return { targets, seconds: intervalMs / 1_000, costs };
+}
+
+/** How late each of two replicas shows what the other one polls, while each poll finds a change. */
+async function measureViews(server: PostgresServer, quick: boolean) {
+  const [regions, intervalMs] = quick ? [5, 5_000] : [25, 25_000];
+  await using ending = new AsyncDisposableStack();
+  const size = { count: 2, regions, intervalMs };
+  const { service, fleet, daemons } = await startReplicas(server, ending, size);
+  const startedAt = new Date().toISOString();
+  const watch = async ({ metricsUrl }: DaemonProcess, untilMs: number) => {
+    const url = new URL(`api/v1/targets?region=region-0&limit=${keys}`, metricsUrl);
+    const shownAtMs = new Map<string, number>();
+    for (; performance.now() < untilMs; await setTimeout(20)) {
+      const { targets } = polledSchema.parse(await (await fetch(url)).json());
+      for (const { key, last_poll_at: polledAt } of targets) {
+        const poll = `${key} ${polledAt}`;
+        const isNew = polledAt > startedAt && !shownAtMs.has(poll);
+        if (isNew) shownAtMs.set(poll, performance.now());
+      }
+    }
+    return shownAtMs;
+  };
+  const endMs = performance.now() + 3 * intervalMs;
+  const watching = Promise.all(daemons.map((daemon) => watch(daemon, endMs)));
+  for (let interval = 0; interval < 3; interval += 1) {
+    fleet.change(1 / servers);
+    service.sendNext(listing);
+    await Promise.race([watching, setTimeout(intervalMs)]);
+  }
+  const [one = new Map<string, number>(), other = one] = await watching;
+  // The replica that polls the target shows a change first, as soon as it is committed.
+  const lateMs = Array.from(one).flatMap(([poll, atMs]) => {
+    const otherMs = other.get(poll);
+    return otherMs === undefined ? [] : [Math.abs(atMs - otherMs)];
+  });
+  const what = "from the commit of a change until another replica shows it";
+  return [
+    { what, unit: "ms", samples: lateMs },
+    { what: `${what}, p99`, unit: "ms", samples: [percentile(lateMs, 0.99)] },
+  ] satisfies readonly Measurement[];
 }
