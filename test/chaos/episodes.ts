@@ -95,8 +95,10 @@ export function startEpisodes(options: EpisodesOptions) {
     if (untilMs === null) return onProblem(`no replica silenced ${place.server}`);
     const fromMs = Date.now();
     await long(place.server, [place], "error");
+    // The end of the episode before may be notified late.
     const early = receiver.heard.filter(
-      ({ subject, atMs }) => subject === place.server && atMs >= fromMs && atMs < untilMs,
+      ({ subject, startedMs, atMs }) =>
+        subject === place.server && startedMs >= fromMs && atMs < untilMs,
     );
     for (const { receiver: name, incident, atMs } of early) {
       onProblem(
