@@ -61,6 +61,11 @@ export interface RunnerDeps extends CallDeps {
   readonly isHeld?: () => boolean;
 }
 
+interface RunTimes extends Pick<Run, "startedMs" | "deadlineMs"> {
+  /** From a run to the next one, where the schedule does not pause. */
+  readonly intervalMs: number;
+}
+
 /** What is kept of a unit between two runs. */
 interface UnitState {
   readonly ticker: Ticker;
@@ -95,7 +100,7 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
   const decide = async (
     unit: U,
     state: UnitState,
-    { startedMs, deadlineMs }: Pick<Run, "startedMs" | "deadlineMs">,
+    { startedMs, deadlineMs, intervalMs }: RunTimes,
     signal: AbortSignal,
   ): Promise<Decision | null> => {
     const { target, order, expectedStatus } = unit;
@@ -113,8 +118,6 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     if (outcome.kind === "stopped") return null;
     const isExpected = outcome.kind === "failed" && outcome.status === expectedStatus;
     const end = isExpected ? ({ kind: "ok" } as const) : outcome;
-    // This run may have started late.
-    const intervalMs = Math.max(state.ticker.intervalMs, deadlineMs - startedMs);
     state.refusal = refusalAfter(refusal, end, startedMs, intervalMs);
     const isNewlyRefused = refusal.inARow === 0 && state.refusal.inARow === 1;
     const endedMs = nowMs();
@@ -128,6 +131,8 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     isAgain = false,
   ): Promise<void> => {
     const startedMs = nowMs();
+    // This run may have started late.
+    const intervalMs = Math.max(state.ticker.intervalMs, deadlineMs - startedMs);
     const firstMs =
       state.observedUntilMs === null ? startedMs + state.ticker.firstRoundMs() : -Infinity;
     const ofRun = calls;
@@ -135,7 +140,7 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
     try {
       undecided += 1;
-      const times = { startedMs, deadlineMs };
+      const times = { startedMs, deadlineMs, intervalMs };
       const decision = await decide(unit, state, times, ofRun.signal).finally(() => {
         undecided -= 1;
         decidedMs = nowMs();
@@ -152,10 +157,8 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     }
     // A run may be skipped where this one was slow or the next one is late, and the schedule may pause right
     // after the start. With more runs missing, the process was held up, or the commit was.
-    const { intervalMs } = state.ticker;
     const dueMs = Math.max(deadlineMs, firstMs, decidedMs);
-    state.observedUntilMs =
-      dueMs + latestStartFactor * Math.max(intervalMs, deadlineMs - startedMs);
+    state.observedUntilMs = dueMs + latestStartFactor * intervalMs;
   };
 
   /** Runs a unit now; while it runs already, that run counts. Never rejects. */
