@@ -9,3 +9,9 @@ export function countText(count: number): string {
 export function counted(count: number, noun: string, nouns = `${noun}s`): string {
   return `${countText(count)} ${count === 1 ? noun : nouns}`;
 }
+
+/** Such as `a, b, c and 2 more`. */
+export function namesText(names: readonly string[], most: number): string {
+  const more = names.length - most;
+  return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

@@ -1,5 +1,5 @@
 import { noSubjectFacts } from "../../alerts/notification.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted, namesText } from "../../fleet/plural.ts";
 import { shownName } from "../../fleet/readable-text.ts";
 import { ageOf, html, numberOf, type Html } from "../html.ts";
 import { serverAddress } from "./servers-address.ts";
@@ -110,8 +110,7 @@ function lastStatusText({ incidents }: FiringGroup): string | null {
 
 function notifiedText({ receivers, firedAtMs }: FiringGroup, nowMs: number): Html | null {
   if (receivers.length === 0) return html`nobody notified`;
-  const more = receivers.length - 3;
-  const names = receivers.slice(0, 3).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  const names = namesText(receivers, 3);
   return html`notified ${names}${firedAtMs === null ? "" : html` ${ageOf(firedAtMs, nowMs)} ago`}`;
 }
 

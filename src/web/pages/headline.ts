@@ -1,5 +1,5 @@
 import { targetName } from "../../fleet/model.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted, namesText } from "../../fleet/plural.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { countAll, type FleetTotals } from "./fleet-totals.ts";
 import type { Firing, FiringView } from "./firing.ts";
@@ -39,7 +39,7 @@ export function composeHeadline(
       unobserved${oldestMs === null ? "" : html`, the longest for ${ageOf(oldestMs, nowMs)}`}.`,
     worst !== undefined &&
       (firedAtMs !== null && notified.length > 0
-        ? html`${namesText(notified)} ${notified.length === 1 ? "was" : "were"} notified
+        ? html`${namesText(notified, 3)} ${notified.length === 1 ? "was" : "were"} notified
           ${ageOf(firedAtMs, nowMs)} ago.`
         : html`Nobody was notified${receivers.length === 0 ? ": no receiver is configured" : ""}.`),
     groups.length > 0 &&
@@ -110,9 +110,4 @@ function greatest(times: readonly number[]): number | null {
 
 function countIncidents(groups: Firing["groups"]): number {
   return groups.reduce((sum, { incidents }) => sum + incidents.length, 0);
-}
-
-function namesText(names: readonly string[]): string {
-  const more = names.length - 3;
-  return more > 0 ? `${names.slice(0, 3).join(", ")} and ${more} more` : names.join(", ");
 }

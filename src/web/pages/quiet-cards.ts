@@ -1,6 +1,7 @@
 import { probeState, type ProbeView } from "../../alerts/probe.ts";
 import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
 import type { ReplicaView } from "../../api/operations/replicas.ts";
+import { namesText } from "../../fleet/plural.ts";
 import { ageOf, html, numberOf, table, type Column, type Html } from "../html.ts";
 
 /** Times are UTC milliseconds. */
@@ -146,14 +147,9 @@ function groupUnits(units: ReplicaView["units"]): readonly UnitGroup[] {
 
 const unitColumns = (nowMs: number): readonly Column<UnitGroup>[] => [
   { head: "Unit", cell: ({ kind }) => kind, tone: () => "words" },
-  { head: "Names", cell: namesText },
+  { head: "Names", cell: ({ names }) => namesText(names.toSorted(), mostNames) },
   { head: "Since", cell: ({ sinceMs }) => html`${ageOf(sinceMs, nowMs)} ago`, tone: () => "age" },
 ];
-
-function namesText({ names }: UnitGroup): string {
-  const more = names.length - mostNames;
-  return names.toSorted().slice(0, mostNames).join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
 
 export function silencesCard({ silences }: QuietView, nowMs: number): Html {
   return html`<section class="card" id="silences" data-live aria-labelledby="silences-title">
