@@ -70,7 +70,7 @@ export function createMembership(deps: MembershipDeps): Ownership {
 
   const lease = createLease(deps, {
     onExpired: () => drop("the database did not renew it in time"),
-    onSuspended: () => wakeUp(),
+    onSuspended: wakeUp,
   });
   const changes = createUnitChanges({
     store,
