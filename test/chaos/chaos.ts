@@ -11,6 +11,7 @@ import { checkHistory } from "./check-history.ts";
 import { checkMessages } from "./check-messages.ts";
 import { startEpisodes } from "./episodes.ts";
 import {
+  countFaults,
   faultKinds,
   inflict,
   needsCalm,
@@ -18,7 +19,6 @@ import {
   type FaultKind,
   type Victims,
 } from "./faults.ts";
-import { sumOf } from "./report.ts";
 import { startReceiver } from "./receiver.ts";
 import { createReplica, type Note, type Replica } from "./replica.ts";
 import { callSchema, intervalMs, leaseMs, targets, targetNameOf, truthSchema } from "./world.ts";
@@ -166,7 +166,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
       episodes: done.length,
       incidents: new Set(receiver.heard.map(({ incident }) => incident)).size,
       "messages accepted": receiver.heard.length,
-      missed: kills - sumOf(victims.done),
+      missed: kills - countFaults(victims.done),
       "accepted again under the same id": receiver.repeated(),
     },
   };

@@ -27,10 +27,13 @@ const shares = {
   "rolling restart": 2,
 };
 export type FaultKind = keyof typeof shares;
-export const isFaultKind = (word: string): word is FaultKind => word in shares;
+export const isFaultKind = (word: string): word is FaultKind => Object.hasOwn(shares, word);
 export const faultKinds: readonly FaultKind[] = Object.keys(shares).filter(isFaultKind);
 /** Only a fence keeps promises after these: otherwise a replica knows that it has lost its lease. */
 export const fencedKinds: readonly FaultKind[] = ["suspend before commit"];
+/** How many faults there were, of all kinds. */
+export const countFaults = (done: ReadonlyMap<FaultKind, number>): number =>
+  [...done.values()].reduce((sum, each) => sum + each, 0);
 const amongWell = new Set<FaultKind>(["kill among the well", "hand-over among the well"]);
 const amongOthers = new Set<FaultKind>(["older configuration", "rolling restart", ...amongWell]);
 

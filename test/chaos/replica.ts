@@ -57,7 +57,7 @@ export interface Replica {
 }
 
 const restartMs = 1_000;
-const clock = join(import.meta.dirname, "suspendable-clock.ts");
+const suspendableClock = join(import.meta.dirname, "suspendable-clock.ts");
 
 /** A replica, with its own way to PostgreSQL. */
 export async function createReplica(options: ReplicaOptions): Promise<Replica> {
@@ -103,10 +103,14 @@ export async function createReplica(options: ReplicaOptions): Promise<Replica> {
     isExpectedToEnd = false;
     writeFileSync(file, configurationText(addresses, incarnation(), generation));
     rmSync(suspended, { force: true });
-    const running = spawn(process.execPath, ["--import", clock, program, "run", "--config", file], {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, SUSPENDED_FILE: suspended },
-    });
+    const running = spawn(
+      process.execPath,
+      ["--import", suspendableClock, program, "run", "--config", file],
+      {
+        stdio: ["ignore", "pipe", "pipe"],
+        env: { ...process.env, SUSPENDED_FILE: suspended },
+      },
+    );
     child = running;
     note("started");
     createInterface(running.stdout).on("line", readLine);

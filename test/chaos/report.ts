@@ -1,5 +1,5 @@
 import type { ChaosResult } from "./chaos.ts";
-import { faultKinds } from "./faults.ts";
+import { countFaults, faultKinds } from "./faults.ts";
 import { intervalMs, leaseMs } from "./world.ts";
 
 const takeOverMs = leaseMs + intervalMs;
@@ -13,9 +13,6 @@ function percentile(samples: readonly number[], share: number): number {
 const missedShare = 0.2;
 /** From as many faults on, some replicas were killed while all others were well. */
 const manyFaults = 100;
-
-export const sumOf = (counts: ReadonlyMap<unknown, number>): number =>
-  [...counts.values()].reduce((sum, each) => sum + each, 0);
 
 /** @returns what is wrong, in words */
 export function judgeChaos(result: ChaosResult): readonly string[] {
@@ -32,7 +29,7 @@ export function judgeChaos(result: ChaosResult): readonly string[] {
       ? [`${what} took ${tookMs} ms, p${100 * share}: at most ${limitMs} is allowed`]
       : [];
   });
-  const count = sumOf(faults);
+  const count = countFaults(faults);
   const missed = counts["missed"] ?? 0;
   const isUnproved = counts["replicas"] !== 1 && count >= manyFaults && takeOversMs.length === 0;
   return [

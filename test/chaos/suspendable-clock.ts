@@ -5,6 +5,8 @@ import { existsSync, rmSync } from "node:fs";
  * timers: here it does for the time that the process was stopped if, by then, the file in `SUSPENDED_FILE` was there.
  */
 const file = process.env["SUSPENDED_FILE"] ?? "";
+/** Node.js calls back a timer this much too early at most. */
+const earlyMs = 2;
 /** A process that runs looks at the clock far more often. */
 const stoppedMs = 1_000;
 const lookEveryMs = 100;
@@ -33,8 +35,8 @@ function setTimer<Args extends readonly unknown[]>(
 ): NodeJS.Timeout {
   const fromMs = performance.now();
   const timer = setRunningTimer(() => {
-    // It waits again for as long: a little too long, but never too short.
-    if (performance.now() - fromMs < ms - stoppedMs / 2) timer.refresh();
+    // It waits again for as long: too long, but never too short.
+    if (performance.now() - fromMs < ms - earlyMs) timer.refresh();
     else callback(...args);
   }, ms);
   return timer;
