@@ -10,8 +10,6 @@ import { postgresFolder } from "../store/support/postgres.ts";
 import { hostile } from "../support/secret-peers.ts";
 import { startWorld, type SecretWorld } from "../support/secret-world.ts";
 
-/** With the end-to-end tests, all of it is on PostgreSQL. */
-
 /** Follows the stream of events. Gives what it sent until then, once it has sent changes and incidents. */
 async function followEvents({ address, dispatcher, tokenOf, clock }: SecretWorld) {
   const headers = { authorization: `Bearer ${tokenOf("viewer")}` };
@@ -267,6 +265,7 @@ async function runWithWrongConfigs({
 
 describe("a daemon and its commands, with a secret in every place that can hold one", () => {
   it("show none of them, and nothing that a terminal would obey", async () => {
+    // With the end-to-end tests, all of it is on PostgreSQL.
     const world = await startWorld(postgresFolder);
     const { add, poll, servers, stop, configFile, run, readStore } = world;
     const events = await followEvents(world);

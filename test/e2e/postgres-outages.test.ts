@@ -88,9 +88,12 @@ it.for([
       const held = await execute(server, leases);
       await until("each lease is renewed, which needs no space", async () => {
         const renewed = await execute(server, leases);
-        return renewed.every(
-          ({ id, expires_at_ms: endMs }, index) =>
-            id === held[index]?.id && endMs !== held[index]?.expires_at_ms,
+        return (
+          held.length === count &&
+          held.every(
+            ({ id, expires_at_ms: endMs }, index) =>
+              id === renewed[index]?.id && endMs !== renewed[index]?.expires_at_ms,
+          )
         );
       });
     }

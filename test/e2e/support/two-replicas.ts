@@ -5,7 +5,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { createSimulator } from "../../../src/simulator/simulator.ts";
 import { testConfig } from "../../support/test-config.ts";
 import { freePort } from "./peer-process.ts";
-import { folder, freshSettings } from "./replica-stores.ts";
+import { freshSettings } from "./replica-stores.ts";
 import { shiftedClock } from "./shifted-clock.ts";
 import { until } from "./until.ts";
 
@@ -40,19 +40,14 @@ export async function twoReplicas(settings: object, offMs: readonly [number, num
     for (const { target, serverId } of serversOf(key)) simulator.pin(target, serverId, status);
   };
   for (const key of keys) show(key, "idle");
-  const { schema } = freshSettings();
+  const { url, schema } = freshSettings();
   const open = async (replicaOffMs: number) => {
     const port = await freePort();
     const config = testConfig({
       regions: { us: { base_url: services.get("us") } },
       keys: keys.map((name) => ({ name, api_key: `simulated-${name}` })),
       poll: { every: "1s", rate_limit: { requests: 100, per: "1s" } },
-      store: {
-        postgres: {
-          url: `postgresql:///postgres?user=test&host=${encodeURIComponent(folder)}`,
-          schema,
-        },
-      },
+      store: { postgres: { url: url.reveal(), schema } },
       cluster: { address: `http://127.0.0.1:${port}`, lease: "5s", allow_http: true },
       http: { listen: `127.0.0.1:${port}` },
       ...settings,

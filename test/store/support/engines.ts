@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import { openFresh } from "../../support/fresh-store.ts";
-import { postgresFolder, openOnPostgres } from "./postgres.ts";
+import { openOnPostgres, postgresFolder } from "./postgres.ts";
 
 export interface Opened {
   readonly kysely: Kysely<Tables>;
@@ -42,5 +42,5 @@ export const sqlite = engine("SQLite", 1, async () => openFresh());
 /** The databases that the repositories' tests run on: with the end-to-end tests PostgreSQL, too. */
 export const engines: readonly Engine[] = [
   sqlite,
-  ...(postgresFolder === undefined ? [] : [engine("PostgreSQL", 1 / 8, () => openOnPostgres())]),
+  ...(postgresFolder === undefined ? [] : [engine("PostgreSQL", 1 / 8, openOnPostgres)]),
 ];

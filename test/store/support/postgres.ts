@@ -9,9 +9,9 @@ export const postgresFolder =
 let schemas = 0;
 
 /** An empty store, in a schema of its own. */
-export function openOnPostgres(folder = postgresFolder ?? "") {
+export function openOnPostgres() {
   schemas += 1;
-  return openPostgres(postgresSettings(folder, `store_${process.pid}_${schemas}`));
+  return openPostgres(postgresSettings(postgresFolder ?? "", `store_${process.pid}_${schemas}`));
 }
 
 /** @param folder that of the server's socket */
