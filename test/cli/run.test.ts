@@ -57,6 +57,14 @@ describe("run", () => {
     expect(existsSync(store)).toBe(false);
   });
 
+  it("refuses to let anyone who can reach its address do everything, unless that is configured", async () => {
+    const { config, store } = writeConfig({ http: { listen: "0.0.0.0:0" } });
+    const ended = await runCommand(["run", "--config", config]);
+    const err = expect.stringMatching(/http\.listen: .*but no http\.auth/);
+    expect(ended).toMatchObject({ code: 2, out: "", err });
+    expect(existsSync(store)).toBe(false);
+  });
+
   it("refuses a store in use, a file that is no store and an address in use, in one line", async () => {
     const refusal = async (config: string): Promise<string> => {
       const { code, err } = await runSandwatch(["run", "--config", config]);

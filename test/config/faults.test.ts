@@ -57,3 +57,19 @@ it("faults are reported at once: those within settings, and when there are none 
     "alerts.rules[0].match.key",
   ]);
 });
+
+it.each(["localhost", "127.0.0.2", "[::1]"])(
+  "at the loopback address %s everything is allowed without `auth`",
+  (host) => {
+    expect(faultLines(parseWith("http", { listen: `${host}:1` }))).toEqual([]);
+  },
+);
+
+it.each([":9740", "0.0.0.0:1", "[::]:1", "10.0.0.1:1", "watch.example.com:1"])(
+  "others may reach %s if `auth` has a token, or says that everybody may do everything",
+  (listen) => {
+    const { tokens } = everyKind.http.auth;
+    for (const auth of ["none", { tokens }])
+      expect(faultLines(parseWith("http", { listen, auth }))).toEqual([]);
+  },
+);
