@@ -12,6 +12,7 @@ import {
   showNotification,
 } from "../../src/api/operations/notifications.ts";
 import { addSilence } from "../../src/api/operations/silences.ts";
+import { notifications } from "../support/heard.ts";
 import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 import { erring, refusal, sharedBeginning, sound } from "./support/api-world.ts";
 
@@ -36,6 +37,19 @@ it("an incident is acknowledged by its id in capitals, as somebody may type it",
   expect(await api(acknowledgeIncident, { id, author: "ann" })).toMatchObject({
     incident_id: incident?.id,
   });
+});
+
+it("receivers that want to know are notified of an acknowledgement at once", async () => {
+  const world = await watchWorld({ receiver: { send_acknowledged: true } });
+  world.daemon().watch();
+  await world.poll();
+  world.show(0, "error");
+  await world.poll();
+  expect(notifications(world)).toEqual(["server-error firing"]);
+  await world.daemon().api(acknowledgeIncidents, { all: true, author: "ann" });
+  // No time passes.
+  await world.peer.received(2);
+  expect(notifications(world)[1]).toBe("server-error acknowledged");
 });
 
 it("an incident whose id is taken gets another one, and the older incident stays as it was", async () => {

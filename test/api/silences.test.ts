@@ -102,6 +102,15 @@ describe("a silence", () => {
     ]);
   });
 
+  it("that would start in the past starts now, as what was notified had not been silenced", async () => {
+    const { api } = (await watchWorld()).daemon();
+    const now = "2026-11-20T09:30:00.000Z";
+    const asked = { ...sound, starts_at: "2026-11-20T08:30:00Z" };
+    const times = { created_at: now, starts_at: now, ends_at: "2026-11-20T11:30:00.000Z" };
+    expect(await api(addSilence, asked)).toMatchObject(times);
+    expect((await api(listSilences, {})).silences).toMatchObject([times]);
+  });
+
   it("is listed latest first, a page at a time", async () => {
     const world = await watchWorld();
     const { api } = world.daemon();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { listNotifications, replayNotifications } from "../../src/api/operations/notifications.ts";
-import { sumOf } from "../support/heard.ts";
+import { notifications, sumOf } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 
@@ -54,4 +54,20 @@ it("a receiver that refuses its notifications is reported to the other, counted 
   expect(summaries()[1]).toBe("Resolved after 15 s: receiver oncall not accepting notifications");
   expect(await shown()).toEqual([0, 0]);
   expect(backup.refused).toEqual([]);
+});
+
+it("what is replayed is delivered at once", async () => {
+  const world = await watchWorld();
+  world.daemon().watch();
+  await world.poll();
+  world.peer.answer(404);
+  world.show(0, "error");
+  await world.poll();
+  const { api } = world.daemon();
+  expect((await api(listNotifications, { state: "dead" })).notifications).toHaveLength(1);
+  world.peer.answer(204);
+  await api(replayNotifications, { receiver: "oncall" });
+  // No time passes.
+  await world.peer.received(1);
+  expect(notifications(world)).toEqual(["server-error firing"]);
 });

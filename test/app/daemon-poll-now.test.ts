@@ -46,6 +46,19 @@ describe("poll --now", () => {
     expect(await polls(world)).toMatch(/ 1$/);
   });
 
+  it("polls at most 100 targets, so that it does not use up the rate limits of all keys", async () => {
+    const keys = Array.from({ length: 101 }, (_, index) => `k${index}`);
+    const world = await watchWorld({ keys, servers: 1 });
+    const { api } = world.daemon();
+    await expect(api(pollTargets, {})).rejects.toMatchObject({
+      kind: "conflict",
+      message: "These are 101 targets. Choose at most 100 by region and key.",
+    });
+    expect(await polls(world)).toMatch(/ 0$/);
+    const { targets } = await api(pollTargets, { key: keys.slice(1) });
+    expect(targets.filter(({ up }) => up)).toHaveLength(100);
+  });
+
   it("needs a running daemon", async () => {
     const { config } = writeConfig();
     const err = expect.stringContaining("the daemon has not run");

@@ -110,6 +110,16 @@ describe("a scheduled report", () => {
     );
   });
 
+  it("is about the period before it was due, however late it is made", async () => {
+    const world = await start({ reports: [{ ...weekly, schedule: "daily" }] });
+    world.clock.advance(mondayMs + 18 * hourMs - world.clock.now().utcMs);
+    await world.restart();
+    await world.daemon().runOnce();
+    expect(reported(world)).toEqual([
+      expect.stringContaining("weekly, 2026-11-22 (Europe/Berlin)"),
+    ]);
+  });
+
   it("is not held back after a clock that was ahead is corrected while sandwatch runs", async () => {
     const world = await start();
     await passUntil(world, mondayMs + 30 * dayMs);
@@ -233,6 +243,33 @@ describe("a report that is sent by hand", () => {
     expect(reported(world)).toHaveLength(2);
     const message = "There is no report monthly in the configuration. Configured: weekly.";
     await expect(world.daemon().api(sendReport, { name: "monthly" })).rejects.toThrow(message);
+  });
+
+  it.each([
+    [{ keys: ["research"] }, ["us/research", "eu/research"], "of 6 servers"],
+    [{ regions: ["eu"] }, ["eu/research", "eu/ops"], "of 6 servers"],
+    [{ keys: ["ops"], regions: ["eu"] }, ["eu/ops"], "of 3 servers"],
+    [{}, ["us/research", "us/ops", "eu/research", "eu/ops"], "of 12 servers"],
+  ])("is about %j alone", async (chosen, targets, servers) => {
+    const reports = [{ ...weekly, range: "1h", ...chosen }];
+    const world = await start({ regions: ["us", "eu"], keys: ["research", "ops"], reports });
+    const { summary, lines } = await world
+      .daemon()
+      .api(sendReport, { name: "weekly", dry_run: true });
+    const rows = lines.filter((line) => !line.startsWith("Note: "));
+    expect(rows.map((line) => line.split(":")[0]).toSorted()).toEqual(targets.toSorted());
+    expect(summary).toContain(servers);
+  });
+
+  it("has the busiest rows of those that are too many for a message", async () => {
+    const others = Array.from({ length: 149 }, (_, index) => `a${index}`);
+    const reports = [{ ...weekly, range: "1h" }];
+    const world = await start({ keys: ["z", ...others], servers: 1, reports });
+    const { lines } = await world.daemon().api(sendReport, { name: "weekly", dry_run: true });
+    const rows = lines.filter((line) => line.startsWith("us/"));
+    expect(rows).toHaveLength(100);
+    expect(rows).toContainEqual(expect.stringMatching(/^us\/z: 100\.0% occupied; /));
+    expect(lines.at(-1)).toBe("… and 50 more");
   });
 
   it("is left in the outbox by the command if no daemon runs", async () => {
