@@ -257,7 +257,7 @@ describe("a report that is sent by hand", () => {
       .daemon()
       .api(sendReport, { name: "weekly", dry_run: true });
     const rows = lines.filter((line) => !line.startsWith("Note: "));
-    expect(rows.map((line) => line.split(":")[0]).toSorted()).toEqual(targets.toSorted());
+    expect(new Set(rows.map((line) => line.split(":")[0]))).toEqual(new Set(targets));
     expect(summary).toContain(servers);
   });
 

@@ -1,6 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { pollTargets } from "../../src/api/operations/targets.ts";
+import { describeSpace } from "../../src/cli/doctor/check-store.ts";
 import { describeVisit, visit } from "../../src/cli/doctor/check-regions.ts";
 import { directRoute } from "../../src/lib/connector.ts";
 import { startReceiverServer } from "../notify/support/receiver-server.ts";
@@ -115,6 +117,25 @@ describe("doctor", () => {
     expect(ended.out).toMatch(line);
   });
 
+  it("compares the clock with the service whose clock differs most", async () => {
+    const { us } = await startServiceAt(0);
+    const { us: eu } = await startServiceAt(300);
+    const { code, out } = await diagnose({ regions: { us, eu } });
+    expect(code).toBe(1);
+    expect(out).toMatch(/FAIL {2}it is (299|300|301) s behind that of eu/);
+  });
+
+  it("warns of a key whose listing is partial, as nothing of it is observed", async () => {
+    const { baseUrl } = await startPeer((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end('{"local_sandboxes":[],"total_count":3}');
+    });
+    const { out } = await diagnose({ regions: { us: { base_url: baseUrl } } });
+    expect(out).toContain(
+      "warn  key research is accepted: 0 sandboxes, but the listing is partial: total_count is 3, but the listing has 0 distinct sandboxes",
+    );
+  });
+
   it("names receivers that cannot be reached or are denied, without their addresses", async () => {
     const free = `http://${await freeAddress()}/T0PSECRET`;
     const { out, code } = await diagnose({
@@ -172,6 +193,41 @@ describe("doctor", () => {
     expect((await diagnose({ regions, store: { path } })).out).toContain(
       `note  there is no store ${path} yet: the daemon creates it`,
     );
+  });
+
+  it.each([
+    ["its group", 0o640],
+    ["everybody", 0o604],
+  ])("warns of a store that %s can read", async (_, mode) => {
+    const path = freshStoreFile();
+    chmodSync(path, mode);
+    const { out } = await diagnose({ regions: await startServiceAt(0), store: { path } });
+    expect(out).toContain(`warn  ${path} can be read by other users`);
+  });
+
+  it("warns of a disk without space for a backup of a large store", () => {
+    const GiB = 2 ** 30;
+    const levelOf = (free: number, store: number) => describeSpace("/", free, store).level;
+    expect(levelOf(1.5 * GiB, 8 * GiB)).toBe("warning");
+    expect(levelOf(2 * GiB, 8 * GiB)).toBe("ok");
+    expect(levelOf(1.5 * GiB, 0)).toBe("ok");
+    expect(levelOf(0.9 * GiB, 0)).toBe("warning");
+    expect(levelOf(0.09 * GiB, 0)).toBe("failure");
+  });
+
+  it("fails if a single one of more targets than a page of the API is down", async () => {
+    const { baseUrl } = await startOneServerService("idle");
+    const regions = { us: { base_url: baseUrl } };
+    const others = Array.from({ length: 999 }, (_, index) => `other-${index}`);
+    const keys = ["research", "revoked", ...others].map((name) => ({
+      name,
+      api_key: name === "research" ? "simulated-T0PSECRET" : `${name}-T0PSECRET`,
+    }));
+    const { daemon, listen, store: path } = await serveUs([], undefined, { regions, keys });
+    await daemon.api(pollTargets, { key: ["research", "revoked"] });
+    const { code, out } = await diagnose({ regions, http: { listen }, store: { path } });
+    expect(out).toContain("FAIL  it runs; targets up: 1, down: 1, not polled yet: 999");
+    expect(code).toBe(1);
   });
 
   it("asks the daemon how its targets are, or says why it does not answer", async () => {

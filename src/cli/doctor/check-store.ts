@@ -56,7 +56,7 @@ function checkStoreFiles(path: string): readonly Finding[] {
   const isThere = existsSync(file);
   return [
     ...checkWritable(file, folder),
-    ...checkSpace(folder, isThere ? statSync(file).size : 0),
+    describeSpace(folder, freeBytes(folder), isThere ? statSync(file).size : 0),
     ...(isThere ? [...checkPrivate(file), ...checkContent(file)] : []),
     ...(isThere
       ? []
@@ -81,14 +81,17 @@ function checkWritable(file: string, folder: string): readonly Finding[] {
   });
 }
 
-function checkSpace(folder: string, storeBytes: number): readonly Finding[] {
+function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
-  const free = bavail * bsize;
+  return bavail * bsize;
+}
+
+export function describeSpace(folder: string, free: number, storeBytes: number): Finding {
   const text = `${Math.floor(free / MiB)} MiB free on the disk of ${folder}`;
   const mend = "Free space: on a full disk nothing is stored and nobody is notified.";
-  if (free < leastFreeBytes) return [{ level: "failure", text, mend }];
-  if (free < Math.max(enoughFreeBytes, storeBytes / 4)) return [{ level: "warning", text, mend }];
-  return [{ level: "ok", text }];
+  if (free < leastFreeBytes) return { level: "failure", text, mend };
+  if (free < Math.max(enoughFreeBytes, storeBytes / 4)) return { level: "warning", text, mend };
+  return { level: "ok", text };
 }
 
 function checkPrivate(file: string): readonly Finding[] {
