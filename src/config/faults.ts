@@ -57,6 +57,12 @@ export function isPlainName(name: string): boolean {
   return plainName.test(name);
 }
 
+/** One or two such names. More words may be a passphrase. */
+function isPlainText(text: string): boolean {
+  const names = text.split(" ");
+  return names.length <= 2 && names.every(isPlainName);
+}
+
 function pathText(path: Path): string {
   return path
     .map((part, index) => {
@@ -131,12 +137,13 @@ const quantity =
   /^(?=.{1,24}$)(?:-?\d+(?:\.\d+)? ?(?:[KMGT]?i?B|%)?|\d+ ?(?:s|sec|min)|(?:\d+(?:d|h|ms|m|s))+)$/;
 
 /**
- * Describes a text, which may be a secret that was put in the wrong place: it is shown only if it is a quantity or a
- * misspelt one of the known words.
+ * Describes a text, which may be a secret that was put in the wrong place: it is shown only if it is a quantity, consists
+ * of words, or is a misspelt one of the known words.
  */
 export function describeText(text: string, known: readonly string[], note = ""): string {
   if (text === "") return `empty text${note}`;
-  if (quantity.test(text) || nearestName(text, known) !== null) return JSON.stringify(text) + note;
+  const isShown = quantity.test(text) || isPlainText(text) || nearestName(text, known) !== null;
+  if (isShown) return JSON.stringify(text) + note;
   return note === "" ? hidden : `a value${note}`;
 }
 
@@ -204,21 +211,33 @@ export function* issueFindings(
     const isInList = Array.isArray(valueAt(evidence.value, path.slice(0, -1)));
     if (typeof path.at(-1) === "number" && !isInList) path.pop();
     const value = valueAt(evidence.value, path);
-    const params = issue.code === "custom" ? (issue.params ?? {}) : {};
+    const params = paramsOf(issue);
+    const { meant } = params;
     const names = (list: unknown): readonly string[] =>
       Array.isArray(list)
         ? list.filter((each) => typeof each === "string" && !substituted.has(each))
         : [];
     const listed = names(params["listed"]).slice(0, mostCompared).filter(isPlainName);
-    const known = [...names(params["known"]), ...listed];
+    const isUnderstood = typeof meant === "string" && typeof value === "string";
+    const known = [...names(params["known"]), ...listed, ...(isUnderstood ? [value] : [])];
     const list = listed.length === 0 ? "" : `: ${listed.slice(0, 20).join(", ")}`;
     yield {
       path,
       found: foundBy(issue, evidence, path, { ...params, known }),
       allowed: issue.message + list,
-      suggestion: typeof value === "string" ? nearestName(value, known) : null,
+      suggestion: isUnderstood ? meant : nearestOf(value, known),
     };
   }
+}
+
+function nearestOf(value: unknown, known: readonly string[]): string | null {
+  return typeof value === "string" ? nearestName(value, known) : null;
+}
+
+function paramsOf(issue: z.core.$ZodIssue): Readonly<Record<string, unknown>> {
+  if (issue.code === "custom") return issue.params ?? {};
+  // Of a mapping that is read by the word in one of its settings.
+  return issue.code === "invalid_union" && "options" in issue ? { known: issue.options } : {};
 }
 
 function foundBy(

@@ -18,6 +18,8 @@ interface Refusal {
   readonly known?: readonly string[];
   /** The same, to be added to what is allowed. */
   readonly listed?: readonly string[];
+  /** What is suggested instead of the value. */
+  readonly meant?: string | undefined;
 }
 
 /** Adds a fault to those that zod found. */
@@ -34,18 +36,23 @@ export function refuse(
  * A setting that is one value. How it is written, for the JSON Schema, is added with `meta`.
  *
  * @param read gives undefined for a value that is not allowed
+ * @param correct gives what is suggested for such a text; it must be allowed
  */
 export function scalar<T>(
   allowed: string,
   read: (value: Scalar) => T | undefined,
   known: readonly string[] = [],
+  correct: (text: string) => string | undefined = () => undefined,
 ) {
   return z
     .unknown()
     .transform((value, context): T => {
       const result = isScalar(value) ? read(value) : undefined;
       if (result !== undefined) return result;
-      return refuse(context, allowed, { known, note: noteOnQuotes(value, read) });
+      const corrected = typeof value === "string" ? correct(value) : undefined;
+      const meant =
+        corrected === undefined || read(corrected) === undefined ? {} : { meant: corrected };
+      return refuse(context, allowed, { known, note: noteOnQuotes(value, read), ...meant });
     })
     .meta({ errorMessage: allowed });
 }
@@ -69,9 +76,10 @@ export function textOf<T>(
   like: RegExp,
   read: (text: string) => T | undefined,
   known: readonly string[] = [],
+  correct?: (text: string) => string | undefined,
 ) {
   const readText = (value: Scalar) => (typeof value === "string" ? read(value) : undefined);
-  return scalar(allowed, readText, known).meta(textLike(like));
+  return scalar(allowed, readText, known, correct).meta(textLike(like));
 }
 
 export function matching(allowed: string, pattern: RegExp) {
@@ -197,6 +205,17 @@ export function refuseUnencrypted(
   refuse(context, allowed, { path, found: "an address without encryption" });
 }
 
+const wordedPart = /(\d+) ?(ms|s|m|h|d)(?:econd|ec|inute|in|our|r|ay)?s?(?:,? and |,? |$)/gi;
+
+/** `5 seconds` as `5s`; undefined for what is no duration in words. */
+function shortDuration(words: string): string | undefined {
+  const short = words.replaceAll(wordedPart, (_, number: string, unit: string) => {
+    return number + unit.toLowerCase();
+  });
+  const ms = parseDuration(short);
+  return ms === undefined ? undefined : formatDuration(ms);
+}
+
 /** Milliseconds. A bare 0 needs no unit. */
 export function duration(least: string, most?: string) {
   const leastMs = parseDuration(least) ?? 0;
@@ -204,10 +223,12 @@ export function duration(least: string, most?: string) {
   const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
   const limits = leastMs === 0 ? "" : `, ${range}`;
   const example = formatDuration(Math.max(leastMs, 30_000));
-  return scalar(`a duration such as ${example} or 1h30m${limits}`, (value) => {
+  const read = (value: Scalar): number | undefined => {
     const ms = parseDuration(value === 0 ? "0s" : String(value));
     return ms !== undefined && ms >= leastMs && ms <= mostMs ? ms : undefined;
-  }).meta({
+  };
+  const allowed = `a duration such as ${example} or 1h30m${limits}`;
+  return scalar(allowed, read, [], shortDuration).meta({
     ...textLike(durationPattern),
     ...(leastMs === 0 ? { type: ["string", "integer"], minimum: 0, maximum: 0 } : {}),
   });

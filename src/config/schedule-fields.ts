@@ -51,12 +51,38 @@ function cronFault(expression: string, isNicknamed: boolean): string | null {
   return times.latest(anyMomentMs) === null ? "; there is no such day" : null;
 }
 
+/** A place for abbreviations of zones, which say no rules of daylight saving. */
+const placesByAbbreviation: ReadonlyMap<string, string> = new Map([
+  ["BST", "Europe/London"],
+  ["CEST", "Europe/Berlin"],
+  ["EEST", "Europe/Athens"],
+  ["EDT", "America/New_York"],
+  ["CDT", "America/Chicago"],
+  ["MDT", "America/Denver"],
+  ["PDT", "America/Los_Angeles"],
+  ["PST", "America/Los_Angeles"],
+  ["CST", "America/Chicago"],
+  ["JST", "Asia/Tokyo"],
+  ["IST", "Asia/Kolkata"],
+  ["SGT", "Asia/Singapore"],
+  ["AEST", "Australia/Sydney"],
+]);
+
+const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")];
+
+/** The zone of an abbreviation or of a city. */
+function zoneMeant(name: string): string | undefined {
+  const isCity = (zone: string) => zone.toLowerCase().endsWith(`/${name.toLowerCase()}`);
+  return placesByAbbreviation.get(name.toUpperCase()) ?? zones.find(isCity);
+}
+
 export function timeZone() {
   return textOf(
     "the name of a time zone, such as Europe/Berlin or UTC",
     /^[A-Za-z][\w+/-]*$/,
     (name) => (isTimeZone(name) ? name : undefined),
-    ["UTC", ...Intl.supportedValuesOf("timeZone")],
+    zones,
+    zoneMeant,
   );
 }
 
