@@ -2,25 +2,73 @@ import { createRequire } from "node:module";
 import type * as liquidjs from "liquidjs";
 import type { Liquid, Template } from "liquidjs";
 
-/** In characters, milliseconds, and roughly in bytes. */
-const limits = { parseLimit: 64 * 1_024, renderLimit: 100, memoryLimit: 4_000_000 };
+/** In characters. */
+const longestTemplate = 64 * 1_024;
+
+/**
+ * How much work a text may take: each character that is written, or made by a filter, counts as one. Time does not count,
+ * as a busy machine would then lose what a quiet one sends.
+ */
+const mostWork = 2_000_000;
+/** What an output, a tag or a text between them costs besides. */
+const workOfStep = 40;
 
 let loaded: Liquid | undefined;
 
 /** Loaded with the first template: most installations have none. */
 function engine(): Liquid {
   if (loaded) return loaded;
-  const { Liquid: Engine }: typeof liquidjs = createRequire(import.meta.url)("liquidjs");
+  const library: typeof liquidjs = createRequire(import.meta.url)("liquidjs");
+  const { Liquid: Engine, defaultOperators } = library;
   loaded = new Engine({
     strictVariables: true,
     strictFilters: true,
     ownPropertyOnly: true,
     timezoneOffset: 0,
-    ...limits,
+    parseLimit: longestTemplate,
+    memoryLimit: mostWork,
+    operators: {
+      ...defaultOperators,
+      contains(whole, part, context) {
+        context.memoryLimit.use(workOver(whole));
+        return defaultOperators["contains"]?.(whole, part, context) ?? false;
+      },
+    },
   });
+  const { renderer } = loaded;
+  const renderTemplates = renderer.renderTemplates.bind(renderer);
+  // The library itself counts neither steps nor what `capture` collects.
+  renderer.renderTemplates = (templates, context, emitter = countingEmitter(context)) => {
+    context.memoryLimit.use(workOfStep * (templates.length + 1));
+    return renderTemplates(templates, context, emitter);
+  };
   // They would read files.
   for (const name of ["include", "render", "layout", "block"]) delete loaded.tags[name];
+  // Filters count the characters that they make, but not what they evaluate for each item.
+  for (const [name, filter] of Object.entries(loaded.filters)) {
+    if (typeof filter !== "function") continue;
+    loaded.filters[name] = function (value: unknown, ...more) {
+      this.context.memoryLimit.use(workOver(value));
+      return filter.call(this, value, ...more);
+    };
+  }
   return loaded;
+}
+
+function workOver(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  return Array.isArray(value) ? workOfStep * value.length : 0;
+}
+
+function countingEmitter({ memoryLimit }: liquidjs.Context): liquidjs.Emitter {
+  return {
+    buffer: "",
+    write(value) {
+      const text = [value].flat(Infinity).join("");
+      memoryLimit.use(text.length);
+      this.buffer += text;
+    },
+  };
 }
 
 export interface TemplateFault {
@@ -79,12 +127,18 @@ function positionOf(token: unknown): readonly number[] {
   return hasPosition(token) ? token.getPosition() : [];
 }
 
-/**
- * @returns fills the template; it throws when that takes too much time or memory
- * @throws {Error} when the template is not valid
- */
-export function compileTemplate(text: string): (variables: object) => string {
+/** Fills a template. Null: that takes too much work. */
+export type FillTemplate = (variables: object) => string | null;
+
+/** @throws {Error} when the template is not valid */
+export function compileTemplate(text: string): FillTemplate {
   const template = parse(text);
   if ("problem" in template) throw new Error("The template is not valid.");
-  return (variables) => String(engine().renderSync(template.parsed, variables));
+  return (variables) => {
+    try {
+      return String(engine().renderSync(template.parsed, variables));
+    } catch {
+      return null;
+    }
+  };
 }

@@ -32,6 +32,8 @@ export interface Attempt {
   readonly atMs: number;
   /** Null: the receiver accepted the notification. */
   readonly failure: { readonly reason: DeliveryFailureReason; readonly detail: string } | null;
+  /** As `Delivered` has it. */
+  readonly note?: string;
 }
 
 /** Limits for the times of pending notifications, in milliseconds of the delivery clock. */

@@ -155,7 +155,10 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     const isLimited = result.kind === "failed" && result.reason === "rate_limited";
     const limitedForMs = isLimited ? (result.retryAfterMs ?? 0) : 0;
     pausedUntilMs = Math.max(pausedUntilMs, nowMs + Math.max(restMs, limitedForMs));
-    if (result.kind === "delivered") return { atMs, failure: null, decision: result };
+    if (result.kind === "delivered") {
+      const { note } = result;
+      return { atMs, failure: null, decision: result, ...(note !== undefined && { note }) };
+    }
     const decision = decide(result, attempts + 1, { nowMs, giveUpAtMs }, deps.random);
     return { atMs, failure: result, decision };
   };

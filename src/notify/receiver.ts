@@ -27,8 +27,14 @@ export interface AttemptFailure {
   readonly retryAfterMs: number | null;
 }
 
+export interface Delivered {
+  readonly kind: "delivered";
+  /** What the receiver did not get as it is configured, for a person. Default: nothing. Contains no secret. */
+  readonly note?: string;
+}
+
 export type SendResult =
-  | { readonly kind: "delivered" }
+  | Delivered
   | AttemptFailure
   /** sandwatch aborted the attempt, so it says nothing about the receiver. */
   | { readonly kind: "aborted" };

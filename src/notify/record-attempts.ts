@@ -69,7 +69,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
   const reportAttempt = (
     { id, causedAtMs, summary }: Notification,
     attempts: number,
-    { atMs, failure, decision }: EndedAttempt,
+    { atMs, failure, decision, note }: EndedAttempt,
   ): void => {
     const fields = { receiver, notification_id: id, attempts };
     if (failure === null) {
@@ -77,7 +77,9 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       const delaySeconds = Math.max(0, atMs - causedAtMs) / 1_000;
       observe.delivered(receiver, delaySeconds);
       const event = "notification.delivered";
-      return log.info({ event, ...fields, delay_seconds: delaySeconds }, `${receiver}: ${summary}`);
+      const whole = { event, ...fields, delay_seconds: delaySeconds };
+      if (note === undefined) return log.info(whole, `${receiver}: ${summary}`);
+      return log.warn({ ...whole, detail: note }, `${receiver}: ${note}: ${summary}`);
     }
     const { reason, detail } = failure;
     if (reason !== "unreadable" && reason !== "expired") observe.attemptFailed(receiver, reason);
@@ -92,9 +94,8 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
     /** Stores it in one transaction with what it means for the incident of the receiver. */
     async store(
       { seq }: DueNotification,
-      { atMs, failure, decision }: EndedAttempt,
+      { decision, ...attempt }: EndedAttempt,
     ): Promise<IncidentOutcome | null> {
-      const attempt = { atMs, failure };
       if (decision.kind === "retry") {
         await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
         return null;
@@ -103,7 +104,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
         decision.kind === "dead"
           ? ({ state: "dead", reason: decision.reason } as const)
           : ({ state: "delivered" } as const);
-      return settle({ ...settled, settledAtMs: atMs }, (settlement, judged) =>
+      return settle({ ...settled, settledAtMs: attempt.atMs }, (settlement, judged) =>
         outbox.settle(seq, settlement, attempt, judged),
       );
     },

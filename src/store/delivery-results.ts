@@ -13,6 +13,7 @@ const oneMoreAttempt = sql<number>`case when attempts < 1000000000 then attempts
 interface EndedAttempt {
   readonly atMs: number;
   readonly failure: { readonly reason: string; readonly detail: string } | null;
+  readonly note?: string;
 }
 
 interface Settlement {
@@ -136,7 +137,7 @@ const keptAttempts = 10;
 async function writeAttempt(
   trx: Db,
   seq: number,
-  { atMs, failure }: EndedAttempt,
+  { atMs, failure, note }: EndedAttempt,
   attempts: number,
 ): Promise<void> {
   await trx
@@ -145,7 +146,7 @@ async function writeAttempt(
       notification_seq: seq,
       at_ms: atMs,
       reason: failure?.reason ?? null,
-      detail: storableText(failure?.detail ?? null),
+      detail: storableText(failure?.detail ?? note ?? null),
     })
     .execute();
   if (attempts <= 2 * keptAttempts) return;

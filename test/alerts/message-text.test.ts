@@ -195,7 +195,7 @@ describe("a summary", () => {
     const fill = compileBody(
       "{{ server_name }}{% for i in incidents %}{{ i.server_name }}{% endfor %}",
     );
-    expect(fill(notification, startMs)).toBe(shown + shown);
+    expect(fill(notification, startMs).body).toBe(shown + shown);
   });
 
   it("names the most frequent names of many servers, and counts the others", () => {

@@ -1,8 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { bodyVariables, incidentVariables } from "../../src/alerts/template.ts";
 import { templateFault } from "../../src/lib/liquid.ts";
 import { Secret } from "../../src/lib/secret.ts";
-import { failed } from "../../src/notify/receiver.ts";
 import { compileBody } from "../../src/notify/receivers/body-template.ts";
 import { createWebhookReceiver } from "../../src/notify/receivers/webhook.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -13,7 +12,25 @@ import { openOutbound } from "./support/outbound.ts";
 import { startReceiverServer } from "./support/receiver-server.ts";
 
 const fill = (text: string, more: Parameters<typeof notificationOf>[0] = {}, nowMs = startMs) =>
-  compileBody(text)(notificationOf(more), nowMs);
+  compileBody(text)(notificationOf(more), nowMs).body;
+
+async function sent(bodyTemplate: object, more: Parameters<typeof notificationOf>[0] = {}) {
+  const server = await startReceiverServer();
+  const clock = createFakeClock();
+  const deps = { clock, outbound: openOutbound(clock) };
+  const settings = { ...plainWebhook, name: "oncall", url: server.url };
+  const text = new Secret(JSON.stringify(bodyTemplate));
+  const receiver = createWebhookReceiver({ ...settings, bodyTemplate: text }, deps);
+  const beginMs = performance.now();
+  const result = await receiver.send(notificationOf(more), new AbortController().signal);
+  expect(performance.now() - beginMs).toBeLessThan(5_000);
+  return { result, bodies: server.requests.map(({ body }) => JSON.parse(body)) };
+}
+
+const replaced = {
+  kind: "delivered",
+  note: "a template of the body exceeded its limits: the summary was sent in place of its text",
+};
 
 describe("a template of a body", () => {
   it("has a value for every variable, whatever the incidents are about", () => {
@@ -52,22 +69,45 @@ describe("a template of a body", () => {
     "{% for i in (1..9000) %}{% for j in (1..9000) %}x{% endfor %}{% endfor %}",
     "{% assign a = '0123456789' %}{% for i in (1..40) %}{% assign a = a | append: a %}{% endfor %}{{ a }}",
     "{% for i in (1..2000) %}{{ '0123456789' | append: '0123456789' | prepend: '0123456789' | replace: '0', '0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890' }}{% endfor %}",
-  ])("that takes too much is not sent, and the notification is dead-lettered: %s", async (text) => {
-    const server = await startReceiverServer();
-    const clock = createFakeClock();
-    const receiver = createWebhookReceiver(
-      {
-        ...plainWebhook,
-        name: "oncall",
-        url: server.url,
-        bodyTemplate: new Secret(JSON.stringify({ text })),
-      },
-      { clock, outbound: openOutbound(clock) },
+    "{% assign a = '0123456789' %}{% for i in (1..24) %}{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}{{ a | size }}",
+    "{% for i in (1..9000) %}{% for j in (1..9000) %}{% endfor %}{% endfor %}",
+    `{% for i in (1..9000) %}{{ id }}${"x".repeat(60_000)}{% endfor %}`,
+    "{% for i in (1..9000) %}{% for j in (1..90) %}{% if i == j %}{% cycle 'a', 'b' %}{% endif %}{% endfor %}{% endfor %}",
+    "{% tablerow i in (1..9000) %}{% for j in (1..9000) %}x{% endfor %}{% endtablerow %}",
+    "{% for i in (1..9000) %}{{ incidents | where_exp: 'each', 'each.id contains rule' | size }}{% endfor %}",
+    "{% for i in (1..9000) %}{{ incidents | sum: 'count' }}{% if incidents contains rule %}{% endif %}{% endfor %}",
+    "{% assign a = 'x' %}{% for i in (1..19) %}{% assign a = a | append: a %}{% endfor %}{% for i in (1..9000) %}{% if a contains 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxy' %}{% endif %}{% endfor %}",
+    "{{ incidents.first.nothing }}",
+  ])("that takes too much work is replaced by the summary: %.200s", async (text) => {
+    const body = { channel: "#oncall", rule: "{{ rule }}", text };
+    const incidents = Array.from({ length: 100 }, (_, at) => incidentOf({ id: `incident-${at}` }));
+    const { result, bodies } = await sent(body, { incidents });
+    expect(result).toEqual(replaced);
+    const summary = "1 github server in error in us/research since 09:30 UTC";
+    expect(bodies).toEqual([{ channel: "#oncall", rule: "server-error", text: summary }]);
+  });
+
+  it("that makes the body longer than 1 MiB is replaced by the summary", async () => {
+    const incidents = Array.from({ length: 5_000 }, (_, at) =>
+      incidentOf({ id: `incident-${at}` }),
     );
-    const beginMs = performance.now();
-    const result = await receiver.send(notificationOf(), new AbortController().signal);
-    expect(result).toEqual(failed("rejected", "the template of the body exceeds its limits"));
-    expect(performance.now() - beginMs).toBeLessThan(5_000);
-    expect(server.requests).toEqual([]);
+    const text = `{% for i in incidents %}${"x".repeat(220)}{% endfor %}`;
+    const { result, bodies } = await sent({ first: "{{ rule }}", text }, { incidents });
+    expect(result).toEqual(replaced);
+    expect(bodies).toEqual([{ first: "server-error", text: notificationOf().summary }]);
+  });
+
+  it("names 5,000 incidents, however long that takes", async () => {
+    const clock = vi.spyOn(performance, "now");
+    let nowMs = 0;
+    clock.mockImplementation(() => (nowMs += 1_000));
+    onTestFinished(() => clock.mockRestore());
+    const incidents = Array.from({ length: 5_000 }, (_, at) =>
+      incidentOf({ id: `incident-${at}` }),
+    );
+    const text = fill("{% for i in incidents %}{{ i.id }} {{ i.region }}, {% endfor %}", {
+      incidents,
+    });
+    expect(text).toMatch(/^incident-0 us, .* incident-4999 us, $/);
   });
 });

@@ -118,7 +118,7 @@ const formats: Readonly<Record<string, Render>> = {
       text: "[{{ severity }}] {{ summary }} {{ url }}",
       servers: "{{ server_name }}",
       list: "{% for i in incidents %}{{ i.id }} {{ i.server_name | default: i.server_id }}\n{% endfor %}",
-    })(messageOf(count, type, 100), atMs(type), externalUrl),
+    })(messageOf(count, type, 100), atMs(type), externalUrl).body,
   slack: (count, type) => slackMessage(messageOf(count, type, 20), atMs(type), externalUrl),
   /** Of those that it sends after it was notified that they fire: the message as it is changed, and the answer in its thread. */
   async slack_app(count, type) {
@@ -206,7 +206,7 @@ const template = { text: "{{ type }} {{ rule }}: {{ summary }}\n{{ report }}\n{{
 /** Those of types that take reports. */
 const reportFormats: Readonly<Record<string, (report: Notification) => unknown>> = {
   webhook: (report) => webhookBody(report, startMs, externalUrl),
-  "webhook-body": (report) => compileBody(template)(report, startMs, externalUrl),
+  "webhook-body": (report) => compileBody(template)(report, startMs, externalUrl).body,
   slack: (report) => slackMessage(report, startMs, externalUrl),
   discord: (report) => discordMessage(report, startMs, externalUrl),
   teams: (report) => teamsMessage(report, startMs, externalUrl),

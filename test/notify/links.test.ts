@@ -63,8 +63,8 @@ describe("with the address of sandwatch", () => {
       externalURL: base,
       alerts: [{ generatorURL: page }, { generatorURL: `${base}/incidents/incident-2` }],
     });
-    expect(compileBody({ link: ["{{ url }}"] })(one, startMs, base)).toEqual({ link: [page] });
-    expect(compileBody("{{ url }}")(one, startMs)).toBe("");
+    expect(compileBody({ link: ["{{ url }}"] })(one, startMs, base).body).toEqual({ link: [page] });
+    expect(compileBody("{{ url }}")(one, startMs).body).toBe("");
   });
 
   it.each([

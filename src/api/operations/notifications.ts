@@ -64,8 +64,8 @@ const detailView = notificationView.extend({
   attempt_list: listed(
     z.object({
       at: time,
-      reason: nullableText.describe("Null, like the detail: the receiver accepted it"),
-      detail: nullableText,
+      reason: nullableText.describe("Null: the receiver accepted it"),
+      detail: nullableText.describe("Why it failed, or what of it the receiver did not get"),
     }),
   ).describe("The attempts that were kept, oldest first"),
 });

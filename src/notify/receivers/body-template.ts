@@ -3,32 +3,54 @@ import { summaryAt, type Notification, type NotifiedIncident } from "../../alert
 import { incidentValues, someOf, type BodyVariable } from "../../alerts/template.ts";
 import type { IncidentVariable, Json } from "../../alerts/template.ts";
 import { shownName } from "../../fleet/readable-text.ts";
-import { compileTemplate } from "../../lib/liquid.ts";
+import { compileTemplate, type FillTemplate } from "../../lib/liquid.ts";
 import { incidentFields } from "./message-text.ts";
 
-type Fill = (variables: object) => Json;
+/** @param textOf fills one template */
+type Fill = (textOf: (template: FillTemplate) => string) => Json;
+
+export interface FilledBody {
+  readonly body: Json;
+  /** Some text could not be filled, or was too long: the summary is in its place. */
+  readonly isReplaced: boolean;
+}
 
 /**
  * Compiles all texts of a body, but not the names of its fields. JSON is made of what they give, so nothing in a value can
  * change the body's form.
- *
- * @returns fills the body; it throws when that takes too much time or memory
  */
 export function compileBody(template: Json) {
   const fill = compile(template);
-  return (notification: Notification, nowMs: number, externalUrl: string | null = null): Json =>
-    fill(variablesOf(notification, nowMs, externalUrl));
+  return (
+    notification: Notification,
+    nowMs: number,
+    externalUrl: string | null = null,
+    longestText = Infinity,
+  ): FilledBody => {
+    const variables = variablesOf(notification, nowMs, externalUrl);
+    let isReplaced = false;
+    const body = fill((textOf) => {
+      const text = textOf(variables);
+      if (text !== null && text.length <= longestText) return text;
+      isReplaced = true;
+      return variables.summary;
+    });
+    return { body, isReplaced };
+  };
 }
 
 function compile(template: Json): Fill {
-  if (typeof template === "string") return compileTemplate(template);
+  if (typeof template === "string") {
+    const text = compileTemplate(template);
+    return (textOf) => textOf(text);
+  }
   if (typeof template !== "object" || template === null) return () => template;
   if (isList(template)) {
     const items = template.map(compile);
-    return (variables) => items.map((fill) => fill(variables));
+    return (textOf) => items.map((fill) => fill(textOf));
   }
   const fields = Object.entries(template).map(([name, value]) => [name, compile(value)] as const);
-  return (variables) => Object.fromEntries(fields.map(([name, fill]) => [name, fill(variables)]));
+  return (textOf) => Object.fromEntries(fields.map(([name, fill]) => [name, fill(textOf)]));
 }
 
 function isList(value: Json): value is readonly Json[] {
@@ -46,11 +68,7 @@ function shownNames({ sandboxId, serverId, serverName, acknowledgedBy }: Notifie
   };
 }
 
-function variablesOf(
-  notification: Notification,
-  nowMs: number,
-  externalUrl: string | null,
-): Readonly<Record<BodyVariable, unknown>> {
+function variablesOf(notification: Notification, nowMs: number, externalUrl: string | null) {
   const { type, id, rule, severity, incidents, truncated, stillFiring = 0 } = notification;
   const all = (name: keyof typeof incidentValues): string =>
     someOf(incidents.map((each) => incidentValues[name](each) ?? ""));
@@ -82,5 +100,5 @@ function variablesOf(
       ...shownNames(incident),
       url: externalUrl === null || type === "test" ? "" : incidentUrl(externalUrl, incident.id),
     })),
-  };
+  } satisfies Readonly<Record<BodyVariable, unknown>>;
 }

@@ -21,44 +21,56 @@ export function createWebhookReceiver(
   settings: WebhookSettings,
   { outbound, clock, externalUrl = null }: SenderDeps,
 ): Receiver {
-  const { name, headers: secretHeaders, format, bodyTemplate } = settings;
+  const { name, headers: secretHeaders } = settings;
   const url = parseReceiverUrl(settings);
   const signer = createSigner(settings);
-  const template: Json = bodyTemplate && JSON.parse(bodyTemplate.reveal());
-  const bodyOf = template
-    ? compileBody(template)
-    : format === "alertmanager"
-      ? alertmanagerBody
-      : webhookBody;
+  const bodyOf = createBody(settings);
 
   return {
     name,
     async send(notification, signal) {
       const { id } = notification;
       const nowMs = clock.now().utcMs;
-      const body = written(() => bodyOf(notification, nowMs, externalUrl));
-      if (body === null) return failed("rejected", "the template of the body exceeds its limits");
+      const { body, isReplaced } = bodyOf(notification, nowMs, externalUrl);
+      if (body.length > longestBody) return failed("rejected", "the body is longer than 1 MiB");
       const headers = {
         "content-type": "application/json",
         "webhook-id": id,
         "webhook-timestamp": String(Math.floor(nowMs / 1_000)),
         ...(signer && { "webhook-signature": signer.sign(id, new Date(nowMs), body) }),
       };
-      return outbound.send({ url, body, headers, secretHeaders }, signal);
+      const result = await outbound.send({ url, body, headers, secretHeaders }, signal);
+      return isReplaced && result.kind === "delivered" ? { ...result, note: replacedNote } : result;
     },
   };
 }
 
+const replacedNote =
+  "a template of the body exceeded its limits: the summary was sent in place of its text";
 const longestBody = 1024 * 1024;
+/** Of a text in a body that is too long. */
+const longestText = 10_000;
 
-/** Null: a template takes too much time or memory, or gives too much. */
-function written(bodyOf: () => unknown): string | null {
-  try {
-    const body = JSON.stringify(bodyOf());
-    return body.length <= longestBody ? body : null;
-  } catch {
-    return null;
+type BodyOf = (...from: Parameters<typeof webhookBody>) => {
+  readonly body: string;
+  readonly isReplaced: boolean;
+};
+
+function createBody({ format, bodyTemplate }: WebhookSettings): BodyOf {
+  if (!bodyTemplate) {
+    const write = format === "alertmanager" ? alertmanagerBody : webhookBody;
+    return (...from) => ({ body: JSON.stringify(write(...from)), isReplaced: false });
   }
+  const template: Json = JSON.parse(bodyTemplate.reveal());
+  const fill = compileBody(template);
+  return (notification, nowMs, externalUrl) => {
+    const filled = (longest?: number) => {
+      const { body, isReplaced } = fill(notification, nowMs, externalUrl, longest);
+      return { body: JSON.stringify(body), isReplaced };
+    };
+    const whole = filled();
+    return whole.body.length <= longestBody ? whole : filled(longestText);
+  };
 }
 
 function createSigner({ name, secret }: WebhookSettings): Webhook | null {
