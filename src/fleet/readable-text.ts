@@ -9,7 +9,11 @@ const mentions = /@(?=(?:everyone|here|channel|all)\b)|<(?=[!@#]|at>)/gi;
  * notifies nobody.
  */
 export function shownName(text: string): string {
-  return readable(text, longestName).replace(mentions, (sign) => (sign === "@" ? "＠" : "‹"));
+  return withoutMentions(readable(text, longestName));
+}
+
+export function withoutMentions(text: string): string {
+  return text.replace(mentions, (sign) => (sign === "@" ? "＠" : "‹"));
 }
 
 /** Whether a text is missing or holds only spaces and control characters. */

@@ -4,7 +4,10 @@ import type { NotifiedIncident, OutboxItem } from "../../src/alerts/notification
 import { summarize } from "../../src/alerts/notification-summary.ts";
 import { fillTemplate } from "../../src/alerts/template.ts";
 import { compileBody } from "../../src/notify/receivers/body-template.ts";
-import { outboxItem, startMs } from "../notify/support/items.ts";
+import { chatMessage } from "../../src/notify/receivers/chat-message.ts";
+import { incidentLine } from "../../src/notify/receivers/message-text.ts";
+import { alertmanagerBody } from "../../src/notify/receivers/webhook.ts";
+import { incidentOf, outboxItem, startMs } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";
 
 type Item = Parameters<typeof outboxItem>[0];
@@ -196,6 +199,26 @@ describe("a summary", () => {
       "{{ server_name }}{% for i in incidents %}{{ i.server_name }}{% endfor %}",
     );
     expect(fill(notification, startMs).body).toBe(shown + shown);
+  });
+
+  it.each([
+    { serverName: null, serverId: "@channel" },
+    { serverName: null, serverId: "<!here>-1" },
+    { serverName: " ", serverId: "@all" },
+    { sandboxId: "<!channel>" },
+    { acknowledgedBy: "@everyone" },
+    { subject: "pool", serverName: "<@U012AB3CD>" },
+  ] as const)("mentions nobody, whatever the service says: %j", (hostile) => {
+    const items = [firing(hostile), firing({ ...hostile, id: "i2", region: "eu" })];
+    const incidents = [incidentOf(hostile)];
+    const notification = notificationOf({ incidents, summary: summarize(items, null) });
+    const said = JSON.stringify([
+      chatMessage(notification, startMs, null),
+      incidents.map(incidentLine),
+      alertmanagerBody(notification, startMs),
+    ]);
+    expect(said).not.toMatch(/@(everyone|here|channel|all)\b|<[!@]/);
+    expect(said).toMatch(/[＠‹]/);
   });
 
   it("names the most frequent names of many servers, and counts the others", () => {

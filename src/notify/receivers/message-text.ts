@@ -1,16 +1,16 @@
 import { latenessMs, summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import { isBlank, readable, shownName } from "../../fleet/readable-text.ts";
+import { isBlank, readable, shownName, withoutMentions } from "../../fleet/readable-text.ts";
 
 export type Texts = Readonly<Record<string, string>>;
 
-/** Names come from the service and can be anything: receivers get short texts, and no empty ones. */
+/** Names come from the service and can be anything: receivers get short texts that mention nobody, and no empty ones. */
 export function shortTexts(
   values: Readonly<Record<string, string | null>>,
   longest: number,
 ): Texts {
   const texts = Object.entries(values).flatMap(([name, value]) =>
-    value ? [[name, readable(value, longest)]] : [],
+    value ? [[name, withoutMentions(readable(value, longest))]] : [],
   );
   return Object.fromEntries(texts);
 }
@@ -129,7 +129,7 @@ function subjectText(incident: NotifiedIncident): string {
 }
 
 function serverText({ serverName, serverId }: NotifiedIncident): string {
-  const shortId = readable(serverId?.slice(0, 8) ?? "", 8);
+  const shortId = shownName(serverId?.slice(0, 8) ?? "");
   return serverName === null || isBlank(serverName)
     ? shortId
     : `${shownName(serverName)} (${shortId})`;
