@@ -37,12 +37,15 @@ function line(values: readonly (string | number | boolean | null)[]): string {
   return `${values.map(field).join(",")}\r\n`;
 }
 
-/** Characters with which spreadsheets begin a formula. */
-const formula = /^[=+\-@\t\r\n＝＋－＠]/;
+/**
+ * Where a cell could begin that a spreadsheet computes: also behind what separates cells in another locale, where the
+ * quotes around the field mean nothing.
+ */
+const formulaStart = /(^|\r\n|[;|\t\r\n])(?=[\p{C}\p{Z}]*[=+\-@＝＋－＠])|^(?=[\t\r\n])/gu;
 
-/** Names come from the service: a quote makes one that looks like a formula a text. */
+/** Names come from the service: a quote makes what looks like a formula a text. */
 function field(value: string | number | boolean | null): string {
   if (typeof value !== "string") return value === null ? "" : String(value);
-  const text = formula.test(value) ? `'${value}` : value;
-  return /[",\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = value.replaceAll(formulaStart, "$1'");
+  return /[",;|\t\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
