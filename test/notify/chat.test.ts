@@ -151,6 +151,17 @@ describe("an answer of", () => {
       ofTelegram(403, "Forbidden: bot was kicked from the group chat"),
       failed("gone", "HTTP 403 bot was kicked"),
     ],
+    [
+      "telegram",
+      400,
+      ofTelegram(400, "Bad Request: group chat was upgraded to a supergroup chat", {
+        migrate_to_chat_id: -1_001_234_567_890,
+      }),
+      failed(
+        "rejected",
+        "HTTP 400 group chat was upgraded to a supergroup chat; set chat_id to -1001234567890",
+      ),
+    ],
     ["telegram", 401, ofTelegram(401, "T0PSECRET"), failed("gone", "HTTP 401")],
     ["telegram", 200, '{"ok":false}', failed("rejected", "HTTP 400")],
     ["telegram", 502, "<html>", failed("server_error", "HTTP 502")],

@@ -33,7 +33,9 @@ const answerSchema = z.object({
   ok: z.boolean(),
   error_code: z.int().min(100).max(599).optional(),
   description: z.string().optional(),
-  parameters: z.object({ retry_after: z.number().optional() }).optional(),
+  parameters: z
+    .object({ retry_after: z.number().optional(), migrate_to_chat_id: z.int().optional() })
+    .optional(),
 });
 
 /** What descriptions of errors that an operator can mend contain. Others could contain anything. */
@@ -61,7 +63,12 @@ function readTelegramAnswer(answer: Answer): SendResult {
   const known = knownErrors.find((each) => description?.includes(each));
   // A token that is not known any more; a bot that may not write to the chat.
   const reason = [401, 403, 404].includes(status) ? "gone" : result.reason;
-  const detail = known === undefined ? result.detail : `${result.detail} ${known}`;
+  const newId = parameters?.migrate_to_chat_id;
+  const detail = [
+    result.detail,
+    ...(known === undefined ? [] : [` ${known}`]),
+    ...(newId === undefined ? [] : [`; set chat_id to ${newId}`]),
+  ].join("");
   return { ...result, reason, detail };
 }
 
