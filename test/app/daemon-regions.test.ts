@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { showIncident } from "../../src/api/operations/show-incident.ts";
+import { testTimeoutMs } from "../support/test-timeout.ts";
 import { watchWorld, type WatchedWorld, type WorldOptions } from "../support/watched-world.ts";
 
 const keys = Array.from({ length: 12 }, (_, index) => `key-${index}`);
@@ -124,6 +125,34 @@ describe("a region that fails as a whole", () => {
     expect(notified(world).slice(1)).toEqual([
       expect.stringMatching(/^resolved Resolved after \d+ s: eu failing( as a whole)?$/),
     ]);
+  });
+
+  it("resolves after keep_firing_for by time alone", async () => {
+    const rule = { name: "region-down", on: "region", failing: { polls: 2 } };
+    const world = await watch({ alerts: { rules: [{ ...rule, keep_firing_for: "10m" }] } });
+    world.fail({ kind: "status", status: 400 });
+    await world.poll(2);
+    world.fail();
+    await world.poll(2);
+    const firing = () => incidentsOf(world, "region-down");
+    expect(await firing()).toHaveLength(1);
+    world.clock.advance(10 * 60_000);
+    await expect.poll(firing, { timeout: testTimeoutMs }).toEqual([]);
+  });
+
+  it("is judged by the keys that are configured, not by those that were", async () => {
+    const world = await watch();
+    const failing = (...some: readonly string[]) =>
+      world.fail(...some.map((key) => ({ kind: "status", status: 400, key }) as const));
+    failing("key-10", "key-11");
+    await world.poll(2);
+    await world.restart({ keys: keys.slice(0, 10) });
+    await world.poll(2);
+    const one = ["firing eu: 2 of 12 keys", "resolved Resolved after"];
+    expect(notified(world)).toEqual(one.map((text) => expect.stringContaining(text)));
+    failing("key-0", "key-1");
+    await world.poll(2);
+    expect(notified(world)[2]).toContain("2 of 10 keys failing");
   });
 
   it("resolves after the store took nothing, without any further failure", async () => {

@@ -188,6 +188,24 @@ it("a pause holds back the key's calls in that region, which then leave no faste
   ]);
 });
 
+it("a pause that the service demanded is not shortened by a shorter one", () => {
+  const { pause, nextFreeMs } = start();
+  pause(us, 60_000);
+  pause(us, 1_000);
+  expect(nextFreeMs(us)).toBe(60_000);
+});
+
+it("a call that waited for a token when its region was paused lets one to the key's other region go first", async () => {
+  const { admit, advance, pause, granted } = start();
+  admit(us, "first");
+  admit(us, "second");
+  await advance(500);
+  pause(us, 5_000);
+  admit(eu, "other region");
+  await advance(8_000);
+  expect(granted()).toEqual(["first 0", "other region 1050", "second 5000"]);
+});
+
 describe("calls of a target that are admitted one by one", () => {
   const order = "one_by_one";
 

@@ -35,6 +35,8 @@ export interface WatchedWorld {
   poll(times?: number): Promise<void>;
   /** Stops and starts again on the same store, with some settings changed if so wished. */
   restart(changed?: {
+    /** Those of the keys that stay. */
+    readonly keys?: readonly string[];
     readonly alerts?: object;
     readonly probes?: readonly object[];
     readonly reports?: readonly object[];
@@ -176,6 +178,9 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
       await daemon.stop();
       config = testConfig({
         ...settings,
+        ...(changed.keys && {
+          keys: settings.keys.filter(({ name }) => changed.keys?.includes(name)),
+        }),
         ...(changed.probes && { probes: changed.probes }),
         ...(changed.reports && { reports: changed.reports }),
         alerts: { ...settings.alerts, ...changed.alerts },
