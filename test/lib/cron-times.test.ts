@@ -44,6 +44,15 @@ describe("the moments of a cron expression", () => {
     ]);
   });
 
+  it.each(["0 2 * * *", "*/30 * * * *"])("include the moment itself as the latest: %s", (text) => {
+    const { latest } = timesIn(text);
+    const atMs = Date.UTC(2026, 6, 1);
+    expect([latest(atMs - 1), latest(atMs)].map(iso)).toEqual([
+      expect.not.stringContaining("2026-07-01T00:00"),
+      "2026-07-01T00:00:00.000Z",
+    ]);
+  });
+
   it("are none of a day that no year has", () => {
     const { latest, next } = timesIn("0 0 31 2 *");
     expect([latest(Date.UTC(2026, 0)), next(Date.UTC(2026, 0))]).toEqual([null, null]);
@@ -217,6 +226,13 @@ function model(
 }
 
 describe("where clocks are changed", () => {
+  it("a single time in the repeated hour came at the first of the two, in every minute after it", () => {
+    const { latest } = timesIn("30 1 * * *", "America/New_York");
+    const fromMs = Date.UTC(2026, 10, 1, 5, 30);
+    for (let atMs = fromMs; atMs < fromMs + 12 * hourMs; atMs += 60_000)
+      expect([iso(atMs), iso(latest(atMs))]).toEqual([iso(atMs), iso(fromMs)]);
+  });
+
   const some = fc.constantFrom(...transitions);
   /** Around a transition, up to three hours away. */
   const offsets = fc

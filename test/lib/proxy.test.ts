@@ -111,6 +111,16 @@ describe("a tunnel", () => {
     },
   );
 
+  it("that the proxy refuses is closed, although the proxy would keep it open", async () => {
+    const closed = Promise.withResolvers<void>();
+    const url = await startBrokenProxy((socket) => {
+      socket.on("close", () => closed.resolve());
+      socket.write("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
+    });
+    await expect(open(url)).rejects.toMatchObject({ reason: "network" });
+    await closed.promise;
+  });
+
   it("loses nothing that a server says at once", async () => {
     const url = await startBrokenProxy((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n\r\n220 mail.example.com\r\n");
