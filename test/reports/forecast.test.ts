@@ -1,6 +1,9 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { forecast, type Week } from "../../src/reports/forecast.ts";
+import { emptyAccount, emptyBucket } from "../../src/fleet/buckets.ts";
+import { noneByStatus } from "../../src/fleet/tallies.ts";
+import { dayMs, forecast, readWeeks, weekMs, type Week } from "../../src/reports/forecast.ts";
+import { research } from "./support/polls-alike.ts";
 
 const observed = (occupiedShare: number): Week => ({ occupiedShare, observedShare: 1 });
 
@@ -44,4 +47,29 @@ it.each([
   ],
 ] as const)("there is no forecast, for %s", (reason, weeks) => {
   expect(forecast(weeks, 0.9)).toMatchObject({ inWeeks: null, reason });
+});
+
+it("a week of which days are not recorded was not observed well enough", async () => {
+  const nowMs = Date.UTC(2026, 10, 20, 12);
+  const endMs = Math.floor(nowMs / dayMs) * dayMs;
+  const account = {
+    ...emptyAccount,
+    ms: { ...noneByStatus, occupied: dayMs / 2, idle: dayMs / 2 },
+  };
+  const names = new Map([["git", account]]);
+  const weeksOf = async (days: number) => {
+    const starts = Array.from({ length: days }, (_, day) => endMs - weekMs + day * dayMs);
+    async function* buckets() {
+      yield starts.map((startMs) => ({
+        target: research,
+        bucket: { ...emptyBucket(startMs), recordedMs: dayMs, names },
+      }));
+    }
+    return (await readWeeks({ buckets }, nowMs, () => ["all"])).get("all")?.at(-1);
+  };
+  expect(await weeksOf(7)).toEqual({ occupiedShare: 0.5, observedShare: 1 });
+  expect(await weeksOf(3)).toEqual({ occupiedShare: 0.5, observedShare: 3 / 7 });
+  const last = await weeksOf(3);
+  const weeks = [...[0.1, 0.2, 0.3, 0.4].map(observed), ...(last ? [last] : [])];
+  expect(forecast(weeks, 0.9)).toMatchObject({ reason: "too_little" });
 });

@@ -121,6 +121,19 @@ describe("a series of occupancy", () => {
     expect(await namesOf()).toMatchObject({ occupied: 1, idle: 1, error: 1 });
   });
 
+  it("goes on when one of its targets is not configured any more", async () => {
+    const history = recordHistory();
+    watch(history.add(research), day);
+    const former = history.add({ region: "eu", key: "research" });
+    watch(former, { ...day, to: "2026-11-01T06:00Z" });
+    former.isConfigured = false;
+    const { cells, range } = await seriesOf(history, { ...day, stepMs: hourMs });
+    expect(new Date(range.toMs).toISOString()).toBe("2026-11-02T00:00:00.000Z");
+    expect(cells).toHaveLength(24);
+    expect(cells[3]?.average).toMatchObject({ occupied: 2, idle: 2 });
+    expect(cells.at(-1)?.average).toMatchObject({ occupied: 1, idle: 1 });
+  });
+
   it("ends with the earliest of the last polls, so that no target seems to have lost its servers", async () => {
     const history = recordHistory();
     watch(history.add(research), { from: day.from, to: "2026-11-01T23:55Z" });

@@ -36,3 +36,29 @@ it("a report has the exact peak of several targets over the whole range, of what
   range.to = again.to;
   expect(await peakBy("key")).toMatchObject([[{ count: 2, isExact: true }, 4, 4, 2]]);
 });
+
+it("a server that is missing from the listing does not count in the exact peak", async () => {
+  const history = recordHistory();
+  const [us, eu] = [history.add(research), history.add({ region: "eu", key: "research" })];
+  const [a, b] = [occupied, { ...idle, status: "occupied" }] as const;
+  const atRest = { ...idle, status: "idle" } as const;
+  const range = { from: "2026-11-01T00:02Z", to: "2026-11-01T00:27Z" };
+  const polls = [
+    [[a], [atRest]],
+    [[a], [atRest]],
+    [[], [b]],
+    [[b], [atRest]],
+    [[b], [atRest]],
+    [[b], [atRest]],
+  ] as const;
+  for (const [index, [inUs, inEu]] of polls.entries()) {
+    const atMs = Date.parse(range.from) + index * 300_000;
+    us.poll(atMs, { kind: "all", servers: inUs });
+    eu.poll(atMs, { kind: "all", servers: inEu });
+  }
+  // From before it is missing, and from when it is already.
+  for (const from of [range.from, "2026-11-01T00:15Z"]) {
+    const { rows } = await reportOf(history, { ...range, from, by: "" });
+    expect(rows.map(({ occupiedPeak }) => occupiedPeak)).toEqual([{ count: 1, isExact: true }]);
+  }
+});
