@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { availabilityOf, daysCard } from "../../src/web/pages/days-card.ts";
 import type { PlaceDays } from "../../src/web/pages/occupancy-data.ts";
-import { queryText, readQuery } from "../../src/web/pages/occupancy-query.ts";
+import { RefusedError } from "../../src/lib/refused-error.ts";
+import {
+  everything,
+  queryText,
+  readQuery,
+  understand,
+} from "../../src/web/pages/occupancy-query.ts";
 import { watchHours } from "../support/watched-hours.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
@@ -287,3 +293,15 @@ const noFigures = {
   recoveries: 0,
   recovery_mean_seconds: null,
 };
+
+it("a range that is refused is replaced by the default once, and the default is not asked for again", async () => {
+  const asked: string[] = [];
+  const refuse = ({ from }: typeof everything) => {
+    asked.push(from);
+    if (asked.length > 9) throw new TypeError("it is asked again and again");
+    const fault = { path: "from", allowed: "nothing" };
+    return Promise.reject(new RefusedError("invalid", "refused", [fault]));
+  };
+  await expect(understand({ ...everything, from: "soon" }, refuse)).rejects.toThrow("refused");
+  expect(asked).toEqual(["soon", everything.from]);
+});

@@ -253,8 +253,10 @@ describe("a page that is open", () => {
       return Promise.resolve({ ...emptyStatus, receivers: [`receiver-${rendered}`] });
     };
     const { get } = await serveWeb({ status });
+    const beganMs = performance.now();
     await Promise.all(Array.from({ length: 50 }, (_, reader) => get(`/?x=${reader % 25}`)));
-    expect(rendered).toBeLessThan(5);
+    // Four times a second, however long a busy machine takes.
+    expect(rendered).toBeLessThanOrEqual(2 + (performance.now() - beganMs) / 250);
     const before = rendered;
     expect((await get("/")).text).toContain(`receiver-${before + 1}`);
   });

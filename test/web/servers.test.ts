@@ -3,6 +3,7 @@ import { listChanges } from "../../src/api/operations/changes.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { serverAddress, serversAddress } from "../../src/web/pages/servers-address.ts";
+import { startPeer } from "../service/peer.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { serveWeb } from "./support/serve-web.ts";
 import { serveFleet, watchServers, type PlainServer } from "./support/serve-fleet.ts";
@@ -209,6 +210,27 @@ describe("the page of a server", () => {
       expect.stringContaining("No known server"),
     ]);
     expect((await open("server")).status).toBe(400);
+  });
+
+  it("shows incidents of no other server, not even of one whose id begins alike", async () => {
+    const servers = ["a", "ab", "c"].map((id) => ({ id, server_name: "git", status: "error" }));
+    const box = { local_sandbox_id: "box", created_at: "2026-02-16T12:45:25Z", servers };
+    const { baseUrl } = await startPeer((_request, response) => {
+      const body = { local_sandboxes: [box], total_count: 1 };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    const world = await watchWorld({ baseUrl });
+    await world.poll();
+    const { incidents } = await world.daemon().api(listIncidents, {});
+    expect(incidents).toHaveLength(3);
+    for (const { id, server_id = "" } of incidents) {
+      const place = { ...world.target, sandbox_id: "box", server_id: server_id ?? "" };
+      const response = await fetch(`${await world.address()}/${serverAddress(place)}`);
+      const markup = await response.text();
+      expect(incidents.filter((each) => markup.includes(`incidents/${each.id}`))).toMatchObject([
+        { id, server_id },
+      ]);
+    }
   });
 
   it("is there for a server that is gone", async () => {
