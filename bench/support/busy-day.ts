@@ -100,6 +100,7 @@ function listSandbox(target: number, box: number, statuses: readonly Status[]): 
     id: mixUuid(target, 2, box),
     status: "idle",
     benchmark: null,
+    createdAt: null,
     servers: Array.from({ length: names }, (_, name) => {
       const index = name * serversOfName + box;
       return {

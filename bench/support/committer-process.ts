@@ -30,7 +30,7 @@ function listFirst(target: string): readonly ListedSandbox[] {
     benchmark: null,
     tags: [],
   }));
-  return [{ id: target, status: "idle", benchmark: null, servers: listed }];
+  return [{ id: target, status: "idle", benchmark: null, createdAt: null, servers: listed }];
 }
 
 let store: Store | null = null;

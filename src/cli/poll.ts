@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
+import { statusOfServer } from "../fleet/stated-status.ts";
 import { statuses, targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
@@ -149,7 +150,7 @@ function viewOf(target: Target, { listing, partial }: Listed, failed: Failed | n
         sandbox_id: sandbox.id,
         server_id: id,
         server_name: name,
-        status,
+        status: statusOfServer(status, false, sandbox.status),
         benchmark,
         tags,
       })),

@@ -11,6 +11,10 @@ import type { Presence } from "./status.ts";
 export interface Diff {
   /** Every sandbox that is another object, but for its servers: also one of which only `missing` differs. */
   readonly sandboxes: readonly SandboxDiff[];
+  /** The sandboxes that appeared, changed status or are gone. */
+  readonly sandboxChanges: readonly SandboxDiff[];
+  /** The sandboxes whose observation began or ended without a change of theirs: kinds `missing` and `seen`. */
+  readonly sandboxInterruptions: readonly SandboxDiff[];
   /** Every server that is another object. The changes and interruptions are among them. */
   readonly servers: readonly ServerDiff[];
   /** The servers that appeared, changed status or are gone. */
@@ -19,22 +23,21 @@ export interface Diff {
   readonly interruptions: readonly ServerDiff[];
 }
 
-export interface SandboxDiff {
-  /** Null: it appeared. */
-  readonly before: Sandbox | null;
-  /** Null: it is gone. */
-  readonly after: Sandbox | null;
-}
-
-export interface ServerDiff {
-  readonly kind: ServerDiffKind;
+/** How a sandbox or a server differs. */
+interface SubjectDiff<Subject> {
+  readonly kind: DiffKind;
   readonly sandboxId: string;
   /** Null: it appeared. */
-  readonly before: Server | null;
+  readonly before: Subject | null;
   /** Null: it is gone. */
-  readonly after: Server | null;
+  readonly after: Subject | null;
   /** For how long a status that ended was observed, in whole milliseconds; null unless both moments are known. */
   readonly dwellMs: number | null;
+}
+
+export type SandboxDiff = SubjectDiff<Sandbox>;
+
+export interface ServerDiff extends SubjectDiff<Server> {
   /**
    * Of one that appeared: the sandbox that lacks a server of this id and name since the same listing, where there is
    * just one such pair. Ids are promised to be unique within a sandbox only, so it is likely the same server, no more.
@@ -47,9 +50,9 @@ export interface ServerDiff {
  * - `missing`: a complete listing lacked it for the first time
  * - `seen`: it is listed again, in the status that it had
  * - `still_missing`: one more complete listing lacked it
- * - `updated`: name, benchmark or tags differ
+ * - `updated`: another attribute differs, such as a name, or whether it states its status itself
  */
-export type ServerDiffKind =
+export type DiffKind =
   | "appeared"
   | "changed"
   | "gone"
@@ -59,13 +62,22 @@ export type ServerDiffKind =
   | "updated";
 
 /** The diff of a poll without a listing. */
-export const noDiff: Diff = { sandboxes: [], servers: [], changes: [], interruptions: [] };
+export const noDiff: Diff = {
+  sandboxes: [],
+  sandboxChanges: [],
+  sandboxInterruptions: [],
+  servers: [],
+  changes: [],
+  interruptions: [],
+};
 
-export function statusBefore({ before }: Pick<ServerDiff, "before">): Presence {
+type Either = SandboxDiff | ServerDiff;
+
+export function statusBefore({ before }: Pick<Either, "before">): Presence {
   return before?.status ?? "absent";
 }
 
-export function statusAfter({ after }: Pick<ServerDiff, "after">): Presence {
+export function statusAfter({ after }: Pick<Either, "after">): Presence {
   return after?.status ?? "absent";
 }
 
@@ -88,9 +100,15 @@ export function* diffSnapshots(
   const compare = (sandboxId: string, known: Sandbox | null, sandbox: Sandbox | null): void => {
     const isSame =
       known?.status === sandbox?.status &&
+      known?.statedStatus === sandbox?.statedStatus &&
       known?.benchmark === sandbox?.benchmark &&
+      known?.createdAt === sandbox?.createdAt &&
       known?.missing === sandbox?.missing;
-    if (!isSame) sandboxes.push({ before: known, after: sandbox });
+    if (!known || !sandbox || !isSame) {
+      const kind = kindOf(known, sandbox);
+      const dwellMs = dwellOf(kind, known, sandbox, observation);
+      sandboxes.push({ kind, sandboxId, before: known, after: sandbox, dwellMs });
+    }
     const [had, has] = [known?.servers ?? [], sandbox?.servers ?? []];
     // Most are in the order that they had.
     let at = 0;
@@ -125,15 +143,25 @@ export function* diffSnapshots(
   const servers = yield* withMoves(found);
   return {
     sandboxes,
+    sandboxChanges: sandboxes.filter(isChange),
+    sandboxInterruptions: sandboxes.filter(isInterruption),
     servers,
-    changes: servers.filter(
-      ({ kind }) => kind === "appeared" || kind === "changed" || kind === "gone",
-    ),
-    interruptions: servers.filter(({ kind }) => kind === "missing" || kind === "seen"),
+    changes: servers.filter(isChange),
+    interruptions: servers.filter(isInterruption),
   };
 }
 
-function kindOf(before: Server | null, after: Server | null): ServerDiffKind {
+function isChange({ kind }: Either): boolean {
+  return kind === "appeared" || kind === "changed" || kind === "gone";
+}
+
+function isInterruption({ kind }: Either): boolean {
+  return kind === "missing" || kind === "seen";
+}
+
+type Observed = Pick<Server, "status" | "since" | "missing">;
+
+function kindOf(before: Observed | null, after: Observed | null): DiffKind {
   if (!before) return "appeared";
   if (!after) return "gone";
   if (before.status !== after.status) return "changed";
@@ -142,9 +170,9 @@ function kindOf(before: Server | null, after: Server | null): ServerDiffKind {
 }
 
 function dwellOf(
-  kind: ServerDiffKind,
-  before: Server | null,
-  after: Server | null,
+  kind: DiffKind,
+  before: Observed | null,
+  after: Observed | null,
   { observedMs, momentKnown }: Observation,
 ): number | null {
   if (!before?.since.momentKnown) return null;

@@ -1,8 +1,10 @@
 import { sandboxesPerSlice } from "./slices.ts";
 import type { Slices } from "./slices.ts";
-import { emptySnapshot, indexSandboxes, isServerAsKnown } from "./snapshot.ts";
+import { asListed, emptySnapshot, indexSandboxes, isServerAsKnown } from "./snapshot.ts";
 import type { ListedSandbox, ListedServer, Listing, Sandbox } from "./snapshot.ts";
 import type { SandboxText, Server, Since, Snapshot } from "./snapshot.ts";
+import { statedAfter, statusOfServer, worstStated } from "./stated-status.ts";
+import type { Status } from "./status.ts";
 import { TallyChange } from "./tallies.ts";
 
 /** How a listing was observed. */
@@ -94,7 +96,7 @@ class Merge {
   private readonly isComplete: boolean;
   private readonly goneAfter: number;
   private readonly began: Since;
-  /** For a server that was missing: its status may have changed long before it was observed again. */
+  /** For what was missing: its status may have changed long before it was observed again. */
   private readonly beganAtUnknownMoment: Since;
 
   constructor(before: Snapshot, listing: Listing, observation: Observation) {
@@ -107,9 +109,12 @@ class Merge {
     this.beganAtUnknownMoment = { ...this.began, momentKnown: false };
   }
 
-  sandbox(listed: ListedSandbox, known: Sandbox | undefined): Sandbox {
-    const servers = this.servers(listed.servers, known?.servers ?? []);
-    const { id, status, benchmark } = listed;
+  sandbox(given: ListedSandbox, known: Sandbox | undefined): Sandbox {
+    const listed = asListed(given);
+    const { id, benchmark, createdAt } = listed;
+    const statedStatus = statedAfter(listed.status, known?.statedStatus ?? null);
+    const servers = this.servers(listed.servers, known?.servers ?? [], statedStatus);
+    const status = statedStatus ?? worstStated(servers);
     if (known?.status !== status) {
       if (known) this.tallies.countSandbox(known.status, -1);
       this.tallies.countSandbox(status, 1);
@@ -117,9 +122,16 @@ class Merge {
     const isSame =
       known?.missing === 0 &&
       known.status === status &&
+      known.statedStatus === statedStatus &&
       known.benchmark === benchmark &&
+      known.createdAt === createdAt &&
       isSameArray(known.servers, servers);
-    return isSame ? known : { id, status, benchmark, servers, missing: 0 };
+    if (isSame) return known;
+    const wasMissing =
+      known && (known.missing > 0 || (statedStatus === null && known.servers.some(isMissing)));
+    const began = wasMissing ? this.beganAtUnknownMoment : this.began;
+    const since = known?.status === status ? known.since : began;
+    return { id, status, statedStatus, benchmark, createdAt, servers, since, missing: 0 };
   }
 
   /** Counts a sandbox that a complete listing lacks as missing; null: it is gone, with its servers. */
@@ -135,7 +147,11 @@ class Merge {
   }
 
   /** The listed servers in their order, followed by the unlisted ones that are not gone. */
-  private servers(listed: readonly ListedServer[], known: readonly Server[]): readonly Server[] {
+  private servers(
+    listed: readonly ListedServer[],
+    known: readonly Server[],
+    ofSandbox: Status | null,
+  ): readonly Server[] {
     // The order seldom changes.
     let at = 0;
     while (at < listed.length && listed[at]?.id === known[at]?.id) at++;
@@ -143,7 +159,7 @@ class Merge {
     const servers = listed.map((server, index) => {
       const counterpart = index < at ? known[index] : rest.get(server.id);
       rest.delete(server.id);
-      return this.server(server, counterpart);
+      return this.server(server, counterpart, ofSandbox);
     });
     for (const server of rest.values()) {
       const next = this.isComplete ? this.missServer(server) : server;
@@ -154,12 +170,18 @@ class Merge {
     return servers;
   }
 
-  private server(listed: ListedServer, known: Server | undefined): Server {
-    if (known && isServerAsKnown(known, listed)) return known;
-    const { id, name, status, benchmark, tags } = listed;
-    const began = known && known.missing > 0 ? this.beganAtUnknownMoment : this.began;
+  private server(
+    listed: ListedServer,
+    known: Server | undefined,
+    ofSandbox: Status | null,
+  ): Server {
+    if (known && isServerAsKnown(known, listed, ofSandbox)) return known;
+    const { id, name, benchmark, tags } = listed;
+    const hasStated = known?.hasStated === true || listed.status !== null;
+    const status = statusOfServer(listed.status, hasStated, ofSandbox);
+    const began = known && isMissing(known) ? this.beganAtUnknownMoment : this.began;
     const since = known?.status === status ? known.since : began;
-    const server = { id, name, status, benchmark, tags, since, missing: 0 };
+    const server = { id, name, status, hasStated, benchmark, tags, since, missing: 0 };
     if (known) this.tallies.countServer(known, -1);
     this.tallies.countServer(server, 1);
     return server;
@@ -172,6 +194,10 @@ class Merge {
     if (server) this.tallies.countServer(server, 1);
     return server;
   }
+}
+
+function isMissing({ missing }: Server): boolean {
+  return missing > 0;
 }
 
 function isSameArray(some: readonly unknown[], others: readonly unknown[]): boolean {

@@ -1,4 +1,5 @@
 import type { Deviation } from "./deviation.ts";
+import { statedAfter, statusOfServer } from "./stated-status.ts";
 import { sandboxesPerSlice } from "./slices.ts";
 import type { Slices } from "./slices.ts";
 import type { Status } from "./status.ts";
@@ -29,34 +30,48 @@ export interface Snapshot {
 /** A sandbox as a listing has it. */
 export interface ListedSandbox {
   readonly id: string;
-  readonly status: Status;
+  /** What the listing states, `unknown` for a word that is none of the service's; null: it states none. */
+  readonly status: Status | null;
   readonly benchmark: string | null;
+  /** When the service created it, in UTC milliseconds; null: that cannot be read. */
+  readonly createdAt: number | null;
   readonly servers: readonly ListedServer[];
 }
 
 export interface ListedServer {
   readonly id: string;
   readonly name: string | null;
-  readonly status: Status;
+  /** As that of a sandbox. */
+  readonly status: Status | null;
   readonly benchmark: string | null;
   readonly tags: readonly string[];
 }
 
 /** A sandbox as it was last observed. */
 export interface Sandbox extends ListedSandbox {
+  /** Its own once it has stated one, and before that the worst that its servers state (`stated-status.ts`). */
+  readonly status: Status;
+  /** What it states; `unknown`: it has stated a status since it appeared, and does not now; null: it never has. */
+  readonly statedStatus: Status | null;
   readonly servers: readonly Server[];
+  /** When `status` was first observed. */
+  readonly since: Since;
   /** Complete listings in a row that lacked it. */
   readonly missing: number;
 }
 
 /** A server as it was last observed. */
 export interface Server extends ListedServer {
+  /** Its own once it has stated one, and before that what its sandbox states (`stated-status.ts`). */
+  readonly status: Status;
+  /** Whether it has stated a status since it appeared. */
+  readonly hasStated: boolean;
   readonly since: Since;
   /** Complete listings in a row that lacked it. */
   readonly missing: number;
 }
 
-/** When a status was first observed. One object for all servers that changed with one poll. */
+/** When a status was first observed. One object for all that changed with one poll. */
 export interface Since {
   /** UTC milliseconds. */
   readonly atMs: number;
@@ -132,21 +147,42 @@ export function* indexSandboxes(
   return places;
 }
 
+/** A sandbox as a listing states it, also where the object of a snapshot stands for it. */
+export function asListed(sandbox: ListedSandbox | Sandbox): ListedSandbox {
+  if (!("statedStatus" in sandbox)) return sandbox;
+  return {
+    id: sandbox.id,
+    status: sandbox.statedStatus,
+    benchmark: sandbox.benchmark,
+    createdAt: sandbox.createdAt,
+    servers: sandbox.servers.map(({ id, name, status, hasStated, benchmark, tags }) => {
+      return { id, name, status: hasStated ? status : null, benchmark, tags };
+    }),
+  };
+}
+
 /** Whether a sandbox is listed as it was known, and all of it: then the known object stands for it. */
 export function isAsKnown(known: Sandbox, listed: ListedSandbox): boolean {
-  if (known.id !== listed.id || known.status !== listed.status || known.missing > 0) return false;
-  if (known.benchmark !== listed.benchmark) return false;
+  if (known.id !== listed.id || known.missing > 0) return false;
+  if (known.statedStatus !== statedAfter(listed.status, known.statedStatus)) return false;
+  if (known.benchmark !== listed.benchmark || known.createdAt !== listed.createdAt) return false;
   if (known.servers.length !== listed.servers.length) return false;
   return known.servers.every((server, at) => {
     const other = listed.servers[at];
-    return other !== undefined && isServerAsKnown(server, other);
+    return other !== undefined && isServerAsKnown(server, other, known.statedStatus);
   });
 }
 
-export function isServerAsKnown(known: Server, listed: ListedServer): boolean {
+/** @param ofSandbox what its sandbox states now */
+export function isServerAsKnown(
+  known: Server,
+  listed: ListedServer,
+  ofSandbox: Status | null,
+): boolean {
   return (
     known.id === listed.id &&
-    known.status === listed.status &&
+    (known.hasStated || listed.status === null) &&
+    known.status === statusOfServer(listed.status, known.hasStated, ofSandbox) &&
     known.missing === 0 &&
     known.name === listed.name &&
     known.benchmark === listed.benchmark &&

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Deviation } from "../fleet/deviation.ts";
-import { isAsKnown } from "../fleet/snapshot.ts";
+import { asListed, isAsKnown } from "../fleet/snapshot.ts";
 import type { ListedSandbox, ListedServer, SandboxText, Snapshot } from "../fleet/snapshot.ts";
 import { Deviations } from "./deviations.ts";
 import type { JsonValue } from "./json-value.ts";
@@ -23,7 +23,7 @@ import {
   SandboxReader,
   sandboxesField,
   serversField,
-  worseOf,
+  worseSandbox,
   worseServer,
 } from "./parse-sandbox.ts";
 
@@ -248,7 +248,7 @@ export class ListingItems {
 
   /** A sandbox is listed again. Each time that it is, it must be read. */
   private join(index: number, listed: ListedSandbox): void {
-    const first = this.sandboxes[index] ?? listed;
+    const first = asListed(this.sandboxes[index] ?? listed);
     const servers =
       this.joined.get(index) ?? new Map(first.servers.map((server) => [server.id, server]));
     this.joined.set(index, servers);
@@ -259,8 +259,7 @@ export class ListingItems {
       if (known) duplicates++;
       servers.set(server.id, known ? worseServer(known, server) : server);
     }
-    const { id, status, benchmark } = worseOf(first, listed, (each) => [each.benchmark]);
-    this.sandboxes[index] = { id, status, benchmark, servers: [] };
+    this.sandboxes[index] = { ...worseSandbox(first, listed), servers: [] };
     if (servers.size > maxJoinedServers) {
       throw tooLarge(`a sandbox that is listed twice holds more than ${maxJoinedServers} servers`);
     }

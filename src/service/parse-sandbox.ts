@@ -112,7 +112,13 @@ export class SandboxReader {
       if (known) this.deviations.note(`${serversField}.id`, "duplicate");
       servers.set(server.id, known ? worseServer(known, server) : server);
     }
-    return { id, status: readStatus(item), benchmark, servers: [...servers.values()] };
+    return {
+      id,
+      status: readStatus(item),
+      benchmark,
+      createdAt: readInstant(item["created_at"]),
+      servers: [...servers.values()],
+    };
   }
 
   private readServer(item: JsonValue | undefined, index: number): ListedServer | null {
@@ -201,23 +207,44 @@ function problemOfText(text: string): DeviationProblem | null {
   return text.includes("\0") ? "invalid_character" : null;
 }
 
-function readStatus({ status }: JsonObject): Status {
+function readStatus({ status }: JsonObject): Status | null {
+  if (status === undefined || status === null) return null;
   return status === "idle" || status === "occupied" || status === "error" ? status : "unknown";
+}
+
+/** Of a time without an offset from UTC the instant is not known. */
+const instantPattern = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function readInstant(text: JsonValue | undefined): number | null {
+  if (typeof text !== "string" || text.length > 64 || !instantPattern.test(text)) return null;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? null : ms;
 }
 
 const badness: Readonly<Record<Status, number>> = { unknown: 0, idle: 1, occupied: 2, error: 3 };
 
 /**
  * Of two items with one id the worse one is believed, whatever their order: a service that changes it from listing to
- * listing would make alerts flap otherwise. Between equal statuses it is the one whose texts sort later.
+ * listing would make alerts flap otherwise. Between equal statuses it is the one whose texts sort later. A status that
+ * is absent is as bad as an unknown one.
  */
-export function worseOf<Item extends { readonly status: Status }>(
+function worseOf<Item extends ListedSandbox | ListedServer>(
   one: Item,
   other: Item,
   textsOf: (item: Item) => readonly (string | null)[],
 ): Item {
-  const difference = badness[one.status] - badness[other.status];
-  return (difference || compareTexts(textsOf(one), textsOf(other))) < 0 ? other : one;
+  const difference = badness[one.status ?? "unknown"] - badness[other.status ?? "unknown"];
+  const worse = (difference || compareTexts(textsOf(one), textsOf(other))) < 0 ? other : one;
+  const status = one.status ?? other.status;
+  return worse.status === null && status !== null ? { ...worse, status } : worse;
+}
+
+/** Which servers it has is not looked at. */
+export function worseSandbox(one: ListedSandbox, other: ListedSandbox): ListedSandbox {
+  return worseOf(one, other, ({ benchmark, createdAt }) => [
+    benchmark,
+    createdAt === null ? null : `${createdAt}`,
+  ]);
 }
 
 export function worseServer(one: ListedServer, other: ListedServer): ListedServer {

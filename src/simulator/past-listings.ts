@@ -60,11 +60,13 @@ export function listDirectly(
   return listed;
 }
 
-function listedAs({ sandboxId, status, benchmark, servers }: SimulatedSandbox): ListedSandbox {
+function listedAs(sandbox: SimulatedSandbox): ListedSandbox {
+  const { sandboxId, status, benchmark, createdAtMs, servers } = sandbox;
   return {
     id: sandboxId,
     status: known(status),
     benchmark,
+    createdAt: createdAtMs,
     servers: servers.map((server) => ({
       id: server.serverId,
       name: server.serverName,
@@ -75,6 +77,7 @@ function listedAs({ sandboxId, status, benchmark, servers }: SimulatedSandbox): 
   };
 }
 
-function known(status: string | null): Status {
+function known(status: string | null): Status | null {
+  if (status === null) return null;
   return statuses.find((each) => each === status) ?? "unknown";
 }

@@ -61,7 +61,8 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
     commitPoll(targetId: number, verdict: Verdict): Promise<void> {
       const { accounting, incidents, pools, diff } = verdict;
       const eventRows = incidentRows(incidents) + (pools ? incidentRows(pools.incidents) : 0);
-      const canWait = diff.changes.length === 0 && eventRows === 0;
+      const changes = diff.changes.length + diff.sandboxChanges.length;
+      const canWait = changes === 0 && eventRows === 0;
       return commit(targetId, { each: [verdict], last: verdict, accounting, incidents }, canWait);
     },
     /** Many that followed one another, at once. */

@@ -81,8 +81,18 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     `create table sandboxes (
       target_id ${bigint} not null references targets (id),
       sandbox_id ${text} not null,
-      status ${text} not null,
       benchmark ${text},
+      -- When the service created it. Null: that could not be read.
+      created_at_ms ${bigint},
+      -- Its own, or before it stated one the worst that its servers state.
+      status ${text} not null,
+      -- 'unknown': it stated a status since it appeared, and does not now. Null: it never did.
+      stated_status ${text},
+      since_at_ms ${bigint} not null,
+      -- The same moment on the target's observed clock.
+      since_observed_ms ${double} not null,
+      -- Whether the status began between two complete polls, so that its dwell time can be known.
+      since_witnessed integer not null,
       -- Complete listings in a row that lacked it.
       missing integer not null,
       primary key (target_id, sandbox_id)
@@ -98,11 +108,12 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       benchmark ${text},
       -- JSON: an array of strings. Null: none.
       tags ${text},
+      -- Its own, or before it stated one that of its sandbox.
       status ${text} not null,
+      -- Whether it stated a status since it appeared.
+      has_stated integer not null,
       since_at_ms ${bigint} not null,
-      -- The same moment on the target's observed clock.
       since_observed_ms ${double} not null,
-      -- Whether the status began between two complete polls, so that its dwell time can be known.
       since_witnessed integer not null,
       missing integer not null,
       -- When it was found to be gone. Null: it is not.

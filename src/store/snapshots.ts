@@ -9,7 +9,7 @@ import { runInSlices } from "../lib/run-in-slices.ts";
 import { isBeyond, prepareUpsert } from "./sql-helpers.ts";
 import type { Together } from "./shared-commits.ts";
 import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
-import type { Db, Tables } from "./tables.ts";
+import type { Db, SinceColumn, Tables } from "./tables.ts";
 
 const idsPerStatement = 500;
 const rowsPerRead = 5_000;
@@ -70,8 +70,16 @@ const upsertSandboxes = prepareUpsert("sandboxes", ["target_id", "sandbox_id"]);
 const upsertServers = prepareUpsert("servers", ["target_id", "sandbox_id", "server_id"]);
 
 function sandboxToRow(targetId: number, sandbox: Sandbox): Insertable<Tables["sandboxes"]> {
-  const { id, status, benchmark, missing } = sandbox;
-  return { target_id: targetId, sandbox_id: id, status, benchmark, missing };
+  return {
+    target_id: targetId,
+    sandbox_id: sandbox.id,
+    benchmark: sandbox.benchmark,
+    created_at_ms: sandbox.createdAt,
+    status: sandbox.status,
+    stated_status: sandbox.statedStatus,
+    ...sinceColumns(sandbox.since),
+    missing: sandbox.missing,
+  };
 }
 
 function serverToRow(
@@ -88,11 +96,18 @@ function serverToRow(
     benchmark: server.benchmark,
     tags: server.tags.length === 0 ? null : JSON.stringify(server.tags),
     status: server.status,
-    since_at_ms: server.since.atMs,
-    since_observed_ms: server.since.observedMs,
-    since_witnessed: Number(server.since.momentKnown),
+    has_stated: Number(server.hasStated),
+    ...sinceColumns(server.since),
     missing: server.missing,
     gone_at_ms: goneAtMs,
+  };
+}
+
+function sinceColumns({ atMs, observedMs, momentKnown }: Since) {
+  return {
+    since_at_ms: atMs,
+    since_observed_ms: observedMs,
+    since_witnessed: Number(momentKnown),
   };
 }
 
@@ -112,7 +127,8 @@ export async function readSnapshots(
   targetIds: readonly number[],
   reading = createRowReading(),
 ): Promise<ReadonlyMap<number, Snapshot>> {
-  const servers = await readServers(reader, targetIds, reading);
+  const shared = createSharedValues();
+  const servers = await readServers(reader, targetIds, reading, shared);
   const rows = await reader
     .selectFrom("sandboxes")
     .selectAll()
@@ -129,12 +145,15 @@ export async function readSnapshots(
       "sandboxes",
       byTarget.get(targetId) ?? [],
       idOf,
-      ({ sandbox_id: id, status, benchmark, missing }) => ({
-        id,
-        status: oneOf(statuses, status),
-        benchmark,
-        missing,
-        servers: servers.get(targetId)?.get(id) ?? [],
+      (row): Sandbox => ({
+        id: row.sandbox_id,
+        status: oneOf(statuses, row.status),
+        statedStatus: row.stated_status && oneOf(statuses, row.stated_status),
+        benchmark: shared.text(row.benchmark),
+        createdAt: row.created_at_ms,
+        since: shared.since(row),
+        missing: row.missing,
+        servers: servers.get(targetId)?.get(row.sandbox_id) ?? [],
       }),
     );
     snapshots.set(targetId, await runInSlices(restoreSnapshot(sandboxes)));
@@ -143,9 +162,14 @@ export async function readSnapshots(
 }
 
 /** The servers of each target by their sandbox. */
-async function readServers(reader: Db, targetIds: readonly number[], reading: RowReading) {
+async function readServers(
+  reader: Db,
+  targetIds: readonly number[],
+  reading: RowReading,
+  shared: SharedValues,
+) {
   const byTarget = new Map<number, Map<string, Server[]>>();
-  const read = createServerReader();
+  const read = (row: Selectable<Tables["servers"]>): Server => readServer(row, shared);
   const use = (row: Selectable<Tables["servers"]>): void => {
     const server = reading.read("servers", row.id, row, read);
     if (!server) return;
@@ -201,10 +225,25 @@ export function* groupsToRead<T extends { readonly servers: number }>(
   if (group.length > 0) yield group;
 }
 
+function readServer(row: Selectable<Tables["servers"]>, shared: SharedValues): Server {
+  return {
+    id: row.server_id,
+    name: shared.text(row.server_name),
+    status: oneOf(statuses, row.status),
+    hasStated: row.has_stated === 1,
+    benchmark: shared.text(row.benchmark),
+    tags: shared.tags(row.tags),
+    since: shared.since(row),
+    missing: row.missing,
+  };
+}
+
 const noTags: readonly string[] = [];
 
-/** Equal texts, tags and moments of many servers become one object, as a listing gives them. */
-function createServerReader() {
+type SharedValues = ReturnType<typeof createSharedValues>;
+
+/** Equal texts, tags and moments of many rows become one object, as a listing gives them. */
+function createSharedValues() {
   const texts = new Map<string, string>();
   const lists = new Map<string, readonly string[]>();
   const moments = new Map<string, Since>();
@@ -213,20 +252,16 @@ function createServerReader() {
     if (value === undefined) known.set(key, (value = make()));
     return value;
   };
-  const textOf = (text: string | null): string | null =>
-    text === null ? null : shared(texts, text, () => text);
-  return (row: Selectable<Tables["servers"]>): Server => {
-    const { tags, since_at_ms: atMs, since_observed_ms: observedMs } = row;
-    const momentKnown = row.since_witnessed === 1;
-    const moment = `${atMs} ${observedMs} ${momentKnown}`;
-    return {
-      id: row.server_id,
-      name: textOf(row.server_name),
-      status: oneOf(statuses, row.status),
-      benchmark: textOf(row.benchmark),
-      tags: tags === null ? noTags : shared(lists, tags, () => listIn(JSON.parse(tags), textIn)),
-      since: shared(moments, moment, () => ({ atMs, observedMs, momentKnown })),
-      missing: row.missing,
-    };
+  return {
+    text: (text: string | null): string | null =>
+      text === null ? null : shared(texts, text, () => text),
+    tags: (tags: string | null): readonly string[] =>
+      tags === null ? noTags : shared(lists, tags, () => listIn(JSON.parse(tags), textIn)),
+    since(row: Pick<Tables["sandboxes"], SinceColumn>): Since {
+      const { since_at_ms: atMs, since_observed_ms: observedMs } = row;
+      const momentKnown = row.since_witnessed === 1;
+      const moment = `${atMs} ${observedMs} ${momentKnown}`;
+      return shared(moments, moment, () => ({ atMs, observedMs, momentKnown }));
+    },
   };
 }

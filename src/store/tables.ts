@@ -24,13 +24,14 @@ export interface Tables {
     OrNull<Numbers<"last_success_at_ms"> & Texts<"open_bucket">> & {
       last_failure: FailureReason | null;
     };
-  sandboxes: Numbers<"target_id" | "missing"> &
-    Texts<"sandbox_id"> & {
+  sandboxes: Numbers<"target_id" | SinceColumn | "missing"> &
+    Texts<"sandbox_id"> &
+    OrNull<Texts<"benchmark"> & Numbers<"created_at_ms">> & {
       status: Status;
-      benchmark: string | null;
+      stated_status: Status | null;
     };
   servers: { id: Generated<number>; status: Status } & Texts<"sandbox_id" | "server_id"> &
-    Numbers<"target_id" | "since_at_ms" | "since_observed_ms" | "since_witnessed" | "missing"> &
+    Numbers<"target_id" | "has_stated" | SinceColumn | "missing"> &
     OrNull<Texts<"server_name" | "benchmark" | "tags"> & Numbers<"gone_at_ms">>;
   changes: Numbers<"seq" | "at_ms" | "server"> & {
     from_status: Presence;
@@ -98,4 +99,5 @@ export interface Tables {
     OrNull<Texts<"example">>;
 }
 
+export type SinceColumn = "since_at_ms" | "since_observed_ms" | "since_witnessed";
 type BucketKey = Numbers<"start_at_ms" | "target_id"> & { resolution: Resolution };

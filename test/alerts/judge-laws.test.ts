@@ -33,6 +33,7 @@ function sandboxesOf(shown: ShownStatuses): readonly ListedSandbox[] {
       id,
       status: "idle",
       benchmark: null,
+      createdAt: null,
       servers: some.map(({ server }) => server),
     }),
   );
@@ -118,7 +119,13 @@ it("a listing like the last one does what it does beside a server that no rule i
     const beside = watchOf(script);
     for (const [index, move] of script.moves.entries()) {
       const servers = [showing("occupied", "z", { benchmark: `${index}` })];
-      const other: ListedSandbox = { id: "box-3", status: "idle", benchmark: null, servers };
+      const other: ListedSandbox = {
+        id: "box-3",
+        status: "idle",
+        benchmark: null,
+        createdAt: null,
+        servers,
+      };
       const outcome = make(beside, move, script, [other]);
       expect(asAlone(byIncident(make(alone, move, script)))).toEqual(asAlone(byIncident(outcome)));
       expect(alone.state.incidents).toEqual(beside.state.incidents);

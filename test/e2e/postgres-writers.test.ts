@@ -83,7 +83,7 @@ it("commits a poll again whose transaction PostgreSQL ended as one of two that w
   const { store, settings } = await openJoined();
   const { id } = await addTarget(store, { region: "us", key: "a" });
   const servers = ["one", "two"].map((name) => server(name, { name }));
-  const box = { id: "box", status: "idle", benchmark: null, servers } as const;
+  const box = { id: "box", status: "idle", benchmark: null, createdAt: null, servers } as const;
   const both = { complete: true, sandboxes: [box] };
   const { poll } = watchFleet({ region: "us", key: "a" });
   await store.commitPoll(id, poll(both));

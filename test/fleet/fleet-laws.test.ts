@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { noDiff } from "../../src/fleet/diff.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import {
   emptySnapshot,
@@ -24,7 +25,7 @@ const sequences = fc.array(
 const goneAfters = fc.integer({ min: 1, max: 3 });
 
 it("listings make of a snapshot what they make of plain rows", () => {
-  let changes = 0;
+  let [changes, sandboxChanges] = [0, 0];
   fc.assert(
     fc.property(sequences, goneAfters, (polls, goneAfter) => {
       let [snapshot, fleet, atMs] = [emptySnapshot, noFleet, 1_000];
@@ -35,12 +36,14 @@ it("listings make of a snapshot what they make of plain rows", () => {
         const expected = plainStep(fleet, listing, observation);
         expectStep(taken.snapshot, taken.diff, expected);
         changes += taken.diff.changes.length;
+        sandboxChanges += taken.diff.sandboxChanges.length;
         [snapshot, fleet] = [taken.snapshot, expected.fleet];
       }
     }),
     runs,
   );
   expect(changes).toBeGreaterThan(1_000);
+  expect(sandboxChanges).toBeGreaterThan(1_000);
 });
 
 it("what did not change is the same object in the next snapshot, and nothing is ever written to", () => {
@@ -72,7 +75,7 @@ it("a listing that says nothing new gives the very same snapshot, and no differe
       const { snapshot } = take(emptySnapshot, { ...listing, complete });
       const again = take(snapshot, { ...listing, complete }, { atMs: 9_000 });
       expect(again.snapshot).toBe(snapshot);
-      expect(again.diff).toEqual({ sandboxes: [], servers: [], changes: [], interruptions: [] });
+      expect(again.diff).toEqual(noDiff);
     }),
     runs,
   );

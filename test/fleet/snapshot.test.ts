@@ -5,6 +5,7 @@ import { runAtOnce } from "../../src/fleet/slices.ts";
 import { emptySnapshot, findServer } from "../../src/fleet/snapshot.ts";
 import type { ListedSandbox, Listing, Sandbox, SandboxText } from "../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../src/fleet/snapshot.ts";
+import type { Status } from "../../src/fleet/status.ts";
 import { aggregateName, maxDistinctNames, noneByStatus } from "../../src/fleet/tallies.ts";
 import { boxOf, listing, sandbox, server, snapshotOf, take } from "./support/listings.ts";
 
@@ -148,5 +149,167 @@ describe("past the limit of distinct names", () => {
     expect(aggregateName(tallies, "name-0")).toBe("name-0");
     expect(aggregateName(tallies, `name-${maxDistinctNames}`)).toBe("other");
     expect(aggregateName(tallies, null)).toBe("other");
+  });
+});
+
+describe("a status that is not stated", () => {
+  const after = (...listings: readonly (readonly [Status | null, ...(Status | null)[]])[]) => {
+    const box = ([status, ...servers]: (typeof listings)[number]) =>
+      listing(
+        sandbox(
+          "box",
+          servers.map((each, at) => server(`${at}`, each)),
+          { status },
+        ),
+      );
+    const [found] = snapshotOf(...listings.map(box)).sandboxes;
+    return [
+      found?.status,
+      found?.statedStatus,
+      ...(found?.servers ?? []).map((each) => each.status),
+    ];
+  };
+
+  it.each([
+    ["of a server is what its sandbox states", [["error", null]], ["error", "error", "error"]],
+    [
+      "of a server is not what other servers state",
+      [[null, null, "error"]],
+      ["error", null, "unknown", "error"],
+    ],
+    [
+      "of a sandbox is the worst that its servers state",
+      [[null, "idle", "occupied"]],
+      ["occupied", null, "idle", "occupied"],
+    ],
+    ["of a sandbox without servers is unknown", [[null]], ["unknown", null]],
+    [
+      "of a sandbox ignores servers that do not state one",
+      [[null, null, "idle"]],
+      ["idle", null, "unknown", "idle"],
+    ],
+    ["of a sandbox and its servers is unknown", [[null, null]], ["unknown", null, "unknown"]],
+    [
+      "of a server that has stated one is unknown",
+      [
+        ["idle", "error"],
+        ["idle", null],
+      ],
+      ["idle", "idle", "unknown"],
+    ],
+    [
+      "of a sandbox that has stated one is unknown",
+      [
+        ["error", "idle"],
+        [null, "idle"],
+      ],
+      ["unknown", "unknown", "idle"],
+    ],
+    [
+      "of a server follows its sandbox into unknown",
+      [
+        ["error", null],
+        [null, null],
+      ],
+      ["unknown", "unknown", "unknown"],
+    ],
+    [
+      "of a sandbox was stated where the word is unknown",
+      [
+        ["unknown", "idle"],
+        [null, "idle"],
+      ],
+      ["unknown", "unknown", "idle"],
+    ],
+  ] as const)("%s", (_, listings, expected) => {
+    expect(after(...listings)).toEqual(expected);
+  });
+
+  it("begins again for one that was gone", () => {
+    const stated = listing(sandbox("box", [idle], { status: "error" }));
+    const silent = listing(sandbox("box", [server("a", null)], { status: null }));
+    const [again] = snapshotOf(stated, listing(), silent).sandboxes;
+    expect(again).toMatchObject({ status: "unknown", statedStatus: null });
+    expect(again?.servers).toMatchObject([{ status: "unknown", hasStated: false }]);
+  });
+
+  it("of a server that a listing lacks stays as it was, whatever its sandbox states", () => {
+    const before = snapshotOf(listing(sandbox("box", [server("a", null)])));
+    const lacking = sandbox("box", [], { status: "error" });
+    for (const complete of [true, false]) {
+      const { snapshot } = take(before, { sandboxes: [lacking], complete }, { goneAfter: 3 });
+      expect(snapshot.sandboxes[0]).toMatchObject({
+        status: "error",
+        servers: [{ status: "idle" }],
+      });
+    }
+  });
+
+  it("changes 10,000 servers of a sandbox with it, and each of them once", () => {
+    const many = Array.from({ length: 10_000 }, (_, at) => server(`${at}`, null));
+    const before = snapshotOf(listing(sandbox("box", many)));
+    const { snapshot, diff } = take(before, listing(sandbox("box", many, { status: "error" })));
+    expect(diff.sandboxChanges).toMatchObject([{ kind: "changed", sandboxId: "box" }]);
+    expect(diff.changes).toHaveLength(10_000);
+    expect(snapshot.tallies.servers).toEqual({ ...noneByStatus, error: 10_000 });
+  });
+});
+
+describe("a sandbox", () => {
+  const box = (status: Status | null, more: Partial<ListedSandbox> = {}) =>
+    listing(sandbox("box", [idle], { status, ...more }));
+
+  it("appears, changes, is missing, is seen again and disappears, and its servers do not", () => {
+    let before = emptySnapshot;
+    const seen = [box("idle"), box("error"), listing(), box("error"), listing(), listing()].map(
+      (each, at) => {
+        const { snapshot, diff } = take(before, each, { atMs: at * 1_000, goneAfter: 2 });
+        before = snapshot;
+        const [found] = diff.sandboxes;
+        const { sandboxChanges: changes, sandboxInterruptions: interruptions } = diff;
+        expect([...changes, ...interruptions]).toEqual(diff.sandboxes);
+        return (
+          found && [
+            found.kind,
+            statusBefore(found),
+            statusAfter(found),
+            found.dwellMs,
+            diff.changes.length,
+          ]
+        );
+      },
+    );
+    expect(seen).toEqual([
+      ["appeared", "absent", "idle", null, 1],
+      ["changed", "idle", "error", 1_000, 0],
+      ["missing", "error", "error", null, 0],
+      ["seen", "error", "error", null, 0],
+      ["missing", "error", "error", null, 0],
+      ["gone", "error", "absent", null, 1],
+    ]);
+  });
+
+  it("has had a status at an unknown moment where a server that spoke for it was missing before", () => {
+    const before = take(snapshotOf(box(null)), listing(sandbox("box", [], { status: null })), {
+      goneAfter: 3,
+    });
+    const { diff } = take(before.snapshot, listing(sandbox("box", [broken], { status: null })), {
+      goneAfter: 3,
+    });
+    expect(diff.sandboxChanges).toMatchObject([
+      { dwellMs: null, after: { status: "error", since: { momentKnown: false } } },
+    ]);
+  });
+
+  it("is updated where it states the status that its servers stated for it, or another attribute differs", () => {
+    for (const other of [
+      box("idle"),
+      box(null, { benchmark: "MCP_Atlas" }),
+      box(null, { createdAt: 7 }),
+    ]) {
+      const { diff } = take(snapshotOf(box(null)), other);
+      expect(diff.sandboxes).toMatchObject([{ kind: "updated" }]);
+      expect([...diff.sandboxChanges, ...diff.changes]).toEqual([]);
+    }
   });
 });

@@ -31,7 +31,13 @@ describe("what happens to servers", () => {
     const fleet = meterFleet();
     const named = (names: readonly string[]) => {
       const servers = names.map((name) => server(name, { name }));
-      const sandbox = { id: "box", status: "idle" as const, benchmark: null, servers };
+      const sandbox = {
+        id: "box",
+        status: "idle" as const,
+        benchmark: null,
+        createdAt: null,
+        servers,
+      };
       return { complete: true, sandboxes: [sandbox] };
     };
     fleet.poll(named(["a"]), 0);

@@ -135,7 +135,13 @@ describe("before anything happened", () => {
 describe("names from the service", () => {
   const named = (names: readonly string[], status: Status = "idle") => {
     const servers = names.map((name, index) => server(`s${index}`, { name, status }));
-    const sandbox = { id: "box", status: "idle" as const, benchmark: null, servers };
+    const sandbox = {
+      id: "box",
+      status: "idle" as const,
+      benchmark: null,
+      createdAt: null,
+      servers,
+    };
     return { complete: true, sandboxes: [sandbox] };
   };
 

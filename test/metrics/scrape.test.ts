@@ -30,7 +30,13 @@ it("the text format is written like this", async () => {
     server("a\\b", { name: "github", status: "error", benchmark: "MCP_Atlas" }),
     server("c\nd", { name: "沙箱", status: "idle" }),
   ];
-  const sandbox = { id: 'box "1"', status: "occupied" as const, benchmark: null, servers };
+  const sandbox = {
+    id: 'box "1"',
+    status: "occupied" as const,
+    benchmark: null,
+    createdAt: null,
+    servers,
+  };
   const small: Listing = { complete: true, sandboxes: [sandbox] };
   poll(small, 0);
   poll(small, 60);
@@ -167,7 +173,13 @@ it("a poll that ends while a scrape is rendered is not in it", async () => {
   const inAll = (status: Status) => ({
     complete: true,
     sandboxes: Array.from({ length: 300 }, (_, box) => {
-      return { id: `box-${box}`, status, benchmark: null, servers: [server("a", { status })] };
+      return {
+        id: `box-${box}`,
+        status,
+        benchmark: null,
+        createdAt: null,
+        servers: [server("a", { status })],
+      };
     }),
   });
   poll(inAll("idle"));

@@ -39,6 +39,7 @@ function manySandboxes(few: Status): readonly ListedSandbox[] {
     id: uuidOf(box),
     status: "idle" as const,
     benchmark: null,
+    createdAt: null,
     servers: Array.from({ length: 3 }, (__, index) =>
       server(uuidOf(box * 3 + index), { status: box % 40 === 0 ? few : "idle" }),
     ),
@@ -78,13 +79,14 @@ const texts = fc.constantFrom("github", "git", 'say "hi"', "a\\n", "两\n行", "
 const sandboxLists: fc.Arbitrary<readonly ListedSandbox[]> = fc.uniqueArray(
   fc.record({
     id: ids,
-    status: fc.constantFrom(...statuses),
+    status: fc.constantFrom(...statuses, null),
     benchmark: texts,
+    createdAt: fc.constant(null),
     servers: fc.uniqueArray(
       fc.record({
         id: ids,
         name: texts,
-        status: fc.constantFrom(...statuses),
+        status: fc.constantFrom(...statuses, null),
         benchmark: texts,
         tags: fc.constant([]),
       }),
@@ -119,7 +121,7 @@ describe("the series of servers", () => {
 
   it("may have texts that are longer than a piece", () => {
     const long = server("x".repeat(100 * kiB), { name: "沙".repeat(200 * kiB) });
-    const box = { id: "box", status: "idle" as const, benchmark: null };
+    const box = { id: "box", status: "idle" as const, benchmark: null, createdAt: null };
     const shown = [[research, snapshotOf([{ ...box, servers: [long, server("s")] }])]] as const;
     expect(joinPieces(render(shown))).toBe(plainly(shown));
   });

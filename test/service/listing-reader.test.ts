@@ -27,11 +27,11 @@ describe("a listing as promised", () => {
     const bare = { local_sandbox_id: "s1", created_at: "", servers: [{ id: "v1" }] };
     const nulls = Object.fromEntries(Object.keys(server).map((field) => [field, null]));
     const full = { ...bare, status: null, benchmark: null, servers: [{ ...nulls, id: "v1" }] };
-    const nothing = { status: "unknown", benchmark: null };
+    const nothing = { status: null, benchmark: null };
     const kept = { id: "v1", name: null, tags: [], ...nothing };
     for (const each of [bare, full]) {
       const { listing: taken, deviations } = read(listing([each]));
-      expect(taken.sandboxes).toEqual([{ id: "s1", ...nothing, servers: [kept] }]);
+      expect(taken.sandboxes).toEqual([{ id: "s1", ...nothing, createdAt: null, servers: [kept] }]);
       expect(deviations).toEqual([]);
     }
   });
@@ -103,8 +103,9 @@ describe("a server", () => {
 
 describe("a sandbox", () => {
   it.each<[object, object, string]>([
-    [{ created_at: undefined }, {}, "created_at missing 1"],
-    [{ created_at: null }, {}, "created_at null 1"],
+    [{ created_at: undefined }, { createdAt: null }, "created_at missing 1"],
+    [{ created_at: null }, { createdAt: null }, "created_at null 1"],
+    [{ created_at: 7 }, { createdAt: null }, "created_at wrong_type 1"],
     [{ status: "busy" }, { status: "unknown" }, "status unknown_value 1"],
     [{ benchmark: 7 }, { benchmark: null }, "benchmark wrong_type 1"],
     [{ owner: "me" }, {}, "owner unknown_field 1"],
@@ -112,6 +113,19 @@ describe("a sandbox", () => {
     const outcome = read(listing([{ ...sandbox, ...odd }]));
     expect(outcome.listing.sandboxes).toEqual([{ ...listedSandbox, ...taken }]);
     expect(inWords(outcome)).toEqual([`${sandboxes}.${deviation}`]);
+  });
+
+  it.each<[string, number | null]>([
+    ["2026-02-16T12:45:25.770231-08:00", Date.UTC(2026, 1, 16, 20, 45, 25, 770)],
+    ["2026-02-16 12:45:25Z", Date.UTC(2026, 1, 16, 12, 45, 25)],
+    ["2026-02-16T12:45:25", null],
+    ["2026-02-30T99:45:25Z", null],
+    ["yesterday", null],
+    ["1771275925", null],
+  ])("created at %j has this instant, and is no deviation", (text, createdAt) => {
+    const outcome = read(listing([{ ...sandbox, created_at: text }]));
+    expect(outcome.listing.sandboxes).toEqual([{ ...listedSandbox, createdAt }]);
+    expect(inWords(outcome)).toEqual([]);
   });
 
   it.each<[unknown, string, string, string]>([

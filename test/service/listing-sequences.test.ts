@@ -4,8 +4,9 @@ import { diffSnapshots } from "../../src/fleet/diff.ts";
 import { nextSnapshot } from "../../src/fleet/next-snapshot.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { fixedCases, randomCases } from "../support/random-cases.ts";
-import { emptySnapshot, restoreSnapshot } from "../../src/fleet/snapshot.ts";
-import type { ListedServer, Snapshot } from "../../src/fleet/snapshot.ts";
+import { asListed, emptySnapshot, restoreSnapshot } from "../../src/fleet/snapshot.ts";
+import { findSandbox, findServer } from "../../src/fleet/snapshot.ts";
+import type { Snapshot } from "../../src/fleet/snapshot.ts";
 import { createListingReader } from "../../src/service/listing-reader.ts";
 import type { ListingOutcome } from "../../src/service/listing-reader.ts";
 import { boxes, inWords, listing, read, server } from "./support/listings.ts";
@@ -14,25 +15,33 @@ import { expectStep } from "../fleet/support/rows.ts";
 import { randomSequence } from "./support/random-listings.ts";
 import type { RandomPoll } from "./support/random-listings.ts";
 import { inOrder, referenceReading } from "./support/reference-listing.ts";
+import type { Reading } from "./support/reference-listing.ts";
 
 const reader = await createListingReader();
 
 /** What is said of a body, without what must be compared apart. */
-function readingOf(outcome: ListingOutcome) {
+function readingOf(outcome: ListingOutcome, known: Snapshot): Reading {
   if (outcome.kind === "refused") return "refused";
   const { deviations, unkept } = outcome;
   const { sandboxes, complete } = outcome.listing;
-  const plainServer = ({ id, name, status, benchmark, tags }: ListedServer) => {
-    return { id, name, status, benchmark, tags };
-  };
-  return {
-    sandboxes: sandboxes.map(({ id, status, benchmark, servers }) => {
-      return { id, status, benchmark, servers: servers.map(plainServer) };
-    }),
-    complete,
-    unkept: unkept.count,
-    deviations: inOrder(deviations),
-  };
+  const listed = sandboxes.map(asListed);
+  const reading = { complete, unkept: unkept.count, deviations: inOrder(deviations) };
+  return inContext({ sandboxes: listed, ...reading }, known);
+}
+
+/** For what has stated a status before, that it states none means the same as a word that is not known. */
+function inContext(reading: Reading, known: Snapshot): Reading {
+  if (reading === "refused") return reading;
+  const sandboxes = reading.sandboxes.map((sandbox) => {
+    const had = findSandbox(known, sandbox.id);
+    const hasStated = had !== undefined && had.statedStatus !== null;
+    const servers = sandbox.servers.map((each) => {
+      const hadStated = findServer(known, sandbox.id, each.id)?.hasStated === true;
+      return { ...each, status: each.status ?? (hadStated ? "unknown" : null) };
+    });
+    return { ...sandbox, status: sandbox.status ?? (hasStated ? "unknown" : null), servers };
+  });
+  return { ...reading, sandboxes };
 }
 
 /** Plays a sequence and the model beside it. */
@@ -44,7 +53,7 @@ function play(seed: number): void {
     atMs += poll.waitMs;
     const outcome = runAtOnce(reader.read(poll.body, snapshot, seed + index));
     const reading = referenceReading(poll.body);
-    expect(readingOf(outcome)).toEqual(reading);
+    expect(readingOf(outcome, snapshot)).toEqual(inContext(reading, snapshot));
     if (outcome.kind === "refused" || reading === "refused") continue;
     const momentKnown = poll.momentKnown && reading.complete;
     const observation = { atMs: Math.round(atMs), observedMs: atMs, momentKnown, goneAfter };
@@ -86,7 +95,7 @@ test(`${randomCases(2_000)} random bodies, whole, cut and spoilt, mean what they
       for (const body of [odd, usual]) {
         const outcome = runAtOnce(reader.read(body, known, poll));
         const reading = referenceReading(body);
-        expect(readingOf(outcome)).toEqual(reading);
+        expect(readingOf(outcome, known)).toEqual(inContext(reading, known));
         if (reading === "refused") counts.failed += 1;
         else counts[reading.complete ? "complete" : "partial"] += 1;
         if (outcome.kind === "read" && body === usual) {

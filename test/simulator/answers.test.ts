@@ -117,12 +117,12 @@ test("what the client reads of any region is what the simulator was given", asyn
       const listed = await client.listSandboxes({ ...call, before: emptySnapshot, poll: 0 });
       const sandboxes = content.local_sandboxes.map((sandbox) => ({
         id: sandbox.local_sandbox_id,
-        status: sandbox.status ?? "unknown",
+        status: sandbox.status ?? null,
         benchmark: sandbox.benchmark ?? null,
         servers: sandbox.servers.map((server) => ({
           id: server.id,
           name: server.server_name ?? null,
-          status: server.status ?? "unknown",
+          status: server.status ?? null,
           benchmark: server.benchmark ?? null,
           tags: server.tags ?? [],
         })),

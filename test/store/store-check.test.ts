@@ -79,7 +79,14 @@ describe("store check", () => {
       "insert into target_buckets values ('5m', 0, 1, 5, 6, null, null, null, null, null, null, null, null, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
       "buckets with a negative time, or with more unobserved time than time: 1",
     ],
-    ["insert into sandboxes values (1, 's', 'eror', null, 0)", "unknown statuses: 1"],
+    [
+      "insert into sandboxes values (1, 's', null, 0, 'eror', null, 0, 0, 0, 0)",
+      "unknown statuses: 1",
+    ],
+    [
+      "insert into sandboxes values (1, 's', null, 0, 'idle', 'idel', 0, 0, 0, 0)",
+      "unknown statuses: 1",
+    ],
     ["update targets set open_bucket = '{'", "values that are not JSON: 1"],
   ])("finds what %s leaves", async (statements, fault) => {
     const path = await storeWith("us");

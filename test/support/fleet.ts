@@ -72,6 +72,7 @@ export function listing(servers: Readonly<Record<string, Status>>): Listing {
         id: "box",
         status: "idle",
         benchmark: null,
+        createdAt: null,
         servers: Object.entries(servers).map(([id, status]) => server(id, { status })),
       },
     ],

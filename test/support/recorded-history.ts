@@ -125,6 +125,7 @@ function outcomeOf(seen: Seen) {
     id,
     status: "idle" as const,
     benchmark: null,
+    createdAt: null,
     servers: servers.map(({ id: serverId, name = null, status }) =>
       listedServer(serverId, { name, status }),
     ),

@@ -189,7 +189,10 @@ describe("the overview", () => {
     const { watched, poll } = watchFleet();
     const status: Status = "error";
     const servers = [{ id: "a", name, status, benchmark: null, tags: [] }];
-    poll({ complete: true, sandboxes: [{ id: "box", status, benchmark: null, servers }] });
+    poll({
+      complete: true,
+      sandboxes: [{ id: "box", status, benchmark: null, createdAt: null, servers }],
+    });
     const page = render({ targets: [watched] });
     expect(page).not.toContain("<script>alert");
     expect(page).toContain("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;");

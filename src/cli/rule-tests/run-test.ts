@@ -213,6 +213,7 @@ function sandboxesAt(test: PlacedTest, target: Target, poll: number): readonly L
     id,
     status: "occupied",
     benchmark: null,
+    createdAt: null,
     servers: servers.map(({ server, name = null, status, benchmark = null, tags }) => ({
       id: server,
       name,

@@ -129,6 +129,7 @@ const rules: readonly (readonly [what: string, rows: string])[] = [
     "unknown statuses",
     `select 1 from servers where status not in (${listed(statuses)})
      union all select 1 from sandboxes where status not in (${listed(statuses)})
+       or stated_status not in (${listed(statuses)})
      union all select 1 from changes
        where from_status not in (${listed(presences)}) or to_status not in (${listed(presences)})`,
   ],

@@ -46,7 +46,10 @@ export const idle = showing("idle");
 
 /** A listing of one sandbox, `box`. */
 export function listingOf(servers: readonly ListedServer[], complete = true): Listing {
-  return { sandboxes: [{ id: "box", status: "idle", benchmark: null, servers }], complete };
+  return {
+    sandboxes: [{ id: "box", status: "idle", benchmark: null, createdAt: null, servers }],
+    complete,
+  };
 }
 
 export interface WatchOptions {

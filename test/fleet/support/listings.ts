@@ -12,7 +12,11 @@ export interface PlainListing {
   readonly complete: boolean;
 }
 
-export function server(id: string, status: Status, more: Partial<ListedServer> = {}): ListedServer {
+export function server(
+  id: string,
+  status: Status | null,
+  more: Partial<ListedServer> = {},
+): ListedServer {
   return { id, name: "github", status, benchmark: null, tags: [], ...more };
 }
 
@@ -21,7 +25,7 @@ export function sandbox(
   servers: readonly ListedServer[],
   more: Partial<ListedSandbox> = {},
 ): ListedSandbox {
-  return { id, status: "idle", benchmark: null, servers, ...more };
+  return { id, status: "idle", benchmark: null, createdAt: null, servers, ...more };
 }
 
 export function listing(...sandboxes: readonly ListedSandbox[]): PlainListing {
@@ -55,7 +59,8 @@ export function snapshotOf(...listings: readonly PlainListing[]): Snapshot {
 const ids = fc.constantFrom("a", "b", "c", "d", "__proto__", 'q"\n', "");
 const names = fc.constantFrom("github", "git", "cal.com", "constructor", "", null);
 const benchmarks = fc.constantFrom(null, null, "MCP_Atlas", "Toolathlon");
-const anyStatus = fc.constantFrom(...statuses);
+const anyStatus = fc.constantFrom(...statuses, null, null);
+const instants = fc.constantFrom(null, 0, 1_771_275_925_770);
 
 export const listings: fc.Arbitrary<PlainListing> = fc.record({
   sandboxes: fc.uniqueArray(
@@ -63,6 +68,7 @@ export const listings: fc.Arbitrary<PlainListing> = fc.record({
       id: ids,
       status: anyStatus,
       benchmark: benchmarks,
+      createdAt: instants,
       servers: fc.uniqueArray(
         fc.record({
           id: ids,

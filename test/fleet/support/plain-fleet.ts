@@ -9,23 +9,30 @@ export interface PlainFleet {
   readonly servers: ReadonlyMap<string, PlainServer>;
 }
 
-export interface PlainSandbox {
-  readonly id: string;
+/** In which status, and since when. */
+interface PlainPeriod {
   readonly status: Status;
-  readonly benchmark: string | null;
-  readonly missing: number;
-}
-
-export interface PlainServer {
-  readonly sandboxId: string;
-  readonly id: string;
-  readonly name: string | null;
-  readonly status: Status;
-  readonly benchmark: string | null;
-  readonly tags: readonly string[];
   readonly atMs: number;
   readonly observedMs: number;
   readonly momentKnown: boolean;
+}
+
+export interface PlainSandbox extends PlainPeriod {
+  readonly id: string;
+  /** Of all that listings gave it since it appeared; absent ones are null. */
+  readonly stated: readonly (Status | null)[];
+  readonly benchmark: string | null;
+  readonly createdAt: number | null;
+  readonly missing: number;
+}
+
+export interface PlainServer extends PlainPeriod {
+  readonly sandboxId: string;
+  readonly id: string;
+  readonly name: string | null;
+  readonly stated: readonly (Status | null)[];
+  readonly benchmark: string | null;
+  readonly tags: readonly string[];
   readonly missing: number;
 }
 
@@ -42,6 +49,9 @@ export interface PlainStep {
   ])[];
   /** Sandbox, id, kind. */
   readonly interruptions: readonly (readonly [string, string, string])[];
+  /** The same of sandboxes. */
+  readonly sandboxChanges: readonly (readonly [string, Presence, Presence, number | null])[];
+  readonly sandboxInterruptions: readonly (readonly [string, string])[];
   readonly listed: ReadonlySet<string>;
 }
 
@@ -49,6 +59,11 @@ export const noFleet: PlainFleet = { sandboxes: new Map(), servers: new Map() };
 
 export function plainKey(sandboxId: string, serverId: string): string {
   return JSON.stringify([sandboxId, serverId]);
+}
+
+/** Its last one once there was any; null: there was none. */
+export function ownStatus(stated: readonly (Status | null)[]): Status | null {
+  return stated.every((status) => status === null) ? null : (stated.at(-1) ?? "unknown");
 }
 
 export function plainStep(
@@ -60,40 +75,47 @@ export function plainStep(
   const servers = new Map(before.servers);
   const changes: PlainStep["changes"][number][] = [];
   const interruptions: PlainStep["interruptions"][number][] = [];
+  const sandboxChanges: PlainStep["sandboxChanges"][number][] = [];
+  const sandboxInterruptions: PlainStep["sandboxInterruptions"][number][] = [];
   const listed = new Set<string>();
-  const dwellOf = (row: PlainServer): number | null =>
-    row.momentKnown ? Math.round(observedMs - row.observedMs) : null;
 
-  for (const { id: sandboxId, status, benchmark, servers: held } of listing.sandboxes) {
-    sandboxes.set(sandboxId, { id: sandboxId, status, benchmark, missing: 0 });
+  const periodOf = (status: Status, known: PlainPeriod | undefined, isKnown: boolean) => {
+    if (known?.status === status) return { status, ...sinceOf(known) };
+    return { status, atMs, observedMs: Math.floor(observedMs), momentKnown: isKnown };
+  };
+  const dwellOf = (known: PlainPeriod | undefined, isKnown: boolean): number | null =>
+    known?.momentKnown && isKnown ? Math.round(observedMs - known.observedMs) : null;
+
+  for (const { id: sandboxId, status, servers: held } of listing.sandboxes) {
+    const known = before.sandboxes.get(sandboxId);
+    const stated = [...(known?.stated ?? []), status];
     for (const server of held) {
       const key = plainKey(sandboxId, server.id);
       listed.add(key);
-      const known = before.servers.get(key);
-      const row = { sandboxId, id: server.id, name: server.name, status: server.status };
-      const attributes = { benchmark: server.benchmark, tags: server.tags, missing: 0 };
-      if (known?.status === server.status) {
-        const since = {
-          atMs: known.atMs,
-          observedMs: known.observedMs,
-          momentKnown: known.momentKnown,
-        };
-        servers.set(key, { ...row, ...attributes, ...since });
-        if (known.missing > 0) interruptions.push([sandboxId, server.id, "seen"]);
-        continue;
-      }
+      const knownServer = before.servers.get(key);
+      const ofServer = [...(knownServer?.stated ?? []), server.status];
+      const own = ownStatus(ofServer) ?? ownStatus(stated) ?? "unknown";
       // One that was missing may have changed long before it was observed again.
-      const isKnown = momentKnown && (known?.missing ?? 0) === 0;
-      const since = { atMs, observedMs: Math.floor(observedMs), momentKnown: isKnown };
-      servers.set(key, { ...row, ...attributes, ...since });
-      const dwellMs = known && isKnown ? dwellOf(known) : null;
-      const from = known?.status ?? "absent";
-      changes.push([sandboxId, server.id, server.name, from, server.status, dwellMs]);
+      const isKnown = momentKnown && (knownServer?.missing ?? 0) === 0;
+      servers.set(key, {
+        sandboxId,
+        id: server.id,
+        name: server.name,
+        stated: ofServer,
+        benchmark: server.benchmark,
+        tags: server.tags,
+        missing: 0,
+        ...periodOf(own, knownServer, isKnown),
+      });
+      if (knownServer?.status !== own) {
+        const from = knownServer?.status ?? "absent";
+        const dwellMs = dwellOf(knownServer, isKnown);
+        changes.push([sandboxId, server.id, server.name, from, own, dwellMs]);
+      } else if (knownServer.missing > 0) interruptions.push([sandboxId, server.id, "seen"]);
     }
   }
-  if (!listing.complete) return { fleet: { sandboxes, servers }, changes, interruptions, listed };
 
-  for (const [key, row] of before.servers) {
+  for (const [key, row] of listing.complete ? before.servers : []) {
     if (listed.has(key)) continue;
     const missing = row.missing + 1;
     if (missing < goneAfter) {
@@ -102,15 +124,54 @@ export function plainStep(
       continue;
     }
     servers.delete(key);
-    const dwellMs = momentKnown && missing === 1 ? dwellOf(row) : null;
+    const dwellMs = dwellOf(row, momentKnown && missing === 1);
     changes.push([row.sandboxId, row.id, row.name, row.status, "absent", dwellMs]);
   }
+
+  // After the servers, which some of them have their status from.
+  for (const { id, status, benchmark, createdAt } of listing.sandboxes) {
+    const known = before.sandboxes.get(id);
+    const stated = [...(known?.stated ?? []), status];
+    const own = ownStatus(stated);
+    const ofServers = [...servers.values()]
+      .filter(({ sandboxId }) => sandboxId === id)
+      .map((server) => ownStatus(server.stated));
+    const worst = (["error", "occupied", "idle"] as const).find((each) => ofServers.includes(each));
+    const now = own ?? worst ?? "unknown";
+    const had = [...before.servers.values()].filter(({ sandboxId }) => sandboxId === id);
+    const wasMissing =
+      (known?.missing ?? 0) > 0 || (own === null && had.some(({ missing }) => missing > 0));
+    const isKnown = momentKnown && !wasMissing;
+    const period = periodOf(now, known, isKnown);
+    sandboxes.set(id, { id, stated, benchmark, createdAt, missing: 0, ...period });
+    if (known?.status !== now) {
+      sandboxChanges.push([id, known?.status ?? "absent", now, dwellOf(known, isKnown)]);
+    } else if (known.missing > 0) sandboxInterruptions.push([id, "seen"]);
+  }
+
   const ids = new Set(listing.sandboxes.map(({ id }) => id));
-  for (const [id, row] of before.sandboxes) {
+  for (const [id, row] of listing.complete ? before.sandboxes : []) {
     if (ids.has(id)) continue;
     const missing = row.missing + 1;
-    if (missing < goneAfter) sandboxes.set(id, { ...row, missing });
-    else sandboxes.delete(id);
+    if (missing < goneAfter) {
+      sandboxes.set(id, { ...row, missing });
+      if (missing === 1) sandboxInterruptions.push([id, "missing"]);
+      continue;
+    }
+    sandboxes.delete(id);
+    const dwellMs = dwellOf(row, momentKnown && missing === 1);
+    sandboxChanges.push([id, row.status, "absent", dwellMs]);
   }
-  return { fleet: { sandboxes, servers }, changes, interruptions, listed };
+  return {
+    fleet: { sandboxes, servers },
+    changes,
+    interruptions,
+    sandboxChanges,
+    sandboxInterruptions,
+    listed,
+  };
+}
+
+function sinceOf({ atMs, observedMs, momentKnown }: PlainPeriod) {
+  return { atMs, observedMs, momentKnown };
 }

@@ -5,13 +5,13 @@ import { findListedServer } from "../../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../../src/fleet/snapshot.ts";
 import { statuses } from "../../../src/fleet/status.ts";
 import { countByStatus } from "../../../src/fleet/tallies.ts";
-import { plainKey, type PlainServer, type PlainStep } from "./plain-fleet.ts";
+import { ownStatus, plainKey, type PlainStep } from "./plain-fleet.ts";
 
 /** The servers of a snapshot as plain rows, in its order. */
-export function serverRows(snapshot: Snapshot): readonly PlainServer[] {
+export function serverRows(snapshot: Snapshot) {
   return Array.from(eachServer(snapshot), ({ sandbox, server }) => {
-    const { id, name, status, benchmark, tags, since, missing } = server;
-    return { sandboxId: sandbox.id, id, name, status, benchmark, tags, ...since, missing };
+    const { since, ...attributes } = server;
+    return { sandboxId: sandbox.id, ...attributes, ...since };
   });
 }
 
@@ -34,6 +34,14 @@ export function changeRows({ changes }: Diff) {
   });
 }
 
+function sandboxChangeRows({ sandboxChanges }: Diff) {
+  return sandboxChanges.map((diff) => {
+    const { sandboxId, before, after, dwellMs } = diff;
+    expect((after ?? before)?.id).toBe(sandboxId);
+    return [sandboxId, statusBefore(diff), statusAfter(diff), dwellMs];
+  });
+}
+
 export function interruptionRows({ interruptions }: Diff) {
   return interruptions.map(({ sandboxId, before, kind }) => [sandboxId, before?.id, kind]);
 }
@@ -41,16 +49,22 @@ export function interruptionRows({ interruptions }: Diff) {
 /** Expects all that a snapshot and a diff say to be what the model says. */
 export function expectStep(snapshot: Snapshot, diff: Diff, expected: PlainStep): void {
   const { fleet } = expected;
-  expect(sorted(serverRows(snapshot))).toEqual(sorted(fleet.servers.values()));
-  const sandboxes = snapshot.sandboxes.map(({ id, status, benchmark, missing }) => ({
-    id,
-    status,
-    benchmark,
-    missing,
-  }));
-  expect(sorted(sandboxes)).toEqual(sorted(fleet.sandboxes.values()));
+  const servers = fleet.servers.values().map(({ stated, ...row }) => {
+    return { ...row, hasStated: ownStatus(stated) !== null };
+  });
+  expect(sorted(serverRows(snapshot))).toEqual(sorted(servers));
+  const sandboxes = snapshot.sandboxes.map(({ since, ...row }) => {
+    return { ...row, servers: null, ...since };
+  });
+  const expectedSandboxes = fleet.sandboxes.values().map(({ stated, ...row }) => {
+    return { ...row, servers: null, statedStatus: ownStatus(stated) };
+  });
+  expect(sorted(sandboxes)).toEqual(sorted(expectedSandboxes));
   expect(sorted(changeRows(diff))).toEqual(sorted(expected.changes));
   expect(sorted(interruptionRows(diff))).toEqual(sorted(expected.interruptions));
+  expect(sorted(sandboxChangeRows(diff))).toEqual(sorted(expected.sandboxChanges));
+  const interrupted = diff.sandboxInterruptions.map(({ sandboxId, kind }) => [sandboxId, kind]);
+  expect(sorted(interrupted)).toEqual(sorted(expected.sandboxInterruptions));
   expectListed(snapshot, expected);
   expectTallies(snapshot);
   expect([...snapshot.places]).toEqual(snapshot.sandboxes.map(({ id }, place) => [id, place]));

@@ -41,6 +41,7 @@ export const listedSandbox = {
   id: "s1",
   status: "idle",
   benchmark: null,
+  createdAt: Date.UTC(2026, 1, 16, 20, 45, 25, 770),
   servers: [listedServer],
 };
 

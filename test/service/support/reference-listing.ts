@@ -112,6 +112,7 @@ function readSandbox(item: JsonValue) {
     id,
     status: readStatus(item),
     benchmark: readText(item["benchmark"], `${sandboxes}.benchmark`),
+    createdAt: readInstant(item["created_at"]),
   };
   const read = item["servers"].map(readServer);
   unkept += read.filter((server) => server === null).length;
@@ -122,16 +123,22 @@ function readSandbox(item: JsonValue) {
   return { sandbox: { ...itself, servers: found }, unkept, deviations };
 }
 
-function readStatus({ status }: JsonObject): Status {
+function readStatus({ status }: JsonObject): Status | null {
+  if (status === undefined || status === null) return null;
   return status === "idle" || status === "occupied" || status === "error" ? status : "unknown";
 }
 
 function join(one: ListedSandbox, other: ListedSandbox, deviations: Deviations): ListedSandbox {
   deviations.note(`${sandboxes}.local_sandbox_id`, "duplicate");
-  const itself = rank([one.status, [one.benchmark]], [other.status, [other.benchmark]]);
-  const { status, benchmark } = itself < 0 ? other : one;
+  const textsOf = ({ benchmark, createdAt }: ListedSandbox) => [
+    benchmark,
+    createdAt?.toString() ?? null,
+  ];
+  const itself = rank([one.status, textsOf(one)], [other.status, textsOf(other)]);
+  const { benchmark, createdAt } = itself < 0 ? other : one;
+  const status = worstOf(one.status, other.status);
   const joined = joinServers([...one.servers, ...other.servers], deviations);
-  return { id: one.id, status, benchmark, servers: joined };
+  return { id: one.id, status, benchmark, createdAt, servers: joined };
 }
 
 /** Each once, the worst of those with the same id. */
@@ -147,17 +154,34 @@ function joinServers(
     const isWorse =
       !duplicate ||
       rank([duplicate.status, textsOf(duplicate)], [server.status, textsOf(server)]) < 0;
-    found.set(server.id, isWorse ? server : duplicate);
+    const status = worstOf(server.status, duplicate?.status ?? null);
+    found.set(server.id, { ...(isWorse ? server : duplicate), status });
   }
   return [...found.values()];
 }
 
-type Ranked = readonly [status: Status, texts: readonly (string | null)[]];
+const order: readonly (Status | null)[] = [null, "unknown", "idle", "occupied", "error"];
+
+function worstOf(one: Status | null, other: Status | null): Status | null {
+  return order.indexOf(one) < order.indexOf(other) ? other : one;
+}
+
+/** Of many forms, those that the interface's examples show, and UTC. */
+function readInstant(value: JsonValue | undefined): number | null {
+  const text = typeof value === "string" && value.length <= 64 ? value : "";
+  const [, date, time, offset] =
+    /^([\d-]{10})[T ]([\d:.]{5,50}?)(Z|[+-]\d\d:\d\d)$/.exec(text) ?? [];
+  const ms = date && time && offset ? Date.parse(`${date}T${time}${offset}`) : Number.NaN;
+  return Number.isNaN(ms) ? null : ms;
+}
+
+type Ranked = readonly [status: Status | null, texts: readonly (string | null)[]];
 
 /** Negative where the second one is worse; between equal statuses, where its texts sort later. */
 function rank([statusA, a]: Ranked, [statusB, b]: Ranked): number {
-  const order: readonly Status[] = ["unknown", "idle", "occupied", "error"];
-  if (statusA !== statusB) return order.indexOf(statusA) - order.indexOf(statusB);
+  // A status that is absent is as bad as an unknown one.
+  const [rankA, rankB] = [statusA, statusB].map((status) => order.indexOf(status ?? "unknown"));
+  if (rankA !== rankB) return (rankA ?? 0) - (rankB ?? 0);
   // A text that is not there comes before any other.
   const keyOf = (text: string | null | undefined): string =>
     typeof text === "string" ? `1${text}` : "0";

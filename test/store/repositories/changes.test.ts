@@ -82,7 +82,7 @@ describe.each(engines)("changes on $name", (engine) => {
       complete: true,
       sandboxes: ids.map((id) => {
         const servers = [server("a"), server("b")];
-        return { id, status: "idle" as const, benchmark: null, servers };
+        return { id, status: "idle" as const, benchmark: null, createdAt: null, servers };
       }),
     });
     for (const ids of [["d", "b", "B"], ["d"], ["d"], ["d", "c"]]) {
@@ -164,7 +164,7 @@ describe.each(engines)("changes on $name", (engine) => {
           const status = statuses[(index * 7 + poll * ((index + box) % 5)) % 3] ?? "idle";
           return server(serverId, { status, name: index % 2 === 0 ? "github" : "0a1b" });
         });
-        return { id, status: "idle" as const, benchmark: null, servers };
+        return { id, status: "idle" as const, benchmark: null, createdAt: null, servers };
       });
       await opened.poll({ complete: true, sandboxes });
     }

@@ -80,7 +80,13 @@ describe.each(engines)("targets that another process polls, on $name", (engine) 
     const judge = judgeBy([serverError]);
     for (const [at, id] of ids.entries()) {
       const servers = Array.from({ length: at === 1 ? 6_000 : at }, (_, n) => server(`s${n}`));
-      const box = { id: `box${at}`, status: "idle", benchmark: null, servers } as const;
+      const box = {
+        id: `box${at}`,
+        status: "idle",
+        benchmark: null,
+        createdAt: null,
+        servers,
+      } as const;
       const target = { region: "eu", key: `key${at}` };
       const { poll } = watchFleet(target, { judge });
       await store.commitPoll(id, poll({ complete: true, sandboxes: [box] }));

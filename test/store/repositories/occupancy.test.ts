@@ -26,7 +26,7 @@ describe.each(engines)("buckets on $name", (engine) => {
     const { store, targetId } = await openPollStore(engine);
     const other = await addTarget(store, support);
     const named = (name: string, status: Status) => {
-      const box = { id: "box", status: "idle", benchmark: null } as const;
+      const box = { id: "box", status: "idle", benchmark: null, createdAt: null } as const;
       return { complete: true, sandboxes: [{ ...box, servers: [server("a", { name, status })] }] };
     };
     const [us, eu] = [watchFleet(), watchFleet(support)];

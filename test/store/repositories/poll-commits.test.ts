@@ -168,7 +168,7 @@ describe.each(engines)("commits of polls on $name", (engine) => {
     const next = restart();
     await next.targets.all();
     await next.commitPoll(targetId, poll(listing({ a: "occupied" })));
-    const box = { id: "box", status: "idle", benchmark: null } as const;
+    const box = { id: "box", status: "idle", benchmark: null, createdAt: null } as const;
     const renamed = { ...box, servers: [server("a", { name: "git", status: "occupied" })] };
     await next.commitPoll(targetId, poll({ complete: true, sandboxes: [renamed] }));
     expect(await rows("servers")).toMatchObject([

@@ -28,7 +28,7 @@ import {
 describe.each(engines)("what is stored on $name", (engine) => {
   const text = fc.constantFrom("a", "b", "c", "quote ' \"", "line \n", "沙箱 🏖", "__proto__");
   const optional = fc.option(text, { nil: null });
-  const status = fc.constantFrom(...statuses, "error" as const);
+  const status = fc.constantFrom(...statuses, "error" as const, null);
   const selector = ({ id }: { readonly id: string }): string => id;
   const servers = fc.uniqueArray(
     fc.record<ListedServer>({
@@ -41,7 +41,13 @@ describe.each(engines)("what is stored on $name", (engine) => {
     { selector, maxLength: 4 },
   );
   const sandboxes = fc.uniqueArray(
-    fc.record<ListedSandbox>({ id: text, status, benchmark: optional, servers }),
+    fc.record<ListedSandbox>({
+      id: text,
+      status,
+      benchmark: optional,
+      createdAt: fc.constantFrom(null, 0, 1_771_275_925_770),
+      servers,
+    }),
     { selector, maxLength: 4 },
   );
   const outcome = fc.oneof(

@@ -56,6 +56,7 @@ function sandboxesOf(shown: ReadonlyMap<ScriptServer, Status>): readonly ListedS
     id,
     status: "idle",
     benchmark: null,
+    createdAt: null,
     servers: listed.map(([{ serverId, serverName }, status]) => {
       return { id: serverId, name: serverName, status, benchmark: null, tags: [] };
     }),

@@ -27,8 +27,9 @@ export function watchServers(
   const sandboxes = servers.map(({ id, name = "github", forMs = 60_000, ...given }) => {
     const since = { atMs: nowUtcMs - forMs, observedMs: 0, momentKnown: true };
     const usual = { status: "idle", tags: [], benchmark: null, missing: 0 } as const;
-    const server: Server = { ...usual, id, name, since, ...given };
-    return { ...usual, id: `box-${id}`, servers: [server] };
+    const server: Server = { ...usual, id, name, hasStated: true, since, ...given };
+    const stated = { statedStatus: usual.status, createdAt: null, since };
+    return { ...usual, ...stated, id: `box-${id}`, servers: [server] };
   });
   const target = { region, key };
   const lastSuccessAtMs = stale ? nowUtcMs - 2 : nowUtcMs;
