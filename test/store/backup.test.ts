@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { lstatSync, writeFileSync } from "node:fs";
+import { lstatSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -158,6 +158,16 @@ describe("backup", () => {
   });
 });
 
+/** As a process leaves it that is killed: its last change is only in the log. */
+async function killedStore(): Promise<string> {
+  const running = await storeWith("eu");
+  const killed = join(tempFolder(), "store.db");
+  using database = new DatabaseSync(running);
+  database.exec("update targets set region = 'ap'");
+  for (const end of ["", "-wal", "-shm"]) copyFileSync(running + end, killed + end);
+  return killed;
+}
+
 describe("restore", () => {
   it("replaces the store and keeps the previous one, with what was only in its log", async () => {
     const file = join(tempFolder(), "backup.db");
@@ -179,6 +189,31 @@ describe("restore", () => {
     expect([statSync(killed).mode & 0o777, statSync(kept).mode & 0o077]).toEqual([0o600, 0]);
     expect(storeBytes(file)).toEqual(bytes);
     expect(namesBeside(file)).toEqual(["backup.db"]);
+  });
+
+  it("keeps the log of a damaged store beside it", async () => {
+    const file = join(tempFolder(), "backup.db");
+    await runOn(await storeWith("us"), "backup", file);
+    const killed = await killedStore();
+    writeFileSync(killed, readFileSync(killed).fill(0xa5, 0, 100));
+    const log = readFileSync(`${killed}-wal`);
+    const { code, out, err } = await runOn(killed, "restore", file);
+    expect([code, err]).toEqual([0, ""]);
+    const kept = /kept: ([^\s,]+)/.exec(out)?.[1] ?? "";
+    expect(readFileSync(`${kept}-wal`)).toEqual(log);
+    const names = ["store.db", "store.db.lock", basename(kept), `${basename(kept)}-wal`];
+    expect(namesBeside(killed)).toEqual(names);
+    expect(dumpStore(killed)).toEqual(dumpStore(file));
+  });
+
+  it("does not let SQLite apply a log that was left without its store", async () => {
+    const file = join(tempFolder(), "backup.db");
+    await runOn(await storeWith("us"), "backup", file);
+    const killed = await killedStore();
+    rmSync(killed);
+    expect(await runOn(killed, "restore", file)).toMatchObject({ code: 0, err: "" });
+    expect(await runOn(killed, "store", "check")).toMatchObject({ code: 0, err: "" });
+    expect(dumpStore(killed)).toEqual(dumpStore(file));
   });
 
   it("works where there is no store, or a damaged one, and from a file that may not be written", async () => {

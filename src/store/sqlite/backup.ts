@@ -131,17 +131,19 @@ export function restoreStore(
 
 /** By links: until it is replaced, the store is also where it was. */
 function setAside(file: string, aside: string): readonly string[] {
+  const ends = ["", "-wal"].filter((end) => existsSync(file + end));
+  for (const end of ends) linkSync(file + end, aside + end);
   try {
-    // Moves what is in the log into the file, and removes the log.
+    // Moves what is in the log into the file, which is the same under both names.
     using database = new DatabaseSync(file, { timeout: timeoutMs });
     database.exec("pragma wal_checkpoint(truncate)");
   } catch (error) {
     if (!isSqliteError(error)) throw error;
-    // It is damaged: it is kept with its log as it is.
+    // The file is damaged. SQLite may have deleted the log that it could not use, but not under its other name.
   }
-  const ends = ["", "-wal"].filter((end) => existsSync(file + end));
-  for (const end of ends) linkSync(file + end, aside + end);
-  return ends.map((end) => aside + end);
+  const moved = ends.filter((end) => end !== "" && statSync(aside + end).size === 0);
+  for (const end of moved) rmSync(aside + end);
+  return ends.filter((end) => !moved.includes(end)).map((end) => aside + end);
 }
 
 /**
