@@ -2,7 +2,8 @@ import type { Row } from "./dashboard.ts";
 import { statusColours, statusMapping } from "./colours.ts";
 import { toServerOfRow, toServerOfSeries } from "./links.ts";
 import { lines, timeline } from "./panels.ts";
-import { identity, increase, ofName, ofTarget, series, statusNumber, servers } from "./promql.ts";
+import { identity, increase, ofName, ofTarget, series, statusNumber } from "./promql.ts";
+import { sandboxes, servers } from "./promql.ts";
 import { overTime, rows } from "./queries.ts";
 import { table } from "./tables.ts";
 
@@ -79,6 +80,38 @@ export function fleetErrors(): Row {
             overTime(
               `topk(20, sum by (server_name) (${increase(series("sandbox_server_transitions_total", ofName, 'to="error"'))}))`,
               "{{server_name}}",
+            ),
+          ],
+        },
+        { bars: true, stacked: true },
+      ),
+      timeline(
+        {
+          title: "Where sandboxes are in error",
+          description:
+            "Sandboxes in error by target, for the thirty worst targets. No line: none is in error, or the target is down.",
+          unit: "short",
+          width: 12,
+          queries: [
+            overTime(
+              `topk(30, sum by (region, key) (${sandboxes(ofTarget, 'status="error"')}) > 0)`,
+              "{{region}} {{key}}",
+            ),
+          ],
+        },
+        { limits: [[1, statusColours.error]], none: "No sandbox is in error" },
+      ),
+      lines(
+        {
+          title: "New errors of sandboxes",
+          description: "Changes of sandboxes into error, of the twenty targets with the most.",
+          unit: "short",
+          width: 12,
+          interval: "2m",
+          queries: [
+            overTime(
+              `topk(20, sum by (region, key) (${increase(series("sandbox_transitions_total", ofTarget, 'to="error"'))}))`,
+              "{{region}} {{key}}",
             ),
           ],
         },

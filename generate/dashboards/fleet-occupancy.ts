@@ -2,7 +2,8 @@ import type { Row } from "./dashboard.ts";
 import { unwell } from "./colours.ts";
 import { histogram, shares } from "./heatmaps.ts";
 import { lines } from "./panels.ts";
-import { increase, occupancy, ofName, ofTarget, series, servers } from "./promql.ts";
+import { increase, occupancy, occupancyOfSandboxes, ofName, ofTarget } from "./promql.ts";
+import { sandboxes, series, servers } from "./promql.ts";
 import { buckets, overTime, rows } from "./queries.ts";
 import { table } from "./tables.ts";
 
@@ -38,6 +39,17 @@ export function fleetOccupancy(): Row {
         },
         { byStatus: true, stacked: true },
       ),
+      lines(
+        {
+          title: "Sandboxes by status",
+          description:
+            "Number of sandboxes in each status. Sandboxes of targets that are down are not counted.",
+          unit: "short",
+          width: 12,
+          queries: [overTime(`sum by (status) (${sandboxes(ofTarget)})`, "{{status}}")],
+        },
+        { byStatus: true, stacked: true },
+      ),
       occupied("Occupancy by region", occupancy("region"), "{{region}}", shareOfTime),
       occupied("Occupancy by key", occupancy("key"), "{{key}}", shareOfTime),
       occupied(
@@ -46,12 +58,18 @@ export function fleetOccupancy(): Row {
         "{{server_name}}",
         `${shareOfTime} The twenty busiest names at each point.`,
       ),
+      occupied(
+        "Occupancy of sandboxes by key",
+        occupancyOfSandboxes("key"),
+        "{{key}}",
+        "The share of their time that sandboxes were occupied, of the time in which their status was observed and known.",
+      ),
       histogram({
         title: "Dwell times in occupied",
         description:
-          "Completed dwell times in occupied, of all names. Dwell times whose start or end was unobserved are not included.",
+          "Completed dwell times of servers in occupied, of all names. Dwell times whose start or end was unobserved are not included.",
         unit: "s",
-        width: 24,
+        width: 12,
         interval: "5m",
         queries: [
           buckets(

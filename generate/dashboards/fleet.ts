@@ -3,7 +3,7 @@ import { fleetErrors } from "./fleet-errors.ts";
 import { fleetOccupancy, fleetWeeks } from "./fleet-occupancy.ts";
 import { uids } from "./links.ts";
 import { lines, stat, timeline } from "./panels.ts";
-import { ofName, ofTarget, rate, series, servers, targetsUp } from "./promql.ts";
+import { ofName, ofTarget, rate, sandboxes, series, servers, targetsUp } from "./promql.ts";
 import { atEnd, overTime } from "./queries.ts";
 import { unwell, wellnessMapping } from "./colours.ts";
 import type { Row } from "./dashboard.ts";
@@ -13,7 +13,7 @@ export function fleet(): string {
   return dashboardText({
     uid: uids.fleet,
     title: "sandwatch: fleet",
-    description: "All monitored servers: errors, occupancy and unobserved time.",
+    description: "All monitored sandboxes and servers: errors, occupancy and unobserved time.",
     since: "24h",
     refresh: "1m",
     variables: fleetVariables,
@@ -31,16 +31,35 @@ function now(): Row {
         description:
           "Listed servers in any status. Servers of targets that are down are not counted.",
         unit: "short",
-        width: 4,
+        width: 3,
         queries: [atEnd(total(), "servers")],
+      }),
+      stat({
+        title: "Sandboxes",
+        description:
+          "Listed sandboxes in any status. Sandboxes of targets that are down are not counted.",
+        unit: "short",
+        width: 3,
+        queries: [atEnd(`sum(${sandboxes(ofTarget)})`, "sandboxes")],
       }),
       stat(
         {
-          title: "In error",
+          title: "Servers in error",
           description: "Number of servers in error.",
           unit: "short",
-          width: 4,
+          width: 3,
           queries: [atEnd(total('status="error"'), "in error")],
+        },
+        { limits: [[1, "red"]] },
+      ),
+      stat(
+        {
+          title: "Sandboxes in error",
+          description:
+            "Number of sandboxes in error, by their own status or, where they state none, by that of their servers.",
+          unit: "short",
+          width: 3,
+          queries: [atEnd(`sum(${sandboxes(ofTarget, 'status="error"')})`, "in error")],
         },
         { limits: [[1, "red"]] },
       ),
@@ -49,7 +68,7 @@ function now(): Row {
           title: "Occupied",
           description: "The share of servers with a known status that are occupied.",
           unit: "percentunit",
-          width: 4,
+          width: 3,
           queries: [
             atEnd(
               `${total('status="occupied"')}\n/ (${total('status!="unknown"')} > 0)`,
@@ -65,7 +84,7 @@ function now(): Row {
           description:
             "Targets whose last poll failed. Their servers are not included in the other numbers.",
           unit: "short",
-          width: 4,
+          width: 3,
           queries: [atEnd(`sum(${targetsUp(ofTarget)} == bool 0)`, "down")],
         },
         { limits: [[1, unwell]] },
@@ -75,7 +94,7 @@ function now(): Row {
           title: "Unobserved",
           description: "The share of the time range that was unobserved, averaged over targets.",
           unit: "percentunit",
-          width: 4,
+          width: 3,
           queries: [
             atEnd(
               `avg(sum by (region, key) (rate(${series("sandbox_unobserved_seconds_total", ofTarget)}[$__range])))`,
@@ -90,7 +109,7 @@ function now(): Row {
           title: "Firing incidents",
           description: "Incidents of sandwatch's rules, of all regions, keys and names.",
           unit: "short",
-          width: 4,
+          width: 3,
           queries: [atEnd('sum(sandwatch_incidents{state="firing"})', "firing")],
         },
         { limits: [[1, "red"]] },

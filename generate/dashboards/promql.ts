@@ -7,8 +7,11 @@ export const ofTarget = 'region=~"$region",key=~"$key"';
 /** The chosen servers by name. */
 export const ofName = `${ofTarget},server_name=~"$server_name"`;
 
+/** The one chosen sandbox. */
+export const ofSandbox = `${ofTarget},sandbox="$sandbox"`;
+
 /** The one chosen server. */
-export const ofServer = `${ofTarget},sandbox="$sandbox",server="$server"`;
+export const ofServer = `${ofSandbox},server="$server"`;
 
 /** The chosen sandwatch. */
 export const ofInstance = 'instance=~"$instance"';
@@ -29,6 +32,11 @@ export function once(selector: string, ...labels: readonly string[]): string {
 export function servers(...matchers: readonly string[]): string {
   const selector = series("sandbox_servers", ...matchers);
   return once(selector, "region", "key", "server_name", "status");
+}
+
+/** The numbers of sandboxes, each once. */
+export function sandboxes(...matchers: readonly string[]): string {
+  return once(series("sandbox_sandboxes", ...matchers), "region", "key", "status");
 }
 
 /** Whether targets are up, each once. */
@@ -67,8 +75,17 @@ export function quantile(
  * in which their status was unknown. Absent where nothing was seen.
  */
 export function occupancy(...by: readonly string[]): string {
+  return occupiedShare("sandbox_server_status_seconds_total", ofName, by);
+}
+
+/** The same for sandboxes, which have no name. */
+export function occupancyOfSandboxes(...by: readonly string[]): string {
+  return occupiedShare("sandbox_status_seconds_total", ofTarget, by);
+}
+
+function occupiedShare(counter: string, chosen: string, by: readonly string[]): string {
   const seconds = (status: string): string =>
-    `sum by (${by.join(", ")}) (${rate(series("sandbox_server_status_seconds_total", ofName, status))})`;
+    `sum by (${by.join(", ")}) (${rate(series(counter, chosen, status))})`;
   return `${seconds('status="occupied"')}\n/ (${seconds('status!="unknown"')} > 0)`;
 }
 

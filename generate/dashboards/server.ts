@@ -5,6 +5,7 @@ import { uids } from "./links.ts";
 import { bars, lines, stat, timeline } from "./panels.ts";
 import {
   increase,
+  ofSandbox,
   ofServer,
   ofTarget,
   series,
@@ -61,13 +62,36 @@ function now(): Row {
           title: "Name and benchmark",
           description: "As the service states them. Either can be missing.",
           unit: "none",
-          width: 6,
+          width: 4,
           queries: [
             atEnd(series("sandbox_server_info", ofServer), "{{server_name}} {{benchmark}}"),
           ],
         },
         { asName: true },
       ),
+      stat(
+        {
+          title: "Its sandbox",
+          description:
+            "The status of its sandbox, which is that of its servers if the sandbox states none.",
+          unit: "short",
+          width: 4,
+          queries: [atEnd(statusNumber("sandbox_status", ofSandbox, "sandbox"), "{{sandbox}}")],
+        },
+        { mapping: statusMapping },
+      ),
+      stat({
+        title: "Age of its sandbox",
+        description: "Time since the sandbox was created, as the service states it.",
+        unit: "s",
+        width: 4,
+        queries: [
+          atEnd(
+            `time() - max(${series("sandbox_created_timestamp_seconds", ofSandbox)})`,
+            "created",
+          ),
+        ],
+      }),
       stat({
         title: "Status changes",
         description: "Observed changes of its status in the time range.",
@@ -115,10 +139,7 @@ function life(): Row {
           width: 16,
           queries: [
             overTime(statusNumber("sandbox_server_status", ofServer, "server"), "server"),
-            overTime(
-              statusNumber("sandbox_status", `${ofTarget},sandbox="$sandbox"`, "sandbox"),
-              "sandbox",
-            ),
+            overTime(statusNumber("sandbox_status", ofSandbox, "sandbox"), "sandbox"),
           ],
         },
         { mapping: statusMapping, none: "No data in this time range" },
