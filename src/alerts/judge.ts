@@ -198,7 +198,7 @@ function timeBefore(
   at: Instant,
   observed: boolean,
 ): Pick<Verdict, "stretch" | "gap"> {
-  const stretch = { elapsedMs: sinceLastPollMs, observed, tallies: snapshot.tallies.names };
+  const stretch = { elapsedMs: sinceLastPollMs, observed, tallies: snapshot.tallies };
   return { stretch, gap: gapBefore(stretch, lastPollAtMs, at.utcMs) };
 }
 

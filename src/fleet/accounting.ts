@@ -22,8 +22,8 @@ export interface Stretch {
   readonly elapsedMs: number;
   /** Whether both polls were complete: only then was any server observed. */
   readonly observed: boolean;
-  /** The servers known throughout, by name: those that the earlier poll left. */
-  readonly tallies: ReadonlyMap<string, NameTally>;
+  /** Of what is known throughout: what the earlier poll left. */
+  readonly tallies: Tallies;
 }
 
 /** The buckets of a target that are open; null: nothing was recorded in this resolution yet. */
@@ -179,7 +179,7 @@ function openAll(before: OpenBuckets) {
 function addTime(bucket: Bucket, { observed, tallies }: Stretch, ms: number): Bucket {
   const names = new Map(bucket.names);
   let listed: CountByStatus = noneByStatus;
-  for (const tally of tallies.values()) {
+  for (const tally of tallies.names.values()) {
     const servers = countByStatus(tally.servers);
     if (servers === 0) continue;
     listed = addTimes(listed, tally.listed, 1);

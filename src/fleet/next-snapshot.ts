@@ -115,10 +115,6 @@ class Merge {
     const statedStatus = statedAfter(listed.status, known?.statedStatus ?? null);
     const servers = this.servers(listed.servers, known?.servers ?? [], statedStatus);
     const status = statedStatus ?? worstStated(servers);
-    if (known?.status !== status) {
-      if (known) this.tallies.countSandbox(known.status, -1);
-      this.tallies.countSandbox(status, 1);
-    }
     const isSame =
       known?.missing === 0 &&
       known.status === status &&
@@ -131,19 +127,24 @@ class Merge {
       known && (known.missing > 0 || (statedStatus === null && known.servers.some(isMissing)));
     const began = wasMissing ? this.beganAtUnknownMoment : this.began;
     const since = known?.status === status ? known.since : began;
-    return { id, status, statedStatus, benchmark, createdAt, servers, since, missing: 0 };
+    if (known) this.tallies.countSandbox(known, -1);
+    const next = { id, status, statedStatus, benchmark, createdAt, servers, since, missing: 0 };
+    this.tallies.countSandbox(next, 1);
+    return next;
   }
 
   /** Counts a sandbox that a complete listing lacks as missing; null: it is gone, with its servers. */
   miss(known: Sandbox): Sandbox | null {
     const missing = known.missing + 1;
+    this.tallies.countSandbox(known, -1);
     if (missing >= this.goneAfter) {
-      this.tallies.countSandbox(known.status, -1);
       for (const server of known.servers) this.tallies.countServer(server, -1);
       return null;
     }
     const servers = known.servers.flatMap((server) => this.missServer(server) ?? []);
-    return { ...known, servers, missing };
+    const next = { ...known, servers, missing };
+    this.tallies.countSandbox(next, 1);
+    return next;
   }
 
   /** The listed servers in their order, followed by the unlisted ones that are not gone. */

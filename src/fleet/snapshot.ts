@@ -123,7 +123,7 @@ export function* restoreSnapshot(sandboxes: readonly Sandbox[]): Slices<Snapshot
   const tallies = new TallyChange(noTallies);
   for (const [place, sandbox] of sandboxes.entries()) {
     if (place % sandboxesPerSlice === sandboxesPerSlice - 1) yield;
-    tallies.countSandbox(sandbox.status, 1);
+    tallies.countSandbox(sandbox, 1);
     for (const server of sandbox.servers) tallies.countServer(server, 1);
   }
   return {

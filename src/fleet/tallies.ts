@@ -11,7 +11,10 @@ import type { Status } from "./status.ts";
 export interface Tallies {
   /** By the name as aggregates show it; a server without a name counts under the empty one. */
   readonly names: ReadonlyMap<string, NameTally>;
+  /** All that are not gone. */
   readonly sandboxes: CountByStatus;
+  /** Sandboxes that are not missing; only their time is observed. */
+  readonly listedSandboxes: CountByStatus;
   /** The sum of all names. */
   readonly servers: CountByStatus;
 }
@@ -36,6 +39,7 @@ export const noneByStatus: CountByStatus = { idle: 0, occupied: 0, error: 0, unk
 export const noTallies: Tallies = {
   names: new Map(),
   sandboxes: noneByStatus,
+  listedSandboxes: noneByStatus,
   servers: noneByStatus,
 };
 
@@ -74,17 +78,20 @@ export class TallyChange {
   private readonly names: Map<string, NameTally>;
   private readonly changed = new Map<string, { servers: Counts; listed: Counts }>();
   private readonly sandboxes: Counts;
+  private readonly listedSandboxes: Counts;
   private readonly servers: Counts;
 
   constructor(before: Tallies) {
     this.before = before;
     this.names = new Map(before.names);
     this.sandboxes = { ...before.sandboxes };
+    this.listedSandboxes = { ...before.listedSandboxes };
     this.servers = { ...before.servers };
   }
 
-  countSandbox(status: Status, by: 1 | -1): void {
+  countSandbox({ status, missing }: { status: Status; missing: number }, by: 1 | -1): void {
     this.sandboxes[status] += by;
+    if (missing === 0) this.listedSandboxes[status] += by;
   }
 
   countServer(
@@ -98,8 +105,10 @@ export class TallyChange {
   }
 
   finish(): Tallies {
-    const { before, names, sandboxes, servers } = this;
-    let isSame = isSameCount(before.sandboxes, sandboxes);
+    const { before, names, sandboxes, listedSandboxes, servers } = this;
+    let isSame =
+      isSameCount(before.sandboxes, sandboxes) &&
+      isSameCount(before.listedSandboxes, listedSandboxes);
     for (const [name, counts] of this.changed) {
       const known = before.names.get(name);
       const isKnown =
@@ -110,7 +119,7 @@ export class TallyChange {
       isSame = false;
       names.set(name, { name, ...counts });
     }
-    return isSame ? before : { names, sandboxes, servers };
+    return isSame ? before : { names, sandboxes, listedSandboxes, servers };
   }
 
   private countsOf(serverName: string) {

@@ -38,6 +38,22 @@ export const serverFamilies: readonly ServerFamily[] = [
     help: "The status of a sandbox: 1 for its status, 0 for the others.",
     lines: (start, { status }) => statusLines(start, status),
   },
+  {
+    name: "sandbox_info",
+    help: "Information about a sandbox; always 1.",
+    lines: (start, { benchmark }) =>
+      `${start},benchmark="${escapeLabelValue(benchmark ?? "")}"} 1\n`,
+  },
+  {
+    name: "sandbox_status_since_timestamp_seconds",
+    help: "When a sandbox was first observed in its status, in seconds since 1970.",
+    lines: (start, { since }) => `${start}} ${since.atMs / 1_000}\n`,
+  },
+  {
+    name: "sandbox_created_timestamp_seconds",
+    help: "When the service created a sandbox, in seconds since 1970; absent if that cannot be read.",
+    lines: (start, { createdAt }) => (createdAt === null ? "" : `${start}} ${createdAt / 1_000}\n`),
+  },
 ];
 
 /** A target's snapshot at one moment: it never changes, however long it takes to render it. */

@@ -3,9 +3,9 @@ import type { FailureReason } from "../fleet/model.ts";
 import { unobservedMsOf } from "../fleet/accounting.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import { presences, statuses, type Presence, type Status } from "../fleet/status.ts";
-import { aggregateName, countByStatus } from "../fleet/tallies.ts";
+import { aggregateName, countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 
-/** Per name: the milliseconds in each status, and the changes between each two statuses. */
+/** Per name, and of all sandboxes: the milliseconds in each status, and the changes between each two statuses. */
 const numbersPerName = statuses.length + presences.length ** 2;
 
 /** Upper bounds of the buckets of dwell times, in seconds: up to a week. */
@@ -21,6 +21,7 @@ export class TargetCounts {
   private unobservedMs = 0;
   private readonly names = new Map<string, number>();
   private byName = new Float64Array(0);
+  private readonly sandboxes = new Float64Array(numbersPerName);
   private readonly dwells = new Float64Array(statuses.length * numbersPerDwell);
 
   /** @param names The service chooses names, so their series start with the first server of a name. */
@@ -36,13 +37,17 @@ export class TargetCounts {
   countVerdict({ stretch, diff, snapshot }: Verdict): void {
     this.unobservedMs += unobservedMsOf(stretch);
     if (stretch.observed) {
-      for (const { name, listed } of stretch.tallies.values()) {
-        if (countByStatus(listed) === 0) continue;
-        const start = this.startOf(name);
-        for (const [index, status] of statuses.entries()) {
-          add(this.byName, start + index, listed[status] * stretch.elapsedMs);
+      const { names, listedSandboxes } = stretch.tallies;
+      addTime(this.sandboxes, 0, listedSandboxes, stretch.elapsedMs);
+      for (const { name, listed } of names.values()) {
+        if (countByStatus(listed) > 0) {
+          const start = this.startOf(name);
+          addTime(this.byName, start, listed, stretch.elapsedMs);
         }
       }
+    }
+    for (const change of diff.sandboxChanges) {
+      add(this.sandboxes, pairOf(statusBefore(change), statusAfter(change)), 1);
     }
     for (const change of diff.changes) {
       const { before, after, dwellMs } = change;
@@ -62,6 +67,7 @@ export class TargetCounts {
       unobservedMs: this.unobservedMs,
       names,
       byName: this.byName.slice(0, names.length * numbersPerName),
+      sandboxes: this.sandboxes.slice(),
       dwells: this.dwells.slice(),
     };
   }
@@ -94,22 +100,35 @@ function add(numbers: Float64Array, index: number, more: number): void {
   numbers[index] = (numbers[index] ?? 0) + more;
 }
 
+function addTime(
+  numbers: Float64Array,
+  start: number,
+  counts: CountByStatus,
+  elapsedMs: number,
+): void {
+  for (const [index, status] of statuses.entries()) {
+    add(numbers, start + index, counts[status] * elapsedMs);
+  }
+}
+
 function pairOf(from: Presence, to: Presence): number {
   return statuses.length + presences.indexOf(from) * presences.length + presences.indexOf(to);
 }
 
+/** What was counted of the servers of one name, or of sandboxes. */
+export type SubjectCounts = Float64Array;
+
 /** @param name its number */
-export function observedSeconds({ byName }: TakenCounts, name: number, status: Status): number {
-  return (byName[name * numbersPerName + statuses.indexOf(status)] ?? 0) / 1_000;
+export function countsOfName({ byName }: TakenCounts, name: number): SubjectCounts {
+  return byName.subarray(name * numbersPerName, (name + 1) * numbersPerName);
 }
 
-export function transitions(
-  { byName }: TakenCounts,
-  name: number,
-  from: Presence,
-  to: Presence,
-): number {
-  return byName[name * numbersPerName + pairOf(from, to)] ?? 0;
+export function observedSeconds(counts: SubjectCounts, status: Status): number {
+  return (counts[statuses.indexOf(status)] ?? 0) / 1_000;
+}
+
+export function transitions(counts: SubjectCounts, from: Presence, to: Presence): number {
+  return counts[pairOf(from, to)] ?? 0;
 }
 
 /** The count of each bucket, and the sum of dwell times in seconds. */

@@ -2,8 +2,9 @@ import { failureReasons, type Target } from "../fleet/model.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 import { presences, statuses } from "../fleet/status.ts";
 import { bucketBoundText, escapeLabelValue, type ExpositionSyntax } from "./exposition-text.ts";
-import { dwellBounds, dwellsOf, observedSeconds, transitions } from "./target-counts.ts";
-import type { TargetCounts } from "./target-counts.ts";
+import { countsOfName, dwellBounds, dwellsOf } from "./target-counts.ts";
+import { observedSeconds, transitions } from "./target-counts.ts";
+import type { SubjectCounts, TargetCounts } from "./target-counts.ts";
 
 /**
  * A family with series for each target. Ten thousand targets have millions of them: the numbers are taken when
@@ -75,12 +76,15 @@ export const targetFamilies: readonly TargetFamily[] = [
     type: "counter",
     lines: series(function* ({ counts }) {
       for (const [number, name] of counts.names.entries()) {
-        const named = nameLabel(name);
-        for (const each of statuses) {
-          yield [`${named},status="${each}"`, observedSeconds(counts, number, each)];
-        }
+        yield* secondsSeries(countsOfName(counts, number), nameLabel(name));
       }
     }),
+  },
+  {
+    name: "sandbox_status_seconds_total",
+    help: "Observed sandbox-seconds in a status; the rate is the time-weighted number of sandboxes.",
+    type: "counter",
+    lines: series(({ counts }) => secondsSeries(counts.sandboxes)),
   },
   {
     name: "sandbox_unobserved_seconds_total",
@@ -94,18 +98,15 @@ export const targetFamilies: readonly TargetFamily[] = [
     type: "counter",
     lines: series(function* ({ counts }) {
       for (const [number, name] of counts.names.entries()) {
-        const named = nameLabel(name);
-        for (const from of presences) {
-          for (const to of presences) {
-            const count = transitions(counts, number, from, to);
-            // An alert on the increase into error must not miss the first one.
-            if (count > 0 || (to === "error" && from !== "error")) {
-              yield [`${named},from="${from}",to="${to}"`, count];
-            }
-          }
-        }
+        yield* transitionSeries(countsOfName(counts, number), nameLabel(name));
       }
     }),
+  },
+  {
+    name: "sandbox_transitions_total",
+    help: "Changes of sandboxes; absent is the status before a sandbox appears and after it is gone.",
+    type: "counter",
+    lines: series(({ counts }) => transitionSeries(counts.sandboxes)),
   },
   {
     name: "sandbox_server_status_duration_seconds",
@@ -154,6 +155,23 @@ export const targetFamilies: readonly TargetFamily[] = [
     ),
   },
 ];
+
+/** @param labels in front of the status */
+function* secondsSeries(counts: SubjectCounts, labels = ""): Series {
+  for (const each of statuses) yield [`${labels},status="${each}"`, observedSeconds(counts, each)];
+}
+
+function* transitionSeries(counts: SubjectCounts, labels = ""): Series {
+  for (const from of presences) {
+    for (const to of presences) {
+      const count = transitions(counts, from, to);
+      // An alert on the increase into error must not miss the first one.
+      if (count > 0 || (to === "error" && from !== "error")) {
+        yield [`${labels},from="${from}",to="${to}"`, count];
+      }
+    }
+  }
+}
 
 function nameLabel(name: string): string {
   return `,server_name="${escapeLabelValue(name)}"`;

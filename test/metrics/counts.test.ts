@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Status } from "../../src/fleet/model.ts";
 import { judgeBy, listing, research, server, serverError, watchFleet } from "../support/fleet.ts";
 import { answered, failing, login, neverRun, ranProbe, unsent } from "../support/probes.ts";
 import { meterFleet, parseExposition, valueOf } from "./exposition.ts";
@@ -81,6 +82,50 @@ describe("what happens to servers", () => {
     }
     expect(down.get("sandwatch_target_up")?.samples).toMatchObject([{ value: 0 }]);
     expect(down.get("sandbox_unobserved_seconds_total")?.samples).toMatchObject([{ value: 90 }]);
+  });
+});
+
+describe("what happens to sandboxes", () => {
+  const seconds = "sandbox_status_seconds_total";
+  const transitions = "sandbox_transitions_total";
+  const boxes = (sandboxes: Readonly<Record<string, Status | null>>) => ({
+    complete: true,
+    sandboxes: Object.entries(sandboxes).map(([id, status]) => {
+      return { id, status, benchmark: null, createdAt: null, servers: [] };
+    }),
+  });
+
+  it("is counted in sandbox-seconds and transitions, with or without servers", async () => {
+    const fleet = meterFleet();
+    fleet.poll(boxes({ a: "idle", b: "idle" }), 0);
+    fleet.poll(boxes({ a: "occupied", b: "idle" }), 30);
+    fleet.poll(boxes({ a: "error", b: "idle" }), 45);
+    expect(await valueOf(fleet, seconds, { status: "idle" })).toBe(60 + 45);
+    expect(await valueOf(fleet, seconds, { status: "occupied" })).toBe(45);
+    expect(await valueOf(fleet, seconds, { status: "error" })).toBe(0);
+    expect(await valueOf(fleet, transitions, { from: "absent", to: "idle" })).toBe(2);
+    expect(await valueOf(fleet, transitions, { from: "occupied", to: "error" })).toBe(1);
+    expect(await valueOf(fleet, transitions, { from: "idle", to: "error" })).toBe(0);
+  });
+
+  it("does not count a sandbox while complete listings lack it, nor time that is unobserved", async () => {
+    const fleet = meterFleet();
+    fleet.poll(boxes({ a: "idle", b: "idle" }), 0);
+    fleet.poll(boxes({ a: "idle" }), 30);
+    fleet.poll(boxes({ a: "idle" }), 30);
+    fleet.poll("failed", 30);
+    fleet.poll(boxes({ a: "idle" }), 30);
+    expect(await valueOf(fleet, seconds, { status: "idle" })).toBe(60 + 30);
+  });
+
+  it("is counted by the status of its servers where a sandbox states none", async () => {
+    const fleet = meterFleet();
+    const [box] = listing({ a: "error" }).sandboxes;
+    const silent = { complete: true, sandboxes: box ? [{ ...box, status: null }] : [] };
+    fleet.poll(silent, 0);
+    fleet.poll(silent, 30);
+    expect(await valueOf(fleet, seconds, { status: "error" })).toBe(30);
+    expect(await valueOf(fleet, "sandbox_status", { status: "error" })).toBe(1);
   });
 });
 

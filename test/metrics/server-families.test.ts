@@ -57,10 +57,15 @@ function plainly(shown: Shown): string {
       const target = `region=${quote(region)},key=${quote(key)}`;
       const statusLines = (labels: string, actual: string): readonly string[] =>
         statuses.map((each) => `${name}{${labels},status="${each}"} ${each === actual ? 1 : 0}`);
-      if (name === "sandbox_status") {
-        return snapshot.sandboxes.flatMap(({ id, status }) =>
-          statusLines(`${target},sandbox=${quote(id)}`, status),
-        );
+      if (!name.startsWith("sandbox_server_")) {
+        return snapshot.sandboxes.flatMap(({ id, status, benchmark, since, createdAt }) => {
+          const labels = `${target},sandbox=${quote(id)}`;
+          const seconds = (atMs: number) => `${name}{${labels}} ${atMs / 1_000}`;
+          if (name === "sandbox_status") return statusLines(labels, status);
+          if (name === "sandbox_info") return `${name}{${labels},benchmark=${quote(benchmark)}} 1`;
+          if (name === "sandbox_status_since_timestamp_seconds") return seconds(since.atMs);
+          return createdAt === null ? [] : seconds(createdAt);
+        });
       }
       return Array.from(eachServer(snapshot), ({ sandbox, server: row }) => {
         const labels = `${target},sandbox=${quote(sandbox.id)},server=${quote(row.id)}`;
@@ -81,7 +86,7 @@ const sandboxLists: fc.Arbitrary<readonly ListedSandbox[]> = fc.uniqueArray(
     id: ids,
     status: fc.constantFrom(...statuses, null),
     benchmark: texts,
-    createdAt: fc.constant(null),
+    createdAt: fc.constantFrom(null, 0, 1_771_274_725_770),
     servers: fc.uniqueArray(
       fc.record({
         id: ids,

@@ -58,7 +58,7 @@ describe("the queries of dashboards", () => {
   it("use families with a series for each server only where they select single servers", async () => {
     const aggregates = await eventfulFamilies({ perServer: false });
     const perServer = new Set((await eventfulFamilies()).keys()).difference(aggregates);
-    expect(perServer.size).toBe(4);
+    expect(perServer.size).toBe(7);
     const touches = (expr: string): boolean => !perServer.isDisjointFrom(check(expr).metrics);
     const touching = allPanels.filter(({ targets }) => targets.some(({ expr }) => touches(expr)));
     const [ofOne = [], lists = []] = [true, false].map((isOne) =>

@@ -72,7 +72,7 @@ export function listing(servers: Readonly<Record<string, Status>>): Listing {
         id: "box",
         status: "idle",
         benchmark: null,
-        createdAt: null,
+        createdAt: Date.UTC(2026, 10, 1),
         servers: Object.entries(servers).map(([id, status]) => server(id, { status })),
       },
     ],

@@ -1,7 +1,8 @@
 import { noOpenBuckets, recordTime } from "../../../src/fleet/accounting.ts";
 import type { Accounting, BucketWrite, OpenBuckets } from "../../../src/fleet/accounting.ts";
 import type { Bucket, Resolution } from "../../../src/fleet/buckets.ts";
-import { noneByStatus, type CountByStatus, type NameTally } from "../../../src/fleet/tallies.ts";
+import { noneByStatus, noTallies } from "../../../src/fleet/tallies.ts";
+import type { CountByStatus, NameTally } from "../../../src/fleet/tallies.ts";
 import { endedDwells, type EndedDwell } from "../../support/ended-dwells.ts";
 
 export const recordingStartMs = Date.UTC(2026, 10, 20, 9, 58, 20);
@@ -37,7 +38,7 @@ export function createRecorder() {
       atMs += elapsedMs + steppedMs;
       // As of a snapshot: the same map for as long as it counts the same.
       if (tallies !== last.tallies) last = { tallies, byName: byName(tallies) };
-      const stretch = { elapsedMs, observed, tallies: last.byName };
+      const stretch = { elapsedMs, observed, tallies: { ...noTallies, names: last.byName } };
       const step = recordTime(open, stretch, atMs, endedDwells(dwells));
       for (const row of step.written) {
         written.set(`${row.resolution} ${row.bucket.startMs}`, structuredClone(row));

@@ -91,6 +91,7 @@ export function expectTallies(snapshot: Snapshot): void {
     );
   const rows = serverRows(snapshot);
   expect(tallies.sandboxes).toEqual(count(sandboxes));
+  expect(tallies.listedSandboxes).toEqual(count(sandboxes.filter(({ missing }) => missing === 0)));
   expect(tallies.servers).toEqual(count(rows));
   const filled = [...tallies.names].filter(([, { servers }]) => countByStatus(servers) > 0);
   const byName = Object.groupBy(rows, ({ name }) => `:${name ?? ""}`);

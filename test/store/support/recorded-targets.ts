@@ -1,3 +1,4 @@
+import { noTallies } from "../../../src/fleet/tallies.ts";
 import type { Verdict } from "../../../src/alerts/judge.ts";
 import type { Target } from "../../../src/fleet/model.ts";
 import { gapBefore } from "../../../src/fleet/accounting.ts";
@@ -27,7 +28,8 @@ export async function openRecorded(engine: Engine) {
         const lastPollAtMs = recorder.atMs;
         const accounting = recorder.pass(elapsedMs, tallies, more);
         const { observed = true } = more;
-        const stretch: Verdict["stretch"] = { elapsedMs, observed, tallies: byName(tallies) };
+        const ofNames = { ...noTallies, names: byName(tallies) };
+        const stretch: Verdict["stretch"] = { elapsedMs, observed, tallies: ofNames };
         const utcMs = recorder.atMs;
         await store.commitPoll(id, {
           ...verdict,
