@@ -1,7 +1,8 @@
 import { formatDuration } from "../fleet/duration.ts";
 import type { Flaps, SubjectEvent } from "./incident-phase.ts";
-import { incidentKey, type Incident, type Subject } from "./incident.ts";
+import { incidentKey, type Incident } from "./incident.ts";
 import { ruleFingerprint, type FlapLimit, type Rule } from "./rule.ts";
+import type { Subject } from "./subjects.ts";
 
 /** When a rule's condition recently held for a subject, as far as it decides whether it flaps. */
 export interface FlapRecord {

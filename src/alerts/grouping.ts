@@ -1,6 +1,7 @@
 import { eachInSlices, type Slices } from "../fleet/slices.ts";
 import type { GroupField, NotifiedIncident } from "./notification.ts";
 import type { OutboxItem, StoredOutboxItem } from "./notification.ts";
+import { identityOf, kindOf } from "./subjects.ts";
 import { valueOfIncident } from "./template.ts";
 
 export interface GroupingSettings {
@@ -94,13 +95,9 @@ function dueTime(
   return hasInterval ? Math.max(earliestMs, notifiedAtMs + groupIntervalMs) : earliestMs;
 }
 
-/**
- * Whether one cause usually reaches incidents that differ in a field: a region fails for all of its keys, a key is refused
- * in all regions, and regions fail together.
- */
+/** Whether one cause usually reaches incidents that differ in a field. */
 function isSpanned({ subject, trouble }: NotifiedIncident, field: GroupField): boolean {
-  if (subject === "region") return field === "region";
-  return subject === "target" && field === (trouble === "auth" ? "region" : "key");
+  return kindOf(subject).spans?.(trouble) === field;
 }
 
 /** Those of a receiver's `group_by` that part an item from others. */
@@ -183,20 +180,8 @@ function inPool({ items }: Group, pool: NotifiedIncident): string | null {
 
 /** A rule's condition on one subject: its notifications to a receiver must keep their order. */
 export function subjectKey({ rule, incident }: OutboxItem): string {
-  const { subject, region, key, sandboxId, serverId, probe, receiver } = incident;
-  // The name of a server can change.
-  const poolName = subject === "pool" ? incident.serverName : null;
-  return JSON.stringify([
-    rule,
-    subject,
-    region,
-    key,
-    sandboxId,
-    serverId,
-    poolName,
-    probe,
-    receiver,
-  ]);
+  const { subject, region, key } = incident;
+  return JSON.stringify([rule, subject, region, key, ...identityOf(subject, incident)]);
 }
 
 function splitByDue(groups: readonly Group[], nowMs: number) {

@@ -5,11 +5,12 @@ import { advanceIncident, goesOnFiring } from "./incident-phase.ts";
 import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phase.ts";
 import type { IncidentStep, IncidentTiming, SubjectEvent, Transition } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.ts";
-import type { Incident, Subject } from "./incident.ts";
-import { flappingCondition, plainText, wants } from "./notification.ts";
+import type { Incident } from "./incident.ts";
+import { plainText, wants } from "./notification.ts";
 import type { IncidentMessage, ItemText, OutboxItem, WantedMessages } from "./notification.ts";
 import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silences, type Suppressions } from "./silence.ts";
+import { flappingCondition, type Subject } from "./subjects.ts";
 
 /** What an observation did to incidents: rows to write and delete, and notifications. */
 export interface IncidentOutcome {

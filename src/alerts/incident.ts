@@ -1,37 +1,10 @@
 import type { Presence, Target } from "../fleet/model.ts";
-import { isBlank, readable } from "../fleet/readable-text.ts";
 import type { IncidentPhase } from "./incident-phase.ts";
-import { noSubjectFacts, plainText } from "./notification.ts";
-import type { ItemText, NotifiedIncident, OutboxItem, SubjectFacts } from "./notification.ts";
-import { troubleOf, type Severity, type TargetTrouble } from "./rule.ts";
-
-export type Subject =
-  | { readonly kind: "target" }
-  | ServerSubject
-  | { readonly kind: "region"; readonly region: string }
-  | PoolSubject
-  | ProbeSubject
-  | { readonly kind: "receiver"; readonly receiver: string };
-
-export interface ServerSubject {
-  readonly kind: "server";
-  readonly sandboxId: string;
-  readonly serverId: string;
-  readonly serverName: string | null;
-}
-
-/** The servers that are alike in what the rule pools `by`; null: the rule is not by it. */
-export interface PoolSubject {
-  readonly kind: "pool";
-  readonly region: string | null;
-  readonly key: string | null;
-  readonly serverName: string | null;
-}
-
-export interface ProbeSubject extends Target {
-  readonly kind: "probe";
-  readonly probe: string;
-}
+import { plainText } from "./notification.ts";
+import type { ItemText, NotifiedIncident, OutboxItem } from "./notification.ts";
+import { troubleOf, type Severity } from "./rule.ts";
+import { identityOf, kindOf, noSubjectFacts } from "./subjects.ts";
+import type { Subject, SubjectFacts } from "./subjects.ts";
 
 /** A period during which a rule holds for one subject. Times are UTC milliseconds. */
 export interface Incident {
@@ -68,20 +41,7 @@ export class IdTakenError extends Error {
 
 /** Identifies an incident among the open ones of its target: a rule and a subject have one at most. */
 export function incidentKey(rule: string, subject: Subject): string {
-  switch (subject.kind) {
-    case "target":
-      return JSON.stringify([rule]);
-    case "server":
-      return JSON.stringify([rule, subject.sandboxId, subject.serverId]);
-    case "region":
-      return JSON.stringify([rule, subject.region]);
-    case "pool":
-      return JSON.stringify([rule, subject.region, subject.key, subject.serverName]);
-    case "probe":
-      return JSON.stringify([rule, subject.probe, subject.region, subject.key]);
-    case "receiver":
-      return JSON.stringify([rule, subject.receiver]);
-  }
+  return JSON.stringify([rule, ...identityOf(subject.kind, subject)]);
 }
 
 /** @param target whose incident it is; null for one of a region, a pool, a probe or a receiver */
@@ -153,47 +113,5 @@ export function currentItem(
 
 /** An incident's condition in words, as in "2 servers in error". */
 export function conditionOfIncident({ subject, status, ruleFingerprint }: Incident): string {
-  switch (subject.kind) {
-    case "target":
-      return conditionsOfTarget[troubleOf(ruleFingerprint)];
-    case "server":
-      return conditionOfStatus(status ?? "unknown");
-    case "region":
-      return "failing";
-    case "pool":
-      return "beyond its limit";
-    case "probe":
-      return "failing";
-    case "receiver":
-      return "not accepting notifications";
-  }
-}
-
-export function conditionOfStatus(status: Presence): string {
-  return status === "error" ? "in error" : status;
-}
-
-export const conditionsOfTarget: Readonly<Record<TargetTrouble, string>> = {
-  failing: "down",
-  auth: "refused by the service",
-  partial: "partially listed",
-};
-
-/** Names from the service are at most this long together. */
-const longestText = 1_000;
-
-export function serverText({
-  serverId,
-  serverName,
-}: Pick<ServerSubject, "serverId" | "serverName">): string {
-  const shortId = serverId.slice(0, 8);
-  return readable(isBlank(serverName) ? shortId : `${serverName} (${shortId})`, longestText);
-}
-
-/** A pool for a person: "pool us/research/github", with `*` where its rule pools all. */
-export function poolText({ region, key, serverName }: PoolSubject): string {
-  return readable(
-    `pool ${[region, key, serverName].map((part) => part ?? "*").join("/")}`,
-    longestText,
-  );
+  return kindOf(subject.kind).condition(status, troubleOf(ruleFingerprint));
 }

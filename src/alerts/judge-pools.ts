@@ -1,7 +1,8 @@
 import { createIncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
-import type { Incident, PoolSubject } from "./incident.ts";
+import type { Incident } from "./incident.ts";
+import type { PoolSubject } from "./subjects.ts";
 import { holdsForPool, poolCondition, type PoolCount } from "./pool.ts";
 import type { PoolRule } from "./rule.ts";
 

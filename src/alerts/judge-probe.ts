@@ -2,7 +2,7 @@ import type { Instant } from "../fleet/model.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
-import type { ProbeSubject } from "./incident.ts";
+import type { ProbeSubject } from "./subjects.ts";
 import { unmetBy, type Expectation } from "./probe-expectation.ts";
 import { progressAfterRun } from "./probe.ts";
 import type { ProbeFailure, ProbeProgress, ProbeResult, ProbeRun } from "./probe.ts";

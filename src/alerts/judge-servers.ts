@@ -5,9 +5,9 @@ import { findListedServer, findServer, listedServers } from "../fleet/snapshot.t
 import type { Server, Snapshot } from "../fleet/snapshot.ts";
 import type { IncidentEngine, Inhibitor } from "./incident-engine.ts";
 import type { ClockReading, SubjectEvent } from "./incident-phase.ts";
-import { conditionOfIncident, conditionOfStatus } from "./incident.ts";
-import type { Incident, ServerSubject } from "./incident.ts";
+import { conditionOfIncident, type Incident } from "./incident.ts";
 import { holdsForServer, type ServerRule } from "./rule.ts";
+import { conditionOfStatus, type ServerSubject } from "./subjects.ts";
 import type { TargetState } from "./target-state.ts";
 
 interface ObservedListing {

@@ -11,12 +11,12 @@ import type { IncidentOutcome, Inhibitor } from "./incident-engine.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
 import { counted } from "../fleet/plural.ts";
 import { countByStatus } from "../fleet/tallies.ts";
-import { conditionsOfTarget } from "./incident.ts";
 import { regionInhibitors } from "./judge-region.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { PoolOutcome } from "./judge-pools.ts";
 import { failureText, matchesTarget, rulesOn } from "./rule.ts";
 import type { Rule, TargetRule, TargetTrouble } from "./rule.ts";
+import { conditionsOfTarget } from "./subjects.ts";
 import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
 import type { Elapsed, PollFailure, TargetProgress, TargetState } from "./target-state.ts";
 

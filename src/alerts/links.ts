@@ -1,4 +1,5 @@
 import type { Notification, NotifiedIncident } from "./notification.ts";
+import { kindOf, type SubjectFacts, type SubjectKind } from "./subjects.ts";
 
 type Linked = Pick<Notification, "type" | "rule" | "group" | "incidents" | "truncated" | "report">;
 
@@ -17,6 +18,20 @@ export function messageUrl(externalUrl: string, notification: Linked): string {
 interface Link {
   readonly text: string;
   readonly url: string;
+}
+
+/** The page of what an incident is about, relative to the overview; null: it has none. Ids of the service may hold anything. */
+export function subjectLink(
+  subject: SubjectKind,
+  { region, key, sandboxId: sandbox, serverId: server }: SubjectFacts,
+): Link | null {
+  const { page } = kindOf(subject);
+  if (!page) return null;
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ region, key, sandbox, server })) {
+    if (value !== null) query.set(name, value);
+  }
+  return { text: page.text, url: `${page.path}?${query.toString()}` };
 }
 
 /** That page, and those on which the reader can act. A test or a report has nothing to act on. */

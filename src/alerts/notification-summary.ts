@@ -1,9 +1,10 @@
 import { formatDuration } from "../fleet/duration.ts";
 import { counted } from "../fleet/plural.ts";
 import { isBlank, readable, shownName } from "../fleet/readable-text.ts";
-import { endedUnobserved, flappingCondition } from "./notification.ts";
-import type { NotifiedIncident, OutboxItem } from "./notification.ts";
-import { fillTemplate, mostNamed, placeholdersIn, someOf, valueOfIncident } from "./template.ts";
+import { endedUnobserved } from "./notification.ts";
+import type { OutboxItem } from "./notification.ts";
+import { kindOf } from "./subjects.ts";
+import { fillTemplate, mostNamed, placeholdersIn, someOf } from "./template.ts";
 
 /** A filled template is cut here, so that no receiver refuses the message for it. */
 const longestSummary = 500;
@@ -21,7 +22,7 @@ export function summarize(items: readonly OutboxItem[], nowMs: number | null): s
   const [first] = items;
   if (!first) return "";
   const own = ownSummary(first, items);
-  const text = own?.text ?? statement(first, items, nowMs);
+  const text = own?.text ?? wholeStatement(first, items, nowMs);
   const prefix = prefixOf(first, items, own?.saysCondition ?? true);
   return readable(`${prefix}${text}`, longestSummary);
 }
@@ -83,7 +84,11 @@ function durationText(ms: number, unit: "s" | "min"): string | null {
   return minutes < 60 ? `${minutes} min` : formatDuration(minutes * minuteMs);
 }
 
-function statement(first: OutboxItem, items: readonly OutboxItem[], nowMs: number | null): string {
+function wholeStatement(
+  first: OutboxItem,
+  items: readonly OutboxItem[],
+  nowMs: number | null,
+): string {
   const steady = items.filter(({ incident }) => !incident.flapping);
   const [lasting = first] = steady;
   const { what, more } = subjectsOf(lasting, items);
@@ -124,71 +129,25 @@ function subjectsOf(
   { type, incident, condition }: OutboxItem,
   items: readonly OutboxItem[],
 ): { readonly what: string; readonly more: string } {
-  const where = placeOf(items);
-  const isOne = items.length === 1;
-  const isSame = {
-    region: same(items, ({ incident: { region } }) => region) !== undefined,
-    key: same(items, ({ incident: { key } }) => key) !== undefined,
-  };
-  const list = (valueOf: (incident: NotifiedIncident) => string): string =>
-    isOne ? "" : someOf(items.map((item) => valueOf(item.incident)));
-  switch (incident.subject) {
-    case "server": {
-      const name = same(items, (item) => serverName(item.incident));
-      const isNamed = !isBlank(incident.serverName);
-      const servers =
-        name === undefined || !(isOne || isNamed)
-          ? counted(items.length, "server")
-          : isNamed
-            ? counted(items.length, `${name} server`)
-            : `server ${name}`;
-      const more = name === undefined ? namesOf(items) : "";
-      return { what: `${servers} ${condition} in ${where}`, more };
-    }
-    case "target":
-      return isOne
-        ? { what: `${where} ${condition}`, more: "" }
-        : {
-            what: `${counted(items.length, "target")} ${condition} in ${where}`,
-            more: list(({ region, key }) =>
-              [isSame.region ? null : region, isSame.key ? null : key].filter(Boolean).join("/"),
-            ),
-          };
-    case "region":
-      return isOne
-        ? { what: `${where}${type === "incident.resolved" ? "" : ":"} ${condition}`, more: "" }
-        : {
-            what: `${counted(items.length, "region")} ${condition === flappingCondition ? condition : "failing"}`,
-            more: list(({ region }) => region ?? ""),
-          };
-    case "pool": {
-      const name = isBlank(incident.serverName) ? null : (incident.serverName ?? null);
-      const servers = name === null ? "servers" : `servers named ${shownName(name)}`;
-      const pools = isOne ? servers : counted(items.length, "pool");
-      return { what: `${pools}${where === "" ? "" : ` in ${where}`} ${condition}`, more: "" };
-    }
-    case "probe": {
-      const name = same(items, (item) => item.incident.probe);
-      const probes = name === undefined ? counted(items.length, "probe") : `probe ${name}`;
-      return { what: `${probes} ${condition} in ${where}`, more: "" };
-    }
-    case "receiver":
-      return isOne
-        ? { what: `receiver ${incident.receiver ?? ""} ${condition}`, more: "" }
-        : {
-            what: `${counted(items.length, "receiver")} ${condition}`,
-            more: list(({ receiver }) => receiver ?? ""),
-          };
-  }
-}
-
-function serverName(incident: NotifiedIncident): string {
-  return shownName(valueOfIncident("server_name", incident));
+  const { statement, listed, isCounted } = kindOf(incident.subject);
+  const [first = incident, ...others] = items.map((item) => item.incident);
+  const group = {
+    all: [first, ...others],
+    condition,
+    isOver: type === "incident.resolved",
+    where: placeOf(items),
+    isOneRegion: same(items, (item) => item.incident.region) !== undefined,
+    isOneKey: same(items, (item) => item.incident.key) !== undefined,
+  } as const;
+  const names = others.length === 0 ? [] : group.all.map((each) => listed?.(each, group) ?? "");
+  const isSame = new Set(names).size <= 1;
+  const more = isSame ? "" : isCounted ? countedNames(names) : someOf(names);
+  return { what: statement(group), more };
 }
 
 /** The most frequent names with their numbers: "120 github, 90 slack and 4 others". */
-function namesOf(items: readonly OutboxItem[]): string {
-  const groups = Map.groupBy(items, ({ incident }) => serverName(incident));
+function countedNames(names: readonly string[]): string {
+  const groups = Map.groupBy(names, (name) => name);
   const counts = Array.from(groups, ([name, { length }]) => ({ name, length })).toSorted(
     (one, other) => other.length - one.length,
   );

@@ -2,6 +2,7 @@ import { formatDuration } from "../fleet/duration.ts";
 import type { Presence } from "../fleet/model.ts";
 import { countText } from "../fleet/plural.ts";
 import type { Severity, TargetTrouble } from "./rule.ts";
+import { noSubjectFacts, type SubjectFacts, type SubjectKind } from "./subjects.ts";
 
 export const incidentMessages = [
   "incident.firing",
@@ -12,22 +13,8 @@ export const incidentMessages = [
 export type IncidentMessage = (typeof incidentMessages)[number];
 export type NotificationType = IncidentMessage | "report" | "test";
 
-export const subjectKinds = ["server", "target", "region", "pool", "probe", "receiver"] as const;
-export type SubjectKind = (typeof subjectKinds)[number];
-
 export const resolvedReasons = ["recovered", "gone", "silenced", "rule_removed"] as const;
 export type ResolvedReason = (typeof resolvedReasons)[number];
-
-/** What an incident is about, as texts. Null: its subject has no such thing, or its pool spans several. */
-export interface SubjectFacts {
-  readonly region: string | null;
-  readonly key: string | null;
-  readonly sandboxId: string | null;
-  readonly serverId: string | null;
-  readonly serverName: string | null;
-  readonly probe: string | null;
-  readonly receiver: string | null;
-}
 
 /** One incident as it was when the receiver was notified. Times are UTC milliseconds. */
 export interface NotifiedIncident extends SubjectFacts {
@@ -47,16 +34,6 @@ export interface NotifiedIncident extends SubjectFacts {
   readonly flapping: boolean;
   readonly acknowledgedBy: string | null;
 }
-
-export const noSubjectFacts = {
-  region: null,
-  key: null,
-  sandboxId: null,
-  serverId: null,
-  serverName: null,
-  probe: null,
-  receiver: null,
-} as const;
 
 /** Details of an incident of which nothing else is known. */
 export const noIncidentDetails = {
@@ -98,9 +75,6 @@ export type ItemText = Pick<
   OutboxItem,
   "condition" | "detail" | "unmonitored" | "summaryTemplate" | "runbookUrlTemplate"
 >;
-
-/** The condition of what flaps, in words. */
-export const flappingCondition = "flapping";
 
 /** The text of an item of which nothing else is known. */
 export const plainText = {

@@ -1,7 +1,7 @@
 import type { Status, Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { addTimes, noneByStatus, type CountByStatus } from "../fleet/tallies.ts";
-import type { PoolSubject } from "./incident.ts";
+import type { PoolSubject } from "./subjects.ts";
 import { matchesAny, matchesTarget, type PoolMeasure, type PoolRule } from "./rule.ts";
 
 export interface PoolCount {

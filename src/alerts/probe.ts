@@ -1,7 +1,7 @@
 import { failureReasons, type FailureReason, type Operation, type Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import type { ClockReading } from "./incident-phase.ts";
-import type { ProbeSubject } from "./incident.ts";
+import type { ProbeSubject } from "./subjects.ts";
 import type { Expectation, ReadAnswer } from "./probe-expectation.ts";
 
 /** A call of one operation on a schedule of its own, and what must hold of the answer. */

@@ -1,6 +1,7 @@
 import type { Target } from "../fleet/model.ts";
-import { subjectFacts, type Subject } from "./incident.ts";
+import { subjectFacts } from "./incident.ts";
 import { matchesAny, type Rule } from "./rule.ts";
+import { namedFacts, type Subject } from "./subjects.ts";
 
 export const matchFields = [
   "rule",
@@ -112,19 +113,9 @@ export function silenceFacts(
   subject: Subject,
   seen: { readonly benchmark?: string | null; readonly tags?: readonly string[] } = {},
 ): SilenceFacts {
-  const { region, key, probe, sandboxId, serverId, serverName } = subjectFacts(target, subject);
-  return {
-    rule: name,
-    severity,
-    region,
-    key,
-    probe,
-    sandbox_id: sandboxId,
-    server_id: serverId,
-    server_name: serverName,
-    benchmark: seen.benchmark ?? null,
-    tag: seen.tags ?? [],
-  };
+  const { receiver: _, ...facts } = namedFacts(subjectFacts(target, subject));
+  const { benchmark = null, tags: tag = [] } = seen;
+  return { rule: name, severity, ...facts, benchmark, tag };
 }
 
 /** For a person: "region=us|eu rule=server-error". */

@@ -1,5 +1,6 @@
-import { isBlank, shownName } from "../fleet/readable-text.ts";
+import { shownName } from "../fleet/readable-text.ts";
 import type { NotifiedIncident, OutboxItem } from "./notification.ts";
+import { nameOrId } from "./subjects.ts";
 
 /** What an incident says, by placeholder. A server without a name is known by its id. */
 export const incidentValues = {
@@ -7,7 +8,7 @@ export const incidentValues = {
   key: ({ key }) => key,
   sandbox_id: ({ sandboxId }) => sandboxId,
   server_id: ({ serverId }) => serverId,
-  server_name: ({ serverName, serverId }) => (isBlank(serverName) ? serverId : serverName),
+  server_name: nameOrId,
   probe: ({ probe }) => probe,
   status: ({ status }) => status,
   previous_status: ({ previousStatus }) => previousStatus,

@@ -1,10 +1,8 @@
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { IncidentStep } from "../alerts/incident-phase.ts";
-import { poolText, serverText } from "../alerts/incident.ts";
-import type { Incident } from "../alerts/incident.ts";
-import { targetName } from "../fleet/model.ts";
+import { subjectFacts } from "../alerts/incident.ts";
+import { kindOf, namedFacts, placeText } from "../alerts/subjects.ts";
 import type { Target } from "../fleet/model.ts";
-import { subjectName } from "../alerts/probe.ts";
 import { writePaced } from "../lib/logger.ts";
 import type { Logger, LogLine } from "../lib/logger.ts";
 
@@ -27,53 +25,26 @@ export async function logIncidents(
   { steps }: IncidentOutcome,
 ): Promise<void> {
   if (steps.length === 0) return;
-  const name = target === null ? "" : `${targetName(target)} `;
   await writePaced(
     log,
     Iterator.from(steps).map(({ step, incident }): LogLine => {
-      const { fields, text } = describeSubject(incident);
-      const { id, rule, severity, phase, inhibitedBy } = incident;
+      const { id, rule, severity, subject, status, phase, inhibitedBy } = incident;
+      const facts = subjectFacts(target, subject);
+      const fields = Object.entries({ ...namedFacts(facts), status });
+      const about = [placeText(facts), kindOf(subject.kind).name(facts), status];
       return {
         level: levelOfStep[step],
         fields: {
           event: `incident.${step}`,
-          ...target,
+          ...Object.fromEntries(fields.filter(([, value]) => value !== null)),
           incident_id: id,
           rule,
           severity,
-          ...fields,
           ...(step === "inhibited" && { inhibited_by: inhibitedBy }),
           ...(phase.name === "resolved" && { reason: phase.reason }),
         },
-        msg: `${rule} ${step}: ${name}${text}`.trimEnd(),
+        msg: `${rule} ${step}: ${about.filter(Boolean).join(" ")}`,
       };
     }),
   );
-}
-
-function describeSubject({ subject, status }: Incident): {
-  readonly fields: Readonly<Record<string, string | null>>;
-  readonly text: string;
-} {
-  switch (subject.kind) {
-    case "target":
-      return { fields: {}, text: "" };
-    case "server": {
-      const { sandboxId: sandbox_id, serverId: server_id, serverName: server_name } = subject;
-      const text = `${serverText(subject)} ${status ?? ""}`;
-      return { fields: { sandbox_id, server_id, server_name, status }, text };
-    }
-    case "region":
-      return { fields: { region: subject.region }, text: subject.region };
-    case "pool": {
-      const { region, key, serverName: server_name } = subject;
-      return { fields: { region, key, server_name }, text: poolText(subject) };
-    }
-    case "probe": {
-      const { probe, region, key } = subject;
-      return { fields: { probe, region, key }, text: `probe ${subjectName(subject)}` };
-    }
-    case "receiver":
-      return { fields: { receiver: subject.receiver }, text: subject.receiver };
-  }
 }

@@ -1,4 +1,4 @@
-import { conditionOfStatus, serverText } from "../alerts/incident.ts";
+import { conditionOfStatus, serverText } from "../alerts/subjects.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import { countText, counted } from "../fleet/plural.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";

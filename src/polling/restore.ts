@@ -1,6 +1,7 @@
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
-import type { Incident, ProbeSubject } from "../alerts/incident.ts";
+import type { Incident } from "../alerts/incident.ts";
+import type { ProbeSubject } from "../alerts/subjects.ts";
 import { retireIncidents } from "../alerts/judge.ts";
 import type { JudgeOptions } from "../alerts/judge.ts";
 import { retireProbe } from "../alerts/judge-probe.ts";

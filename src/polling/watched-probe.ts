@@ -1,5 +1,6 @@
 import type { FlapRecord } from "../alerts/flap-record.ts";
-import type { Incident, ProbeSubject } from "../alerts/incident.ts";
+import type { Incident } from "../alerts/incident.ts";
+import type { ProbeSubject } from "../alerts/subjects.ts";
 import { holdIncidents } from "../alerts/open-incidents.ts";
 import type { ProbeState, ProbeVerdict } from "../alerts/judge-probe.ts";
 import { noReadings, readingsAfterLoss, readingsAfterRun } from "../alerts/probe.ts";

@@ -1,8 +1,9 @@
 import type { Selectable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
-import { subjectFacts, type Subject } from "../alerts/incident.ts";
+import { subjectFacts } from "../alerts/incident.ts";
+import { noSubjectFacts, subjectKinds, subjectOf, type Subject } from "../alerts/subjects.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { listIn, numberIn } from "./damaged-rows.ts";
+import { listIn, numberIn, oneOf } from "./damaged-rows.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -23,8 +24,8 @@ export async function writeFlaps(
     counted.map((record) => ({
       ...flapKeyOf(targetId, record),
       rule_fingerprint: record.ruleFingerprint,
-      subject: record.subject.kind === "server" ? "server" : "target",
-      server_name: record.subject.kind === "server" ? record.subject.serverName : null,
+      subject: record.subject.kind,
+      server_name: subjectFacts(null, record.subject).serverName,
       entered: JSON.stringify(record.enteredMs),
     })),
   );
@@ -62,8 +63,8 @@ export function flapFromColumns(row: FlapColumns, subject: Subject): FlapRecord 
 
 export function flapFromRow(row: Selectable<Tables["flap_records"]>): FlapRecord {
   const { sandbox_id: sandboxId, server_id: serverId, server_name: serverName } = row;
-  const server = { kind: "server", sandboxId, serverId, serverName } as const;
-  return flapFromColumns(row, row.subject === "target" ? { kind: "target" } : server);
+  const facts = { ...noSubjectFacts, sandboxId, serverId, serverName };
+  return flapFromColumns(row, subjectOf(oneOf(subjectKinds, row.subject), facts));
 }
 
 /** Writes the records of one subject, which has at most one for each rule. */

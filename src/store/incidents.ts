@@ -3,10 +3,11 @@ import type { Acknowledgement } from "../alerts/acknowledgement.ts";
 import { SuppressionsChangedError } from "../alerts/current-suppressions.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { IncidentPhase } from "../alerts/incident-phase.ts";
-import { IdTakenError, subjectFacts, type Incident, type Subject } from "../alerts/incident.ts";
+import { IdTakenError, subjectFacts, type Incident } from "../alerts/incident.ts";
 import type { ReceiverState } from "../alerts/judge-receivers.ts";
-import { resolvedReasons, subjectKinds } from "../alerts/notification.ts";
+import { resolvedReasons } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
+import { factsOfNames, namedFacts, subjectKinds, subjectOf } from "../alerts/subjects.ts";
 import { presences, type Target } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { writeFlaps } from "./flap-records.ts";
@@ -34,7 +35,6 @@ export function incidentToRow(
   incident: Incident,
 ): Omit<Insertable<Tables["incidents"]>, "revision"> {
   const { subject, phase } = incident;
-  const facts = subjectFacts(null, subject);
   const held = phase.name === "resolved" ? { ms: 0, polls: 0 } : phase.heldSince;
   const firing = phase.name === "firing" ? phase : null;
   return {
@@ -44,13 +44,7 @@ export function incidentToRow(
     severity: incident.severity,
     subject: subject.kind,
     target_id: targetId,
-    sandbox_id: facts.sandboxId,
-    server_id: facts.serverId,
-    server_name: facts.serverName,
-    region: facts.region,
-    key: facts.key,
-    probe: facts.probe,
-    receiver: facts.receiver,
+    ...namedFacts(subjectFacts(null, subject)),
     status: incident.status,
     previous_status: incident.previousStatus,
     phase: phase.name,
@@ -75,7 +69,7 @@ export function incidentFromRow(row: IncidentRow): Incident {
     severity: oneOf(severities, row.severity),
     receivers: row.receivers?.split(",").toSorted() ?? [],
     inhibitedBy: row.inhibited_by,
-    subject: subjectFromRow(row),
+    subject: subjectOf(oneOf(subjectKinds, row.subject), factsOfNames(row)),
     phase: phaseFromRow(row),
     status: row.status && oneOf(presences, row.status),
     previousStatus: row.previous_status && oneOf(presences, row.previous_status),
@@ -83,30 +77,6 @@ export function incidentFromRow(row: IncidentRow): Incident {
     firedAtMs: row.fired_at_ms,
     resolvedAtMs: row.resolved_at_ms,
   };
-}
-
-function subjectFromRow(row: IncidentRow): Subject {
-  const { region, key, server_name: serverName } = row;
-  const kind = oneOf(subjectKinds, row.subject);
-  switch (kind) {
-    case "target":
-      return { kind };
-    case "region":
-      return { kind, region: textIn(region) };
-    case "pool":
-      return { kind, region, key, serverName };
-    case "probe":
-      return { kind, probe: textIn(row.probe), region: textIn(region), key: textIn(key) };
-    case "receiver":
-      return { kind, receiver: textIn(row.receiver) };
-    case "server":
-      return {
-        kind,
-        sandboxId: textIn(row.sandbox_id),
-        serverId: textIn(row.server_id),
-        serverName,
-      };
-  }
 }
 
 function phaseFromRow(row: IncidentRow): IncidentPhase {

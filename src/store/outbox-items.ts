@@ -1,14 +1,10 @@
 import { hash } from "node:crypto";
 import type { Selectable } from "kysely";
 import { subjectKey } from "../alerts/grouping.ts";
-import {
-  incidentMessages,
-  noIncidentDetails,
-  plainText,
-  subjectKinds,
-} from "../alerts/notification.ts";
+import { incidentMessages, noIncidentDetails, plainText } from "../alerts/notification.ts";
 import type { OutboxItem } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
+import { subjectKinds } from "../alerts/subjects.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { prepareRows, rowsPerInsert } from "./sql-helpers.ts";
 import { oneOf, textIn } from "./damaged-rows.ts";

@@ -1,7 +1,7 @@
 import { sql, type InferResult, type Insertable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
-import type { ProbeSubject } from "../alerts/incident.ts";
+import type { ProbeSubject } from "../alerts/subjects.ts";
 import type { ProbeVerdict } from "../alerts/judge-probe.ts";
 import { initialProbeProgress, probeFailures } from "../alerts/probe.ts";
 import type { ProbeProgress, ProbeResult } from "../alerts/probe.ts";

@@ -1,7 +1,8 @@
 import type { Generated, Kysely } from "kysely";
-import type { IncidentMessage, ResolvedReason, SubjectKind } from "../alerts/notification.ts";
+import type { IncidentMessage, ResolvedReason } from "../alerts/notification.ts";
 import type { ProbeFailure } from "../alerts/probe.ts";
 import type { Severity } from "../alerts/rule.ts";
+import type { SubjectKind } from "../alerts/subjects.ts";
 import type { Resolution } from "../fleet/buckets.ts";
 import type { DeviationProblem } from "../fleet/deviation.ts";
 import type { FailureReason, Operation } from "../fleet/model.ts";
@@ -63,7 +64,7 @@ export interface Tables {
   incident_receivers: Texts<"incident_id" | "receiver">;
   flap_records: Numbers<"target_id"> &
     Texts<"rule" | "rule_fingerprint" | "sandbox_id" | "server_id" | "entered"> &
-    OrNull<Texts<"server_name">> & { subject: "server" | "target" };
+    OrNull<Texts<"server_name">> & { subject: SubjectKind };
   region_flap_records: Texts<"region" | "rule" | "rule_fingerprint" | "entered">;
   pool_clocks: Texts<"rule" | "region" | "key"> & Numbers<"ms">;
   probes: { id: Generated<number> } & Texts<"probe" | "region" | "key"> &

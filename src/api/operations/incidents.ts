@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { isMuted, notifiedIncident } from "../../alerts/incident.ts";
-import { subjectKinds } from "../../alerts/notification.ts";
 import { severities, targetTroubles } from "../../alerts/rule.ts";
+import { subjectKinds } from "../../alerts/subjects.ts";
 import { writePaced, type LogLine } from "../../lib/logger.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { AcknowledgeOutcome } from "../../store/acknowledgements.ts";

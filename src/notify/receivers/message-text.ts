@@ -1,6 +1,7 @@
 import { latenessMs, summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import { isBlank, readable, shownName, withoutMentions } from "../../fleet/readable-text.ts";
+import { namedFacts, subjectText } from "../../alerts/subjects.ts";
+import { readable, shownName, withoutMentions } from "../../fleet/readable-text.ts";
 
 export type Texts = Readonly<Record<string, string>>;
 
@@ -46,27 +47,12 @@ export function runbookLink({ runbookUrl }: Notification): string | null {
   return link && link.length <= longestLink ? link : null;
 }
 
-/** What an incident is about, under the names that documents use. */
-export function subjectFields(incident: NotifiedIncident) {
-  const { subject, region, key, sandboxId, serverId, serverName, probe, receiver } = incident;
-  return {
-    subject,
-    region,
-    key,
-    sandbox_id: sandboxId,
-    server_id: serverId,
-    server_name: serverName,
-    probe,
-    receiver,
-  };
-}
-
 /**
  * What identifies an alert: an incident has the same labels as long as it lasts, and so has the next incident of the
  * same rule and subject.
  */
 export function alertLabels(rule: string, severity: string, incident: NotifiedIncident) {
-  return { alertname: rule, severity, ...subjectFields(incident) };
+  return { alertname: rule, severity, subject: incident.subject, ...namedFacts(incident) };
 }
 
 /** The state of an incident under the names that documents use. */
@@ -100,49 +86,21 @@ export function incidentLine(incident: NotifiedIncident): string {
     resolvedReason !== null && resolvedText[resolvedReason],
   ];
   const observed = status === null ? "" : `: ${status}`;
-  return [`${subjectText(incident)}${observed}`, ...notes.filter((note) => note !== false)].join(
-    ", ",
-  );
-}
-
-function subjectText(incident: NotifiedIncident): string {
-  const { subject, region, key, serverName } = incident;
-  const where = region !== null && key !== null ? `${region}/${key}` : (region ?? key ?? "");
-  const inRegion = where === "" ? "" : ` in ${where}`;
-  switch (subject) {
-    case "server": {
-      const sandbox = `sandbox ${shownName(incident.sandboxId ?? "")}`;
-      return `${serverText(incident)} in ${sandbox}${inRegion}`;
-    }
-    case "target":
-    case "region":
-      return where;
-    case "pool": {
-      const named = serverName === null ? "" : ` named ${shownName(serverName)}`;
-      return `servers${named}${inRegion}`;
-    }
-    case "probe":
-      return `probe ${incident.probe ?? ""}${inRegion}`;
-    case "receiver":
-      return `receiver ${incident.receiver ?? ""}`;
-  }
-}
-
-function serverText({ serverName, serverId }: NotifiedIncident): string {
-  const shortId = shownName(serverId?.slice(0, 8) ?? "");
-  return serverName === null || isBlank(serverName)
-    ? shortId
-    : `${shownName(serverName)} (${shortId})`;
+  return [
+    `${subjectText(incident.subject, incident)}${observed}`,
+    ...notes.filter((note) => note !== false),
+  ].join(", ");
 }
 
 /** An incident under the names that documents use. */
 export function incidentFields(incident: NotifiedIncident) {
-  const { receiver, probe, ...subject } = subjectFields(incident);
-  const { id, state, startedAtMs, resolvedAtMs, flapping, acknowledgedBy } = incident;
+  const { receiver, probe, ...facts } = namedFacts(incident);
+  const { id, state, subject, startedAtMs, resolvedAtMs, flapping, acknowledgedBy } = incident;
   return {
     id,
     state,
-    ...subject,
+    subject,
+    ...facts,
     status: incident.status,
     previous_status: incident.previousStatus,
     started_at: isoTime(startedAtMs),

@@ -3,13 +3,14 @@ import { causeScope } from "../../alerts/grouping.ts";
 import { messageUrl } from "../../alerts/links.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
+import { namedFacts } from "../../alerts/subjects.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { readable } from "../../fleet/readable-text.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import { linksOf } from "./chat-message.ts";
 import { delayedSeconds, incidentLine, inCommon, isoTime } from "./message-text.ts";
-import { shortTexts, shownSummary, stateFields, subjectFields } from "./message-text.ts";
+import { shortTexts, shownSummary, stateFields } from "./message-text.ts";
 import { alertItem, withTexts, type NotifiedAlerts } from "./notified-alerts.ts";
 
 export interface PagerdutyDeps extends SenderDeps {
@@ -165,7 +166,8 @@ export function pagerdutyEvent(
     incidents.map((each) =>
       shortTexts(
         {
-          ...subjectFields(each),
+          subject: each.subject,
+          ...namedFacts(each),
           ...stateFields(each),
           ...(each.resolvedAtMs !== null && { resolved_at: isoTime(each.resolvedAtMs) }),
         },

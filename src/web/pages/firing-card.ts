@@ -1,8 +1,7 @@
-import { noSubjectFacts } from "../../alerts/notification.ts";
+import { subjectLink } from "../../alerts/links.ts";
 import { counted, namesText } from "../../fleet/plural.ts";
 import { shownName } from "../../fleet/readable-text.ts";
 import { ageOf, html, numberOf, type Html } from "../html.ts";
-import { serverAddress } from "./servers-address.ts";
 import type { Firing, FiringGroup } from "./firing.ts";
 
 /** Further ones are only counted. */
@@ -90,16 +89,14 @@ function incidentLine(group: FiringGroup, mayAct: boolean, nowMs: number): Html 
       <p class="facts">${shown.map((fact, index) => html`${index === 0 ? "" : " · "}${fact}`)}</p>
     </div>
     <p class="actions">
-      ${buttons}${serverLink(group)}${runbookUrl === null ? "" : html`<a class="button" href="${runbookUrl}" rel="noreferrer">Runbook</a>`}
+      ${buttons}${pageLink(group)}${runbookUrl === null ? "" : html`<a class="button" href="${runbookUrl}" rel="noreferrer">Runbook</a>`}
     </p>
   </li>`;
 }
 
-function serverLink({ incidents }: FiringGroup): Html {
-  const [{ region, key, sandboxId, serverId } = noSubjectFacts, ...others] = incidents;
-  if (others.length > 0 || !region || !key || !sandboxId || !serverId) return html``;
-  const address = serverAddress({ region, key, sandbox_id: sandboxId, server_id: serverId });
-  return html`<a class="button" href="${address}">Server</a> `;
+function pageLink({ incidents: [first, ...others] }: FiringGroup): Html {
+  const link = first && others.length === 0 && subjectLink(first.subject, first);
+  return link ? html`<a class="button" href="${link.url}">${link.text}</a> ` : html``;
 }
 
 function lastStatusText({ incidents }: FiringGroup): string | null {

@@ -2,8 +2,9 @@ import type { z } from "zod";
 import type { showIncident } from "../../api/operations/show-incident.ts";
 import { incidentNotes, type IncidentView } from "../../api/operations/incidents.ts";
 import { ageOf, html, table, timeOf, type Column, type Html } from "../html.ts";
+import { subjectLink } from "../../alerts/links.ts";
+import { factsOfNames, kindOf, placeText, type SubjectKind } from "../../alerts/subjects.ts";
 import { page, type PageAt } from "./layout.ts";
-import { serverAddress } from "./servers-address.ts";
 
 export type IncidentDetails = z.output<typeof showIncident.response>;
 
@@ -18,6 +19,11 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
   const { id, rule, severity, receivers, note, runbook_url: runbook, events } = incident;
   const { acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
   const { inhibited_by: inhibitor } = incident;
+  const about = subjectLink(incident.subject, factsOfNames(incident));
+  const linked = (subject: SubjectKind, text: string | null) =>
+    about && text && subject === incident.subject
+      ? html`<a href="../${about.url}">${text}</a>`
+      : text;
   const facts: readonly (readonly [name: string, value: string | Html | null])[] = [
     ["state", stateText(incident)],
     ["severity", severity],
@@ -26,7 +32,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ["key", incident.key],
     ["sandbox", incident.sandbox_id],
     ["server", incident.server_name],
-    ["server id", serverLink(incident)],
+    ["server id", linked("server", incident.server_id)],
     ["probe", incident.probe],
     ["receiver", incident.receiver],
     ["status", incident.status],
@@ -61,12 +67,6 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
       ${table(events, eventColumns)}
     </div>`,
   );
-}
-
-function serverLink({ region, key, sandbox_id, server_id }: IncidentDetails): Html | null {
-  if (region === null || key === null || sandbox_id === null || server_id === null) return null;
-  const address = serverAddress({ region, key, sandbox_id, server_id });
-  return html`<a href="../${address}">${server_id}</a>`;
 }
 
 const eventColumns: readonly Column<IncidentDetails["events"][number]>[] = [
@@ -110,10 +110,11 @@ export function renderIncidents(
 export const incidentColumns = ({ root, nowMs }: PageAt): readonly Column<IncidentView>[] => [
   {
     head: "Incident",
-    cell: ({ id, rule, ...incident }) => {
-      const [subject, where] = subjectTexts(incident);
-      return html`<a href="${root}incidents/${id}">${subject}</a>
-        <small>${where} ${rule} ${id}</small>`;
+    cell: ({ id, rule, subject, ...incident }) => {
+      const facts = factsOfNames(incident);
+      const [place, name] = [placeText(facts), kindOf(subject).name(facts)];
+      return html`<a href="${root}incidents/${id}">${name || `${subject} ${place}`}</a>
+        <small>${name && place} ${rule} ${id}</small>`;
     },
   },
   {
@@ -133,20 +134,6 @@ function stateText(incident: IncidentView): string {
   const { state, resolved_reason: reason } = incident;
   const stated = reason === null ? state : `${state} (${reason})`;
   return [stated, ...incidentNotes(incident)].join(", ");
-}
-
-/** What an incident is about, and where that is. */
-function subjectTexts(
-  incident: Pick<
-    IncidentView,
-    "subject" | "region" | "key" | "server_id" | "server_name" | "probe" | "receiver"
-  >,
-): readonly [subject: string, where: string] {
-  const { subject, server_id: id, server_name: name, probe, receiver } = incident;
-  const where = [incident.region, incident.key].filter((each) => each !== null).join("/");
-  if (subject === "server") return [name ? `${name} (${id?.slice(0, 8)})` : (id ?? ""), where];
-  const named = [name, probe, receiver].filter(Boolean).join(" ");
-  return named === "" ? [`${subject} ${where}`.trim(), ""] : [`${subject} ${named}`, where];
 }
 
 export function shownTime(iso: string | null): Html | null {
