@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
+import type { Environment } from "../config/resolve-references.ts";
+import { ignoredNoProxyEntries } from "../config/schema-outbound.ts";
 import { counted } from "../fleet/plural.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { configOption, readConfig } from "./options.ts";
@@ -30,9 +32,13 @@ export function addCheckConfig(program: Command, terminal: Terminal): void {
 }
 
 /** Notes on a valid configuration that is probably not what was meant. */
-export function configNotes(config: Config): readonly string[] {
+export function configNotes(
+  config: Config,
+  environment: Environment = process.env,
+): readonly string[] {
   const { rules, receivers } = config.alerts;
   const notes = config.keys.flatMap((key) => rateLimitNotes(config, key));
+  notes.push(...noProxyNotes(config, environment));
   if (config.probes.length > 0 && !rules.some(({ on }) => on === "probe")) {
     notes.push("there are probes but no rule on probes, so nobody is notified when one fails");
   }
@@ -45,6 +51,20 @@ export function configNotes(config: Config): readonly string[] {
     ...quiet.map(
       ({ name }) => `rule ${name} has no receivers, so nobody is notified of its incidents`,
     ),
+  ];
+}
+
+/** Others may know forms that are not known here, so they are no error. */
+function noProxyNotes({ regions, alerts }: Config, environment: Environment): string[] {
+  const routes = [alerts.outbound.route, ...[...regions.values()].map(({ route }) => route)];
+  const ignored = ignoredNoProxyEntries(environment);
+  if (ignored.length === 0 || routes.every(({ proxy }) => proxy === null)) return [];
+  // An address with a password could be among them.
+  const shown = ignored.map((each) =>
+    /^[\w.*:[\]/-]{1,100}$/.test(each) && !each.includes("//") ? each : "one that is not shown",
+  );
+  return [
+    `NO_PROXY has entries that are ignored, so the proxy is used there: ${shown.slice(0, 10).join(", ")}; allowed: host names, addresses and networks, each perhaps with a port, or *`,
   ];
 }
 

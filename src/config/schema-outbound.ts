@@ -146,3 +146,9 @@ function withScheme(text: string): string {
 function entriesIn(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((each) => parseNoProxyEntry(each));
 }
+
+/** The entries of `NO_PROXY` that have no meaning here. */
+export function ignoredNoProxyEntries({ no_proxy, NO_PROXY }: Environment): readonly string[] {
+  const entries = (no_proxy || NO_PROXY || "").split(/[\s,]+/);
+  return entries.filter((each) => each !== "" && !parseNoProxyEntry(each));
+}

@@ -21,6 +21,14 @@ export const anyNetwork: OutboundNetworks = { deny: [], allow: null };
  * set. IPv4 written as IPv6 (`::ffff:10.0.0.0/104`) is read as IPv4.
  */
 export function parseNetwork(text: string): Network | undefined {
+  const network = networkAround(text);
+  if (!network) return undefined;
+  const written = ipaddr.process(text.replace(/\/.*/, ""));
+  return written.toString() === network.address.toString() ? network : undefined;
+}
+
+/** The same for a network that is written by any of its addresses, such as `10.1.2.3/8`. */
+export function networkAround(text: string): Network | undefined {
   const [written = "", bits, ...more] = text.split("/");
   // ipaddr.js alone would accept the octal, hexadecimal and shortened forms, too.
   if (isIP(written) === 0 || written.includes("%") || more.length > 0) return undefined;
@@ -30,10 +38,9 @@ export function parseNetwork(text: string): Network | undefined {
   if (prefix > length * 8) return undefined;
   const family = address.kind() === "ipv4" ? ipaddr.IPv4 : ipaddr.IPv6;
   const first = family.networkAddressFromCIDR(`${written}/${prefix}`);
-  if (first.toString() !== address.toString()) return undefined;
-  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && prefix >= 96
-    ? { address: address.toIPv4Address(), prefix: prefix - 96 }
-    : { address, prefix };
+  return first instanceof ipaddr.IPv6 && first.isIPv4MappedAddress() && prefix >= 96
+    ? { address: first.toIPv4Address(), prefix: prefix - 96 }
+    : { address: first, prefix };
 }
 
 /** No setting opens these: no receiver is there, but much that must not be written to. */

@@ -2,7 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { isIPv6, type Socket } from "node:net";
 import type { SecureContext } from "node:tls";
-import { isInNetworks, isLoopback, parseNetwork, type Network } from "./networks.ts";
+import { isInNetworks, isLoopback, networkAround, type Network } from "./networks.ts";
 import type { Secret } from "./secret.ts";
 
 /** A forward proxy. */
@@ -36,16 +36,17 @@ const longestEntry = 300;
 
 /**
  * Reads what curl takes in `NO_PROXY`: `*`, `example.com` with the hosts below it, also written `.example.com` or
- * `*.example.com`, an address, a network such as `10.0.0.0/8`, each perhaps with a port. Undefined for anything else.
+ * `*.example.com`, an address, a network such as `10.0.0.0/8`, which may be written by any address in it, each perhaps
+ * with a port. Undefined for anything else.
  */
 export function parseNoProxyEntry(text: string): NoProxyEntry | undefined {
   // The patterns below would take long for very long texts, which are no names of hosts.
   if (text.length > longestEntry) return undefined;
-  const whole = parseNetwork(text);
+  const whole = networkAround(text);
   if (whole) return { network: whole, domain: "", port: "" };
   const [, bracketed, plain = "", port = ""] =
     /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
-  const network = parseNetwork(bracketed ?? plain);
+  const network = networkAround(bracketed ?? plain);
   if (network || plain === "*") return { network, domain: "", port };
   const [, domain] = /^(?:\*?\.)?((?:[\w-]+\.)*[\w-]*[A-Za-z_][\w-]*)\.?$/.exec(plain) ?? [];
   return domain === undefined ? undefined : { network, domain: domain.toLowerCase(), port };

@@ -47,6 +47,28 @@ describe("check-config", () => {
     });
     expect(configNotes(config)).toEqual(notes);
   });
+
+  it("notes entries of NO_PROXY that have no meaning, where a proxy is used", () => {
+    const base_url = "https://sandboxes.example";
+    const oncall = { name: "oncall", type: "webhook", url: "https://oncall.example/hook" };
+    const settings = {
+      regions: { us: { base_url } },
+      keys: [{ name: "research", api_key: "a" }],
+      alerts: { receivers: [oncall] },
+    };
+    const environment = {
+      NO_PROXY: "10.1.2.3/8, 192.168.*,http://u:T0PSECRET@x.example .ok.example",
+    };
+    const direct = testConfig(settings);
+    expect(configNotes(direct, environment)).toEqual([]);
+    const proxied = testConfig({ ...settings, outbound: { proxy_url: "http://proxy.example" } });
+    expect(configNotes(proxied, environment)).toEqual([
+      expect.stringContaining(
+        "NO_PROXY has entries that are ignored, so the proxy is used there: 192.168.*, one that is not shown;",
+      ),
+    ]);
+    expect(configNotes(proxied, { no_proxy: "", NO_PROXY: "a.example" })).toEqual([]);
+  });
 });
 
 describe("test-receiver", () => {

@@ -43,6 +43,12 @@ describe("a proxy", () => {
     ["10.0.0.0/8", "https://10.1.2.3:8443"],
     ["10.1.2.3", "https://10.1.2.3"],
     ["10.0.0.0/8:8443", "https://10.1.2.3:8443"],
+    ["10.1.2.3/8", "https://10.200.0.1"],
+    ["172.17.0.1/16", "https://172.17.200.1"],
+    ["10.1.2.3/8:8443", "https://10.200.0.1:8443"],
+    ["fd00::1/8", "https://[fd99::1]"],
+    ["[fd00::1/8]:8443", "https://[fd99::1]:8443"],
+    ["::ffff:10.1.2.3/104", "https://10.200.0.1"],
     ["fd00::/8", "https://[fd00::1]"],
     ["fd00::1", "https://[fd00::1]"],
     ["[fd00::1]:443", "https://[fd00::1]"],
@@ -55,18 +61,26 @@ describe("a proxy", () => {
     ["us.example.com", "https://example.com"],
     ["example.com:8443", "https://us.example.com"],
     ["10.0.0.0/8", "https://11.0.0.1"],
+    ["172.17.0.1/16", "https://172.18.0.1"],
     ["10.0.0.0/8", "https://10.0.0.1.example.com"],
     ["[fd00::1]:443", "https://[fd00::1]:8443"],
   ])("is used where %s says nothing of %s", (entry, address) => {
     expect(isProxiedBy([entry], address)).toBe(true);
   });
 
-  it.each(["", ".", "10.0.0.1/8", "192.168.*", "https://a.example.com", "a b", "[a]", "a:b"])(
-    "is not limited by %j, which has no meaning",
-    (text) => {
-      expect(parseNoProxyEntry(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    "",
+    ".",
+    "10.0.0.1/33",
+    "10.1/8",
+    "192.168.*",
+    "https://a.example.com",
+    "a b",
+    "[a]",
+    "a:b",
+  ])("is not limited by %j, which has no meaning", (text) => {
+    expect(parseNoProxyEntry(text)).toBeUndefined();
+  });
 });
 
 it("refuses a very long entry of no_proxy at once", () => {
