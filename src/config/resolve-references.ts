@@ -27,6 +27,10 @@ const tooLong = `environment variables and secret files with more than ${longest
 /** What stands for a variable in a custom body, where it is not to be shown. */
 const mask = "[secret]";
 
+/** What examples have in the place of secrets. It is known to everybody. */
+const placeholder =
+  /(?:replace|change)[-_ ]?(?:me|this)(?![a-z])|^your[-_ ].*(?:key|password|secret|token)|^<[^>]*>$|^x{8,64}$/i;
+
 /** `$${` stands for `${` itself. */
 const reference = /\$\$\{|\$\{([^}]*)\}?/g;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -128,6 +132,13 @@ export function resolveReferences(
       resolved.set(name, readSecret(name, file, written));
       const origin = { shown: "the content of the file", path: written };
       origins.set(pathKey([...path, name]), origin);
+    }
+    for (const name of fromFile) {
+      const found = resolved.get(name);
+      if (typeof found !== "string" || !placeholder.test(found)) continue;
+      const origin = origins.get(pathKey([...path, name]));
+      const shown = `${origin?.shown ?? "a value"}, which is a placeholder`;
+      fail(origin?.path ?? [...path, name], shown, "a value of your own");
     }
     return Object.fromEntries(resolved);
   };

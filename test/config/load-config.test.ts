@@ -283,3 +283,49 @@ describe("text without quotes that YAML reads as something else", () => {
     expect(faultLines(loadText(text))).toEqual([]);
   });
 });
+
+describe("a placeholder in the place of a secret", () => {
+  const tokens = (token: string) =>
+    `${region}${key}http: { auth: { tokens: [{ name: pager, role: admin, ${token} }] } }\n`;
+
+  it.each([
+    "replace-me-operator-token",
+    "postgresql-Replace_Me-please",
+    "changeme-changeme",
+    "change-this-to-a-secret",
+    "your-secret-token-here",
+    "<the-token-of-the-pager>",
+    "xxxxxxxxxxxxxxxx",
+  ])("such as %s is refused", (text) => {
+    const found = "http.auth.tokens[0].token: found the value of ${TOKEN}, which is a placeholder";
+    const loaded = loadText(tokens('token: "${TOKEN}"'), { TOKEN: text });
+    expect(faultLines(loaded)).toEqual([
+      expect.stringContaining(`${found}; allowed: a value of your own`),
+    ]);
+  });
+
+  it("is refused in a file and in other settings", () => {
+    const file = writeFiles({
+      "sandwatch.yaml": tokens("token_file: token"),
+      token: "replace-me-operator-token\n",
+    });
+    expect(faultLines(loadConfig(file, {}))).toEqual([
+      expect.stringContaining(
+        "tokens[0].token_file: found the content of the file, which is a placeholder",
+      ),
+    ]);
+    const apiKey = loadText(`${region}keys: [{ name: research, api_key: replace-me }]\n`, {});
+    expect(faultLines(apiKey)).toEqual([
+      expect.stringContaining("keys[0].api_key: found a value,"),
+    ]);
+  });
+
+  it.each([
+    "irreplaceable-mechanism",
+    "exchange-mesh-16-or-more",
+    "yours-is-not-a-tokens",
+    "xxxx-1234-5678-9abc",
+  ])("is not %s", (token) => {
+    expect(loadText(tokens(`token: ${token}`), {}).kind).toBe("ok");
+  });
+});

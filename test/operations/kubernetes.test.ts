@@ -11,8 +11,10 @@ import { Service } from "kubernetes-models/v1/Service";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
+import type { Environment } from "../../src/config/resolve-references.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { version } from "../../src/lib/version.ts";
+import { faultLines } from "../config/support.ts";
 
 const config = join(import.meta.dirname, "../../config");
 const base = join(config, "kubernetes/base");
@@ -187,13 +189,22 @@ describe("the manifests", () => {
   });
 
   it("come with examples of configurations that can be used, one for a pod of several", () => {
-    const environment = {
+    const placeholders = {
       ...parseEnv(readFileSync(join(example, "sandwatch.env"), "utf8")),
       ...parseEnv(readFileSync(join(replicas, "postgres.env"), "utf8")),
       POD_NAME: "sandwatch-1",
     };
-    const load = (folder: string) =>
-      loadConfig(join(folder, "sandwatch.yaml"), environment, { logFormat: "json" });
+    const environment = Object.fromEntries(
+      Object.entries(placeholders).map(([name, value]) => [
+        name,
+        value?.replaceAll("replace-me", "their-own"),
+      ]),
+    );
+    const load = (folder: string, variables: Environment = environment) =>
+      loadConfig(join(folder, "sandwatch.yaml"), variables, { logFormat: "json" });
+    // Secrets that everybody can read are refused.
+    expect(faultLines(load(example, placeholders))).toHaveLength(3);
+    expect(faultLines(load(replicas, placeholders))).toHaveLength(4);
     const http = { host: "::", port: 9740 };
     expect(load(example)).toMatchObject({
       kind: "ok",
