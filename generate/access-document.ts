@@ -59,6 +59,8 @@ async function routesOf(): Promise<readonly Route[]> {
       api: { call: unused, events: unused },
       requestReload: unused,
       allowedHosts: [],
+      trustedProxies: [],
+      onRefused() {},
       externalUrl: null,
       access: createAccessControl(openAccess, systemClock),
       tls: null,

@@ -9,6 +9,7 @@ import { createMetrics, type Metrics, type MetricsOptions } from "../metrics/met
 import { deliveryFailureReasons } from "../notify/receiver.ts";
 import type { Store } from "../store/store.ts";
 import { readReplicas } from "./daemon-cluster.ts";
+import { refusalReasons } from "../web/refusals.ts";
 import type { FleetView } from "./fleet-view.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -33,6 +34,7 @@ export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
     rules: config.alerts.rules,
     receivers: config.alerts.receivers.map(({ name }) => name),
     deliveryFailureReasons,
+    refusalReasons,
     build: { version, revision },
     perServer: config.metrics.perServer,
     readOutbox: async () => (ownership.owns(upkeepUnit) ? store.outbox.figures() : null),

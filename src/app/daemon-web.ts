@@ -9,12 +9,15 @@ import type { Ownership } from "../cluster/ownership.ts";
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Secret } from "../lib/secret.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { createAccessControl } from "../web/access.ts";
+import { reportRefusals } from "../web/refusals.ts";
 import { createWebServer, type WebDeps } from "../web/server.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import type { FleetView } from "./fleet-view.ts";
 
-interface WebPartsDeps extends Pick<WebDeps, "metrics" | "readiness" | "deadLoop"> {
+interface WebPartsDeps extends Pick<WebDeps, "readiness" | "deadLoop"> {
+  readonly metrics: Metrics;
   readonly config: Config;
   readonly context: ApiContext;
   readonly api: CallApi;
@@ -52,10 +55,12 @@ export function openWeb(deps: WebPartsDeps) {
     requestReload: reloads && (() => reloads.request()),
     allowedHosts: http.allowedHosts,
     externalUrl: http.externalUrl,
+    trustedProxies: http.trustedProxies,
     access: createAccessControl(http.auth, clock, token),
     tls: http.tls,
     log,
     clock,
+    onRefused: reportRefusals({ log, clock, count: parts.metrics.http.refused }),
     onSlowScrape: () =>
       log.warn(
         { event: "http.slow_scrape" },

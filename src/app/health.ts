@@ -6,7 +6,7 @@ import { PostgresError } from "../store/postgres/session.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
 import type { Watchdog } from "./watchdog.ts";
-import type { Readiness } from "../web/server.ts";
+import type { Readiness } from "../web/health-routes.ts";
 
 export interface TargetHealth {
   /** Whether a poll of it ended since the start, whatever its outcome. */

@@ -88,7 +88,9 @@ async function start(next: Omit<Running, "daemon">): Promise<Running> {
     return { ...next, daemon };
   } catch (error) {
     await daemon.stop();
-    throw asListenFault(error, "http.listen");
+    const { healthListen } = config.http;
+    const isOfHealth = Object(error).port === (healthListen?.port ?? null);
+    throw asListenFault(error, isOfHealth ? "http.health_listen" : "http.listen");
   }
 }
 

@@ -111,6 +111,17 @@ export const httpSchema = settings({
     .describe(
       "The address of the status page, the metrics, the health checks and the API. Port 0 chooses a free port. An address that is not a loopback address needs `auth`.",
     ),
+  healthListen: optional(
+    textOf("HOST:PORT, such as :9741 for every interface", listenPattern, parseListenAddress),
+    "none",
+    "Another address that answers health checks only, over http and to everyone. Clients of `listen` cannot take its connections.",
+  ),
+  trustedProxies: z
+    .array(network(), "a list of networks")
+    .prefault([])
+    .describe(
+      "The addresses of reverse proxies whose `X-Forwarded-For` states who sent a request. Without them, all clients of a proxy count as one.",
+    ),
   externalUrl: optional(
     textOf(
       "an https or http address of at most 500 characters without user, password, query and fragment, such as https://sandwatch.example.com",
@@ -138,7 +149,7 @@ export const httpSchema = settings({
     defaultText: "everything is allowed on a loopback address",
   }),
   tls: optional(tlsSchema, "none", "Encryption. Changed files are read again."),
-}).transform(({ listen, externalUrl, allowedHosts, auth, tls }, context) => {
+}).transform(({ listen, auth, ...others }, context) => {
   if (auth === undefined && !isLoopback(listen.host)) {
     refuse(
       context,
@@ -146,5 +157,5 @@ export const httpSchema = settings({
       { path: ["listen"], found: "an address that others can reach, but no http.auth" },
     );
   }
-  return { ...listen, externalUrl, allowedHosts, auth: auth ?? openAccess, tls };
+  return { ...listen, ...others, auth: auth ?? openAccess };
 });

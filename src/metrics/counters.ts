@@ -184,3 +184,15 @@ export function createClusterMetrics(registry: Registry | null) {
     takenOver: (units: number): void => takeovers.inc(units),
   };
 }
+
+/** Counts requests and connections that the HTTP server refused. */
+export function createHttpMetrics(registry: Registry, reasons: readonly string[]) {
+  const refused = new Counter({
+    name: "sandwatch_http_refused_total",
+    help: "Requests and connections that sandwatch refused, by reason.",
+    labelNames: ["reason"],
+    registers: [registry],
+  });
+  for (const reason of reasons) refused.inc({ reason }, 0);
+  return { refused: (reason: string): void => refused.inc({ reason }) };
+}

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { WatchedView } from "../alerts/target-view.ts";
 import { asError } from "../lib/as-error.ts";
-import { createClusterMetrics, createDeliveryMetrics } from "./counters.ts";
+import { createClusterMetrics, createDeliveryMetrics, createHttpMetrics } from "./counters.ts";
 import { createPollMetrics, createServiceMetrics } from "./counters.ts";
 import { endings, familyHeader, toSyntax, type ExpositionSyntax } from "./exposition-text.ts";
 import { addGauges, type GaugeOptions } from "./gauges.ts";
@@ -15,6 +15,7 @@ export interface MetricsOptions extends GaugeOptions {
   readonly polledRegions: Iterable<string>;
   readonly operations: readonly string[];
   readonly deliveryFailureReasons: readonly string[];
+  readonly refusalReasons: readonly string[];
   /** Whether to expose series for each server and sandbox, or aggregates alone. */
   readonly perServer: boolean;
   /** The store could not be read: a scrape lacks the families that show it. */
@@ -49,6 +50,7 @@ export function createMetrics(options: MetricsOptions) {
   const { receivers, deliveryFailureReasons } = options;
   const delivery = createDeliveryMetrics(registry, receivers, deliveryFailureReasons);
   const cluster = createClusterMetrics(options.readCluster ? registry : null);
+  const http = createHttpMetrics(registry, options.refusalReasons);
   addGauges(registry, options);
 
   const processMetrics = registryOfProcess();
@@ -106,7 +108,7 @@ export function createMetrics(options: MetricsOptions) {
     return { kind: "exposition", pieces: toPieces(texts()) };
   };
 
-  return { polls, service, delivery, cluster, scrape };
+  return { polls, service, delivery, cluster, http, scrape };
 }
 
 /** Each family as a whole: the name of a counter ends in `_total`. */

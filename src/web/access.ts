@@ -1,10 +1,12 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { isUtf8 } from "node:buffer";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { allows, type AccessSettings, type Permission, type Role } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
 import { callerFromHeader, callerHeader, replicaScheme } from "../lib/forwarded-caller.ts";
-import { hostNetwork, isInNetworks } from "../lib/networks.ts";
-import { isPassword } from "../lib/password.ts";
+import { isInNetworks } from "../lib/networks.ts";
 import type { Secret } from "../lib/secret.ts";
+import { createFailures, noName, retryGuessMs } from "./failed-guesses.ts";
+import { createPasswordChecks } from "./password-checks.ts";
 
 /** Who sent a request. */
 export interface Identity {
@@ -20,6 +22,7 @@ export type AccessDecision =
   | {
       readonly kind: "denied";
       readonly status: 401 | 403 | 429;
+      readonly reason: "no_credentials" | "wrong_credentials" | "too_many_guesses" | "role";
       readonly detail: string;
       /** Of a 429. */
       readonly retryAfterMs?: number;
@@ -30,6 +33,8 @@ export interface AccessRequest {
   readonly headers: NodeJS.Dict<readonly string[]>;
   /** The address of the connection. */
   readonly address: string;
+  /** The address of who sent it, which is another one behind a trusted proxy. */
+  readonly sender: string;
   /** Whether other replicas may forward such requests. Default: no. */
   readonly isForwardable?: boolean;
 }
@@ -38,11 +43,6 @@ export interface AccessControl {
   /** Whether a request may do what needs the permission. */
   decide(request: AccessRequest, permission: Permission): Promise<AccessDecision>;
 }
-
-const mostFailures = 10;
-const failuresWithinMs = 60_000;
-/** Networks whose failures are kept. When there are more, the oldest is forgotten. */
-const mostNetworks = 10_000;
 
 type Identified = Identity | "wrong" | "limited";
 
@@ -61,7 +61,7 @@ export function createAccessControl(
   const { anonymous, tokens, users, proxy } = settings;
   const hasCredentials = tokens.length + users.length > 0;
   const failures = createFailures(clock);
-  const remembered = createRemembered(users.length);
+  const passwords = createPasswordChecks(users, failures);
 
   const identifyByToken = (token: string): Identity | null => {
     // Every token is compared, so that the time shows nothing about them.
@@ -69,35 +69,11 @@ export function createAccessControl(
     return found[0] ?? null;
   };
 
-  let verifying: Promise<unknown> = Promise.resolve();
-
-  /** One password at a time: scrypt takes much memory, and a failure counts before the next one is verified. */
-  const identifyByPassword = async (
-    { address }: AccessRequest,
-    user: string,
-    password: string,
-  ): Promise<Identified> => {
-    const found = users.find(({ name }) => name === user);
-    // A user who has logged in does not wait for the attempts of others.
-    if (found && remembered.has(user, password)) return found;
-    const verified = verifying.then(async (): Promise<Identified> => {
-      if (found && remembered.has(user, password)) return found;
-      if (failures.waitMs(address) > 0) return "limited";
-      // Another user's where there is none, so that the time of a response does not show which users exist.
-      const expected = (found ?? users[0])?.passwordHash;
-      const isRight = expected !== undefined && (await isPassword(password, expected));
-      if (!found || !isRight) return failures.add(address);
-      remembered.add(user, password);
-      return found;
-    });
-    verifying = verified.catch(() => {});
-    return verified;
-  };
-
   const identifyByProxy = ({ headers, address }: AccessRequest): Identity | null => {
     if (!proxy || !isInNetworks(address, proxy.trusted)) return null;
-    const [name, ...others] = headers[proxy.header] ?? [];
-    if (name === undefined || name === "" || others.length > 0) return null;
+    const [header, ...others] = headers[proxy.header] ?? [];
+    if (header === undefined || header === "" || others.length > 0) return null;
+    const name = decodeHeader(header);
     return { name, role: users.find((user) => user.name === name)?.role ?? proxy.role };
   };
 
@@ -110,23 +86,36 @@ export function createAccessControl(
     return caller && { name: caller.name, role: caller.role, forwardedFrom: caller.address };
   };
 
-  const identifyByCredentials = async (request: AccessRequest): Promise<Identified> => {
-    if (failures.waitMs(request.address) > 0) return "limited";
-    const [authorization, ...others] = request.headers["authorization"] ?? [];
-    if (others.length > 0) return failures.add(request.address);
-    const token = readReplicaToken(authorization);
-    if (token !== null) return identifyByReplica(request, token) ?? failures.add(request.address);
-    const credentials = readCredentials(authorization);
-    if (!credentials) return failures.add(request.address);
-    const { user, secret } = credentials;
+  const identifyByCredentials = async ({
+    headers,
+    sender,
+    ...request
+  }: AccessRequest): Promise<Identified> => {
+    const [authorization, ...others] = headers["authorization"] ?? [];
+    const credentials = others.length > 0 ? null : readCredentials(authorization);
+    const { user = null, secret = "" } = credentials ?? {};
     // Some clients can send a token as a password only.
     const isUser = user !== null && !tokens.some(({ name }) => name === user);
-    if (isUser) return identifyByPassword(request, user, secret);
-    return identifyByToken(secret) ?? failures.add(request.address);
+    if (isUser) return passwords.check({ user, password: secret, sender });
+    const token = others.length > 0 ? null : readReplicaToken(authorization);
+    const found =
+      token === null
+        ? credentials && identifyByToken(secret)
+        : identifyByReplica({ headers, sender, ...request }, token);
+    if (found) return found;
+    // Right ones pass whatever others sent from the same address. There is nothing to guess that is so long.
+    const guess = { name: noName, sender };
+    const isLimited = failures.waitMs(guess) > 0;
+    failures.add(guess);
+    return isLimited ? "limited" : "wrong";
   };
 
   return {
     async decide(request, permission) {
+      // Whatever credentials it has: a load balancer is not refused because somebody guesses from its address.
+      if (permission === "health" && anonymous !== null && allows(anonymous, permission)) {
+        return { kind: "permitted", identity: { name: null, role: anonymous } };
+      }
       const byProxy = identifyByProxy(request);
       const authorization = request.headers["authorization"];
       const isAnonymous = authorization === undefined && !byProxy;
@@ -136,17 +125,19 @@ export function createAccessControl(
         if (anonymous !== null && allows(anonymous, permission)) {
           return { kind: "permitted", identity: { name: null, role: anonymous } };
         }
-        return { kind: "denied", status: 401, detail: "Send a token, or a user and password." };
+        const detail = "Send a token, or a user and password.";
+        return { kind: "denied", status: 401, reason: "no_credentials", detail };
       }
       const identity = (!isReplica && byProxy) || (await identifyByCredentials(request));
       if (identity === "limited") {
-        const detail = `There were ${mostFailures} requests with wrong credentials from this address within a minute.`;
-        const retryAfterMs = failures.waitMs(request.address);
-        return { kind: "denied", status: 429, detail, retryAfterMs };
+        const detail =
+          "There were too many requests with wrong credentials from this address within a minute.";
+        const retryAfterMs = retryGuessMs;
+        return { kind: "denied", status: 429, reason: "too_many_guesses", detail, retryAfterMs };
       }
       if (identity === "wrong") {
         const detail = "The token, or the user and password, are wrong.";
-        return { kind: "denied", status: 401, detail };
+        return { kind: "denied", status: 401, reason: "wrong_credentials", detail };
       }
       if (allows(identity.role, permission)) {
         const { name, role, forwardedFrom } = identity;
@@ -154,7 +145,7 @@ export function createAccessControl(
         return { kind: "permitted", identity: { name, role, ...forwarded } };
       }
       const detail = `The role ${identity.role} does not allow this.`;
-      return { kind: "denied", status: 403, detail };
+      return { kind: "denied", status: 403, reason: "role", detail };
     },
   };
 }
@@ -177,55 +168,14 @@ function readCredentials(authorization = ""): Credentials | null {
   return user === undefined || secret === undefined ? null : { user, secret };
 }
 
+/** Most proxies send UTF-8. Node.js reads each byte as a character of Latin-1, which others send. */
+function decodeHeader(text: string): string {
+  const bytes = Buffer.from(text, "latin1");
+  return isUtf8(bytes) ? bytes.toString("utf8") : text;
+}
+
 /** In a time that depends on neither text. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
-}
-
-/** Requests with wrong credentials by the network of one sender, within the last minute. */
-function createFailures(clock: Clock) {
-  const byNetwork = new Map<string, readonly number[]>();
-  const recent = (address: string): readonly number[] => {
-    const sinceMs = clock.now().monotonicMs - failuresWithinMs;
-    return (byNetwork.get(hostNetwork(address)) ?? []).filter((atMs) => atMs > sinceMs);
-  };
-  return {
-    add(address: string): "wrong" {
-      const times = [...recent(address), clock.now().monotonicMs];
-      const network = hostNetwork(address);
-      byNetwork.delete(network);
-      byNetwork.set(network, times);
-      const [oldest] = byNetwork.keys();
-      if (byNetwork.size > mostNetworks && oldest !== undefined) byNetwork.delete(oldest);
-      return "wrong";
-    },
-    /** How long until credentials of the address are looked at again; 0: they are now. */
-    waitMs(address: string): number {
-      const times = recent(address);
-      const last = times[times.length - mostFailures];
-      return last === undefined ? 0 : last + failuresWithinMs - clock.now().monotonicMs;
-    },
-  };
-}
-
-/**
- * Passwords that were right, as digests under a key of this process: a browser sends its password with every
- * request, and scrypt takes 0.2 s.
- */
-function createRemembered(mostUsers: number) {
-  const key = randomBytes(32);
-  const digests = new Map<string, Buffer>();
-  const digestOf = (user: string, password: string): Buffer =>
-    createHmac("sha256", key).update(`${user}\0${password}`).digest();
-  return {
-    has(user: string, password: string): boolean {
-      const known = digests.get(user);
-      return known !== undefined && timingSafeEqual(known, digestOf(user, password));
-    },
-    add(user: string, password: string): void {
-      if (digests.size < mostUsers || digests.has(user))
-        digests.set(user, digestOf(user, password));
-    },
-  };
 }

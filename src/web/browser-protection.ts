@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { FastifyRequest } from "fastify";
 import type { Problem } from "./api/problem.ts";
+import type { RefusedProblem } from "./refusals.ts";
 
 /** Of every response. A route adds to the policy what its page needs, and allows a client to keep what has an ETag. */
 export const strictHeaders = {
@@ -27,10 +28,10 @@ export interface KnownAddresses {
 export function checkSender(
   request: Pick<FastifyRequest, "method" | "headers" | "raw">,
   { allowedHosts, externalUrl }: KnownAddresses,
-): Problem | null {
+): RefusedProblem | null {
   // Of several, a proxy in front may look at another one than we do (RFC 9112, section 3.2).
   if (request.raw.headersDistinct["host"]?.length !== 1) {
-    return { status: 400, detail: "A request has one Host." };
+    return { status: 400, detail: "A request has one Host.", reason: "host" };
   }
   const { host = "", origin } = request.headers;
   // Without its port, and without the brackets of an IPv6 address.
@@ -41,13 +42,14 @@ export function checkSender(
   if (isIP(name) === 0 && !known.includes(name)) {
     const detail =
       "Requests for this host name are refused. Use an IP address or localhost, or add the name to http.allowed_hosts in the configuration.";
-    return { status: 403, detail };
+    return { status: 403, detail, reason: "host" };
   }
   // A proxy in front may request under another Host than the browser's.
   const origins = [undefined, external?.origin];
   const isForeign = !origins.includes(origin) && !isSameOrigin(origin ?? "", host);
   if (!isForeign && isOwnSite(request)) return null;
-  return { status: 403, detail: "Requests from pages of other origins are refused." };
+  const detail = "Requests from pages of other origins are refused.";
+  return { status: 403, detail, reason: "origin" };
 }
 
 /** A page can send forms to other sites, but not JSON. */

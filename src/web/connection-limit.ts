@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 import { connectionsLimit } from "../lib/descriptor-limit.ts";
+import { hostNetwork } from "../lib/networks.ts";
 
 /** More are of no use to anybody, and each takes memory. */
 const mostConnections = 4_096;
@@ -18,42 +19,70 @@ export function mostStreams(connections: number): number {
 
 /**
  * Keeps the connections to a server below a limit. One more closes the connection that has been without a request
- * for longest. When each has a request that is being answered, it is refused itself.
+ * for longest. When each has a request that is being answered, it takes the place of the oldest connection of the host
+ * that has most, if that leaves this host no fewer than the newcomer's. Otherwise it is refused itself.
  *
  * @param onFull a connection was refused; not called again until the number was below the limit
  */
-export function limitConnections(server: Server, limit: number, onFull: () => void): void {
+export function limitConnections(
+  server: Server,
+  limit: number,
+  onFull: (address: string) => void,
+): void {
   /** Those without a request, the longest so first. */
   const idle = new Set<Socket>();
-  let open = 0;
+  const open = new Map<Socket, { readonly host: string; inWork: number }>();
+  const byHost = new Map<string, Set<Socket>>();
   let isFull = false;
+  const forget = (socket: Socket): void => {
+    const host = open.get(socket)?.host;
+    if (host === undefined) return;
+    open.delete(socket);
+    idle.delete(socket);
+    const ofHost = byHost.get(host);
+    ofHost?.delete(socket);
+    if (ofHost?.size === 0) byHost.delete(host);
+    isFull = false;
+  };
+  const findUnfair = (host: string): Socket | undefined => {
+    let most = new Set<Socket>();
+    for (const ofHost of byHost.values()) if (ofHost.size > most.size) most = ofHost;
+    const [oldest] = most;
+    return most.size > (byHost.get(host)?.size ?? 0) + 1 ? oldest : undefined;
+  };
   // Requests come over the encrypted socket, which is another object than the one of the connection.
   const event = server instanceof TlsServer ? "secureConnection" : "connection";
   if (server instanceof TlsServer) limitHandshakes(server, limit);
   server.on(event, (socket: Socket) => {
-    open += 1;
-    socket.once("close", () => {
-      open -= 1;
-      idle.delete(socket);
-      if (open < limit) isFull = false;
-    });
-    if (open > limit) {
+    const address = socket.remoteAddress;
+    // It was reset already.
+    if (address === undefined) return void socket.destroy();
+    const host = hostNetwork(address);
+    if (open.size >= limit) {
       const [longestIdle] = idle;
-      if (!longestIdle) {
-        if (!isFull) onFull();
+      const replaced = longestIdle ?? findUnfair(host);
+      if (!replaced) {
+        if (!isFull) onFull(address);
         isFull = true;
         socket.destroy();
         return;
       }
-      idle.delete(longestIdle);
-      longestIdle.destroy();
+      forget(replaced);
+      replaced.destroy();
     }
+    open.set(socket, { host, inWork: 0 });
+    byHost.set(host, (byHost.get(host) ?? new Set()).add(socket));
     idle.add(socket);
+    socket.once("close", () => forget(socket));
   });
   server.on("request", ({ socket }, response) => {
+    const connection = open.get(socket);
+    if (!connection) return;
     idle.delete(socket);
+    connection.inWork += 1;
     response.once("close", () => {
-      if (!socket.destroyed) idle.add(socket);
+      connection.inWork -= 1;
+      if (connection.inWork === 0 && open.has(socket)) idle.add(socket);
     });
   });
 }

@@ -5,8 +5,8 @@ import type { FastifyInstance } from "fastify";
 import { asError } from "../lib/as-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { chooseEncoding, chooseFormat, type ExpositionFormat } from "./negotiation.ts";
+import type { Refusal } from "./refusals.ts";
 import { limitReaders } from "./slow-readers.ts";
-import { strictHeaders } from "./browser-protection.ts";
 
 export interface ScrapeSource {
   scrape(request: {
@@ -27,6 +27,7 @@ interface ScrapeRouteDeps {
   readonly metrics: ScrapeSource;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
+  readonly onRefused: (refusal: Refusal) => void;
   /** A scraper was cut off: it read too slowly, or another one needed its place. */
   readonly onSlowScrape: () => void;
 }
@@ -43,7 +44,7 @@ const idleScrapeMs = 5_000;
 /** Serves `/metrics`, in the format and encoding that the scraper prefers. */
 export function addScrapeRoute(
   server: FastifyInstance,
-  { metrics, clock, onError, onSlowScrape }: ScrapeRouteDeps,
+  { metrics, clock, onError, onRefused, onSlowScrape }: ScrapeRouteDeps,
 ): void {
   const readers = limitReaders(clock, mostScrapes, idleScrapeMs);
   server.route({
@@ -54,6 +55,7 @@ export function addScrapeRoute(
       const { method, url, headers } = request;
       const reader = readers.admit(request);
       if (!reader) {
+        onRefused({ reason: "busy", address: request.sender });
         return reply
           .code(503)
           .header("retry-after", idleScrapeMs / 1_000)
@@ -75,11 +77,13 @@ export function addScrapeRoute(
         const first = method === "HEAD" ? null : pieces.next();
         reply.hijack();
         const { raw: response } = reply;
-        response.setHeaders(
-          new Map(
-            Object.entries({ ...strictHeaders, ...encoding.headers, "content-type": contentType }),
-          ),
-        );
+        for (const [name, value] of Object.entries({
+          ...reply.getHeaders(),
+          ...encoding.headers,
+        })) {
+          if (value !== undefined) response.setHeader(name, value);
+        }
+        response.setHeader("content-type", contentType);
         response.setHeader("vary", "accept, accept-encoding");
         if (!first) return void response.end();
         reader.cutOff = () => {

@@ -1,7 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http";
-import { createServer as createSecureServer } from "node:https";
 import { Server as TlsServer } from "node:tls";
-import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { asError } from "../lib/as-error.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 import type { Permission } from "../lib/access.ts";
@@ -9,24 +7,18 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { addApi, type ApiDeps } from "./api/api.ts";
-import {
-  asProblem,
-  bodyLimit,
-  clientStatus,
-  rawProblem,
-  sayRetryAfter,
-  sendProblem,
-  wrongMethod,
-  type Problem,
-} from "./api/problem.ts";
+import { asProblem, clientStatus, sayRetryAfter, sendProblem, wrongMethod } from "./api/problem.ts";
 import type { AccessControl, Identity } from "./access.ts";
-import { connectionsAllowed, limitConnections, mostStreams } from "./connection-limit.ts";
-import { checkSender, strictHeaders, type KnownAddresses } from "./browser-protection.ts";
-import { plainAddress } from "../lib/networks.ts";
+import { connectionsAllowed, mostStreams } from "./connection-limit.ts";
+import { checkSender, type KnownAddresses } from "./browser-protection.ts";
+import { addHealthRoutes, createHealthServer, sendText, type HealthDeps } from "./health-routes.ts";
+import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
+import { plainAddress, type Network } from "../lib/networks.ts";
+import type { RefusedProblem } from "./refusals.ts";
 import { RefusedError } from "../lib/refused-error.ts";
-import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
+import { senderAddress } from "./sender.ts";
 import { addIncidentPages } from "./pages/incident-routes.ts";
 import { addOccupancy } from "./pages/occupancy-routes.ts";
 import { addOverview } from "./pages/overview-route.ts";
@@ -46,13 +38,10 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Who sent it; null: no permission was needed. */
     identity: Identity | null;
+    /** The address of who sent it, which a trusted proxy may have stated. */
+    sender: string;
   }
 }
-
-/** Whether sandwatch works. An outage of the service does not count. */
-export type Readiness =
-  | { readonly ready: true }
-  | { readonly ready: false; readonly reason: string };
 
 /** The last reload; at first the start. */
 export interface LastReload {
@@ -67,19 +56,21 @@ export type ReloadAnswer =
   /** The reason contains nothing secret. */
   | { readonly kind: "refused"; readonly reason: string };
 
-export interface WebDeps extends KnownAddresses {
+type HttpLimits = Pick<
+  HttpServerOptions,
+  "tls" | "onRefused" | "requestTimeoutMs" | "inactivityTimeoutMs" | "mostWaitingBytes"
+>;
+
+export interface WebDeps extends KnownAddresses, HealthDeps, HttpLimits {
   readonly metrics: ScrapeSource;
-  readonly readiness: () => Promise<Readiness>;
-  /** Why sandwatch should be restarted; null: it need not be. */
-  readonly deadLoop: () => string | null;
   readonly status: () => Promise<StatusView>;
   readonly targets: readonly WatchedView[];
   readonly api: Pick<ApiDeps, "call" | "callFor" | "events">;
   /** Default: the configuration cannot be reloaded. */
   readonly requestReload?: (() => ReloadAnswer) | undefined;
   readonly access: AccessControl;
-  /** Null: without encryption. */
-  readonly tls: TlsSettings | null;
+  /** Proxies that may state in `X-Forwarded-For` who sent a request. */
+  readonly trustedProxies: readonly Network[];
   readonly log: Pick<Logger, "info" | "error">;
   /** An error that a route did not expect. */
   readonly onError: (error: Error) => void;
@@ -87,49 +78,27 @@ export interface WebDeps extends KnownAddresses {
   readonly onSlowScrape: () => void;
   /** A connection was refused: all allowed ones have a request in progress. */
   readonly onFull: (limit: number) => void;
-  /** Default: 30 s, for a request with its body. */
-  readonly requestTimeoutMs?: number;
-  /** Of a connection with a request on which nothing is sent or received. Default: 15 min. */
-  readonly inactivityTimeoutMs?: number;
   /** Default: by the limit of file descriptors. */
   readonly connectionsAllowed?: number;
   readonly clock: Clock;
 }
 
-interface WebServer {
-  /** The address to open, once listening. Rejects when the port is taken. */
-  listen(at: { readonly host: string; readonly port: number }): Promise<string>;
-  close(): Promise<void>;
+interface Address {
+  readonly host: string;
+  readonly port: number;
 }
 
-/** Limits of requests and connections, in bytes and milliseconds. A connection that exceeds one is closed. */
-const bounds = {
-  /** For all headers together. */
-  maxHeaderSize: 16_384,
-  /** Until a request has arrived, its body included. */
-  requestTimeout: 30_000,
-  /** For a connection without a request. */
-  keepAliveTimeout: 75_000,
-  connectionsCheckingInterval: 1_000,
-  /** Its own refusal would be without our headers: `checkSender` refuses instead. */
-  requireHostHeader: false,
-};
-
-/** Longer than any operation takes. A client that does not read its response is disconnected then. */
-const longestInactivityMs = 15 * 60_000;
+interface WebServer {
+  /** The address to open, once listening. Rejects when a port is taken. */
+  listen(at: Address & { readonly healthListen?: Address | null }): Promise<string>;
+  close(): Promise<void>;
+}
 
 /** Browsers ask for a user and password. */
 const challenge = 'Basic realm="sandwatch", charset="UTF-8"';
 
 /** Permissions whose use is logged. */
 const audited: ReadonlySet<Permission> = new Set(["act", "call", "reload", "delete"]);
-
-/** Handlers check their requests. The compilers that Fastify would use take longer to load than the rest of it. */
-const noCompilers = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
-
-function refuseSchema(): never {
-  throw new TypeError("a route must have no schema");
-}
 
 /** @throws when a file of its TLS cannot be used */
 export function createWebServer(given: WebDeps): WebServer {
@@ -141,36 +110,12 @@ export function createWebServer(given: WebDeps): WebServer {
   };
   const deps = { ...given, onError };
   const { tls, log, clock } = deps;
-  const { requestTimeoutMs: requestTimeout = bounds.requestTimeout } = deps;
-  const options: ServerOptions = { ...bounds, requestTimeout, headersTimeout: requestTimeout };
-  const server = fastify({
-    forceCloseConnections: true,
-    serverFactory: (handler): Server =>
-      tls === null
-        ? createServer(options, handler)
-        : createSecureServer({ ...options, ...readTls(tls), handshakeTimeout: 10_000 }, handler),
-    schemaController: { compilersFactory: noCompilers },
-    bodyLimit,
-    // A URL that cannot be decoded belongs to no route.
-    frameworkErrors: (error, _, reply) => {
-      const status = clientStatus(error) ?? 400;
-      const detail =
-        status === 414 ? "A part of this path is too long." : "This URL cannot be decoded.";
-      void sendProblem(reply.headers(strictHeaders), { status, detail });
-    },
-    clientErrorHandler(error, socket) {
-      if (socket.writable) socket.write(rawProblem(unreadable(error.code), strictHeaders));
-      socket.destroy();
-    },
-  });
-  server.server.setTimeout(deps.inactivityTimeoutMs ?? longestInactivityMs);
-  server.server.on("checkExpectation", ({ socket }: IncomingMessage) => {
-    const detail = "The only expectation that can be met is 100-continue.";
-    socket.end(rawProblem({ status: 417, detail }, strictHeaders));
-  });
-
   const limit = deps.connectionsAllowed ?? connectionsAllowed();
-  limitConnections(server.server, limit, () => deps.onFull(limit));
+  const server = createHttpServer({
+    ...deps,
+    connections: limit,
+    onFull: () => deps.onFull(limit),
+  });
 
   const routes: { readonly method: string; readonly pattern: RegExp }[] = [];
   server.addHook("onRoute", ({ method: methods, url }) => {
@@ -184,15 +129,34 @@ export function createWebServer(given: WebDeps): WebServer {
     return [...new Set(methods)].toSorted();
   };
 
+  const sendRefusal = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    problem: RefusedProblem,
+  ): FastifyReply => {
+    deps.onRefused({ reason: problem.reason, address: request.sender });
+    // In the API as a problem, elsewhere as text.
+    if (/^\/api(?:[/?]|$)/.test(request.url)) return sendProblem(reply, problem);
+    sayRetryAfter(reply, problem.retryAfterMs);
+    return sendText(reply, problem.status, problem.detail);
+  };
+
   server.decorateRequest("identity", null);
+  server.decorateRequest("sender", "");
   server.addHook("onRequest", async (request, reply) => {
-    void reply.headers(strictHeaders);
+    const { headersDistinct } = request.raw;
+    request.sender = senderAddress(
+      request.socket.remoteAddress ?? "",
+      headersDistinct["x-forwarded-for"] ?? [],
+      deps.trustedProxies,
+    );
     const { permission } = request.routeOptions.config;
     // An absolute target names a host of its own, which may be another than that of the header.
     if (!request.url.startsWith("/")) {
       return sendRefusal(request, reply, {
         status: 400,
         detail: "The target of a request is a path.",
+        reason: "unreadable",
       });
     }
     if (permission === "health") return checkAccess(request, reply, permission);
@@ -209,10 +173,14 @@ export function createWebServer(given: WebDeps): WebServer {
     const address = request.socket.remoteAddress;
     // Already reset: nothing is done that could not be attributed. Node.js keeps an address once it was read.
     if (address === undefined) {
-      return sendRefusal(request, reply, { status: 400, detail: "The connection is closed." });
+      const detail = "The connection is closed.";
+      return sendRefusal(request, reply, { status: 400, detail, reason: "unreadable" });
     }
     const { isForwardable = false } = request.routeOptions.config;
-    const decision = await deps.access.decide({ headers, address, isForwardable }, permission);
+    const decision = await deps.access.decide(
+      { headers, address, sender: request.sender, isForwardable },
+      permission,
+    );
     if (decision.kind === "denied") {
       if (decision.status === 401) void reply.header("www-authenticate", challenge);
       return sendRefusal(request, reply, decision);
@@ -223,7 +191,7 @@ export function createWebServer(given: WebDeps): WebServer {
 
   // Not onResponse: it does not come if the client disconnects before, and what it asked for is done all the same.
   server.addHook("onSend", async (request, reply) => {
-    const { identity, ip, method, url, routeOptions, body } = request;
+    const { identity, method, url, routeOptions, body } = request;
     const { permission, operation = null } = routeOptions.config;
     if (!identity || !permission || !audited.has(permission)) return;
     const { name: user, role, forwardedFrom } = identity;
@@ -231,7 +199,7 @@ export function createWebServer(given: WebDeps): WebServer {
     // Without the query, and of a request that failed without ids: they may hold what somebody put there by mistake.
     const [path = ""] = (status < 400 ? url : (routeOptions.url ?? "")).split("?");
     const secrets = Object(body).show_secrets === true;
-    const sender = plainAddress(ip);
+    const sender = plainAddress(request.sender);
     const address = forwardedFrom ?? sender;
     const forwarded = forwardedFrom !== undefined && { forwarded_by: sender };
     const asked = { method, path, operation, status, secrets };
@@ -251,19 +219,7 @@ export function createWebServer(given: WebDeps): WebServer {
 
   addApi(server, { ...deps.api, ...deps, allowedMethods, mostStreams: mostStreams(limit) });
 
-  server.get("/-/healthy", { config: { permission: "health" } }, (_, reply) => {
-    const deadLoop = deps.deadLoop();
-    return deadLoop === null
-      ? sendText(reply, 200, "ok")
-      : sendText(reply, 503, `not healthy: ${deadLoop}`);
-  });
-
-  server.get("/-/ready", { config: { permission: "health" } }, async (_, reply) => {
-    const readiness = await deps.readiness();
-    return readiness.ready
-      ? sendText(reply, 200, "ready")
-      : sendText(reply, 503, `not ready: ${readiness.reason}`);
-  });
+  addHealthRoutes(server, deps);
 
   const { requestReload } = deps;
   if (requestReload) {
@@ -276,11 +232,12 @@ export function createWebServer(given: WebDeps): WebServer {
     });
   }
 
-  server.setErrorHandler((error, _, reply) => {
+  server.setErrorHandler((error, request, reply) => {
     const status = clientStatus(error);
     if (status !== null) return sendText(reply, status, "the request is invalid");
     if (error instanceof RefusedError) {
       const problem = asProblem(error);
+      if (error.kind === "busy") deps.onRefused({ reason: "busy", address: request.sender });
       return sendText(reply, problem.status, problem.detail);
     }
     onError(asError(error));
@@ -300,43 +257,25 @@ export function createWebServer(given: WebDeps): WebServer {
     server.server instanceof TlsServer && tls
       ? renewTls(server.server, tls, log, clock)
       : (): void => {};
+  let health: FastifyInstance | null = null;
   return {
-    async listen({ host, port }) {
+    async listen({ host, port, healthListen }) {
       await server.listen({ host: hostToListen(host), port });
-      const bound = server.server.address();
-      return localAddress({
-        host,
-        port: typeof bound === "object" && bound ? bound.port : port,
-        tls,
-      });
+      if (healthListen) {
+        health = createHealthServer(deps);
+        await health.listen({ host: hostToListen(healthListen.host), port: healthListen.port });
+      }
+      return localAddress({ host, port: portOf(server) ?? port, tls });
     },
     async close() {
       isClosing = true;
       stopRenewing();
-      await server.close();
+      await Promise.all([server.close(), health?.close()]);
     },
   };
 }
 
-/** What is wrong with a request that Node.js could not read, by the code of its error. */
-function unreadable(code: string | undefined): Problem {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return { status: 408, detail: "The request did not arrive in time." };
-  }
-  if (code === "HPE_HEADER_OVERFLOW") {
-    return { status: 431, detail: `Headers have at most ${bounds.maxHeaderSize} bytes.` };
-  }
-  return { status: 400, detail: "This is not a valid HTTP request." };
-}
-
-/** In the API as a problem, elsewhere as text. */
-function sendRefusal({ url }: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
-  if (/^\/api(?:[/?]|$)/.test(url)) return sendProblem(reply, problem);
-  const { status, detail, retryAfterMs } = problem;
-  sayRetryAfter(reply, retryAfterMs);
-  return sendText(reply, status, detail);
-}
-
-function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {
-  return reply.code(status).type("text/plain").send(`${text}\n`);
+function portOf({ server }: FastifyInstance): number | undefined {
+  const bound = server.address();
+  return typeof bound === "object" && bound ? bound.port : undefined;
 }

@@ -12,7 +12,7 @@ export interface Reader {
 }
 
 /** Whose places a request counts among. */
-type Sender = Pick<FastifyRequest, "identity" | "ip">;
+type Sender = Pick<FastifyRequest, "identity" | "sender">;
 
 /**
  * Limits the number of readers. Another one takes the place of one that has not read for `idleMs`, or else of the oldest
@@ -32,9 +32,9 @@ export function limitReaders(clock: Clock, limit: number, idleMs: number) {
   };
   return {
     /** Null: the limit is reached. */
-    admit({ identity, ip }: Sender): Reader | null {
+    admit({ identity, sender }: Sender): Reader | null {
       const nowMs = clock.now().monotonicMs;
-      const owner = `${hostNetwork(ip)} ${identity?.name ?? ""}`;
+      const owner = `${hostNetwork(sender)} ${identity?.name ?? ""}`;
       if (readers.size >= limit) {
         const replaced = findIdle(nowMs) ?? findUnfair(owner);
         if (!replaced?.cutOff) return null;

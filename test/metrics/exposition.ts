@@ -26,6 +26,7 @@ export function meterFleet(
     rules: [serverError, targetDown],
     receivers: ["oncall"],
     deliveryFailureReasons: ["timeout", "expired"],
+    refusalReasons: ["role", "busy"],
     build: { version: "1.2.3", revision: "abc" },
     perServer: true,
     readOutbox: () => Promise.resolve([]),

@@ -1,5 +1,6 @@
 import { operations } from "../../src/fleet/model.ts";
 import { deliveryFailureReasons } from "../../src/notify/receiver.ts";
+import { refusalReasons } from "../../src/web/refusals.ts";
 import { eventfulFamilies } from "../metrics/exposition.ts";
 import { checkPromql } from "./promql.ts";
 import type { CheckedPromql, KnownLabels, KnownSeries } from "./promql.ts";
@@ -28,7 +29,7 @@ const own: Readonly<Record<string, readonly string[]>> = {
 async function readKnownSeries(
   recorded: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
 ): Promise<KnownSeries> {
-  const families = await eventfulFamilies({ operations, deliveryFailureReasons });
+  const families = await eventfulFamilies({ operations, deliveryFailureReasons, refusalReasons });
   const exposed = new Map<string, Map<string, Set<string> | "any">>();
   for (const { samples } of families.values()) {
     for (const { name, labels } of samples) {

@@ -4,19 +4,21 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openFilesLimit } from "../../src/lib/descriptor-limit.ts";
-import { connectionsAllowed } from "../../src/web/connection-limit.ts";
+import { connectionsAllowed as allowedBy } from "../../src/web/connection-limit.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatchWithFewFiles } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 import { serveWeb } from "./support/serve-web.ts";
+import { until } from "../e2e/support/until.ts";
 
+const readyRequest = "GET /-/ready HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
 const healthRequest = "GET /-/healthy HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
 
-async function open(address: string, request = ""): Promise<Socket> {
-  const { hostname, port } = new URL(address);
-  const socket = connect(Number(port), hostname);
+async function open(address: string, request = "", localAddress?: string): Promise<Socket> {
+  const { hostname: host, port } = new URL(address);
+  const socket = connect({ port: Number(port), host, ...(localAddress && { localAddress }) });
   socket.on("error", () => {});
   onTestFinished(() => void socket.destroy());
   await once(socket, "connect");
@@ -24,8 +26,8 @@ async function open(address: string, request = ""): Promise<Socket> {
   return socket;
 }
 
-/** A server of at most two connections; requests for its readiness wait until they are released. */
-async function serveTwo() {
+/** A server of few connections; requests for its readiness wait until they are released. */
+async function serveFew(connectionsAllowed = 2) {
   const held = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const full: number[] = [];
@@ -37,16 +39,22 @@ async function serveTwo() {
       await held.promise;
       return { ready: true };
     },
-    connectionsAllowed: 2,
+    connectionsAllowed,
     onFull: (allowed) => full.push(allowed),
   });
   onTestFinished(() => held.resolve());
-  return { address, full, bothAsked: asked.promise, release: () => held.resolve() };
+  return {
+    address,
+    full,
+    bothAsked: asked.promise,
+    waiting: () => waiting,
+    release: () => held.resolve(),
+  };
 }
 
 describe("one connection more than allowed", () => {
   it("closes the one that has been without a request for longest", async () => {
-    const { address, full } = await serveTwo();
+    const { address, full } = await serveFew();
     const first = await open(address, healthRequest);
     await once(first, "data");
     const second = await open(address, healthRequest);
@@ -64,7 +72,7 @@ describe("one connection more than allowed", () => {
   });
 
   it("is refused if each other has a request, which is reported once", async () => {
-    const { address, full, bothAsked, release } = await serveTwo();
+    const { address, full, bothAsked, release } = await serveFew();
     const answers = [fetch(`${address}/-/ready`), fetch(`${address}/-/ready`)];
     await bothAsked;
     await expect(fetch(`${address}/-/healthy`)).rejects.toThrow("fetch failed");
@@ -74,10 +82,30 @@ describe("one connection more than allowed", () => {
     for (const answer of answers) expect((await answer).status).toBe(200);
     expect((await fetch(`${address}/-/healthy`)).status).toBe(200);
   });
+
+  it("takes the place of the oldest one of the host that has most, if each has a request", async () => {
+    const { address, full, release, waiting } = await serveFew(4);
+    const closed: number[] = [];
+    const askFrom = async (localAddress: string, index: number) => {
+      const socket = await open(address, readyRequest, localAddress);
+      socket.once("close", () => closed.push(index));
+      await until("asked or refused", async () => waiting() === index || socket.closed);
+    };
+    for (const index of [1, 2, 3, 4]) await askFrom("127.0.0.1", index);
+    await askFrom("127.0.0.2", 5);
+    await askFrom("127.0.0.2", 6);
+    await until("two are closed", async () => closed.length === 2);
+    expect([closed, full]).toEqual([[1, 2], []]);
+    // It has as many as the other host.
+    await askFrom("127.0.0.2", 7);
+    await until("a third is closed", async () => closed.length === 3);
+    expect([closed, full]).toEqual([[1, 2, 7], [4]]);
+    release();
+  });
 });
 
 it("a quarter of the connections of the process is allowed, at least one, and never more than 4096", () => {
-  expect([0, 32, 992, Infinity].map(connectionsAllowed)).toEqual([1, 8, 248, 4_096]);
+  expect([0, 32, 992, Infinity].map((limit) => allowedBy(limit))).toEqual([1, 8, 248, 4_096]);
 });
 
 it.each([

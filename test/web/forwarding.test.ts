@@ -213,12 +213,10 @@ describe("a request of another replica", () => {
     expect([logged, service.paths]).toEqual([[], []]);
   });
 
-  it("with a wrong token is refused where everybody may do everything, and soon not looked at", async () => {
+  it("with a wrong token is refused where everybody may do everything", async () => {
     const { post } = await serveReplica({ name: "owner", owners: { b: "self" } });
     const wrong = asReplica(undefined, "wrong");
-    for (let count = 0; count < 10; count += 1)
-      expect((await post(lookUp, { id: "u1" }, wrong)).status).toBe(401);
-    expect((await post(lookUp, { id: "u1" }, asReplica())).status).toBe(429);
+    expect((await post(lookUp, { id: "u1" }, wrong)).status).toBe(401);
   });
 
   it("that uses no key is refused", async () => {

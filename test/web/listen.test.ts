@@ -1,9 +1,11 @@
 import { constants, networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parseListenAddress } from "../../src/config/address.ts";
+import { openAccess, type AccessSettings } from "../../src/lib/access.ts";
 import { writeConfig } from "../support/config-file.ts";
-import { startProgram } from "../support/sandwatch-process.ts";
+import { runSandwatch, startProgram } from "../support/sandwatch-process.ts";
+import { freeAddress } from "../support/free-address.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
 const program = join(import.meta.dirname, "../../src/cli.js");
@@ -63,5 +65,63 @@ describe("the status page is served", () => {
     expect(await familiesAt(new URL(address))).toEqual({ ipv4: true, ipv6: false });
     daemon.send("SIGTERM");
     expect(await daemon.ended).toMatchObject({ code: 0, err: "" });
+  });
+});
+
+describe("health checks at an address of their own", () => {
+  it("are answered there to everyone, and nothing else is", async () => {
+    const port = Number((await freeAddress()).split(":")[1]);
+    const settings: AccessSettings = { ...openAccess, anonymous: null };
+    const { address } = await serveWeb(
+      { settings },
+      { host: "127.0.0.1", port: 0, healthListen: { host: "", port } },
+    );
+    const health = `http://127.0.0.1:${port}`;
+    const statusOf = async (url: string) => (await fetch(url)).status;
+    expect(await statusOf(`${health}/-/healthy`)).toBe(200);
+    expect(await statusOf(`${health}/-/ready`)).toBe(200);
+    for (const path of ["/", "/metrics", "/api/v1/targets", "/-/reload"]) {
+      expect(await statusOf(health + path)).toBe(404);
+    }
+    expect(await statusOf(`${address}/-/healthy`)).toBe(401);
+  });
+
+  it("are answered there while clients have taken all connections of the other address", async () => {
+    const port = Number((await freeAddress()).split(":")[1]);
+    const held = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    onTestFinished(() => held.resolve());
+    const { address, refusals } = await serveWeb(
+      {
+        connectionsAllowed: 1,
+        api: {
+          call: async () => {
+            asked.resolve();
+            await held.promise;
+            return {};
+          },
+          events: () => Promise.reject(new Error("not called")),
+        },
+      },
+      { host: "127.0.0.1", port: 0, healthListen: { host: "127.0.0.1", port } },
+    );
+    const waiting = fetch(`${address}/api/v1/targets`);
+    await asked.promise;
+    expect(await isServed(`${address}/-/healthy`)).toBe(false);
+    expect(await isServed(`http://127.0.0.1:${port}/-/healthy`)).toBe(true);
+    expect(refusals).toContainEqual({ reason: "connections", address: "127.0.0.1" });
+    held.resolve();
+    expect((await waiting).status).toBe(200);
+  });
+
+  it("need the address to be free, which the error names", async () => {
+    const { address } = await serveWeb();
+    const { host, hostname, port } = new URL(address);
+    const { config } = writeConfig({
+      http: { listen: "127.0.0.1:0", health_listen: `${hostname}:${port}` },
+    });
+    const { code, err } = await runSandwatch(["run", "--config", config]);
+    expect([code, err]).toEqual([1, expect.stringContaining(host)]);
+    expect(err).toContain("http.health_listen");
   });
 });

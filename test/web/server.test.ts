@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { BusyError } from "../../src/lib/refused-error.ts";
-import type { Readiness } from "../../src/web/server.ts";
+import type { Readiness } from "../../src/web/health-routes.ts";
 import { exposing, serveWeb } from "./support/serve-web.ts";
 
 describe("health", () => {

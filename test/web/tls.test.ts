@@ -69,6 +69,46 @@ describe("a server with TLS", () => {
     await expect(call(encrypted)).rejects.toThrow(/over TLS \(EPROTO\)/);
   });
 
+  it.each([
+    ["AES128-GCM-SHA256", false],
+    ["AES256-SHA", false],
+    ["ECDHE-RSA-AES128-SHA256", false],
+    ["DHE-RSA-AES128-GCM-SHA256", false],
+    ["ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256", true],
+    ["ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305", true],
+  ])("accepts %s in TLS 1.2: %s", async (ciphers, isAccepted) => {
+    const { address } = await serveWeb({ tls: files() });
+    const options = { maxVersion: "TLSv1.2", ciphers: `${ciphers}:@SECLEVEL=0` };
+    expect(await handshake(address, options)).toBe(isAccepted);
+  });
+
+  it("speaks TLS 1.3", async () => {
+    const { address } = await serveWeb({ tls: files() });
+    expect(await handshake(address, { minVersion: "TLSv1.3" })).toBe(true);
+  });
+
+  it("has browsers not come without encryption again, and one without TLS does not", async () => {
+    const { address } = await serveWeb({ tls: files() });
+    const { port } = new URL(address);
+    const answers: string[] = [];
+    for (const request of ["GET /-/healthy", "GET /metrics", "GET /nothing", "nonsense"]) {
+      const socket = connect({
+        port: Number(port),
+        host: "127.0.0.1",
+        ca: cert,
+        servername: "localhost",
+      });
+      onTestFinished(() => void socket.destroy());
+      socket.write(`${request} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+      answers.push(String(Buffer.concat(await socket.toArray())));
+    }
+    for (const answer of answers) {
+      expect(answer).toMatch(/^strict-transport-security: max-age=31536000\r$/im);
+    }
+    const plain = await serveWeb();
+    expect((await plain.get("/")).headers.has("strict-transport-security")).toBe(false);
+  });
+
   it("refuses versions below the lowest one", async () => {
     const { address } = await serveWeb({ tls: { ...files(), minimumVersion: "1.3" } });
     expect(await handshake(address, { maxVersion: "TLSv1.2" })).toBe(false);

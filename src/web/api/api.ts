@@ -25,7 +25,7 @@ const prefix = "/api";
 
 /** Binds the operations to HTTP. Every response is JSON, including refusals. */
 export function addApi(server: FastifyInstance, deps: ApiDeps): void {
-  const { call, callFor = call, allowedMethods, onError } = deps;
+  const { call, callFor = call, allowedMethods, onError, onRefused } = deps;
   const addRoutes = (api: FastifyInstance): void => {
     api.get(withoutPrefix(documentPath), { config: { permission: "read" } }, (request, reply) =>
       sendFresh(request, reply, describeApi()),
@@ -61,8 +61,9 @@ export function addApi(server: FastifyInstance, deps: ApiDeps): void {
       }
       return sendProblem(reply.header("allow", allowed.join(", ")), wrongMethod(method, allowed));
     });
-    api.setErrorHandler((error, _, reply) => {
+    api.setErrorHandler((error, { sender }, reply) => {
       const problem = asProblem(error);
+      if (problem.status === 429) onRefused({ reason: "busy", address: sender });
       if (problem.status >= 500) onError(asError(error));
       return sendProblem(reply, problem);
     });
@@ -74,10 +75,10 @@ function withoutPrefix(path: string): string {
   return path.slice(prefix.length);
 }
 
-function callerOf({ identity, ip }: FastifyRequest): Parameters<CallForSomebody>[2] {
+function callerOf({ identity, sender }: FastifyRequest): Parameters<CallForSomebody>[2] {
   const { name = null, role = "viewer", forwardedFrom } = identity ?? {};
   const isForwarded = forwardedFrom !== undefined;
-  return { name, role, address: forwardedFrom ?? plainAddress(ip), isForwarded };
+  return { name, role, address: forwardedFrom ?? plainAddress(sender), isForwarded };
 }
 
 /**

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { asError } from "../../lib/as-error.ts";
 import { delay, type Clock } from "../../lib/clock.ts";
+import type { Refusal } from "../refusals.ts";
 import { limitReaders, type Reader } from "../slow-readers.ts";
 import { sendProblem } from "./problem.ts";
 
@@ -22,6 +23,7 @@ export interface EventsDeps {
   readonly events: EventSource;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
+  readonly onRefused: (refusal: Refusal) => void;
   readonly mostStreams: number;
 }
 
@@ -44,7 +46,7 @@ const idleMs = 60_000;
 export function addEventsRoute(
   api: FastifyInstance,
   url: string,
-  { events: source, clock, onError, mostStreams }: EventsDeps,
+  { events: source, clock, onError, onRefused, mostStreams }: EventsDeps,
 ): void {
   const readers = limitReaders(clock, mostStreams, idleMs);
   const events = shareQueries(source, clock);
@@ -88,6 +90,7 @@ export function addEventsRoute(
       if (ended.signal.aborted) return reply.hijack();
       const reader = readers.admit(request);
       if (!reader) {
+        onRefused({ reason: "busy", address: request.sender });
         const detail = `${mostStreams} streams are open already.`;
         return sendProblem(reply, { status: 503, detail, retryAfterMs: idleMs });
       }

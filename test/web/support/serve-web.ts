@@ -3,6 +3,7 @@ import type { ScrapeSource } from "../../../src/web/scrape-route.ts";
 import { createWebServer, type WebDeps } from "../../../src/web/server.ts";
 import type { StatusView } from "../../../src/web/pages/overview.ts";
 import { createAccessControl } from "../../../src/web/access.ts";
+import type { Refusal } from "../../../src/web/refusals.ts";
 import { openAccess, type AccessSettings } from "../../../src/lib/access.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -32,11 +33,12 @@ export async function serveWeb(
     settings = openAccess,
     ...deps
   }: Partial<WebDeps> & { readonly settings?: AccessSettings } = {},
-  at = { host: "127.0.0.1", port: 0 },
+  at: Parameters<ReturnType<typeof createWebServer>["listen"]>[0] = { host: "127.0.0.1", port: 0 },
 ) {
   const clock = createFakeClock();
   const errors: string[] = [];
   const logged: unknown[] = [];
+  const refusals: Refusal[] = [];
   const web = createWebServer({
     metrics: exposing(() => []),
     readiness: () => Promise.resolve({ ready: true }),
@@ -58,6 +60,8 @@ export async function serveWeb(
     },
     onError: (error) => errors.push(error.message),
     onSlowScrape() {},
+    onRefused: (refusal) => refusals.push(refusal),
+    trustedProxies: [],
     onFull() {},
     clock,
     ...deps,
@@ -69,7 +73,7 @@ export async function serveWeb(
     const { status, headers } = response;
     return { status, headers, type: headers.get("content-type"), text: await response.text() };
   };
-  return { web, address, clock, errors, logged, get };
+  return { web, address, clock, errors, logged, refusals, get };
 }
 
 /** A source of these texts, which uses the bytes of a piece again for the next one. */
