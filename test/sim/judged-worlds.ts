@@ -59,19 +59,33 @@ export interface JudgedWorld {
   readonly broken: string;
 }
 
-const judged = new Map<number, Promise<JudgedWorld>>();
+/** Says that something has not come, which may still come before the end of a world. */
+const mayStillCome =
+  /nobody was notified|times instead of|was reminded of|went on, though|not open at PagerDuty|still open|did not stop/;
 
-async function judge(seed: number): Promise<JudgedWorld> {
-  const run = await simulate(seed);
-  const violations = judgeRun(run.scenario, run.history);
+/** What is broken for good in a run that goes on. */
+function judgeSoFar({ scenario, history }: Run): readonly Violation[] {
+  return judgeRun(scenario, history).filter(({ text }) => !mayStillCome.test(text));
+}
+
+const judged = new Map<string, Promise<JudgedWorld>>();
+
+async function judge(seed: number, until: number | null): Promise<JudgedWorld> {
+  const run = await simulate(seed, {}, until === null ? undefined : (_, stop) => stop === until);
+  const violations = until === null ? judgeRun(run.scenario, run.history) : judgeSoFar(run);
   const broken = violations.length === 0 ? "" : accountOf(run, violations);
   return { hash: run.hash, broken };
 }
 
-/** What the unbroken daemon broke in the world of a seed. Each world is run once. */
-export function judgedWorld(seed: number): Promise<JudgedWorld> {
-  const world = judged.get(seed) ?? judge(seed);
-  judged.set(seed, world);
+/**
+ * What the unbroken daemon broke in the world of a seed. Each world is run once.
+ *
+ * @param until a stop of the world; null: its end
+ */
+export function judgedWorld(seed: number, until: number | null = null): Promise<JudgedWorld> {
+  const name = `${seed} until ${until}`;
+  const world = judged.get(name) ?? judge(seed, until);
+  judged.set(name, world);
   return world;
 }
 
@@ -79,20 +93,31 @@ export function judgedWorld(seed: number): Promise<JudgedWorld> {
 const worldsTried = 40;
 
 /**
- * What the oracle finds in the first world in which it finds what is expected. A control is not caught if the oracle
- * finds something with the unbroken daemon in the same world: that would be a false alarm.
+ * What the oracle finds in the first world in which it finds what is expected. The world ends at the first stop at which it
+ * does. A control is not caught if the oracle finds something with the unbroken daemon in the same world until then: that
+ * would be a false alarm.
  */
 export async function catchControl(
   { from, caughtAs = /./, ...mutation }: NegativeControl,
-  unbroken: (seed: number) => Promise<Pick<JudgedWorld, "broken">> = judgedWorld,
+  unbroken: (
+    seed: number,
+    until: number | null,
+  ) => Promise<Pick<JudgedWorld, "broken">> = judgedWorld,
 ): Promise<{ readonly isCaught: boolean; readonly text: string }> {
   for (let seed = from; seed < from + worldsTried; seed += 1) {
-    const run = await simulate(seed, mutation);
-    const violations = judgeRun(run.scenario, run.history);
-    if (!violations.some(({ text }) => caughtAs.test(text))) continue;
-    const { broken } = await unbroken(seed);
+    let found: readonly Violation[] = [];
+    const isFound = (): boolean => found.some(({ text }) => caughtAs.test(text));
+    let until: number | null = null;
+    const run = await simulate(seed, mutation, (soFar, stop) => {
+      found = judgeSoFar(soFar);
+      if (isFound()) until = stop;
+      return until !== null;
+    });
+    if (until === null) found = judgeRun(run.scenario, run.history);
+    if (!isFound()) continue;
+    const { broken } = await unbroken(seed, until);
     if (broken !== "") return { isCaught: false, text: `without the mutation, ${broken}` };
-    return { isCaught: true, text: accountOf(run, violations) };
+    return { isCaught: true, text: accountOf(run, found) };
   }
   return { isCaught: false, text: `nothing that was expected was found in ${worldsTried} worlds` };
 }

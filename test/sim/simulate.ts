@@ -45,8 +45,19 @@ async function warmUp(): Promise<void> {
   await openStore(path).close();
 }
 
-/** Runs the daemon through one world, which its seed determines to the last detail. */
-export async function simulate(seed: number, mutation: Mutation = {}): Promise<Run> {
+/** When a run may be judged before its end, as shares of the time in which anything fails. */
+const stops = [1 / 8, 1 / 4, 1 / 2, 1];
+
+/**
+ * Runs the daemon through one world, which its seed determines to the last detail.
+ *
+ * @param endsAt is given the run so far at each stop, while a process polls; true ends the world there
+ */
+export async function simulate(
+  seed: number,
+  mutation: Mutation = {},
+  endsAt?: (run: Run, stop: number) => boolean,
+): Promise<Run> {
   await (warm ??= warmUp());
   using folder = worldFolder();
   const world = createWorld(seed, folder.path);
@@ -130,15 +141,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
     });
   };
   scrapeLater();
-  await passUntil(time, scenario.endMs, diskFaults.onMoment);
-  host.retire();
-  host.stop();
-  await passUntil(time, scenario.endMs + 60_000, diskFaults.onMoment);
-
-  // A group that began to wait just before the end still waits.
-  const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
-  const { left, stored } = await readStored(host.storePath, scenario, damages.all, waitingUtcMs);
-  return {
+  const runUntil = (endMs: number, left: Recorded["left"], stored: Recorded["stored"]): Run => ({
     scenario,
     story: world.story,
     hash: world.hash(),
@@ -147,7 +150,7 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       wallClocks,
       dueMs: time.dueMs,
       stalls: disk.stalls,
-      endMs: scenario.endMs,
+      endMs,
       requests: service.requests,
       attempts,
       posts,
@@ -165,10 +168,31 @@ export async function simulate(seed: number, mutation: Mutation = {}): Promise<R
       storedIncidents: writes.incidents,
       storedRuns: writes.runs,
       damages: damages.all,
-      left: [...left, ...writes.faults],
+      left,
       stored,
     },
-  };
+  });
+  for (const [stop, share] of (endsAt ? stops : []).entries()) {
+    await passUntil(time, Math.round(share * scenario.calmMs), diskFaults.onMoment);
+    if (diskFaults.isDisplaced() || writes.isBackingOff()) continue;
+    const path = host.copyStore(`stop-${stop}`);
+    if (path === null) continue;
+    let stored: Recorded["stored"] = new Map();
+    await host.beside(async () => {
+      ({ stored } = await readStored(path, scenario, damages.all, Infinity));
+    });
+    const run = runUntil(time.nowMs, [], stored);
+    if (stored.size > 0 && endsAt?.(run, stop)) return run;
+  }
+  await passUntil(time, scenario.endMs, diskFaults.onMoment);
+  host.retire();
+  host.stop();
+  await passUntil(time, scenario.endMs + 60_000, diskFaults.onMoment);
+
+  // A group that began to wait just before the end still waits.
+  const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
+  const { left, stored } = await readStored(host.storePath, scenario, damages.all, waitingUtcMs);
+  return runUntil(scenario.endMs, [...left, ...writes.faults], stored);
 }
 
 async function passUntil(time: WorldTime, untilMs: number, onMoment: () => void): Promise<void> {

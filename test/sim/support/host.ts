@@ -128,15 +128,19 @@ export function createHost(options: HostOptions) {
     }
   };
 
+  const copyStoreTo = (name: string): string => {
+    const path = join(folder, name, "sandwatch.db");
+    mkdirSync(dirname(path));
+    for (const ending of ["", "-wal", "-shm"]) {
+      if (existsSync(storePath + ending)) copyFileSync(storePath + ending, path + ending);
+    }
+    return path;
+  };
+
   /** Leaves the files just as they are: nothing is rolled back, flushed or cleaned up. */
   const kill = (process: Process, what: string): void => {
     options.onEnding();
-    const next = join(folder, String(process.life.number + 1), "sandwatch.db");
-    mkdirSync(dirname(next));
-    for (const ending of ["", "-wal", "-shm"]) {
-      if (existsSync(storePath + ending)) copyFileSync(storePath + ending, next + ending);
-    }
-    storePath = next;
+    storePath = copyStoreTo(String(process.life.number + 1));
     world.log(`process ${process.life.number} is killed: ${what}`);
     end(process, { how: "killed" });
     bury(process);
@@ -284,6 +288,11 @@ export function createHost(options: HostOptions) {
     /** The store as the last process left it, or has it. */
     get storePath() {
       return storePath;
+    },
+    /** The store as it is now, under another path; null: no process polls. */
+    copyStore(name: string): string | null {
+      if (!current?.daemon || current.life.lastPollMs !== null) return null;
+      return copyStoreTo(name);
     },
     /** Of the process that polls. */
     get api() {

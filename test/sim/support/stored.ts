@@ -13,10 +13,10 @@ const countPolls = `select region || '/' || key as target, attempted_polls as co
 const countRuns = `select probe, region || '/' || key as target, attempted_runs as count, attempted_ms as ms from probes`;
 
 const openIncidents = `select incidents.*, coalesce(incidents.region, targets.region) as region,
-    targets.region || '/' || targets.key as target, sandbox_id || ' ' || server_id as server,
+    targets.region || '/' || targets.key as target, trim(sandbox_id || ' ' || coalesce(server_id, '')) as server,
     (select json_group_array(receiver) from incident_receivers where incident_id = incidents.id) as receivers
   from incidents left join targets on targets.id = target_id
-  where subject in ('server', 'target', 'region') and phase in ('pending', 'firing')`;
+  where subject in ('server', 'sandbox', 'target', 'region') and phase in ('pending', 'firing')`;
 
 /** Notes at each commit which polls and runs it wrote. */
 export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
@@ -66,6 +66,12 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
     incidents,
     runs,
     faults,
+    /** Whether the last poll of a target sent nothing: what it passed is only judged with the next one that does. */
+    isBackingOff: (): boolean =>
+      backOffs.some(
+        ({ target, moment }) =>
+          moment > (polls.findLast((poll) => poll.target === target)?.moment ?? -1),
+      ),
     onCommit(database: DatabaseSync, life: number): void {
       const now = time.now();
       for (const { target, added } of changedRows(database, countPolls, "targets")) {

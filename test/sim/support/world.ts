@@ -26,7 +26,7 @@ export function createWorld(seed: number, folder: string) {
       story.push({ atMs: time.nowMs, text });
     },
     story,
-    hash: (): string => hash.digest("hex"),
+    hash: (): string => hash.copy().digest("hex"),
     killSwitch: createKillSwitch(dice.fork("fuse")),
   };
 }
