@@ -142,14 +142,14 @@ export interface StoredPoll extends Moment {
   readonly life: number;
 }
 
-/** An incident of a server, a target or a region as it was written to the store. */
+/** An incident of a server, a sandbox, a target or a region as it was written to the store. */
 export interface StoredIncident extends Moment {
   readonly id: string;
   readonly rule: string;
   readonly region: string;
   /** Null: a region. */
   readonly target: string | null;
-  /** By sandbox and server id. */
+  /** By sandbox and server id; of a sandbox its id alone. */
   readonly server: string | null;
   readonly startedUtcMs: number;
   readonly phase: "pending" | "firing" | "over";
@@ -277,7 +277,7 @@ export interface Damage {
   readonly id: string;
   readonly rule: string;
   readonly target: string;
-  /** By sandbox and server id. */
+  /** By sandbox and server id; sandboxes by their id. */
   readonly servers: readonly string[];
   readonly receiver: string;
   readonly type: string;

@@ -8,7 +8,13 @@ import {
   drawStages,
 } from "./draw/receivers.ts";
 import type { ExtraReceiver, ScenarioReceiver, Stages } from "./draw/receivers.ts";
-import { drawPoolRules, drawProbeRules, drawRules, type ScenarioRule } from "./draw/rules.ts";
+import {
+  drawPoolRules,
+  drawProbeRules,
+  drawRules,
+  drawSandboxRules,
+  type ScenarioRule,
+} from "./draw/rules.ts";
 import { drawSchedule, type PollSchedule } from "./draw/schedule.ts";
 
 export interface ScenarioTarget {
@@ -62,6 +68,8 @@ export interface Scenario {
     readonly renames: boolean;
     /** One server moves from sandbox to sandbox. */
     readonly moves: boolean;
+    /** Sandboxes state a status, too, or in the place of their servers. */
+    readonly sandboxes: boolean;
   };
   readonly heartbeat: { readonly everyMs: number } | null;
   /** From here on no more faults. */
@@ -99,10 +107,12 @@ export function drawScenario(seed: number): Scenario {
   const calmMs = Math.min(polls * intervalMs, scheduled ? longestScheduledMs : Infinity);
   const rateLimit = drawRateLimit(dice.fork("limit"));
   const probes = scheduled ? [] : drawProbes(dice.fork("probes"), intervalMs, rateLimit);
+  const hasSandboxes = dice.fork("sandboxes").chance(0.6);
   const rules: readonly ScenarioRule[] = [
     ...drawRules(dice.fork("rules"), intervalMs, names),
     ...drawPoolRules(dice.fork("pool rules"), intervalMs, names),
     ...drawProbeRules(dice.fork("probe rules"), probes, names),
+    ...(hasSandboxes ? drawSandboxRules(dice.fork("sandbox rules"), intervalMs, names) : []),
   ];
   return {
     seed,
@@ -113,7 +123,7 @@ export function drawScenario(seed: number): Scenario {
     rateLimit,
     probes,
     goneAfter: dice.between(1, 3),
-    targets: drawTargets(dice.fork("targets"), rules, dice.fork("moves").chance(0.3)),
+    targets: drawTargets(dice.fork("targets"), rules, dice.fork("moves").chance(0.3), hasSandboxes),
     rules,
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
@@ -126,6 +136,7 @@ export function drawScenario(seed: number): Scenario {
       encodes: dice.fork("encodes").chance(0.3),
       renames: dice.fork("renames").chance(0.3),
       moves: dice.fork("moves").chance(0.3),
+      sandboxes: hasSandboxes,
     },
     heartbeat: dice.fork("heartbeat").pick([null, { everyMs: minute }, { everyMs: 5 * minute }]),
     calmMs,
@@ -144,7 +155,9 @@ function drawRateLimit(dice: Dice): Scenario["rateLimit"] {
 
 function drawMaintenance(dice: Dice, rules: readonly ScenarioRule[]): readonly MaintenanceWindow[] {
   if (dice.chance(0.7)) return [];
-  const names = rules.filter(({ on }) => on === "server").map(({ name }) => name);
+  const names = rules
+    .filter(({ on }) => on === "server" || on === "sandbox")
+    .map(({ name }) => name);
   return [
     {
       name: "deploy",
@@ -169,6 +182,7 @@ function drawTargets(
   dice: Dice,
   rules: readonly ScenarioRule[],
   moves: boolean,
+  hasSandboxes: boolean,
 ): readonly ScenarioTarget[] {
   const regions = dice.pick([["us"], ["us"], ["us", "eu"]]);
   const drawn = dice.pick([["research"], ["research"], ["research", nearbyKey]]);
@@ -184,6 +198,7 @@ function drawTargets(
         const servers = Array.from({ length: dice.between(1, 3) }, (_, at) => `${box}-${at}`);
         sandboxes.set(`box-${box}`, moves ? [...servers, roamer] : servers);
       }
+      if (hasSandboxes && dice.fork(`bare ${region} ${key}`).chance(0.5)) sandboxes.set("bare", []);
       return { name: `${region}/${key}`, region, key, sandboxes };
     }),
   );

@@ -98,6 +98,7 @@ function flapSetting({ changes, withinMs, firingOnly }: Flap): object {
 function conditionSetting(rule: ScenarioRule): object {
   switch (rule.on) {
     case "server":
+    case "sandbox":
       return { status: rule.status, for: holdSetting(rule.hold) };
     case "target":
       return { [rule.trouble]: holdSetting(rule.hold) };

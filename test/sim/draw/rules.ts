@@ -26,6 +26,13 @@ export interface ServerRule extends CommonRule {
   readonly flap: Flap | null;
 }
 
+/** A condition on what a sandbox itself states. */
+export interface SandboxRule extends CommonRule {
+  readonly on: "sandbox";
+  readonly status: string;
+  readonly flap: Flap | null;
+}
+
 export interface TargetRule extends CommonRule {
   readonly on: "target";
   readonly trouble: "failing" | "auth";
@@ -55,7 +62,7 @@ export interface ProbeRule extends CommonRule {
   readonly flap: Flap | null;
 }
 
-export type ScenarioRule = ServerRule | TargetRule | RegionRule | PoolRule | ProbeRule;
+export type ScenarioRule = ServerRule | SandboxRule | TargetRule | RegionRule | PoolRule | ProbeRule;
 
 const poolMeasures = ["occupied_ratio", "error_ratio", "idle", "servers"] as const;
 
@@ -145,6 +152,35 @@ export function drawRules(
     });
   }
   return rules;
+}
+
+export function drawSandboxRules(
+  dice: Dice,
+  intervalMs: number,
+  receivers: readonly string[],
+): readonly SandboxRule[] {
+  const statuses = dice.pick([["error"], ["error"], ["error", "idle"], ["error", "unknown"]]);
+  return statuses.map((status) => ({
+    on: "sandbox",
+    name: `sandbox-${status}`,
+    status,
+    hold: dice.pick<Hold>([
+      { ms: 0 },
+      { ms: 0 },
+      { ms: dice.between(1, 4) * intervalMs },
+      { polls: dice.between(1, 4) },
+    ]),
+    keepFiringMs: dice.pick([0, 0, dice.between(1, 4) * intervalMs]),
+    remindEveryMs: dice.pick([null, null, dice.between(3, 20) * intervalMs]),
+    flap: dice.chance(0.4)
+      ? {
+          changes: dice.between(1, 3),
+          withinMs: dice.between(10, 60) * intervalMs,
+          firingOnly: dice.fork("firing only").chance(0.5),
+        }
+      : null,
+    receivers: dice.chance(0.5) ? receivers : some(dice, receivers),
+  }));
 }
 
 /** Some worlds have rules on pools. */

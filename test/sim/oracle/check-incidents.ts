@@ -7,7 +7,7 @@ import { inhibitionOf, wasInhibited } from "./inhibition.ts";
 import { isAt, type Observation, type TargetObservation } from "./observations.ts";
 import { acknowledgedAt, silencedAt } from "./people.ts";
 import { hasStages, notifiesEnd } from "./routes.ts";
-import type { ServerRule } from "../draw/rules.ts";
+import type { SandboxRule, ScenarioRule, ServerRule } from "../draw/rules.ts";
 
 /** A subject of a rule, with what was observed of it and which of its incidents were notified. */
 export interface Followed<O extends Observation> {
@@ -156,25 +156,29 @@ export function distinct<T>(values: readonly T[]): readonly T[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
-/** @param server by sandbox and server id */
-export function checkServer(
+/** A rule on statuses. */
+export type StatusRule = ServerRule | SandboxRule;
+
+export function isOnStatus(rule: ScenarioRule): rule is StatusRule {
+  return rule.on === "server" || rule.on === "sandbox";
+}
+
+/** @param server by sandbox and server id; a sandbox by its id alone */
+export function checkStatusRule(
   evidence: Evidence,
   target: string,
   server: string,
-  followed: Omit<Followed<TargetObservation>, "name" | "rule"> & { readonly rule: ServerRule },
+  followed: Omit<Followed<TargetObservation>, "name" | "rule"> & { readonly rule: StatusRule },
 ): readonly Violation[] {
   const { scenario, lives } = evidence;
   const { rule } = followed;
   const name = `${rule.name} ${target} ${server}`;
-  const ruleIn = (number: number): ServerRule | null => {
+  const ruleIn = (number: number): StatusRule | null => {
     const rules = lives[number - 1]?.rules ?? scenario.rules;
-    return (
-      rules.find((each): each is ServerRule => each.on === "server" && each.name === rule.name) ??
-      null
-    );
+    return rules.filter(isOnStatus).find((each) => each.name === rule.name) ?? null;
   };
   const inhibited = inhibitionOf(evidence, { rule: rule.name, target, server });
-  let present: ServerRule | null = rule;
+  let present: StatusRule | null = rule;
   let life = 0;
   return follow(
     evidence,
@@ -206,13 +210,16 @@ export function checkServer(
 
 function findingOf(
   { listing }: TargetObservation,
-  server: string,
-  rule: ServerRule | null,
+  subject: string,
+  rule: StatusRule | null,
 ): Finding {
-  const status = listing.shown.get(server)?.status;
+  // Of a sandbox only what it states itself counts.
+  const status = listing.boxes.has(subject)
+    ? (listing.boxes.get(subject)?.own ?? null)
+    : listing.shown.get(subject)?.status;
   if (status === undefined) return listing.complete ? "lacking" : "missed";
   if (status === rule?.status) return "holds";
-  return status === "unknown" ? "unstated" : "clears";
+  return status === "unknown" || status === null ? "unstated" : "clears";
 }
 
 /** What a process goes on with that could not read rows. */

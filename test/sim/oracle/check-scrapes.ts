@@ -4,7 +4,7 @@ import { countOf, sum } from "./buckets.ts";
 import { hasFault, lostMessages, timesOf, violation } from "./evidence.ts";
 import type { Evidence, Violation } from "./evidence.ts";
 import { knownAt, type Known } from "./known-target.ts";
-import { forgottenServers, type TargetHistory } from "./target-history.ts";
+import { forgottenSubjects, type TargetHistory } from "./target-history.ts";
 
 /** One sample of the Prometheus text format. */
 interface Sample {
@@ -93,28 +93,31 @@ function targetFaults(
   }
   if (isUp !== known.isUp) return [`${name} is shown as ${isUp ? "up" : "down"}, wrongly`];
   if (!known.isUp || !history) return [];
-  const counts = countOf(history.truth.known(known.poll).values());
-  return countFaults(name, counts, (status) => {
-    const own = samples.filter(
-      (sample) =>
-        sample.name === "sandbox_servers" &&
-        sample.labels["region"] === region &&
-        sample.labels["key"] === key &&
-        sample.labels["status"] === status,
-    );
-    return sum(own.map(({ value }) => value));
+  return (["servers", "sandboxes"] as const).flatMap((what) => {
+    const truth = what === "servers" ? history.truth : history.boxes;
+    return countFaults(name, what, countOf(truth.known(known.poll).values()), (status) => {
+      const own = samples.filter(
+        (sample) =>
+          sample.name === `sandbox_${what}` &&
+          sample.labels["region"] === region &&
+          sample.labels["key"] === key &&
+          sample.labels["status"] === status,
+      );
+      return sum(own.map(({ value }) => value));
+    });
   });
 }
 
 function countFaults(
   target: string,
+  what: "servers" | "sandboxes",
   counts: ByStatus<number>,
   shown: (status: string) => number,
 ): readonly string[] {
   return statuses
     .filter((status) => shown(status) !== counts[status])
     .map((status) => {
-      return `${target} has ${counts[status]} servers ${status}, ${shown(status)} are shown`;
+      return `${target} has ${counts[status]} ${what} ${status}, ${shown(status)} are shown`;
     });
 }
 
@@ -127,7 +130,7 @@ function incidentFaults(
   return evidence.scenario.rules.flatMap(({ name, on }) => {
     const shown = valueOf(samples, "sandwatch_incidents", { rule: name, state: "firing" });
     // A process of another configuration may not have the rule.
-    if (on !== "server" || shown === undefined) return [];
+    if ((on !== "server" && on !== "sandbox") || shown === undefined) return [];
     const firing = evidence.incidents.filter(
       ({ rule, notifiedMs, resolved }) =>
         rule === name &&
@@ -194,14 +197,14 @@ export function checkAccesses(
     } else {
       for (const [target, { polls, truth }] of histories) {
         const last = polls.findLastIndex(({ stored }) => stored.moment <= moment);
-        const forgotten = forgottenServers(evidence, target, life, polls[last]?.life);
+        const forgotten = forgottenSubjects(evidence, target, life, polls[last]?.life);
         const known = truth
           .known(last)
           .entries()
           .filter(([server]) => !forgotten.has(server));
         const counts = countOf(known.map(([, server]) => server));
         faults.push(
-          ...countFaults(target, counts, (status) => servers?.get(target)?.get(status) ?? 0),
+          ...countFaults(target, "servers", counts, (status) => servers?.get(target)?.get(status) ?? 0),
         );
       }
     }

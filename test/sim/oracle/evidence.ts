@@ -34,15 +34,40 @@ export interface Listing extends Moment {
   readonly target: string;
   readonly life: number;
   readonly complete: boolean;
-  /** By sandbox and server id. */
+  readonly stated: Stated;
+  /** The status of each server, by sandbox and server id, with what was known of it before (`statuses.ts`). */
   readonly shown: ReadonlyMap<string, ShownServer>;
+  /** The same of each sandbox, by its id. */
+  readonly boxes: ReadonlyMap<string, ShownBox>;
   /** The index of the request that it answers. */
   readonly request: number;
 }
 
-export interface ShownServer {
+/** What a listing itself says. Null: no status. */
+export interface Stated {
+  /** By sandbox and server id. */
+  readonly servers: ReadonlyMap<string, StatedServer>;
+  readonly boxes: ReadonlyMap<string, Status | null>;
+}
+
+export interface StatedServer {
+  readonly status: Status | null;
+  readonly name: string;
+}
+
+/** Something that has a status: a server, or a sandbox, whose name is empty. */
+export interface Shown {
   readonly status: Status;
   readonly name: string;
+  /** Whether what the status follows from was not observed before, so that it may have begun earlier. */
+  readonly isVague?: boolean;
+}
+
+export type ShownServer = Shown;
+
+export interface ShownBox extends Shown {
+  /** What it states itself; null: it has never stated one. */
+  readonly own: Status | null;
 }
 
 /** An incident, as receivers were notified of it. */
@@ -86,7 +111,8 @@ function listingsOf(requests: readonly ServiceRequest[]): readonly Listing[] {
   const listings = requests.flatMap(({ target, life, path, answer, exchange }, request) => {
     if (path !== listingPath || answer === null || exchange.end?.how !== "whole") return [];
     const read = readListing(answer);
-    return read ? [{ target, life, ...exchange.end, ...read, request }] : [];
+    const unknown = { shown: new Map(), boxes: new Map() };
+    return read ? [{ target, life, ...exchange.end, ...read, ...unknown, request }] : [];
   });
   return listings.toSorted((one, other) => one.moment - other.moment);
 }
@@ -124,8 +150,8 @@ export function subjectOf(incident: MessageIncident) {
     target,
     region,
     key,
-    /** By sandbox and server id. */
-    server: box === null ? null : `${box} ${incident.server_id}`,
+    /** By sandbox and server id; of a sandbox its id alone. */
+    server: box === null ? null : [box, incident.server_id ?? []].flat().join(" "),
     pool: incident.subject === "pool" ? `${region} ${key} ${incident.server_name}` : null,
     probe: probe === undefined ? null : probeText(probe, target),
     receiver,

@@ -9,7 +9,7 @@ import { findingOf, type JudgedPoll } from "./target-polls.ts";
 interface Subject {
   readonly rule: string;
   readonly target: string;
-  /** By sandbox and server id; null: the target itself. */
+  /** By sandbox and server id, a sandbox by its id alone; null: the target itself. */
   readonly server: string | null;
 }
 
@@ -32,6 +32,14 @@ export function inhibitionOf(evidence: Evidence, { rule, target, server }: Subje
       first.rule !== rule &&
       (first.target ?? target) === target,
   );
+  const rules = new Map(evidence.scenario.rules.map((each) => [each.name, each]));
+  const ofServers = all.filter(
+    ([first]) =>
+      first?.target === target &&
+      server !== null &&
+      isServerOf(first.server, server) &&
+      isSameStatus(rules.get(first.rule), rules.get(rule)),
+  );
   const names = new Set(evidence.scenario.receivers.map(({ name }) => name));
   /** Other receivers do not show of what they were notified. */
   const isShown = ({ receivers }: StoredIncident): boolean =>
@@ -45,9 +53,21 @@ export function inhibitionOf(evidence: Evidence, { rule, target, server }: Subje
     return {
       isClaimed: last !== undefined && last.inhibitedBy !== null && !isShown(last),
       isElsewhere: last?.isNotified ?? false,
-      isPossible: firing(others).length > 0,
+      isPossible: firing(others).length > 0 || firing(ofServers).length > 0,
     };
   };
+}
+
+/** Whether the first is a server in the second, which is a sandbox. */
+function isServerOf(server: string | null, sandbox: string): boolean {
+  return server?.startsWith(`${sandbox} `) ?? false;
+}
+
+/** Whether one rule is on servers and the other on sandboxes, both of the same status. */
+function isSameStatus(ofServer: ScenarioRule | undefined, ofBox: ScenarioRule | undefined) {
+  return (
+    ofServer?.on === "server" && ofBox?.on === "sandbox" && ofServer.status === ofBox.status
+  );
 }
 
 /** From when on a receiver is notified of an incident that another one inhibited; null: it is not. */
@@ -78,7 +98,7 @@ function recipients(evidence: Evidence, { name, receivers }: ScenarioRule, life:
 }
 
 /**
- * Whom an incident of a target or its servers concerns is notified of it, or it is stored what it is inhibited by: an
+ * Whom an incident of a target, its sandboxes or its servers concerns is notified of it, or it is stored what it is inhibited by: an
  * incident that fires then, explains it, and notifies them. Nobody is notified of what is inhibited.
  */
 export function checkInhibition(
@@ -92,11 +112,7 @@ export function checkInhibition(
   const stored = [...evidence.storedIncidents.values()];
   const own = stored.filter(([first]) => first?.target === target);
   const explaining = stored.filter(
-    ([first]) =>
-      first !== undefined &&
-      first.region === ofRegion &&
-      first.server === null &&
-      (first.target ?? target) === target,
+    ([first]) => first?.region === ofRegion && (first?.target ?? target) === target,
   );
   const ruleOf = (name: string): ScenarioRule | undefined =>
     rules.find((each) => each.name === name);
@@ -104,6 +120,7 @@ export function checkInhibition(
   /** The incidents that inhibit one at a poll: those that may, and those that certainly do. */
   const inhibitors = (
     rule: ScenarioRule,
+    server: string | null,
     poll: JudgedPoll,
     before: StoredIncident | undefined,
     isSure: boolean,
@@ -112,6 +129,7 @@ export function checkInhibition(
       const present = versionAt(versions, poll.toMs);
       const other = ruleOf(present?.rule ?? "");
       if (!present || !other || present.rule === rule.name) return [];
+      if (present.server !== null && !isServerOf(present.server, server ?? "")) return [];
       const inhibits =
         other.on === "region"
           ? rule.on === "target" &&
@@ -131,9 +149,10 @@ export function checkInhibition(
       if (!present || !rule || present.phase !== "firing") return [];
       if (!holdsFor(rule, poll, present.server)) return [];
       const { id, inhibitedBy, receivers, server } = present;
+      const subject = server === null ? target : `${target} ${server}`;
       const before = versionAt(versions, polls[at - 1]?.toMs ?? -1);
-      const possible = inhibitors(rule, poll, before, false);
-      const sure = inhibitors(rule, poll, before, true);
+      const possible = inhibitors(rule, server, poll, before, false);
+      const sure = inhibitors(rule, server, poll, before, true);
       const silenced = silencedAt(
         evidence,
         { rule: rule.name, target, server: server ?? "" },
@@ -154,21 +173,23 @@ export function checkInhibition(
         ...(silenced.includes(true) ? [] : uninformed).map(
           (name) => `was not notified to ${name}, and nothing inhibits it`,
         ),
-      ].map((what) => violation(`${id} of ${target} ${what} (at ${poll.fromMs} ms)`, id, target));
+      ].map((what) => violation(`${id} of ${subject} ${what} (at ${poll.fromMs} ms)`, id, target));
     }),
   );
 }
 
 function holdsFor(rule: ScenarioRule, poll: JudgedPoll, server: string | null): boolean {
   if (rule.on === "target") return findingOf(rule, poll) === "holds";
+  if (rule.on === "sandbox") return poll.boxes?.get(server ?? "")?.own === rule.status;
   return rule.on === "server" && poll.shown?.get(server ?? "")?.status === rule.status;
 }
 
-/** Whether one incident of a target explains another of it, or of its servers. */
+/** Whether one incident of a target explains another of it, or of its servers; one of a server, another of its sandbox. */
 function explains(rule: ScenarioRule, other: ScenarioRule, present: StoredIncident): boolean {
   const { isClearing, isFlapping } = present;
+  if (other.on === "server") return isSameStatus(other, rule);
   if (other.on !== "target") return false;
-  if (rule.on === "server") return !isClearing || !isFlapping;
+  if (rule.on === "server" || rule.on === "sandbox") return !isClearing || !isFlapping;
   return isFailing(rule) && !isFailing(other) && !isClearing;
 }
 

@@ -4,7 +4,7 @@ import { checkAlertmanager } from "./check-alertmanager.ts";
 import { checkDeliveries, receiverRule } from "./check-deliveries.ts";
 import { checkGroups } from "./check-groups.ts";
 import { checkHistory } from "./check-history.ts";
-import { checkServer } from "./check-incidents.ts";
+import { checkStatusRule, isOnStatus } from "./check-incidents.ts";
 import { checkHeartbeats, checkLives, checkStoreFiles } from "./check-lives.ts";
 import { checkPagerduty } from "./check-pagerduty.ts";
 import { checkPools } from "./check-pools.ts";
@@ -17,6 +17,7 @@ import { evidenceOf, violation, type Violation } from "./evidence.ts";
 import { checkInhibition } from "./inhibition.ts";
 import { checkStored, observationsOf } from "./observations.ts";
 import { regionStatesOf } from "./region-states.ts";
+import { withStatuses } from "./statuses.ts";
 import { targetHistoryOf } from "./target-history.ts";
 import { judgedPollsOf } from "./target-polls.ts";
 
@@ -25,7 +26,7 @@ import { judgedPollsOf } from "./target-polls.ts";
  * what an answer means, and how time is accounted for.
  */
 export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Violation[] {
-  const evidence = evidenceOf(scenario, recorded);
+  const evidence = withStatuses(evidenceOf(scenario, recorded));
   const { targets, rules } = scenario;
   const histories = new Map(targets.map(({ name }) => [name, targetHistoryOf(evidence, name)]));
   const polls = new Map(
@@ -49,10 +50,11 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
       if (rule.on === "target") {
         return checkTarget(evidence, { target, rule, polls: own }, notified);
       }
-      if (rule.on !== "server") return [];
-      return servers.flatMap((server) => {
-        const ofServer = notified.filter((each) => each.server === server);
-        return checkServer(evidence, target, server, { rule, observations, notified: ofServer });
+      if (!isOnStatus(rule)) return [];
+      const subjects = rule.on === "server" ? servers : [...sandboxes.keys()];
+      return subjects.flatMap((subject) => {
+        const own = notified.filter((each) => each.server === subject);
+        return checkStatusRule(evidence, target, subject, { rule, observations, notified: own });
       });
     });
     const inhibition = checkInhibition(evidence, target, own, regions.get(region) ?? []);

@@ -1,16 +1,16 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import { statuses, type SentAnswer, type ServiceRequest } from "../history.ts";
-import type { Listing, ShownServer } from "./evidence.ts";
+import { statuses, type SentAnswer, type ServiceRequest, type Status } from "../history.ts";
+import type { Stated, StatedServer } from "./evidence.ts";
 
 /** A longer id cannot be kept. */
 const longestId = 512;
 
 /** Reads the answer to a poll by the interface of the service alone. Null: the poll failed. */
-export function readListing(answer: SentAnswer): Pick<Listing, "complete" | "shown"> | null {
+export function readListing(answer: SentAnswer): { complete: boolean; stated: Stated } | null {
   const root = answer.status === 200 ? readJson(answer) : null;
   if (!isObject(root) || !Array.isArray(root["local_sandboxes"])) return null;
-  const shown = new Map<string, ShownServer>();
-  const boxes = new Set<string>();
+  const stated = { servers: new Map<string, StatedServer>(), boxes: new Map<string, Status | null>() };
+  const { servers: statedServers, boxes } = stated;
   let complete = true;
   for (const item of root["local_sandboxes"]) {
     const box = isObject(item) ? idOf(item["local_sandbox_id"]) : null;
@@ -19,21 +19,31 @@ export function readListing(answer: SentAnswer): Pick<Listing, "complete" | "sho
       complete = false;
       continue;
     }
-    boxes.add(box);
+    boxes.set(box, worse(boxes.get(box) ?? null, statusIn(item)));
     for (const server of servers) {
       const id = isObject(server) ? idOf(server["id"]) : null;
       if (!isObject(server) || id === null) {
         complete = false;
         continue;
       }
-      const { server_name: name, status } = server;
-      shown.set(`${box} ${id}`, {
-        status: statuses.find((each) => each === status) ?? "unknown",
-        name: typeof name === "string" ? name : "",
-      });
+      const { server_name: name } = server;
+      const status = worse(statedServers.get(`${box} ${id}`)?.status ?? null, statusIn(server));
+      statedServers.set(`${box} ${id}`, { status, name: typeof name === "string" ? name : "" });
     }
   }
-  return { complete: complete && root["total_count"] === boxes.size, shown };
+  return { complete: complete && root["total_count"] === boxes.size, stated };
+}
+
+/** Null: it states none. */
+function statusIn({ status = null }: Readonly<Record<string, unknown>>): Status | null {
+  return status === null ? null : (statuses.find((each) => each === status) ?? "unknown");
+}
+
+const fromWorst = ["error", "occupied", "idle", "unknown"] as const;
+
+/** Of what is listed twice, the worse is believed. */
+function worse(one: Status | null, other: Status | null): Status | null {
+  return fromWorst.find((each) => each === one || each === other) ?? null;
 }
 
 /** Null: it is not JSON. */

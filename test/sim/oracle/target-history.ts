@@ -6,7 +6,10 @@ import { truthOf, type PollRecord, type Truth } from "./truth.ts";
 /** What is known of a target: its stored polls, in order, and what follows from them. */
 export interface TargetHistory {
   readonly polls: readonly TargetPoll[];
+  /** Of its servers. */
   readonly truth: Truth;
+  /** Of its sandboxes. */
+  readonly boxes: Truth;
 }
 
 /** When its last answer came, or when it was stored if it sent nothing. */
@@ -42,14 +45,16 @@ export function targetHistoryOf(evidence: Evidence, target: string): TargetHisto
       accepted: listing !== null,
       complete: listing?.complete ?? false,
       shown: listing?.shown ?? new Map(),
-      forgotten: forgottenServers(evidence, target, life, last?.life),
+      forgotten: forgottenSubjects(evidence, target, life, last?.life),
     });
   }
-  return { polls, truth: truthOf(polls, evidence.scenario.goneAfter) };
+  const { goneAfter } = evidence.scenario;
+  const ofBoxes = polls.map((poll) => ({ ...poll, shown: poll.listing?.boxes ?? new Map() }));
+  return { polls, truth: truthOf(polls, goneAfter), boxes: truthOf(ofBoxes, goneAfter) };
 }
 
-/** The servers of a target that one process cannot read, though an earlier one could. */
-export function forgottenServers(
+/** The servers and sandboxes of a target that one process cannot read, though an earlier one could. */
+export function forgottenSubjects(
   evidence: Evidence,
   target: string,
   life: number,
@@ -59,7 +64,7 @@ export function forgottenServers(
   return new Set(damages.flatMap((each) => (each.target === target ? each.servers : [])));
 }
 
-function storedPollsOf(evidence: Evidence, target: string) {
+export function storedPollsOf(evidence: Evidence, target: string) {
   const listings = new Map(evidence.listings.map((each) => [each.request, each]));
   const answers = evidence.requests.flatMap((request, index) =>
     request.target === target && request.path === listingPath && request.exchange.end !== null

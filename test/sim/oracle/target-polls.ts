@@ -15,6 +15,7 @@ export interface JudgedPoll extends Observation {
   readonly stored: StoredPoll;
   /** Null: it failed. */
   readonly shown: Listing["shown"] | null;
+  readonly boxes: Listing["boxes"] | null;
   /** False: nothing was sent, as the key had been refused. */
   readonly isCounted: boolean;
   /** How it may have failed; empty: it did not. */
@@ -56,6 +57,7 @@ export function judgedPollsOf(
     judged.push({
       stored,
       shown: listing?.shown ?? null,
+      boxes: listing?.boxes ?? null,
       life,
       moment: end.moment,
       utcMs: end.utcMs,

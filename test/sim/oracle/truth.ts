@@ -1,5 +1,5 @@
 import type { Presence, Status } from "../history.ts";
-import type { ShownServer } from "./evidence.ts";
+import type { Shown } from "./evidence.ts";
 
 /** A poll that was stored, and what it observed. */
 export interface PollRecord {
@@ -12,8 +12,8 @@ export interface PollRecord {
   readonly complete: boolean;
   /** The servers that the process could not read at its start, and that one before knew. */
   readonly forgotten: ReadonlySet<string>;
-  /** What it listed, by sandbox and server id. */
-  readonly shown: ReadonlyMap<string, ShownServer>;
+  /** What it listed: servers by sandbox and server id, or sandboxes. */
+  readonly shown: ReadonlyMap<string, Shown>;
 }
 
 /** Between two observed polls the clocks may differ by less without one of them having been set. */
@@ -65,7 +65,7 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
     const lacking = records.slice(shown + 1, poll + 1).filter(({ complete }) => complete).length;
     return lacking >= goneAfter ? null : lacking;
   };
-  const shownLast = (server: string, poll: number): ShownServer | undefined =>
+  const shownLast = (server: string, poll: number): Shown | undefined =>
     records[lastShown(server, poll)]?.shown.get(server);
   const presence = (server: string, poll: number, by = poll): Presence =>
     missing(server, poll, by) === null ? "absent" : (shownLast(server, poll)?.status ?? "absent");
@@ -86,8 +86,10 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
   const dwellUntil = (server: string, poll: number): number | null => {
     let began = poll - 1;
     while (began >= 0 && !isChange(server, began)) began--;
-    const isBeginKnown = isMomentKnown(began) && (missing(server, began - 1) ?? 0) === 0;
-    const isEndKnown = isMomentKnown(poll) && missing(server, poll - 1) === 0;
+    const isVague = (at: number): boolean => records[at]?.shown.get(server)?.isVague ?? false;
+    const isBeginKnown =
+      isMomentKnown(began) && (missing(server, began - 1) ?? 0) === 0 && !isVague(began);
+    const isEndKnown = isMomentKnown(poll) && missing(server, poll - 1) === 0 && !isVague(poll);
     if (began < 0 || !isEndKnown || !isBeginKnown) return null;
     return records.slice(began + 1, poll + 1).reduce((ms, each, at) => {
       const isUp = each.unbroken && each.accepted && records[began + at]?.accepted === true;
@@ -134,7 +136,7 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
     stretches,
     changes,
     /** The servers that are known after a poll; with the next one as `by`, those that its process knows. */
-    known: (poll: number, by = poll): ReadonlyMap<string, ShownServer> =>
+    known: (poll: number, by = poll): ReadonlyMap<string, Shown> =>
       new Map(
         [...servers].flatMap((server) => {
           const shown = shownLast(server, poll);

@@ -17,7 +17,7 @@ interface Kind {
 }
 
 const target = "(select region || '/' || key from targets where targets.id = target_id) as target";
-const box = "sandbox_id || ' ' || server_id";
+const box = "trim(sandbox_id || ' ' || coalesce(server_id, ''))";
 const flapKey = "target_id || rule || sandbox_id || server_id";
 const driftKey = "operation || region || field || problem || word";
 
@@ -40,7 +40,7 @@ const kinds: readonly [Kind, ...Kind[]] = [
     table: "incidents",
     kind: "incident",
     rows: `select id, rule, ${target}, ${box} as servers from incidents
-      where subject = 'server' and phase not in ('resolved', 'burning')`,
+      where subject in ('server', 'sandbox') and phase not in ('resolved', 'burning')`,
     set: [`phase = 'burning'`],
   },
   {
@@ -52,8 +52,8 @@ const kinds: readonly [Kind, ...Kind[]] = [
   {
     table: "sandboxes",
     kind: "servers",
-    rows: `select target_id || sandbox_id as id, ${target}, (select group_concat(${box}, '|') from servers
-      where servers.target_id = sandboxes.target_id and servers.sandbox_id = sandboxes.sandbox_id) as servers
+    rows: `select target_id || sandbox_id as id, ${target}, concat_ws('|', sandbox_id, (select group_concat(${box}, '|')
+      from servers where servers.target_id = sandboxes.target_id and servers.sandbox_id = sandboxes.sandbox_id)) as servers
       from sandboxes`,
     key: "target_id || sandbox_id",
     set: [`status = 'odd'`],

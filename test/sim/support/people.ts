@@ -49,7 +49,7 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
     const target = own.pick([null, ...scenario.targets]);
     const boxes = [...(target?.sandboxes ?? [])];
     const [sandbox = null, servers = []] = boxes[own.between(0, boxes.length)] ?? [];
-    const names = namesOn("server");
+    const names = namesOn("server", "sandbox");
     const rules = own.chance(0.5) ? names : names.slice(0, 1);
     const server = servers[own.between(0, servers.length)] ?? null;
     return addSilence(own, 25, target, { rules, sandbox, server });
@@ -111,7 +111,7 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
   const acknowledge = async (): Promise<void> => {
     const attempt = attempts[attempts.length - 1 - acknowledging.between(0, 4)];
     const incident = attempt?.message.data.incidents[0];
-    if (!incident || !["server", "pool", "probe"].includes(incident.subject)) return;
+    if (!incident || !["server", "sandbox", "pool", "probe"].includes(incident.subject)) return;
     const { id } = incident;
     const acknowledgement = { ...time.now(), sure: false, incidentId: id };
     acknowledgements.push(acknowledgement);

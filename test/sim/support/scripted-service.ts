@@ -3,6 +3,7 @@ import type { Dice } from "../draw/dice.ts";
 import type { ServiceRequest } from "../history.ts";
 import { apiKeyOf, listingPath, roamer, serviceOrigin, type ScenarioTarget } from "../scenario.ts";
 import { createOperations } from "./scripted-operations.ts";
+import { createScriptedSandboxes, type ListedBox } from "./scripted-sandboxes.ts";
 import { bodyOf } from "./virtual-network.ts";
 import type { Answer, Peer, Reaction, VirtualRequest } from "./virtual-network.ts";
 import type { World } from "./world.ts";
@@ -59,7 +60,7 @@ const oddCounts = [
 ] as const;
 
 const created_at = "2026-11-20T09:30:00Z";
-const sandbox = (id: string): unknown => ({ local_sandbox_id: id, created_at, servers: [] });
+const sandbox = (id: string): ListedBox => ({ local_sandbox_id: id, created_at, servers: [] });
 
 /** What cannot be kept: an id that is too long, no id, or no sandbox. */
 const oddItems = [sandbox("x".repeat(2_000)), { created_at, servers: [] }, null] as const;
@@ -82,6 +83,9 @@ export function createScriptedService(world: World, onNews: () => void) {
   const oddities = dice.fork("oddities");
   const renaming = dice.fork("renaming");
   const operate = createOperations(dice.fork("operations"));
+  const sandboxes = scenario.service.sandboxes
+    ? createScriptedSandboxes(world, dice.fork("sandboxes"), (target) => changed.add(target))
+    : null;
   const requests: ServiceRequest[] = [];
   const faults = new Map<string, { readonly fault: ServiceFault; readonly chance: number }>();
   /** By target, sandbox and server. */
@@ -143,9 +147,11 @@ export function createScriptedService(world: World, onNews: () => void) {
   );
 
   const listing = (target: ScenarioTarget, oddity: Oddity | null = null): string => {
-    const boxes = [...target.sandboxes];
+    const boxes = Array.from(target.sandboxes).filter(
+      ([box]) => sandboxes?.exists(target, box) ?? true,
+    );
     const hidden = oddity === "in_part" ? dice.between(0, boxes.length - 1) : -1;
-    const listed = boxes.flatMap(([box, ids], at) => {
+    const shown = boxes.flatMap(([box, ids], at): ListedBox[] => {
       if (at === hidden) return [];
       const items = ids.flatMap((id) => {
         const server = serverOf(target, box, id);
@@ -157,7 +163,8 @@ export function createScriptedService(world: World, onNews: () => void) {
       });
       return [{ local_sandbox_id: box, created_at, servers: items }];
     });
-    const items: unknown[] = listed;
+    const listed = sandboxes?.list(target, shown) ?? shown;
+    const items: unknown[] = [...listed];
     if (oddity === "item") {
       const [at, odd] = [dice.between(0, items.length), dice.pick<unknown>(oddItems)];
       const id = oddities.pick(oddIds);
@@ -275,6 +282,7 @@ export function createScriptedService(world: World, onNews: () => void) {
         world.log(`${server} is ${statuses.get(server)}`);
         live(server, target, dice.fork(server));
       }
+      sandboxes?.begin();
     },
     /** @param where a region, or a key in all regions */
     fail(where: string, fault: ServiceFault, chance: number): void {
@@ -289,6 +297,7 @@ export function createScriptedService(world: World, onNews: () => void) {
       for (const { server, target } of servers) {
         if (dice.chance(0.8)) change(server, target, "occupied");
       }
+      sandboxes?.calm();
     },
   };
 }
