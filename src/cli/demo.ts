@@ -14,7 +14,8 @@ import { formatFaults } from "../config/faults.ts";
 import { parseConfig } from "../config/load-config.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
-import { createSimulator } from "../simulator/simulator.ts";
+import type { Target } from "../fleet/model.ts";
+import { createSimulator, type Simulator } from "../simulator/simulator.ts";
 import { changing, growingLoad } from "../simulator/server-status.ts";
 import { createWorld } from "../simulator/world.ts";
 import { wrongUse } from "./exit-codes.ts";
@@ -96,8 +97,17 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const faults = readFaults(options.faults);
   const tempo = changing(pastPace, systemClock.now().utcMs, pace);
   const load = growingLoad(systemClock.now().utcMs, loadNow, loadPerWeek);
-  const simulated = { seed, clock: systemClock, regions, keys, servers, pace: tempo, load, faults };
-  const simulator = createSimulator(simulated);
+  const simulator = createSimulator({
+    seed,
+    clock: systemClock,
+    regions,
+    keys,
+    servers,
+    pace: tempo,
+    load,
+    faults,
+    isVaried: true,
+  });
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   opened.defer(() => simulator.close());
 
@@ -127,10 +137,11 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
     terminal.out(`making ${days} days of simulated history\n\n`);
     const stopping = new AbortController();
     void stopped.then(() => stopping.abort());
-    const world = createWorld(seed, tempo, load);
+    const world = createWorld(seed, tempo, load, true);
     await makeHistory({ config, seed, world, servers, days }, stopping.signal);
     if (stopping.signal.aborted) return;
   }
+  showError(simulator, { region: regions[0] ?? "", key: keys[0]?.name ?? "" });
   const log = createLogger(config.log);
   const daemon = await createDaemon(config, { log });
   opened.defer(() => daemon.stop());
@@ -141,6 +152,15 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   terminal.out(describe(address, services));
   await stopped;
   terminal.out("\nstopping\n");
+}
+
+/** From now on a sandbox of the target states that it is in error, though no server of it is. */
+function showError(simulator: Simulator, target: Target): void {
+  for (const { sandboxId, servers } of simulator.sandboxes(target, systemClock.now().utcMs)) {
+    if (!servers.some(({ status }) => status === "idle" || status === "occupied")) continue;
+    if (servers.some(({ status }) => status === "error")) continue;
+    return simulator.pin(target, sandboxId, "error");
+  }
 }
 
 /** The part of a message that is shown. */

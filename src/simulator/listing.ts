@@ -44,7 +44,8 @@ function* sandboxTexts(
   const vanishes = createShare(faultsOf(faults, "vanish").at(-1)?.share ?? 0);
   for (const sandbox of world.sandboxes(view)) {
     const servers = sandbox.servers.filter(() => !vanishes());
-    if (servers.length > 0) yield () => sandboxJson({ ...sandbox, servers }, view.target.region);
+    if (servers.length > 0 || sandbox.servers.length === 0)
+      yield () => sandboxJson({ ...sandbox, servers }, view.target.region);
   }
 }
 

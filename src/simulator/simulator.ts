@@ -11,7 +11,8 @@ import { beginExchange, createGate, passFaults, send } from "./exchange.ts";
 import { faultsSchema, strike, type Fault } from "./faults.ts";
 import { listingBody } from "./listing.ts";
 import type { Load, Tempo } from "./server-status.ts";
-import { createWorld, type Pin, type SimulatedServer, type WorldView } from "./world.ts";
+import { createWorld } from "./world.ts";
+import type { Pin, SimulatedSandbox, SimulatedServer, WorldView } from "./world.ts";
 
 export interface SimulatorOptions {
   /** Equal seeds and equal times give equal answers, to the byte. */
@@ -30,6 +31,8 @@ export interface SimulatorOptions {
   readonly pace?: number | Tempo;
   /** Default: the usual one. */
   readonly load?: Load;
+  /** Whether sandboxes differ in who states a status. Default: each states the worst of its servers. */
+  readonly isVaried?: boolean;
 }
 
 export type Simulator = ReturnType<typeof createSimulator>;
@@ -38,7 +41,7 @@ export type Simulator = ReturnType<typeof createSimulator>;
 export function createSimulator(options: SimulatorOptions) {
   const { seed, clock, regions, keys, rateLimit = { requests: 2, perMs: 1_000 } } = options;
   const content = new Map(Object.entries(options.content ?? {}));
-  const world = createWorld(seed, options.pace ?? 1, options.load);
+  const world = createWorld(seed, options.pace ?? 1, options.load, options.isVaried);
   const admit = createGate(clock, keys, rateLimit);
   const random = seededRandom(seed);
   const startedMs = clock.now().monotonicMs;
@@ -57,6 +60,9 @@ export function createSimulator(options: SimulatorOptions) {
     servers: content.get(target.region)?.servers ?? options.servers,
     pins: pins.get(targetName(target)) ?? new Map(),
   });
+
+  const sandboxesAt = (target: Target, utcMs: number): Iterable<SimulatedSandbox> =>
+    content.get(target.region)?.local_sandboxes ? [] : world.sandboxes(viewAt(target, utcMs));
 
   /** Path, method, credential, rate limit, faults, then the operation itself. */
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -114,20 +120,21 @@ export function createSimulator(options: SimulatorOptions) {
      * were given as content are not among it, nor can they be pinned.
      */
     *truth(target: Target, utcMs: number): Iterable<SimulatedServer> {
-      if (content.get(target.region)?.local_sandboxes) return;
-      for (const sandbox of world.sandboxes(viewAt(target, utcMs))) yield* sandbox.servers;
+      for (const sandbox of sandboxesAt(target, utcMs)) yield* sandbox.servers;
     },
+    /** The same by sandboxes. */
+    sandboxes: sandboxesAt,
     /**
-     * Makes a server show any string or null, or `absent` to vanish, until unpinned. It goes with its
+     * Makes a server or a sandbox show any string or null, or `absent` to vanish, until unpinned. It goes with the
      * sandbox, should that be replaced meanwhile.
      */
-    pin(target: Target, serverId: string, status: string | null): void {
+    pin(target: Target, id: string, status: string | null): void {
       const name = targetName(target);
       const ofTarget = pins.get(name) ?? new Map<string, Pin>();
-      pins.set(name, ofTarget.set(serverId, { status, updatedAtMs: clock.now().utcMs }));
+      pins.set(name, ofTarget.set(id, { status, updatedAtMs: clock.now().utcMs }));
     },
-    unpin(target: Target, serverId: string): void {
-      pins.get(targetName(target))?.delete(serverId);
+    unpin(target: Target, id: string): void {
+      pins.get(targetName(target))?.delete(id);
     },
     /** Ids with which the look-up operations find something. */
     knownIds: (region: string) => directoryOf(region).knownIds,

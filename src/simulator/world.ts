@@ -1,6 +1,7 @@
 import type { Target } from "../fleet/model.ts";
 import { childOf, draw, identityOf, mix, pick, uuidOf, type Identity } from "./hash.ts";
-import { offsetHoursOf, statusAt, steady, type Load, type Tempo } from "./server-status.ts";
+import { episodeAt, offsetHoursOf, statusAt, steady } from "./server-status.ts";
+import type { EpisodeKind, Load, Tempo } from "./server-status.ts";
 
 export interface SimulatedServer {
   readonly sandboxId: string;
@@ -20,13 +21,14 @@ export interface SimulatedSandbox {
   readonly sandboxId: string;
   /** UTC milliseconds. */
   readonly createdAtMs: number;
-  readonly status: string;
+  /** As that of a server; null: it states none. */
+  readonly status: string | null;
   readonly benchmark: string | null;
   readonly servers: readonly SimulatedServer[];
   readonly seed: number;
 }
 
-/** What a pinned server shows: any status, null, or `absent` for no server at all. */
+/** What a pinned server or sandbox shows: any status, null, or `absent` for nothing at all. */
 export interface Pin {
   readonly status: string | null;
   /** UTC milliseconds at which it was pinned. */
@@ -38,7 +40,7 @@ export interface WorldView {
   readonly utcMs: number;
   /** How many servers there are, over all sandboxes, before pins make some absent. */
   readonly servers: number;
-  /** By server id. */
+  /** By the id of a server or a sandbox. */
   readonly pins: ReadonlyMap<string, Pin>;
 }
 
@@ -59,7 +61,35 @@ const sizes = [1, 2, 3, 3, 4, 4, 5, 5, 5, 6, 6] as const;
 const benchmarks = [null, null, null, null, "MCP_Atlas", "Toolathlon"] as const;
 const tagSets = [["prod"], ["staging"], ["eval", "nightly"], ["prod", "team-a"], []] as const;
 
-const purpose = { size: 1, life: 2, age: 3, names: 4, benchmark: 5, tagged: 6, tags: 7 };
+const purpose = { size: 1, life: 2, age: 3, names: 4, benchmark: 5, tagged: 6, tags: 7, own: 8 };
+
+/**
+ * - `agrees`: a sandbox states the worst that its servers state
+ * - `bare`: it has no servers
+ * - `alone`: its servers state no status
+ * - `apart`: now and then it is in error while its servers are not
+ * - `silent`: it states no status
+ */
+type Manner = "agrees" | "bare" | "alone" | "apart" | "silent";
+
+/** Of the slots of a varied listing, again and again. */
+const varied: readonly Manner[] = [
+  "agrees",
+  "bare",
+  "alone",
+  "apart",
+  "silent",
+  "agrees",
+  "agrees",
+  "agrees",
+];
+
+const apartErrors: EpisodeKind = {
+  slotMs: 4 * hourMs,
+  chance: 0.3,
+  longestMs: 20 * 60_000,
+  struck: 1,
+};
 
 /** What is the same for all sandboxes of a listing. */
 interface Look extends Pick<WorldView, "pins"> {
@@ -72,8 +102,14 @@ interface Look extends Pick<WorldView, "pins"> {
  * A pure function of seed, target and time: equal arguments give equal worlds.
  *
  * @param pace how fast it moves, or how many times faster than usual; 0: it stands still
+ * @param isVaried whether sandboxes differ in who states a status; else each states the worst of its servers
  */
-export function createWorld(seed: number, pace: number | Tempo, load: Load = () => 1): World {
+export function createWorld(
+  seed: number,
+  pace: number | Tempo,
+  load: Load = () => 1,
+  isVaried = false,
+): World {
   const isStill = pace === 0;
   const tempo = typeof pace === "number" ? steady(isStill ? 1 : pace) : pace;
   const known = new Map<string, Identity>();
@@ -85,12 +121,19 @@ export function createWorld(seed: number, pace: number | Tempo, load: Load = () 
     return identity;
   };
 
-  const sandboxIn = (slot: Identity, size: number, look: Look): SimulatedSandbox => {
+  const sandboxIn = (
+    slot: Identity,
+    size: number,
+    manner: Manner,
+    look: Look,
+  ): SimulatedSandbox | null => {
     const { region, offsetHours, atMs, pins } = look;
     const { generation, bornMs } = lifeAt(slot[0], tempo.worldMs(atMs));
     const identity = childOf(slot, generation);
     const [sandboxSeed] = identity;
     const sandboxId = uuidOf(identity);
+    const ownPin = pins.get(sandboxId);
+    if (ownPin?.status === "absent") return null;
     const benchmark = pick(benchmarks, sandboxSeed, purpose.benchmark);
     const names = drawServerNames(mix(sandboxSeed, purpose.names), size);
     const servers = names.flatMap((serverName, index): SimulatedServer[] => {
@@ -107,18 +150,38 @@ export function createWorld(seed: number, pace: number | Tempo, load: Load = () 
           sandboxId,
           serverId,
           serverName,
-          ...(pin ?? statusAt(subject, atMs, tempo)),
+          ...(pin ?? shownBy(manner, statusAt(subject, atMs, tempo))),
           benchmark,
           tags: isTagged ? pick(tagSets, serverSeed, purpose.tags) : null,
           seed: serverSeed,
         },
       ];
     });
-    const status = ["error", "occupied"].find((each) => servers.some((s) => s.status === each));
+    // Those of which a pin makes all servers absent are not listed either.
+    if (servers.length === 0 && size > 0) return null;
+    const ownStatus = (): string | null => {
+      const worst = ["error", "occupied"].find((each) => servers.some((s) => s.status === each));
+      const [nameSeed] = identify("name", region, "");
+      const ownSeed = mix(sandboxSeed, purpose.own);
+      const subject = { seed: ownSeed, sandboxSeed, nameSeed, bornMs, offsetHours, load };
+      switch (manner) {
+        case "agrees":
+          return worst ?? "idle";
+        case "bare":
+        case "alone":
+          return statusAt(subject, atMs, tempo).status;
+        case "apart":
+          return episodeAt(apartErrors, ownSeed, ownSeed, tempo.worldMs(atMs))?.isOn
+            ? "error"
+            : (worst ?? "idle");
+        case "silent":
+          return null;
+      }
+    };
     return {
       sandboxId,
       createdAtMs: tempo.utcMs(bornMs),
-      status: status ?? "idle",
+      status: ownPin ? ownPin.status : ownStatus(),
       benchmark,
       servers,
       seed: sandboxSeed,
@@ -133,14 +196,20 @@ export function createWorld(seed: number, pace: number | Tempo, load: Load = () 
       let left = servers;
       for (let index = 0; left > 0; index++) {
         const slot = childOf(target, index);
+        const manner = (isVaried && varied[index % varied.length]) || "agrees";
         // The size belongs to the slot and outlives the sandbox in it, so the total remains.
-        const size = Math.min(left, pick(sizes, slot[0], purpose.size));
+        const size = manner === "bare" ? 0 : Math.min(left, pick(sizes, slot[0], purpose.size));
         left -= size;
-        const sandbox = sandboxIn(slot, size, look);
-        if (sandbox.servers.length > 0) yield sandbox;
+        const sandbox = sandboxIn(slot, size, manner, look);
+        if (sandbox) yield sandbox;
       }
     },
   };
+}
+
+/** What a server shows in a sandbox. */
+function shownBy(manner: Manner, own: ReturnType<typeof statusAt>): Pin {
+  return manner === "alone" ? { ...own, status: null } : own;
 }
 
 /** A slot of the listing holds one sandbox after another, each for the same span of the world's own time. */

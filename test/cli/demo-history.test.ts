@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { makeHistory } from "../../src/cli/demo-history.ts";
 import { resolutions } from "../../src/fleet/buckets.ts";
-import { findServer } from "../../src/fleet/snapshot.ts";
+import { findSandbox, findServer } from "../../src/fleet/snapshot.ts";
 import { steady } from "../../src/simulator/server-status.ts";
 import { createWorld } from "../../src/simulator/world.ts";
 import { openStore } from "../../src/store/store.ts";
@@ -13,7 +13,7 @@ import { testConfig } from "../support/test-config.ts";
 
 const hourMs = 3_600_000;
 const untilMs = Date.UTC(2026, 10, 20, 9, 31, 7);
-const worldOf = (seed: number) => createWorld(seed, steady(1 / 8));
+const worldOf = (seed: number) => createWorld(seed, steady(1 / 8), undefined, true);
 
 async function make(seed: number, signal = new AbortController().signal) {
   const url = "http://127.0.0.1:1";
@@ -54,10 +54,18 @@ it("the history of a demo is that of its seed, covers its days, notifies nobody,
   for (const { id, target } of await store.targets.all()) {
     const snapshot = await store.targets.snapshotOf(id);
     const view = { target, utcMs: untilMs, servers: 12, pins: new Map() };
-    const now = Array.from(worldOf(1).sandboxes(view), ({ servers }) => servers).flat();
-    expect(now).toHaveLength(12);
-    for (const { sandboxId, serverId, status } of now) {
-      expect(findServer(snapshot, sandboxId, serverId)).toMatchObject({ status, missing: 0 });
+    const now = [...worldOf(1).sandboxes(view)];
+    expect(now.flatMap(({ servers }) => servers)).toHaveLength(12);
+    expect(now.filter(({ servers }) => servers.length === 0)).not.toEqual([]);
+    for (const { sandboxId, status: ofSandbox, servers } of now) {
+      expect(findSandbox(snapshot, sandboxId)).toMatchObject({
+        statedStatus: ofSandbox,
+        missing: 0,
+      });
+      for (const { serverId, status } of servers) {
+        const shown = { status: status ?? ofSandbox, missing: 0 };
+        expect(findServer(snapshot, sandboxId, serverId)).toMatchObject(shown);
+      }
     }
   }
   await using stopped = await make(1, AbortSignal.abort());

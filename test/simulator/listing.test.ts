@@ -72,6 +72,24 @@ test("a pinned server shows its pin and the rest what it did, until unpinned", a
   expect(await statuses()).toEqual(before);
 });
 
+test("a pinned sandbox states its pin and its servers what they did, until unpinned", async () => {
+  const { simulator, clock, list } = await startSimulator({ pace: 0, isVaried: true });
+  const before = (await list()).local_sandboxes;
+  const known = Array.from(simulator.sandboxes(us, clock.now().utcMs), (each) => each.sandboxId);
+  expect(before.map(({ local_sandbox_id: id }) => id)).toEqual(known);
+  const [first = "", bare = "", third = ""] = known;
+  simulator.pin(us, first, "error");
+  simulator.pin(us, bare, null);
+  simulator.pin(us, third, "absent");
+  expect((await list()).local_sandboxes).toEqual([
+    { ...before[0], status: "error" },
+    { ...before[1], status: null, servers: [] },
+    ...before.slice(3),
+  ]);
+  for (const id of known) simulator.unpin(us, id);
+  expect((await list()).local_sandboxes).toEqual(before);
+});
+
 test("a partial listing counts the sandboxes that it does not list", async () => {
   const { simulator, list } = await startSimulator();
   const whole = await list();

@@ -16,10 +16,12 @@ interface Look {
   readonly utcMs?: number;
   readonly servers?: number;
   readonly pace?: number | Tempo;
+  readonly isVaried?: boolean;
 }
 
-function sandboxesOf({ seed = 1, target = us, utcMs = startMs, servers = 60, pace = 1 }: Look) {
-  return [...createWorld(seed, pace).sandboxes({ target, utcMs, servers, pins: new Map() })];
+function sandboxesOf({ seed = 1, target = us, utcMs = startMs, servers = 60, ...look }: Look) {
+  const world = createWorld(seed, look.pace ?? 1, undefined, look.isVaried);
+  return [...world.sandboxes({ target, utcMs, servers, pins: new Map() })];
 }
 
 function serversOf(look: Look): readonly SimulatedServer[] {
@@ -58,6 +60,32 @@ test("there are exactly as many servers as asked for, with ids all distinct, one
     }),
     { numRuns: 60 },
   );
+});
+
+test("in a varied world as many servers as asked for are in sandboxes that differ in who states a status", () => {
+  const found = new Set<string>();
+  for (let hours = 0; hours < 200; hours++) {
+    const utcMs = startMs + hours * hourMs;
+    const sandboxes = sandboxesOf({ isVaried: true, servers: 30, utcMs });
+    expect(sandboxes.flatMap(({ servers }) => servers)).toHaveLength(30);
+    for (const { status, servers } of sandboxes) {
+      const stated = servers.filter((server) => server.status !== null);
+      if (servers.length === 0) found.add(`no servers, ${status}`);
+      else if (stated.length === 0) found.add(`servers without a status, ${status}`);
+      else if (status === null) found.add("no status");
+      else if (!stated.some((server) => server.status === status)) found.add(`apart, ${status}`);
+    }
+  }
+  expect([...found].toSorted()).toEqual([
+    "apart, error",
+    "no servers, error",
+    "no servers, idle",
+    "no servers, occupied",
+    "no status",
+    "servers without a status, error",
+    "servers without a status, idle",
+    "servers without a status, occupied",
+  ]);
 });
 
 test("sandboxes are replaced in time by new ones with new ids", () => {

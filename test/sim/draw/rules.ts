@@ -62,7 +62,13 @@ export interface ProbeRule extends CommonRule {
   readonly flap: Flap | null;
 }
 
-export type ScenarioRule = ServerRule | SandboxRule | TargetRule | RegionRule | PoolRule | ProbeRule;
+export type ScenarioRule =
+  | ServerRule
+  | SandboxRule
+  | TargetRule
+  | RegionRule
+  | PoolRule
+  | ProbeRule;
 
 const poolMeasures = ["occupied_ratio", "error_ratio", "idle", "servers"] as const;
 

@@ -204,7 +204,12 @@ export function checkAccesses(
           .filter(([server]) => !forgotten.has(server));
         const counts = countOf(known.map(([, server]) => server));
         faults.push(
-          ...countFaults(target, "servers", counts, (status) => servers?.get(target)?.get(status) ?? 0),
+          ...countFaults(
+            target,
+            "servers",
+            counts,
+            (status) => servers?.get(target)?.get(status) ?? 0,
+          ),
         );
       }
     }

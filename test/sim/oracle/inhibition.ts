@@ -65,9 +65,7 @@ function isServerOf(server: string | null, sandbox: string): boolean {
 
 /** Whether one rule is on servers and the other on sandboxes, both of the same status. */
 function isSameStatus(ofServer: ScenarioRule | undefined, ofBox: ScenarioRule | undefined) {
-  return (
-    ofServer?.on === "server" && ofBox?.on === "sandbox" && ofServer.status === ofBox.status
-  );
+  return ofServer?.on === "server" && ofBox?.on === "sandbox" && ofServer.status === ofBox.status;
 }
 
 /** From when on a receiver is notified of an incident that another one inhibited; null: it is not. */

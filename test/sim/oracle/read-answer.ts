@@ -9,7 +9,10 @@ const longestId = 512;
 export function readListing(answer: SentAnswer): { complete: boolean; stated: Stated } | null {
   const root = answer.status === 200 ? readJson(answer) : null;
   if (!isObject(root) || !Array.isArray(root["local_sandboxes"])) return null;
-  const stated = { servers: new Map<string, StatedServer>(), boxes: new Map<string, Status | null>() };
+  const stated = {
+    servers: new Map<string, StatedServer>(),
+    boxes: new Map<string, Status | null>(),
+  };
   const { servers: statedServers, boxes } = stated;
   let complete = true;
   for (const item of root["local_sandboxes"]) {

@@ -87,7 +87,9 @@ function unlisted(
 /** The worst that servers state. */
 function worstOf(servers: readonly Known[]): Status {
   const stated = servers.filter(({ hasStated }) => hasStated).map(({ status }) => status);
-  return (["error", "occupied", "idle"] as const).find((each) => stated.includes(each)) ?? "unknown";
+  return (
+    (["error", "occupied", "idle"] as const).find((each) => stated.includes(each)) ?? "unknown"
+  );
 }
 
 function within(box: string, servers: ReadonlyMap<string, Known>): readonly Known[] {
