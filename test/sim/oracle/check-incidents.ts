@@ -1,5 +1,5 @@
 import { messagesOf } from "./check-deliveries.ts";
-import { damagesOf, lastNotifiableMs, violation, writtenUntilMs } from "./evidence.ts";
+import { damagesOf, lastNotifiableMs, timesOf, violation, writtenUntilMs } from "./evidence.ts";
 import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
 import { advance, initialState, retire } from "./incident-model.ts";
 import type { EndReason, Finding, JudgedRule, State, Step } from "./incident-model.ts";
@@ -31,8 +31,11 @@ function expect<O extends Observation>(
     faults.add(fault);
     return false;
   };
-  const lateUtcMs =
-    observations.find(({ fromMs }) => fromMs > lastNotifiableMs(evidence))?.utcMs ?? Infinity;
+  const lateMs =
+    observations.find(({ fromMs }) => fromMs > lastNotifiableMs(evidence))?.fromMs ?? Infinity;
+  // Where the wall clock was set back, it showed a time twice.
+  const isBeforeLate = (utcMs: number): boolean =>
+    timesOf(evidence, utcMs).every((atMs) => atMs < lateMs);
 
   // A receiver that was not always configured misses some.
   const reminded = scenario.receivers.filter(
@@ -93,7 +96,7 @@ function expect<O extends Observation>(
       }
       if (state.incident?.phase !== "notified") return true;
       const last = notified.at(-1);
-      if (last?.resolved && last.resolved.utcMs < lateUtcMs) {
+      if (last?.resolved && isBeforeLate(last.resolved.utcMs)) {
         return refuse(`${last.id} was resolved when it was not over`);
       }
       return isReminded(state, Infinity);

@@ -53,8 +53,12 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
       if (!isOnStatus(rule)) return [];
       const subjects = rule.on === "server" ? servers : [...sandboxes.keys()];
       return subjects.flatMap((subject) => {
-        const own = notified.filter((each) => each.server === subject);
-        return checkStatusRule(evidence, target, subject, { rule, observations, notified: own });
+        const ofSubject = notified.filter((each) => each.server === subject);
+        return checkStatusRule(evidence, target, subject, {
+          rule,
+          observations,
+          notified: ofSubject,
+        });
       });
     });
     const inhibition = checkInhibition(evidence, target, own, regions.get(region) ?? []);
