@@ -4,6 +4,9 @@ import type { StoreSettings } from "../store/store-settings.ts";
 import { openConfiguredStore, type Store, type StoreOptions } from "../store/store.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 
+/** A command that reads or writes the store has it for less. */
+const longestWaitMs = 5_000;
+
 /**
  * Opens the store of a daemon, which logs what happens to it.
  *
@@ -21,6 +24,7 @@ export async function openDaemonStore(
   const { clock, log, openStore, onStoreLost, cluster } = deps;
   const options: StoreOptions = {
     cluster,
+    waitMs: longestWaitMs,
     onReplaced: ({ message }) => log.error({ event: "store.replaced" }, message),
     onLost({ message }) {
       log.error({ event: "store.lost" }, message);

@@ -255,6 +255,15 @@ describe("restore", () => {
       (file) => execute(file, "pragma user_version = 99"),
       /newer version of sandwatch/,
     ],
+    [
+      "has a trigger",
+      (file) =>
+        execute(
+          file,
+          "create trigger t after insert on incidents begin delete from outbox_items; end",
+        ),
+      /it has the trigger t that is not its own/,
+    ],
     ["lacks a table", (file) => execute(file, "drop table silences"), /silences is missing/],
   ])("is refused when the backup %s, and changes nothing", async (_, spoil, message) => {
     const file = join(tempFolder(), "backup.db");

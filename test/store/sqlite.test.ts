@@ -229,6 +229,23 @@ describe("a store that lacks something is refused by writers and readers", () =>
     ["alter table silences drop column reason", "the column silences.reason is missing"],
     ["drop index incidents_open", "the index incidents_open is missing"],
     [
+      "create trigger t after insert on changes begin delete from incidents; end",
+      "it has the trigger t that is not its own",
+    ],
+    [
+      "create view v as select 1; create trigger t instead of insert on v begin delete from incidents; end",
+      "it has the trigger t that is not its own",
+    ],
+    ["create unique index one on incidents (rule)", "it has the index one that is not its own"],
+    [
+      "alter table silences add column more text check (more = 'a')",
+      "the table silences was changed",
+    ],
+    [
+      "drop index incidents_open; create index incidents_open on incidents (rule)",
+      "the index incidents_open was changed",
+    ],
+    [
       "insert into commit_sequence (value, suppressions) values (7, 0)",
       "commit_sequence must have one row",
     ],
@@ -253,6 +270,24 @@ describe("a store that lacks something is refused by writers and readers", () =>
     await expect(openStore(path).close()).resolves.toBeUndefined();
   });
 });
+
+it.each(["-wal", "-shm", "-journal", ".lock"])(
+  "a link named like the store with %s is neither followed nor replaced, and refused",
+  async (end) => {
+    const path = await soundStore();
+    const [elsewhere, victim] = [join(tempFolder(), "elsewhere"), join(tempFolder(), "victim")];
+    writeFileSync(victim, "");
+    for (const to of [elsewhere, victim]) {
+      rmSync(path + end, { force: true });
+      symlinkSync(to, path + end);
+      for (const openIt of [openStore, openStoreReadOnly, isStoreInUse]) {
+        expect(refusal(path, openIt)).toContain(`${path + end} is a link`);
+      }
+    }
+    expect(existsSync(elsewhere)).toBe(false);
+    expect(readFileSync(victim, "utf8")).toBe("");
+  },
+);
 
 describe("one process at a time", () => {
   const inUse = /store\.db is in use by another sandwatch process\. Stop that process/;
@@ -297,6 +332,20 @@ describe("one process at a time", () => {
       await once(holder, "exit");
       await openStore(path).close();
     }
+  });
+
+  it.each(["store", "lock"])("is waited for by one that may wait: %s", async (what) => {
+    const path = await soundStore();
+    const program = join(import.meta.dirname, "support/hold-briefly.ts");
+    const file = what === "lock" ? `${path}.lock` : path;
+    const holder = spawn(process.execPath, [program, file, "700"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void holder.kill("SIGKILL"));
+    await once(holder.stdout, "data");
+    const store = openStore(path, undefined, { waitMs: 20_000 });
+    await store.targets.addAll([target("eu")]);
+    await store.close();
   });
 
   it("is not found where that cannot be found out", () => {

@@ -17,7 +17,7 @@ import type { UnreadableRow } from "../damaged-rows.ts";
 import type { Migration } from "../migrations.ts";
 import { StoreError } from "../store-error.ts";
 import type { Db, Tables } from "../tables.ts";
-import { sqliteDialect } from "./dialect.ts";
+import { sqliteDialect, type DialectOptions } from "./dialect.ts";
 import { inMemory, lockFile, shareFile } from "./file-lock.ts";
 import {
   checkCurrent,
@@ -29,7 +29,7 @@ import {
   isEmpty,
   migrate,
 } from "./schema-check.ts";
-import { asStoreError, isSqliteError } from "./sqlite-error.ts";
+import { asStoreError, asWriteError, isSqliteError } from "./sqlite-error.ts";
 
 export interface OpenDatabase {
   readonly kysely: Db;
@@ -45,6 +45,8 @@ export interface OpenOptions {
   readonly onReplaced?: (error: StoreError) => void;
   /** Writes without waiting for the disk: a crash of the machine may leave what cannot be used. */
   readonly isTemporary?: boolean;
+  /** How long to wait, with everything else in this process, for another one that has the store. Default: 250. */
+  readonly waitMs?: number;
   /** Refuses to create the store. */
   readonly mustExist?: boolean;
   /** Called with each row that cannot be read, once. */
@@ -67,17 +69,23 @@ const busyTimeoutMs = 20;
  */
 export function openDatabase(
   path: string,
-  { isTemporary = false, mustExist = false, onReplaced, migrations }: OpenOptions = {},
+  {
+    isTemporary = false,
+    mustExist = false,
+    onReplaced,
+    migrations,
+    waitMs = 250,
+  }: OpenOptions = {},
 ): OpenDatabase {
   if (path === inMemory) return openInMemory();
   if (mustExist && !existsSync(path)) throw missing(resolve(path));
   const file = locate(resolve(path));
-  const unlock = lockFile(file);
+  const unlock = lockFile(file, waitMs);
   let database: DatabaseSync | undefined;
   try {
-    inspect(file, mustExist, migrations);
+    inspect(file, { mustBeWritten: mustExist, waitMs }, migrations);
     keepPrivate(file);
-    database = openSqlite(file);
+    database = openSqlite(file, waitMs);
     database.exec("pragma journal_mode = wal");
     // What a poll changes of 100,000 servers is all over their table. With the usual 2 MB, SQLite would write pages before
     // the commit and read them again; with the usual 1,000 pages, it would copy them to the file at each poll.
@@ -86,8 +94,13 @@ export function openDatabase(
     if (isEmpty(database)) createSchema(database, migrations);
     checkSchema(database, file, migrations);
     migrate(database, file, migrations);
+    // Waits for a command that is writing: what a start writes does not.
+    database.exec(`begin immediate; rollback; pragma busy_timeout = ${busyTimeoutMs}`);
     const check = watchFiles(file, onReplaced);
-    const writer = openKysely(database, check);
+    const writer = openKysely(database, {
+      checkFiles: check,
+      asError: (error) => asWriteError(error, file),
+    });
     const reader = openKysely(new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs }));
     return {
       kysely: writer.kysely,
@@ -172,8 +185,8 @@ function openInMemory(): OpenDatabase {
   return { kysely, reader: kysely, close };
 }
 
-function openKysely(database: DatabaseSync, checkFiles?: () => void) {
-  const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, checkFiles) });
+function openKysely(database: DatabaseSync, options?: DialectOptions) {
+  const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, options) });
   const close = async (): Promise<void> => {
     await kysely.destroy();
     // Kysely closes a database only if it was ever asked for something.
@@ -224,7 +237,11 @@ function keepPrivate(file: string): void {
 }
 
 /** Reads only: to open a database for writing alters one that was left by a crash, and this one may not be ours. */
-function inspect(file: string, mustBeWritten: boolean, known?: readonly Migration[]): void {
+function inspect(
+  file: string,
+  { mustBeWritten, waitMs }: { readonly mustBeWritten: boolean; readonly waitMs: number },
+  known?: readonly Migration[],
+): void {
   const check = (database: DatabaseSync): void => {
     checkOwnership(database, file, known);
     checkIntegrity(database, file);
@@ -233,12 +250,12 @@ function inspect(file: string, mustBeWritten: boolean, known?: readonly Migratio
   // SQLite opens what may not be written all the same: then the first poll would find out.
   accessSync(file, constants.R_OK | constants.W_OK);
   try {
-    using database = openReadOnly(file);
+    using database = openReadOnly(file, true, waitMs);
     check(database);
   } catch (error) {
     if (!isSqliteError(error) || error.errcode !== 776 /* SQLITE_READONLY_ROLLBACK */) throw error;
     // Killed while it was created, before it had a write-ahead log: only a writer can undo that.
-    using database = openSqlite(file);
+    using database = openSqlite(file, waitMs);
     check(database);
   }
 }
@@ -255,8 +272,8 @@ export function openReadOnly(file: string, isHeld = true, timeoutMs = busyTimeou
   return new DatabaseSync(address, { readOnly: true, timeout: timeoutMs });
 }
 
-function openSqlite(file: string): DatabaseSync {
-  return new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+function openSqlite(file: string, timeout: number): DatabaseSync {
+  return new DatabaseSync(file, { timeout, enableForeignKeyConstraints: true });
 }
 
 /**

@@ -7,12 +7,20 @@ import { SqliteDialect, type SqliteDatabase, type SqliteStatement } from "kysely
  */
 const maxPreparedCharacters = 2 ** 19;
 
+export interface DialectOptions {
+  /** Called around each commit: what it writes must be in files that are found by their names. */
+  readonly checkFiles?: (() => void) | undefined;
+  /** What an error of a statement is thrown as. */
+  readonly asError?: ((error: unknown) => unknown) | undefined;
+}
+
 /**
  * Lets Kysely talk to the built-in SQLite. Prepared statements are kept: compiling one costs more than running it.
- *
- * @param checkFiles called around each commit: what it writes must be in files that are found by their names
  */
-export function sqliteDialect(database: DatabaseSync, checkFiles?: () => void): SqliteDialect {
+export function sqliteDialect(
+  database: DatabaseSync,
+  { checkFiles, asError = (error) => error }: DialectOptions = {},
+): SqliteDialect {
   const prepared = new Map<string, SqliteStatement>();
   let characters = 0;
   const adapted: SqliteDatabase = {
@@ -29,9 +37,13 @@ export function sqliteDialect(database: DatabaseSync, checkFiles?: () => void): 
       const statement = adaptStatement(database.prepare(sql), (execute) => {
         // Without its files no transaction begins: readers in this process would see rows that cannot be stored.
         if (sql === "begin") checkFiles?.();
-        const result = execute();
-        if (!database.isTransaction) checkFiles?.();
-        return result;
+        try {
+          const result = execute();
+          if (!database.isTransaction) checkFiles?.();
+          return result;
+        } catch (error) {
+          throw asError(error);
+        }
       });
       prepared.set(sql, statement);
       return statement;

@@ -1,4 +1,12 @@
-import { accessSync, closeSync, constants, existsSync, openSync, realpathSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../store-error.ts";
@@ -8,17 +16,17 @@ import { asStoreError, isSqliteError } from "./sqlite-error.ts";
 export const inMemory = ":memory:";
 
 /** Processes that only look, or are about to let go, hold the lock for less. */
-const timeoutMs = 250;
+const usualWaitMs = 250;
 
 /**
  * One process at a time. The lock is an exclusive transaction on a small database beside the store: the operating system
- * drops it when the process dies, and other processes can still read the store itself. Waits up to a quarter of a second,
- * in which nothing else happens in this process. The returned function lets go.
+ * drops it when the process dies, and other processes can still read the store itself. While it waits, nothing else happens
+ * in this process. The returned function lets go.
  *
  * @throws {StoreError} when another process has it, or the folder cannot be written
  */
-export function lockFile(file: string): () => void {
-  const release = hold(file, "begin exclusive", { timeout: timeoutMs });
+export function lockFile(file: string, waitMs: number = usualWaitMs): () => void {
+  const release = hold(file, "begin exclusive", { timeout: waitMs });
   if (release) return release;
   throw new StoreError(
     `The store ${file} is in use by another sandwatch process. Stop that process, or set another store.path.`,
@@ -46,6 +54,7 @@ export function isStoreInUse(path: string): boolean {
   if (path === inMemory) return false;
   const given = resolve(path);
   const file = existsSync(given) ? realpathSync(given) : given;
+  refuseLinks(file);
   if (!existsSync(lockOf(file))) return false;
   const release = hold(file, look, { readOnly: true, timeout: 0 });
   release?.();
@@ -67,7 +76,9 @@ function hold(
   let holder: DatabaseSync | undefined;
   try {
     const lock = lockOf(file);
-    if (!options.readOnly && !existsSync(lock)) closeSync(openSync(lock, "a", 0o600));
+    refuseLinks(file);
+    const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+    if (!options.readOnly) closeSync(openSync(lock, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600));
     holder = new DatabaseSync(lock, options);
     holder.exec(statement);
   } catch (error) {
@@ -76,6 +87,14 @@ function hold(
     throw asStoreError(error, file);
   }
   return () => holder.close();
+}
+
+/** SQLite would follow a link beside the store, and write what it leads to. */
+function refuseLinks(file: string): void {
+  for (const path of ["-wal", "-shm", "-journal", ".lock"].map((end) => file + end)) {
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+    if (isLink) throw new StoreError(`${path} is a link, which is not followed. Remove it.`);
+  }
 }
 
 function isWritable(folder: string): boolean {

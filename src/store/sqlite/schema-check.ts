@@ -104,22 +104,28 @@ export function checkIntegrity(database: DatabaseSync, file: string): void {
   if (read(database, "pragma quick_check(1)") !== "ok") throw new StoreError(corrupt(file));
 }
 
-/** The names in a store of each version, and of which migrations they are. */
-let expected: ReadonlySet<string>[] = [];
+/** The schema of each version, and of which migrations they are. */
+let expected: StoredSchema[] = [];
 let expectedOf = migrations;
 
 /**
  * So that a store that was changed or restored in part is refused when it is opened, and not met as an error of a statement
- * later. What is there beside the schema of its version does no harm.
+ * later. Further tables, views and indexes do no harm. A trigger, a unique index or a changed table would change or refuse
+ * what is written.
  *
- * @throws {StoreError} at the first table, index or column that is missing
+ * @throws {StoreError} at the first table, index or column that is missing or was changed
  */
 export function checkSchema(database: DatabaseSync, file: string, known = migrations): void {
   if (expectedOf !== known) [expected, expectedOf] = [[], known];
   const version = versionOf(database);
-  const names = (expected[version] ??= namesInNewStore(known.slice(0, version)));
+  const { names, definitions } = (expected[version] ??= schemaOfNewStore(known.slice(0, version)));
   const [missing] = names.difference(namesIn(database));
   if (missing !== undefined) throw wrongSchema(file, `the ${missing} is missing`);
+  const found = definitionsIn(database);
+  const changed = [...definitions].find(([what, text]) => found.get(what) !== text);
+  if (changed) throw wrongSchema(file, `the ${changed[0]} was changed`);
+  const harmful = [...found].find(([what, text]) => !definitions.has(what) && isHarmful(text));
+  if (harmful) throw wrongSchema(file, `it has the ${harmful[0]} that is not its own`);
   // Each commit counts on: without its one row, or behind what took its numbers, every commit would fail.
   if (read(database, "select count(*) from commit_sequence") !== 1) {
     throw wrongSchema(file, "the table commit_sequence must have one row");
@@ -143,6 +149,33 @@ export function namesInNewStore(known: readonly Migration[]): ReadonlySet<string
   using database = new DatabaseSync(":memory:");
   createSchema(database, known);
   return namesIn(database);
+}
+
+interface StoredSchema {
+  /** Tables, indexes and columns. */
+  readonly names: ReadonlySet<string>;
+  /** The statements that made them, by type and name. */
+  readonly definitions: ReadonlyMap<string, string>;
+}
+
+function schemaOfNewStore(known: readonly Migration[]): StoredSchema {
+  using database = new DatabaseSync(":memory:");
+  createSchema(database, known);
+  return { names: namesIn(database), definitions: definitionsIn(database) };
+}
+
+/** Without comments and line breaks, which a later version may write in another way. */
+function definitionsIn(database: DatabaseSync): ReadonlyMap<string, string> {
+  const rows = database.prepare(
+    "select type || ' ' || name as what, sql from sqlite_schema where sql is not null",
+  );
+  const plain = (text: string): string =>
+    text.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ").toLowerCase();
+  return new Map(rows.all().map(({ what, sql }) => [String(what), plain(String(sql))]));
+}
+
+function isHarmful(definition: string): boolean {
+  return /^create (temp |temporary )?(trigger|unique) /.test(definition);
 }
 
 function namesIn(database: DatabaseSync): ReadonlySet<string> {

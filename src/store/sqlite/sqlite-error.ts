@@ -17,15 +17,29 @@ export function asStoreError(cause: unknown, file: string): unknown {
   return new StoreError(messageOf(cause, file), { cause });
 }
 
+/** An error met while the store is open: that its disk is full is said in words, as it is for the operator to mend. */
+export function asWriteError(cause: unknown, file: string): unknown {
+  if (!isFull(cause)) return cause;
+  const message = `The store ${file} cannot be written: its disk is full (database or disk is full). Free space; a daemon that runs goes on by itself.`;
+  return new StoreError(message, { cause });
+}
+
+/** Where there is no space for the index of the log, SQLite says no more than that it could not be resized. */
+function isFull(error: unknown): boolean {
+  if (isSqliteError(error)) {
+    return (error.errcode & 0xff) === 13 /* SQLITE_FULL */ || error.errcode === 4874;
+  }
+  return error instanceof Error && "code" in error && error.code === "ENOSPC";
+}
+
 function messageOf(error: Error, file: string): string {
   const failed = `The store ${file} cannot be opened:`;
+  if (isFull(error)) return `${failed} its disk is full. Free space and start again.`;
   if (isSqliteError(error)) {
     switch (error.errcode & 0xff) {
       case 11 /* SQLITE_CORRUPT */:
       case 26 /* SQLITE_NOTADB */:
         return corrupt(file);
-      case 13 /* SQLITE_FULL */:
-        return `${failed} its disk is full. Free space and start again.`;
     }
     const isDirectory = existsSync(file) && statSync(file).isDirectory();
     return isDirectory
