@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { BusyError, RefusedError } from "../lib/refused-error.ts";
-import { StoreUnavailableError } from "../store/store-error.ts";
+import { StoreError } from "../store/store-error.ts";
 import type { ApiContext, KeysContext } from "./context.ts";
 
 /** Below it are the operations. */
@@ -90,7 +90,7 @@ export function createApi<Context>(
     try {
       return await operation.handle(context, read);
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
+      if (!(error instanceof StoreError)) throw error;
       throw new BusyError(error.message, storeRetryMs, "unavailable");
     }
   };

@@ -13,6 +13,8 @@ export interface TargetHealth {
   readonly polled: boolean;
   /** Polls in a row that the store did not accept. */
   readonly lostPolls: number;
+  /** The error of the last one. */
+  readonly lostBecause?: unknown;
 }
 
 export interface ProbeHealth {
@@ -52,7 +54,7 @@ export function createHealth(deps: HealthDeps) {
   const targetsNow = (): readonly TargetHealth[] => {
     isPolled ||= deps.targets.length > 0 && deps.targets.every(({ polled }) => polled);
     return isPolled
-      ? deps.targets.map(({ lostPolls }) => ({ polled: true, lostPolls }))
+      ? deps.targets.map(({ lostPolls, lostBecause }) => ({ polled: true, lostPolls, lostBecause }))
       : deps.targets;
   };
   return {
@@ -138,7 +140,9 @@ export function healthProblemOf(
 function targetProblemOf(targets: readonly TargetHealth[]): string | null {
   const waiting = targets.filter(({ polled }) => !polled).length;
   if (waiting > 0) return `the first poll of ${waiting} of ${targets.length} targets has not ended`;
-  const lost = targets.filter(({ lostPolls }) => lostPolls > 0).length;
-  if (lost === 0) return null;
-  return `the store did not accept the last poll of ${lost} of ${targets.length} targets`;
+  const lost = targets.filter(({ lostPolls }) => lostPolls > 0);
+  if (lost.length === 0) return null;
+  const why = lost.map(({ lostBecause }) => reasonOf(lostBecause, "")).find((each) => each !== "");
+  const what = `the store did not accept the last poll of ${lost.length} of ${targets.length} targets`;
+  return why === undefined ? what : `${what}: ${why}`;
 }

@@ -126,7 +126,7 @@ export function createTargetUnits(
       },
 
       lose(err) {
-        watched.losePoll();
+        watched.losePoll(err);
         pools.lose(target);
         if (err instanceof TargetFencedError) {
           isFenced = true;

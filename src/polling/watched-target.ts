@@ -40,6 +40,7 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
   );
   let polled = false;
   let lostPolls = 0;
+  let lostBecause: unknown = null;
   let lastDetail: PollDetail | null = null;
   let restoredTooOld = nowUtcMs - (restored.progress.lastSuccessAtMs ?? nowUtcMs) > restoredForMs;
 
@@ -62,6 +63,10 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
     get lostPolls() {
       return lostPolls;
     },
+    /** The error of the last poll that was not stored. */
+    get lostBecause() {
+      return lostBecause;
+    },
     get up() {
       return lostPolls === 0 && state.progress.failuresInARow === 0;
     },
@@ -75,9 +80,10 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
       Object.assign(state, stateOf(stored, held, storedSnapshot));
     },
     /** A poll was not stored. */
-    losePoll(): void {
+    losePoll(error: unknown = null): void {
       polled = true;
       lostPolls += 1;
+      lostBecause = error;
       noteGap();
     },
     /** Takes the state on, after the verdict was committed. */
@@ -90,6 +96,7 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
       state.lastPollMonotonicMs = verdict.at.monotonicMs;
       polled = true;
       lostPolls = 0;
+      lostBecause = null;
       if (verdict.progress.failuresInARow > 0) return;
       // A partial listing may lack the very server that is in error: the next one is judged whole too.
       if (verdict.progress.lastComplete) state.rulesApplied = true;
