@@ -1,5 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
@@ -9,7 +8,6 @@ import {
   readdirSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -20,55 +18,19 @@ import { migrations } from "../../src/store/migrations.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { inMemory, isStoreInUse } from "../../src/store/sqlite/file-lock.ts";
 import { asStoreError } from "../../src/store/sqlite/sqlite-error.ts";
-import { StoreError } from "../../src/store/store-error.ts";
-import { type Store, openStore, openStoreReadOnly } from "../../src/store/store.ts";
+import { openStore, openStoreReadOnly } from "../../src/store/store.ts";
 import { freshStoreFile } from "../support/fresh-store.ts";
 import { storeBytes } from "../support/store-dump.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-/** Closed when the test ends, at the latest. */
-function open(path: string): Store {
-  const store = openStore(path);
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => (closing ??= store.close());
-  onTestFinished(close);
-  return { ...store, close };
-}
-
-function newPath(): string {
-  return join(tempFolder(), "store.db");
-}
-
-const target = (region: string) => ({ region, key: "research" });
-
-async function regionsIn(store: Store): Promise<readonly string[]> {
-  return (await store.targets.all()).map((each) => each.target.region);
-}
-
-/** A closed store with one target. */
-async function soundStore(): Promise<string> {
-  const path = freshStoreFile();
-  const store = open(path);
-  await store.targets.addAll([target("us")]);
-  await store.close();
-  return path;
-}
-
-function execute(path: string, statements: string): void {
-  using database = new DatabaseSync(path);
-  database.exec(statements);
-}
-
-/** The message with which a store is refused. */
-function refusal(path: string, openIt: (path: string) => unknown = openDatabase): string {
-  try {
-    openIt(path);
-  } catch (error) {
-    if (error instanceof StoreError) return error.message;
-    throw error;
-  }
-  throw new Error("it was opened");
-}
+import {
+  open,
+  newPath,
+  target,
+  regionsIn,
+  soundStore,
+  execute,
+  refusal,
+} from "./support/opened-stores.ts";
 
 describe("a store", () => {
   it.each([0o000, 0o022])("is private to its user, with the umask %i", async (umask) => {
@@ -268,90 +230,6 @@ describe("a store that lacks something is refused by writers and readers", () =>
     execute(path, `pragma journal_mode = delete; analyze; ${own}`);
     await expect(openStoreReadOnly(path).close()).resolves.toBeUndefined();
     await expect(openStore(path).close()).resolves.toBeUndefined();
-  });
-});
-
-it.each(["-wal", "-shm", "-journal", ".lock"])(
-  "a link named like the store with %s is neither followed nor replaced, and refused",
-  async (end) => {
-    const path = await soundStore();
-    const [elsewhere, victim] = [join(tempFolder(), "elsewhere"), join(tempFolder(), "victim")];
-    writeFileSync(victim, "");
-    for (const to of [elsewhere, victim]) {
-      rmSync(path + end, { force: true });
-      symlinkSync(to, path + end);
-      for (const openIt of [openStore, openStoreReadOnly, isStoreInUse]) {
-        expect(refusal(path, openIt)).toContain(`${path + end} is a link`);
-      }
-    }
-    expect(existsSync(elsewhere)).toBe(false);
-    expect(readFileSync(victim, "utf8")).toBe("");
-  },
-);
-
-describe("one process at a time", () => {
-  const inUse = /store\.db is in use by another sandwatch process\. Stop that process/;
-
-  it("holds a store, whatever name it is opened by", async () => {
-    const path = newPath();
-    const [link, folder] = [join(tempFolder(), "link.db"), join(tempFolder(), "there")];
-    symlinkSync(path, link);
-    symlinkSync(join(path, ".."), folder);
-    expect(isStoreInUse(link)).toBe(false);
-    expect(existsSync(path)).toBe(false);
-    const names = [path, link, join(folder, "store.db")];
-    for (const name of names) {
-      const store = open(name);
-      for (const other of names) {
-        expect(isStoreInUse(other)).toBe(true);
-        expect(refusal(other)).toMatch(inUse);
-      }
-      await store.close();
-      expect(names.map(isStoreInUse)).toEqual([false, false, false]);
-    }
-    const itself = join(tempFolder(), "link.db");
-    symlinkSync(itself, itself);
-    expect(refusal(itself)).toMatch(/link\.db.*ELOOP|ELOOP.*link\.db/);
-  });
-
-  it("holds it until it closes it or is killed; others may read", async () => {
-    const path = await soundStore();
-    const program = join(import.meta.dirname, "support/hold-store.ts");
-    for (const end of ["close", "kill"] as const) {
-      const holder = spawn(process.execPath, [program, path], {
-        stdio: ["pipe", "pipe", "inherit"],
-      });
-      onTestFinished(() => void holder.kill("SIGKILL"));
-      expect(String((await once(holder.stdout, "data"))[0])).toBe("held\n");
-      expect(refusal(path)).toMatch(inUse);
-      const reader = openStoreReadOnly(path);
-      expect(await regionsIn(reader)).toEqual(["us"]);
-      await reader.close();
-      if (end === "close") holder.stdin.end();
-      else holder.kill("SIGKILL");
-      await once(holder, "exit");
-      await openStore(path).close();
-    }
-  });
-
-  it.each(["store", "lock"])("is waited for by one that may wait: %s", async (what) => {
-    const path = await soundStore();
-    const program = join(import.meta.dirname, "support/hold-briefly.ts");
-    const file = what === "lock" ? `${path}.lock` : path;
-    const holder = spawn(process.execPath, [program, file, "700"], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    onTestFinished(() => void holder.kill("SIGKILL"));
-    await once(holder.stdout, "data");
-    const store = openStore(path, undefined, { waitMs: 20_000 });
-    await store.targets.addAll([target("eu")]);
-    await store.close();
-  });
-
-  it("is not found where that cannot be found out", () => {
-    const path = newPath();
-    mkdirSync(`${path}.lock`);
-    expect(() => isStoreInUse(path)).toThrow(StoreError);
   });
 });
 
