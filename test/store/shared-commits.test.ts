@@ -74,6 +74,18 @@ describe("polls that changed nothing", () => {
     expect(clock.armed).toBe(0);
   });
 
+  it("do not wait if they have something to notify of", async () => {
+    const { store, targets, openItems } = await openShared(1);
+    for (const _ of [1, 2]) {
+      const commit = targets[0]?.commit("failed");
+      store.commitGathered();
+      await commit;
+    }
+    // The clock stands still.
+    await targets[0]?.commit("failed");
+    expect(await openItems()).toHaveLength(1);
+  });
+
   it("write the buckets that they close in one statement for each table", async () => {
     const { store, statements, targets } = await openShared(3);
     const commits = targets.map(({ commit }) => commit(idle, 400));
