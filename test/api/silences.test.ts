@@ -6,6 +6,7 @@ import {
   replayNotifications,
 } from "../../src/api/operations/notifications.ts";
 import { addSilence, expireSilence, listSilences } from "../../src/api/operations/silences.ts";
+import type { Store } from "../../src/store/store.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { erring, refusal, sharedBeginning, sound } from "./support/api-world.ts";
 
@@ -109,6 +110,28 @@ describe("a silence", () => {
     const times = { created_at: now, starts_at: now, ends_at: "2026-11-20T11:30:00.000Z" };
     expect(await api(addSilence, asked)).toMatchObject(times);
     expect((await api(listSilences, {})).silences).toMatchObject([times]);
+  });
+
+  it("is refused where there are a thousand that have not ended", async () => {
+    let stored: Store | undefined;
+    const world = await watchWorld({ wrapStore: (store) => (stored = store) });
+    const { api } = world.daemon();
+    const present = await api(addSilence, sound);
+    const nowMs = world.clock.now().utcMs;
+    const times = { createdAtMs: nowMs, startsAtMs: nowMs, endsAtMs: nowMs + dayMs };
+    for (let count = 1; count < 999; count += 1)
+      await stored?.silences.add({
+        ...times,
+        id: `s${count}`,
+        match: { region: ["us"] },
+        author: "ann",
+        reason: "moved",
+      });
+    expect(await api(addSilence, sound)).toMatchObject({ state: "in_force" });
+    const full = refusal("conflict", "There are already 1000 open silences.");
+    await expect(api(addSilence, sound)).rejects.toMatchObject(full);
+    await api(expireSilence, { id: present.id });
+    expect(await api(addSilence, sound)).toMatchObject({ state: "in_force" });
   });
 
   it("is listed latest first, a page at a time", async () => {

@@ -6,6 +6,7 @@ import { createPostgresServer, type PostgresServer } from "../store/support/post
 import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
+import { ca } from "../support/private-ca.ts";
 import { runCommand } from "../support/run-command.ts";
 import { runSandwatch, startSandwatch } from "../support/sandwatch-process.ts";
 import { cert } from "../support/self-signed.ts";
@@ -279,6 +280,24 @@ describe("what cannot be used", () => {
       code: 2,
       err: expect.stringContaining("store.postgres.ca_file: found a file that cannot be used"),
     });
+  });
+
+  it("is a server of another authority than those that are named, also with sslmode=require", async () => {
+    const [own, other] = [cert, ca].map((authority) => {
+      const file = join(tempFolder(), "ca.pem");
+      writeFileSync(file, authority);
+      return file;
+    });
+    const query = (file = "") => `?sslmode=require&sslrootcert=${encodeURIComponent(file)}`;
+    const trusted = await openWorld(urlAt(port, query(own)));
+    expect((await trusted.run("doctor")).out).toContain(`127.0.0.1:${port}, with TLS`);
+    for (const { run } of [
+      await openWorld(urlAt(port, query(other))),
+      await openWorld(urlAt(port), { ca_file: other }),
+    ]) {
+      const { code, out } = await run("doctor");
+      expect([code, out]).toEqual([1, expect.stringContaining("self-signed certificate")]);
+    }
   });
 
   it("are the commands for files, which say what to use instead", async () => {

@@ -176,6 +176,8 @@ describe("a server that", () => {
 
   it.each([
     [450, failed("server_error", "SMTP 450")],
+    [499, failed("server_error", "SMTP 499")],
+    [500, failed("rejected", "SMTP 500")],
     [550, failed("rejected", "SMTP 550")],
   ])("answers with %i is understood", async (code, result) => {
     const { port } = await startSmtpPeer({ onRcptTo: (_, __, done) => done(refusal(code)) });

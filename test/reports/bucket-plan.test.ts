@@ -61,3 +61,26 @@ it("a range is planned from where the history begins, however long before that i
   expect(last?.labels).toEqual({ hour: "2026-11-22T10:00+01:00" });
   expect(asked).toBeLessThan(2_000);
 });
+
+describe("a note of a report", () => {
+  const fromMs = Date.parse("2026-11-01T00:00Z");
+  const minuteMs = 60_000;
+  const notesOf = (range: { fromMs: number; toMs: number }, keptFrom: typeof all) =>
+    planReport({ range, fields: [], zone: utc, keptFrom, begunMs: fromMs - dayMs }).notes;
+
+  it("says that history is kept since later than the range begins, not since just then", () => {
+    const kept = { "5m": fromMs, "1h": fromMs, "1d": fromMs };
+    const range = { fromMs, toMs: fromMs + dayMs };
+    expect(notesOf(range, kept)).toEqual([]);
+    const earlier = { ...range, fromMs: fromMs - dayMs };
+    expect(notesOf(earlier, kept)).toEqual([expect.stringContaining("History is kept since")]);
+  });
+
+  it("says that the range is widened by five minutes or more", () => {
+    const kept = { ...all, "5m": fromMs + dayMs };
+    const notesFrom = (minutes: number) =>
+      notesOf({ fromMs: fromMs + minutes * minuteMs, toMs: fromMs + dayMs }, kept);
+    expect(notesFrom(4)).toEqual([]);
+    expect(notesFrom(5)).toEqual([expect.stringContaining("No finer buckets are kept")]);
+  });
+});

@@ -94,6 +94,11 @@ describe("a body that is no listing", () => {
       "8388608 bytes",
     ],
     [
+      "the list has too many items",
+      `{"local_sandboxes":[${"0,".repeat(2_000_000)}0]}`,
+      "more than 2000000 items",
+    ],
+    [
       "the root object has too many fields",
       `{${Array.from({ length: 10_001 }, (_, at) => `"f${at}":0`).join()}}`,
       "10000 fields",
