@@ -31,6 +31,8 @@ export interface Operation<
   readonly permission: "read" | "act" | "call" | "delete";
   /** Whether it shows the present state of targets or probes, which other replicas may poll. */
   readonly isLive?: true;
+  /** Whether it reads much of the history, for seconds. Few of these are handled at a time. */
+  readonly isHeavy?: true;
   /** How long a client waits for the response. Default: 30 s. */
   readonly timeoutMs?: number;
   /** Set where it uses keys: one replica at a time uses a key, and it runs there. */

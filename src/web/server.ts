@@ -11,6 +11,7 @@ import { asProblem, clientStatus, sayRetryAfter, sendProblem, wrongMethod } from
 import type { AccessControl, Identity } from "./access.ts";
 import { connectionsAllowed, mostStreams } from "./connection-limit.ts";
 import { checkSender, type KnownAddresses } from "./browser-protection.ts";
+import { createHeavyTurns } from "./heavy-turns.ts";
 import { addHealthRoutes, createHealthServer, sendText, type HealthDeps } from "./health-routes.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
 import { plainAddress, type Network } from "../lib/networks.ts";
@@ -209,7 +210,8 @@ export function createWebServer(given: WebDeps): WebServer {
     );
   });
 
-  const occupancyCards = addOccupancy(server, { ...deps.api, ...deps });
+  const takeTurn = createHeavyTurns();
+  const occupancyCards = addOccupancy(server, { ...deps.api, ...deps, takeTurn });
   addOverview(server, { ...deps.api, ...deps }, [occupancyCards]);
   addIncidentPages(server, { ...deps.api, clock });
   addServerPages(server, { ...deps.api, clock, targets: deps.targets });
@@ -217,7 +219,13 @@ export function createWebServer(given: WebDeps): WebServer {
 
   addScrapeRoute(server, deps);
 
-  addApi(server, { ...deps.api, ...deps, allowedMethods, mostStreams: mostStreams(limit) });
+  addApi(server, {
+    ...deps.api,
+    ...deps,
+    takeTurn,
+    allowedMethods,
+    mostStreams: mostStreams(limit),
+  });
 
   addHealthRoutes(server, deps);
 

@@ -11,8 +11,12 @@ export interface Reader {
   cutOff: (() => void) | null;
 }
 
-/** Whose places a request counts among. */
 type Sender = Pick<FastifyRequest, "identity" | "sender">;
+
+/** Whose places and turns a request takes. */
+export function ownerOf({ identity, sender }: Sender): string {
+  return `${hostNetwork(sender)} ${identity?.name ?? ""}`;
+}
 
 /**
  * Limits the number of readers. Another one takes the place of one that has not read for `idleMs`, or else of the oldest
@@ -34,7 +38,7 @@ export function limitReaders(clock: Clock, limit: number, idleMs: number) {
     /** Null: the limit is reached. */
     admit({ identity, sender }: Sender): Reader | null {
       const nowMs = clock.now().monotonicMs;
-      const owner = `${hostNetwork(sender)} ${identity?.name ?? ""}`;
+      const owner = ownerOf({ identity, sender });
       if (readers.size >= limit) {
         const replaced = findIdle(nowMs) ?? findUnfair(owner);
         if (!replaced?.cutOff) return null;

@@ -95,6 +95,7 @@ export type InsightsView = z.output<typeof insightsView>;
 
 export const computeInsights = defineOperation({
   name: "computeInsights",
+  isHeavy: true,
   method: "GET",
   permission: "read",
   path: "/insights",

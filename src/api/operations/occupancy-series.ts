@@ -57,6 +57,7 @@ export type SeriesView = z.output<typeof seriesView>;
 
 export const reportOccupancySeries = defineOperation({
   name: "reportOccupancySeries",
+  isHeavy: true,
   method: "GET",
   permission: "read",
   path: "/occupancy/series",

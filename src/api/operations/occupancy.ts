@@ -108,6 +108,7 @@ const cursorSchema = z.object({
 
 export const reportOccupancy = defineOperation({
   name: "reportOccupancy",
+  isHeavy: true,
   method: "GET",
   permission: "read",
   path: "/occupancy",

@@ -10,6 +10,8 @@ import { plainAddress } from "../../lib/networks.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { addEventsRoute, type EventsDeps } from "./events-route.ts";
 import { checkJson } from "../browser-protection.ts";
+import { ownerOf } from "../slow-readers.ts";
+import type { TakeTurn } from "../heavy-turns.ts";
 import { asProblem, sendProblem, wrongMethod } from "./problem.ts";
 
 export interface ApiDeps extends EventsDeps {
@@ -17,6 +19,8 @@ export interface ApiDeps extends EventsDeps {
   readonly call: (operation: Operation, request: unknown) => Promise<object>;
   /** The same for who sent the request, perhaps by another replica. Default: in this process. */
   readonly callFor?: CallForSomebody;
+  /** Lets few operations that read much of the history be handled at a time. */
+  readonly takeTurn: TakeTurn;
   /** The methods of the path of a URL. */
   readonly allowedMethods: (url: string) => readonly string[];
 }
@@ -25,7 +29,7 @@ const prefix = "/api";
 
 /** Binds the operations to HTTP. Every response is JSON, including refusals. */
 export function addApi(server: FastifyInstance, deps: ApiDeps): void {
-  const { call, callFor = call, allowedMethods, onError, onRefused } = deps;
+  const { call, callFor = call, allowedMethods, takeTurn, onError, onRefused } = deps;
   const addRoutes = (api: FastifyInstance): void => {
     api.get(withoutPrefix(documentPath), { config: { permission: "read" } }, (request, reply) =>
       sendFresh(request, reply, describeApi()),
@@ -42,11 +46,10 @@ export function addApi(server: FastifyInstance, deps: ApiDeps): void {
           if (problem) await sendProblem(reply, problem);
         },
         async handler(request, reply) {
-          const content = await callFor(
-            operation,
-            requestOf(operation, request),
-            callerOf(request),
-          );
+          const handle = () => callFor(operation, requestOf(operation, request), callerOf(request));
+          const content = operation.isHeavy
+            ? await takeTurn(ownerOf(request), handle, () => reply.raw.destroyed)
+            : await handle();
           return method === "GET"
             ? sendFresh(request, reply, content)
             : reply.code(status).send(content);

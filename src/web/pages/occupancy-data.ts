@@ -9,7 +9,6 @@ import {
 } from "../../api/operations/occupancy.ts";
 import type { HistoryContext } from "../../api/context.ts";
 import type { Target } from "../../fleet/model.ts";
-import { BusyError } from "../../lib/refused-error.ts";
 import { openZone, toLocal, utc } from "../../reports/zone.ts";
 import type { HourOccupancy } from "./report-charts.ts";
 import type { OccupancyQuery } from "./occupancy-query.ts";
@@ -45,11 +44,6 @@ const hoursKeptMs = 60 * 60_000;
 /** What is read for pages takes at most this part of the time, however many are open. */
 const keptPerCost = 50;
 const mostKept = 50;
-/** Polls need the same processor. */
-const mostReads = 2;
-const mostWaiting = 100;
-const retryAfterMs = 60_000;
-
 /** Reads what pages show of occupancy. Equal requests share a result for a while. */
 export function createOccupancyData(api: CallApi<HistoryContext>) {
   const keptSeries = keepResults<SeriesView>();
@@ -175,29 +169,6 @@ export async function soon<Value>(value: Promise<Value>, ms: number): Promise<Va
   } finally {
     timeout.abort();
   }
-}
-
-/** Lets few calls be in progress at a time. The others wait, and are refused when very many do. */
-export function takeTurns(api: CallApi<HistoryContext>): CallApi<HistoryContext> {
-  const waiting: (() => void)[] = [];
-  let inProgress = 0;
-  return async (operation, request) => {
-    if (inProgress >= mostReads) {
-      if (waiting.length >= mostWaiting) {
-        throw new BusyError("Many pages with history are being read. Try again.", retryAfterMs);
-      }
-      const turn = Promise.withResolvers<void>();
-      waiting.push(turn.resolve);
-      await turn.promise;
-    } else inProgress += 1;
-    try {
-      return await api(operation, request);
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else inProgress -= 1;
-    }
-  };
 }
 
 /** What can be chosen. */

@@ -1,7 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import { asError } from "../../lib/as-error.ts";
 import { BusyError } from "../../lib/refused-error.ts";
+import type { HistoryContext } from "../../api/context.ts";
+import type { CallApi } from "../../api/operation.ts";
 import type { ApiDeps } from "../api/api.ts";
+import { ownerOf } from "../slow-readers.ts";
 import { html, type Html } from "../html.ts";
 import { readReport } from "./read-report.ts";
 import { renderReport } from "./report-page.ts";
@@ -9,19 +12,22 @@ import { page, type PageAt } from "./layout.ts";
 import { daysCard } from "./days-card.ts";
 import { hoursCard } from "./hours-card.ts";
 import { chartCard, emptyCard } from "./occupancy-card.ts";
-import { createOccupancyData, soon, takeTurns } from "./occupancy-data.ts";
+import { createOccupancyData, soon } from "./occupancy-data.ts";
 import { everything, readQuery, understand, unknownFields } from "./occupancy-query.ts";
 import { pageRoutes, shareRenderings } from "./page-route.ts";
 import { hatch } from "./status-bar.ts";
 
-type OccupancyDeps = Pick<ApiDeps, "call" | "clock" | "onError">;
+type OccupancyDeps = Pick<ApiDeps, "call" | "clock" | "onError" | "takeTurn">;
 
 /** The pages on how busy servers were. Gives the cards that the overview has of them. */
-export function addOccupancy(server: FastifyInstance, { call, clock, onError }: OccupancyDeps) {
-  const api = takeTurns(async (operation, request) =>
-    operation.response.parse(await call(operation, request)),
-  );
-  const data = createOccupancyData(api);
+export function addOccupancy(
+  server: FastifyInstance,
+  { call, clock, onError, takeTurn }: OccupancyDeps,
+) {
+  const api: CallApi<HistoryContext> = async (operation, request) =>
+    operation.response.parse(await call(operation, request));
+  // What cards show is shared by all who look at them.
+  const data = createOccupancyData((...asked) => takeTurn("cards", () => api(...asked)));
   const share = shareRenderings();
   const addPage = pageRoutes(server, clock);
 
@@ -73,10 +79,11 @@ export function addOccupancy(server: FastifyInstance, { call, clock, onError }: 
 
   addPage(
     "/report",
-    ({ query, url }) =>
-      share(url, async () =>
-        renderReport(await readReport(api, { from: "30d", ...Object(query) })),
-      ),
+    (request) =>
+      share(request.url, async () => {
+        const asked = { from: "30d", ...Object(request.query) };
+        return renderReport(await takeTurn(ownerOf(request), () => readReport(api, asked)));
+      }),
     reportPolicy,
   );
 
