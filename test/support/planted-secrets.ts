@@ -2,6 +2,19 @@ import { createHash } from "node:crypto";
 
 /** The length of the shortest piece of a secret that counts as leaked. */
 const piece = 8;
+/** In base64, whatever is before it. */
+const base64Piece = 10;
+
+const fingerprints = 2 ** 20;
+
+/** Of the six characters at a place. */
+function fingerprintAt(text: string, at: number): number {
+  let value = 0;
+  for (let index = at; index < at + 6; index += 1) {
+    value = (value * 31 + text.charCodeAt(index)) & (fingerprints - 1);
+  }
+  return value;
+}
 
 /**
  * Distinct secrets, and a search for any piece of 8 characters of one: as it is, in either case, reversed, in base64,
@@ -10,12 +23,15 @@ const piece = 8;
 export function plantSecrets() {
   /** By length, the forms of pieces and the name of their secret. */
   const forms = new Map<number, Map<string, string>>();
+  /** Those of the forms. Most places in a text have another one, and nothing else is looked up for them. */
+  const known = new Uint8Array(fingerprints);
   const names: string[] = [];
   const note = (form: string, length: number, name: string): void => {
     const ofLength = forms.get(length) ?? new Map<string, string>();
     forms.set(length, ofLength);
     for (let at = 0; at + length <= form.length; at += 1) {
       ofLength.set(form.slice(at, at + length), name);
+      known[fingerprintAt(form, at)] = 1;
     }
   };
 
@@ -33,8 +49,8 @@ export function plantSecrets() {
       const text = Buffer.concat([Buffer.alloc(before), bytes])
         .toString("base64")
         .slice(4, -4);
-      note(text, 10, name);
-      note(text.replaceAll("+", "-").replaceAll("/", "_"), 10, name);
+      note(text, base64Piece, name);
+      note(text.replaceAll("+", "-").replaceAll("/", "_"), base64Piece, name);
     }
     return secret;
   };
@@ -49,14 +65,17 @@ export function plantSecrets() {
     /** The names of the secrets of which a text has a piece. */
     leaksIn: (text: string): readonly string[] => {
       const found = new Set<string>();
-      const lower = text.toLowerCase();
-      for (const [length, ofLength] of forms) {
-        const searched = length === 10 ? text : lower;
-        for (let at = 0; at + length <= searched.length; at += 1) {
-          const name = ofLength.get(searched.slice(at, at + length));
-          if (name !== undefined) found.add(name);
+      const search = (searched: string, lengths: readonly number[]): void => {
+        for (let at = 0; at < searched.length; at += 1) {
+          if (known[fingerprintAt(searched, at)] === 0) continue;
+          for (const length of lengths) {
+            const name = forms.get(length)?.get(searched.slice(at, at + length));
+            if (name !== undefined) found.add(name);
+          }
         }
-      }
+      };
+      search(text.toLowerCase(), [piece, 2 * piece, 3 * piece]);
+      search(text, [base64Piece]);
       return [...found];
     },
   };
