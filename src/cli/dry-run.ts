@@ -32,7 +32,7 @@ export function createDryRun(
     },
     submit(email) {
       print(`${JSON.stringify(email, null, 2)}\n\n${email.text}\n\n`);
-      return Promise.resolve();
+      return Promise.resolve([]);
     },
   };
 }

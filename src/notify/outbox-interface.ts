@@ -18,6 +18,8 @@ export interface DueNotification {
   /** Null: its row cannot be read. */
   readonly notification: Notification | null;
   readonly attempts: number;
+  /** The recipients of its receiver that have it, where there are several. */
+  readonly takenBy: readonly string[];
   /** An attempt that fails from then on is the last. Milliseconds of the delivery clock. */
   readonly giveUpAtMs: number;
 }
@@ -34,6 +36,8 @@ export interface Attempt {
   readonly failure: { readonly reason: DeliveryFailureReason; readonly detail: string } | null;
   /** As `Delivered` has it. */
   readonly note?: string;
+  /** As `AttemptFailure` has it. */
+  readonly takenBy?: readonly string[];
 }
 
 /** Limits for the times of pending notifications, in milliseconds of the delivery clock. */

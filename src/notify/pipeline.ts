@@ -142,11 +142,13 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
 
   /** Null: it was aborted. */
   const attempt = async (
-    { attempts, giveUpAtMs }: DueNotification,
+    { attempts, giveUpAtMs, takenBy }: DueNotification,
     notification: Notification,
   ): Promise<EndedAttempt | null> => {
     attempting += 1;
-    const result = await receiver.send(notification, aborted.signal).catch(unexpectedError);
+    const result = await receiver
+      .send(notification, aborted.signal, takenBy)
+      .catch(unexpectedError);
     attempting -= 1;
     if (result.kind === "aborted") return null;
     const atMs = clock.now().utcMs;
@@ -160,7 +162,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
       return { atMs, failure: null, decision: result, ...(note !== undefined && { note }) };
     }
     const decision = decide(result, attempts + 1, { nowMs, giveUpAtMs }, deps.random);
-    return { atMs, failure: result, decision };
+    return { atMs, failure: result, decision, takenBy: result.takenBy ?? takenBy };
   };
 
   const armTimer = async (): Promise<void> => {

@@ -25,6 +25,8 @@ export interface AttemptFailure {
   readonly detail: string;
   /** The pause that the receiver asked for. Milliseconds; null: it did not ask. */
   readonly retryAfterMs: number | null;
+  /** Of a receiver with several recipients: those that have it, and need not get it again. */
+  readonly takenBy?: readonly string[];
 }
 
 export interface Delivered {
@@ -52,8 +54,16 @@ export interface Receiver {
   readonly name: string;
   /** The pause after each attempt, in milliseconds, one notification at a time. Default: several at once, no pause. */
   readonly restMs?: number;
-  /** Makes one attempt. Never rejects, and ends soon after the signal aborts. */
-  send(notification: Notification, signal: AbortSignal): Promise<SendResult>;
+  /**
+   * Makes one attempt. Never rejects, and ends soon after the signal aborts.
+   *
+   * @param takenBy as an earlier attempt returned it
+   */
+  send(
+    notification: Notification,
+    signal: AbortSignal,
+    takenBy?: readonly string[],
+  ): Promise<SendResult>;
   /** Starts periodic work of the receiver, such as posting alerts again; `close` ends it. */
   start?(): void;
   close?(): Promise<void>;

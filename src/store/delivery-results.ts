@@ -14,6 +14,7 @@ interface EndedAttempt {
   readonly atMs: number;
   readonly failure: { readonly reason: string; readonly detail: string } | null;
   readonly note?: string;
+  readonly takenBy?: readonly string[];
 }
 
 interface Settlement {
@@ -83,6 +84,7 @@ export function createDeliveryResults(kysely: Db, reading: RowReading) {
             attempts: oneMoreAttempt,
             last_reason: attempt.failure?.reason ?? null,
             next_attempt_at_ms: nextAttemptAtMs,
+            ...(attempt.takenBy && { taken_by: JSON.stringify(attempt.takenBy) }),
           })
           .where("seq", "=", seq)
           .where("state", "=", pending)

@@ -105,16 +105,20 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
 
     async due(receiver: string, nowMs: number, limit: number, inFlight: readonly number[]) {
       const rows = await selectReady(kysely, receiver, inFlight)
-        .select(["seq", "body", "attempts", "give_up_at_ms as giveUpAtMs"])
+        .select(["seq", "body", "attempts", "give_up_at_ms as giveUpAtMs", "taken_by"])
         .where("next_attempt_at_ms", "<=", nowMs)
         .orderBy("next_attempt_at_ms")
         .orderBy("seq")
         .limit(limit)
         .execute();
       return rows.map((row) => {
-        const { body, ...rest } = row;
-        const read = () => readNotification(body);
-        return { ...rest, notification: reading.read("notifications", row.seq, row, read) };
+        const { body, taken_by, ...rest } = row;
+        const read = () => ({
+          notification: readNotification(body),
+          takenBy: readTexts(taken_by),
+        });
+        const whole = reading.read("notifications", row.seq, row, read);
+        return { ...rest, ...(whole ?? { notification: null, takenBy: [] }) };
       });
     },
 
@@ -202,6 +206,12 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       return rows;
     },
   };
+}
+
+function readTexts(json: string | null): readonly string[] {
+  const texts: unknown = json === null ? [] : JSON.parse(json);
+  if (!Array.isArray(texts)) throw new TypeError("not a list");
+  return texts.map(String);
 }
 
 /** As `groupValue` reads them of an item. */

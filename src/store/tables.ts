@@ -89,7 +89,7 @@ export interface Tables {
   } & Texts<"id" | "receiver" | "body"> &
     Numbers<"created_at_ms" | "caused_at_ms" | "attempts"> &
     Numbers<"next_attempt_at_ms" | "give_up_at_ms"> &
-    OrNull<Numbers<"waits_for" | "settled_at_ms"> & Texts<"last_reason">>;
+    OrNull<Numbers<"waits_for" | "settled_at_ms"> & Texts<"last_reason" | "taken_by">>;
   delivery_attempts: { id: Generated<number> } & Numbers<"notification_seq" | "at_ms"> &
     OrNull<Texts<"reason" | "detail">>;
   scheduled_reports: Texts<"name" | "schedule"> & Numbers<"done_until_ms">;

@@ -24,10 +24,10 @@ export function createReceiver(settings: ReceiverConfig, deps: ReceiverDeps): Re
   if (takesReports(settings)) return receiver;
   return {
     ...receiver,
-    async send(notification, signal) {
+    async send(notification, signal, takenBy) {
       // It was of another type when the report was due.
       if (notification.type === "report") return failed("rejected", "it takes no reports");
-      return receiver.send(notification, signal);
+      return receiver.send(notification, signal, takenBy);
     },
   };
 }

@@ -3,14 +3,15 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { ProxyError } from "../../lib/proxy.ts";
 import { zoneOffset } from "../../lib/zone-offset.ts";
 import { DeniedAddressError } from "../guarded-connector.ts";
-import { requestTimeoutMs, type SenderDeps } from "../outbound.ts";
-import { failed, type AttemptFailure, type Receiver } from "../receiver.ts";
+import type { SenderDeps } from "../outbound.ts";
+import { failed, type AttemptFailure, type Receiver, type SendResult } from "../receiver.ts";
 import { chatMessage, escapeHtml, entryText, linesWithin } from "./chat-message.ts";
 import { isoTime } from "./message-text.ts";
+import { createSubmission, fieldOf, SmtpError, type RefusedRecipient } from "./smtp.ts";
 
 export interface EmailDeps extends SenderDeps {
   /** Replaces the SMTP server. Rejects if the e-mail was not accepted. */
-  readonly submit?: (email: Email, signal: AbortSignal) => Promise<void>;
+  readonly submit?: ReturnType<typeof createSubmission>;
   /** Makes the HTML of a report, which is attached. Default: nothing is. */
   readonly renderReport?: (request: NotifiedReport["request"]) => Promise<string>;
 }
@@ -42,61 +43,62 @@ export function createEmailReceiver(settings: EmailSettings, deps: EmailDeps): R
   return {
     name: settings.name,
     restMs: settings.pauseMs,
-    async send(notification, signal) {
+    async send(notification, signal, takenBy = []) {
+      const recipients = settings.to.filter((each) => !takenBy.includes(each));
+      if (recipients.length === 0) return { kind: "delivered" };
       const attachments = await attachmentsOf(notification);
       if (attachments === null) return failed("network", "the report could not be made");
       if (!deps.outbound.isHeld()) return { kind: "aborted" };
-      const timeout = new AbortController();
-      const cancelTimeout = clock.setTimer(requestTimeoutMs, () => timeout.abort());
       try {
         const email = emailOf(settings, notification, clock.now().utcMs, externalUrl);
-        await submit(
-          { ...email, ...(attachments.length > 0 && { attachments }) },
-          AbortSignal.any([signal, timeout.signal]),
-        );
-        return { kind: "delivered" };
+        const whole = { ...email, ...(attachments.length > 0 && { attachments }) };
+        return resultOf(recipients, await submit(whole, recipients, signal), takenBy);
       } catch (error) {
-        if (timeout.signal.aborted) return failed("timeout", "no answer");
         return signal.aborted ? { kind: "aborted" } : readSmtpError(error);
-      } finally {
-        cancelTimeout();
       }
     },
   };
 }
 
-function createSubmission(
-  { host, port, tls, auth, viaProxy }: EmailSettings,
-  { outbound: { connect, secureContext } }: EmailDeps,
-) {
-  return async (email: Email, signal: AbortSignal): Promise<void> => {
-    // Loaded only here: most installations send no e-mail.
-    const { createTransport } = await import("nodemailer");
-    const to = { protocol: "smtp:", hostname: host, port: String(port), viaProxy };
-    const connection = await connect(to, signal);
-    const transport = createTransport({
-      host,
-      port,
-      secure: tls === "tls",
-      requireTLS: tls === "starttls",
-      ignoreTLS: tls === "none",
-      ...(auth && { auth: { user: auth.username, pass: auth.password.reveal() } }),
-      ...(secureContext && { tls: { secureContext } }),
-      disableFileAccess: true,
-      disableUrlAccess: true,
-      socketCloseTimeout: 0,
-      getSocket: (_, callback) => callback(null, { connection }),
-    });
-    await transport.sendMail({ ...email, signal });
-  };
+/**
+ * Delivered only if each recipient was accepted or refused for good; those that are refused for now are tried again without
+ * the others.
+ */
+function resultOf(
+  recipients: readonly string[],
+  refused: readonly RefusedRecipient[],
+  takenBy: readonly string[],
+): SendResult {
+  if (refused.length === 0) return { kind: "delivered" };
+  const text = refusedText(refused);
+  const accepted = recipients.filter((each) => refused.every(({ address }) => address !== each));
+  const have = [...takenBy, ...accepted];
+  if (refused.some(({ code }) => code < 500)) {
+    return { ...failed("server_error", text), takenBy: have };
+  }
+  if (have.length === 0) return failed("rejected", text);
+  return { kind: "delivered", note: `not accepted for each recipient: ${text}` };
+}
+
+const mostNamed = 5;
+
+/** Such as "SMTP 550 for ann@example.com, bob@example.com". */
+function refusedText(refused: readonly RefusedRecipient[]): string {
+  const byCode = Map.groupBy(refused, ({ code }) => code);
+  return Array.from(byCode, ([code, some]) => {
+    const named = some.slice(0, mostNamed).map(({ address }) => address);
+    const more = some.length > named.length ? ` and ${some.length - named.length} more` : "";
+    return `SMTP ${code} for ${named.join(", ")}${more}`;
+  }).join("; ");
 }
 
 /** Only codes are used: a text of the server could contain anything. */
 function readSmtpError(error: unknown): AttemptFailure {
   if (error instanceof DeniedAddressError) return failed("denied", error.why);
-  if (error instanceof ProxyError) return failed(error.reason, error.message);
-  const fields: object = error instanceof Error ? error : {};
-  const { code, responseCode: status }: { code?: unknown; responseCode?: unknown } = { ...fields };
+  if (error instanceof ProxyError || error instanceof SmtpError) {
+    return failed(error.reason, error.message);
+  }
+  const [code, status] = [fieldOf(error, "code"), fieldOf(error, "responseCode")];
   // STARTTLS may be missing for as long as somebody on the way suppresses it.
   if (typeof status === "number" && code !== "ETLS") {
     // A code of 400 to 499 asks for another attempt.
