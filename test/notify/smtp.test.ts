@@ -34,7 +34,7 @@ describe("of several recipients", () => {
       { ...failed("server_error", `SMTP 550 for ${ann}; SMTP 451 for ${bob}`), takenBy: [] },
     ],
     [{ [ann]: 550, [bob]: 553 }, failed("rejected", `SMTP 550 for ${ann}; SMTP 553 for ${bob}`)],
-  ])("those that the server refuses are told apart: %j", async (codes, expected) => {
+  ])("those that the server refuses are distinguished: %j", async (codes, expected) => {
     const { port } = await refusing(codes);
     expect(await sendEmail({ port })).toEqual(expected);
   });
