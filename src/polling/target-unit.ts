@@ -85,6 +85,7 @@ export function createTargetUnits(
       name,
       target,
       schedule,
+      isUrgent: () => watched.state.incidents.size > 0,
       async call(attempt) {
         await readIfFenced();
         const { snapshot: before, progress } = watched.state;
