@@ -10,6 +10,7 @@ import { changeView } from "./operations/changes.ts";
 import { eventsQuery } from "./operations/events.ts";
 import { incidentView } from "./operations/incidents.ts";
 import { notificationView } from "./operations/notifications.ts";
+import { sandboxView } from "./operations/sandboxes.ts";
 import { silenceView } from "./operations/silences.ts";
 import { serverView, targetView } from "./operations/targets.ts";
 
@@ -57,6 +58,7 @@ function makeDocument(): ReturnType<typeof createDocument> {
         schemas: {
           Problem: problem,
           Target: targetView,
+          Sandbox: sandboxView,
           Server: serverView,
           Change: changeView,
           Incident: incidentView,

@@ -22,6 +22,7 @@ import { reportOccupancySeries } from "./operations/occupancy-series.ts";
 import { listProbes } from "./operations/probes.ts";
 import { listReplicas } from "./operations/replicas.ts";
 import { sendReport } from "./operations/reports.ts";
+import { listSandboxes, searchSandboxes, showSandbox } from "./operations/sandboxes.ts";
 import { searchServers } from "./operations/search-servers.ts";
 import { showIncident } from "./operations/show-incident.ts";
 import { showTimeline } from "./operations/show-timeline.ts";
@@ -32,6 +33,9 @@ import { listServers, listTargets, pollTargets } from "./operations/targets.ts";
 export const apiOperations: readonly Operation[] = [
   listTargets,
   pollTargets,
+  listSandboxes,
+  searchSandboxes,
+  showSandbox,
   listServers,
   searchServers,
   showTimeline,

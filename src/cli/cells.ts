@@ -11,3 +11,14 @@ export function statusCell(status: string): Cell {
 export function severityCell(severity: string): Cell {
   return { text: severity, color: severityColors[severity] };
 }
+
+/** The status of a server or sandbox. */
+export function presentStatusCell({
+  status,
+  stale,
+}: {
+  readonly status: string;
+  readonly stale: boolean;
+}): Cell {
+  return stale ? { text: `${status} (unobserved)`, color: "yellow" } : statusCell(status);
+}

@@ -54,17 +54,18 @@ export function addAck(program: Command, terminal: Terminal): void {
     .option("--region <names>", "of these regions")
     .option("--key <names>", "of these keys")
     .option("--server <server>", "of this server: its id, a prefix of it, or its name")
+    .option("--sandbox <sandbox>", "of this sandbox and its servers: its id, or a prefix of it")
     .option("--all", "every firing incident")
     .requiredOption("--author <name>", "your name")
     .option("--note <text>", "a note, shown with the acknowledgement")
     .action(async function acknowledge(this: Command) {
-      const { author, note, rule, region, key, server, all } = this.opts();
-      const selection = { rule, region, key, server, all };
+      const { author, note, rule, region, key, server, sandbox, all } = this.opts();
+      const selection = { rule, region, key, server, sandbox, all };
       const [id] = this.args;
       const isSelected = Object.values(selection).some((value) => value !== undefined);
       if ((id === undefined) !== isSelected) {
         throw wrongUse(
-          "Give the id of an incident, or --rule, --region, --key, --server or --all.",
+          "Give the id of an incident, or --rule, --region, --key, --server, --sandbox or --all.",
         );
       }
       const call =

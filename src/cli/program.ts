@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   poll: async () => (await import("./poll.ts")).addPoll,
   status: async () => (await import("./status.ts")).addStatus,
   targets: async () => (await import("./targets.ts")).addTargets,
+  sandboxes: async () => (await import("./sandboxes.ts")).addSandboxes,
   servers: async () => (await import("./servers.ts")).addServers,
   "send-report": async () => (await import("./send-report.ts")).addSendReport,
   "test-receiver": async () => (await import("./test-receiver.ts")).addTestReceiver,

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { listServers } from "../api/operations/targets.ts";
 import { statuses } from "../fleet/model.ts";
 import { callsOperation, timesCommand } from "./api-command.ts";
-import { statusCell } from "./cells.ts";
+import { presentStatusCell } from "./cells.ts";
 import { collected, wholeNumber, WordsOption } from "./options.ts";
 import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,6 +16,7 @@ export function addServers(program: Command, terminal: Terminal): void {
     .option("--server <server>", "the id of a server, a prefix of it, or a name")
     .option("--sandbox <sandbox>", "the id of a sandbox, or a prefix of it")
     .option("--tag <tags>", "only servers with one of these tags, separated by commas")
+    .option("--benchmark <names>", "only these benchmarks, separated by commas")
     .option("--limit <n>", "the largest number of entries", wholeNumber(1))
     .option("--cursor <cursor>", "continue after this cursor, which the previous page prints")
     .action(
@@ -28,8 +29,7 @@ export function addServers(program: Command, terminal: Terminal): void {
             "There are no such servers.",
             next,
             {
-              status: ({ status, stale }) =>
-                stale ? { text: `${status} (unobserved)`, color: "yellow" } : statusCell(status),
+              status: presentStatusCell,
               since: ({ since }, { timeText }) => timeText(since),
               region: "region",
               key: "key",

@@ -4,6 +4,7 @@ import { listTargets, type TargetView } from "../api/operations/targets.ts";
 import { severities } from "../alerts/rule.ts";
 import { statuses, targetName } from "../fleet/model.ts";
 import { counted } from "../fleet/plural.ts";
+import { noneByStatus } from "../fleet/tallies.ts";
 import { timesCommand } from "./api-command.ts";
 import { severityCell } from "./cells.ts";
 import { lookOf, type Look } from "./look.ts";
@@ -20,7 +21,7 @@ const mostShown = 20;
 export function addStatus(program: Command, terminal: Terminal): void {
   timesCommand(
     program.command("status"),
-    "show what is wrong, and how many servers are in which status",
+    "show what is wrong, and how many sandboxes and servers are in which status",
   ).action(async ({ timestamps, ...options }) => {
     const view = await readStatus(options, terminal);
     show(view, options, terminal, (each) => statusText(each, lookOf(terminal, timestamps)));
@@ -69,8 +70,13 @@ function isQuiet({ muted, inhibited_by: inhibitor }: IncidentView): boolean {
 
 function statusText({ targets, incidents }: StatusView, look: Look): string {
   const down = targets.filter(({ up }) => up === false);
+  const counts = countAll(targets);
   const sections = [
-    `${summaryText({ targets, incidents }, down.length, look)}\n${serversText(targets)}\n`,
+    [
+      summaryText({ targets, incidents }, down.length, counts, look),
+      ...countLines(counts),
+      "",
+    ].join("\n"),
     worstText(down, targetColumns, look),
     worstText(incidents, incidentColumns, look),
   ];
@@ -78,7 +84,12 @@ function statusText({ targets, incidents }: StatusView, look: Look): string {
 }
 
 /** One sentence on whether anything is wrong, and then what else is to be known. */
-function summaryText({ targets, incidents }: StatusView, down: number, look: Look): string {
+function summaryText(
+  { targets, incidents }: StatusView,
+  down: number,
+  { sandboxes, servers }: FleetCounts,
+  look: Look,
+): string {
   const quiet = incidents.filter(isQuiet).length;
   const firing = incidents.length - quiet;
   const unpolled = targets.filter(({ up }) => up === null).length;
@@ -95,10 +106,20 @@ function summaryText({ targets, incidents }: StatusView, down: number, look: Loo
     unpolled > 0 && `${unpolled} of ${all} not polled at present.`,
     lastPoll !== "" && `Last poll: ${look.timeText(lastPoll)}.`,
   ].filter((each) => each !== false);
+  const erring = [
+    sandboxes.error > 0 && counted(sandboxes.error, "sandbox", "sandboxes"),
+    servers.error > 0 && counted(servers.error, "server"),
+  ].filter((each) => each !== false);
+  const isOne = sandboxes.error + servers.error === 1;
   const first =
     wrong.length > 0
       ? look.paint("red", `${wrong.join(", and ")}.`)
-      : unpolled === 0 && look.paint("green", `All is well: no incident is firing, ${all} up.`);
+      : erring.length > 0
+        ? look.paint(
+            "yellow",
+            `No incident is firing, but ${erring.join(" and ")} ${isOne ? "is" : "are"} in error.`,
+          )
+        : unpolled === 0 && look.paint("green", `All is well: no incident is firing, ${all} up.`);
   return [first, ...rest].filter((each) => each !== false).join(" ");
 }
 
@@ -124,16 +145,26 @@ function worstText<Item>(items: readonly Item[], columns: Columns<Item>, look: L
   return more > 0 ? `${table}and ${more} more\n` : table;
 }
 
-/** "servers: 12 idle, 5 occupied, 1 error, 0 unknown, 36 unobserved". */
-function serversText(targets: readonly TargetView[]): string {
-  const counts = Object.fromEntries(statuses.map((status) => [status, 0]));
-  let unobserved = 0;
-  for (const { servers, stale } of targets) {
-    for (const status of statuses) {
-      if (stale) unobserved += servers[status];
-      else counts[status] = (counts[status] ?? 0) + servers[status];
+const shown = [...statuses, "unobserved"] as const;
+type Counts = Readonly<Record<(typeof shown)[number], number>>;
+type FleetCounts = Readonly<Record<"sandboxes" | "servers", Counts>>;
+
+/** Those of stale targets are unobserved. */
+function countAll(targets: readonly TargetView[]): FleetCounts {
+  const sum = (kind: keyof FleetCounts): Counts => {
+    const counts = { ...noneByStatus, unobserved: 0 };
+    for (const target of targets) {
+      for (const status of statuses) {
+        counts[target.stale ? "unobserved" : status] += target[kind][status];
+      }
     }
-  }
-  const texts = statuses.map((status) => `${counts[status]} ${status}`);
-  return `servers: ${[...texts, `${unobserved} unobserved`].join(", ")}`;
+    return counts;
+  };
+  return { sandboxes: sum("sandboxes"), servers: sum("servers") };
+}
+
+/** "servers: 12 idle, 5 occupied, 1 error, 0 unknown, 36 unobserved", and so for sandboxes. */
+function countLines({ sandboxes, servers }: FleetCounts): readonly string[] {
+  const text = (counts: Counts) => shown.map((status) => `${counts[status]} ${status}`).join(", ");
+  return [`sandboxes: ${text(sandboxes)}`, `servers: ${text(servers)}`];
 }

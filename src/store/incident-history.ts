@@ -21,6 +21,8 @@ export interface IncidentSelection {
   readonly server?: string | undefined;
   /** A sandbox's id, or how it begins. */
   readonly sandbox?: string | undefined;
+  /** The ids of sandboxes. */
+  readonly sandboxes?: readonly string[] | undefined;
   /** Of servers, or of those that are pooled. */
   readonly name?: readonly string[] | undefined;
   /** When they began: inclusive, and exclusive. UTC milliseconds. */
@@ -179,6 +181,7 @@ export function isSelected(selection: IncidentSelection): RawBuilder<SqlBool> {
   add(sql`coalesce(targets.region, incidents.region)`, selection.region);
   add(sql`coalesce(targets.key, incidents.key)`, selection.key);
   add(sql`incidents.server_name`, selection.name);
+  add(sql`incidents.sandbox_id`, selection.sandboxes);
   if (server !== undefined) {
     const byId = beginsWith("incidents.server_id", server);
     conditions.push(sql`(${byId} or incidents.server_name = ${server})`);

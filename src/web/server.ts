@@ -21,6 +21,7 @@ import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
 import { senderAddress } from "./sender.ts";
 import { addIncidentPages } from "./pages/incident-routes.ts";
+import { addListPages } from "./pages/list-routes.ts";
 import { addOccupancy } from "./pages/occupancy-routes.ts";
 import { addOverview } from "./pages/overview-route.ts";
 import type { StatusView } from "./pages/overview.ts";
@@ -214,7 +215,8 @@ export function createWebServer(given: WebDeps): WebServer {
   const occupancyCards = addOccupancy(server, { ...deps.api, ...deps, takeTurn });
   addOverview(server, { ...deps.api, ...deps }, [occupancyCards]);
   addIncidentPages(server, { ...deps.api, clock });
-  addServerPages(server, { ...deps.api, clock, targets: deps.targets });
+  addListPages(server, { ...deps.api, clock, targets: deps.targets });
+  addServerPages(server, { ...deps.api, clock });
   addAssets(server);
 
   addScrapeRoute(server, deps);

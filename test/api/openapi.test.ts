@@ -6,6 +6,7 @@ import { pathFields } from "../../src/api/operation.ts";
 import { apiOperations } from "../../src/api/operations.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listNotifications } from "../../src/api/operations/notifications.ts";
+import { listSandboxes } from "../../src/api/operations/sandboxes.ts";
 import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { sound } from "./support/api-world.ts";
@@ -83,6 +84,7 @@ describe("the OpenAPI document", () => {
     await api(addSilence, sound);
     const { silences } = await api(listSilences, {});
     const { incidents } = await api(listIncidents, {});
+    const { sandboxes } = await api(listSandboxes, {});
     const { notifications } = await api(listNotifications, {});
     const [silence, incident, seq] = [silences[0]?.id, incidents[0]?.id, notifications[0]?.seq];
     const calls: Readonly<Record<string, readonly [path: string, body?: object, status?: number]>> =
@@ -90,6 +92,11 @@ describe("the OpenAPI document", () => {
         describeApi: ["/api/openapi.json"],
         listTargets: ["/api/v1/targets?region=us"],
         pollTargets: ["/api/v1/targets/poll", { region: "none" }],
+        listSandboxes: ["/api/v1/sandboxes?limit=2&status=error,idle"],
+        searchSandboxes: ["/api/v1/sandboxes/search?q=a&status=error,unobserved&sort=created"],
+        showSandbox: [
+          `/api/v1/sandboxes/show?region=us&key=research&sandbox=${sandboxes[0]?.sandbox_id}`,
+        ],
         listServers: ["/api/v1/servers?limit=2&status=error,idle"],
         searchServers: ["/api/v1/servers/search?q=a&status=error,unobserved&sort=since"],
         showTimeline: ["/api/v1/servers/timeline?region=us&key=research&sandbox=a&server=b"],
@@ -136,6 +143,7 @@ describe("the OpenAPI document", () => {
 
   it.each([
     ["listServers", "GET", "/api/v1/servers?statsu=idle", 400],
+    ["showSandbox", "GET", "/api/v1/sandboxes/show?region=us&key=research&sandbox=nothing", 404],
     ["explainServer", "GET", "/api/v1/explain?server=nothing", 404],
     ["showNotification", "GET", "/api/v1/notifications/7", 404],
     ["addSilence", "POST", "/api/v1/silences", 415],

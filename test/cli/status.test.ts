@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { addSandboxes } from "../../src/cli/sandboxes.ts";
 import { addServers } from "../../src/cli/servers.ts";
 import { lookOf } from "../../src/cli/look.ts";
 import { addStatus } from "../../src/cli/status.ts";
@@ -6,6 +7,7 @@ import { addTargets } from "../../src/cli/targets.ts";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { Command } from "commander";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { startListedService } from "../support/listed-service.ts";
 import { runCommand } from "../support/run-command.ts";
 import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 
@@ -24,6 +26,11 @@ async function printed(
   return out;
 }
 
+/** Of what is not there. */
+const quietRules = [
+  { name: "quiet", on: "server", status: "idle", match: { server_name: "none" } },
+];
+
 /** A region that fails, and a server in error in the other one. */
 async function watchTrouble(): Promise<WatchedWorld> {
   const world = await watchWorld({ regions: ["eu", "us"], keys: ["a", "b"] });
@@ -39,24 +46,27 @@ describe("status", () => {
     const world = await watchWorld();
     await world.poll();
     expect(await printed(world, addStatus, "status")).toBe(
-      "All is well: no incident is firing, 1 target up. Last poll: 0 s ago.\nservers: 3 idle, 0 occupied, 0 error, 0 unknown, 0 unobserved\n",
+      "All is well: no incident is firing, 1 target up. Last poll: 0 s ago.\nsandboxes: 1 idle, 0 occupied, 0 error, 0 unknown, 0 unobserved\nservers: 3 idle, 0 occupied, 0 error, 0 unknown, 0 unobserved\n",
     );
   });
 
   it("lists what is wrong, worst first, and which targets are down since when and why", async () => {
     const world = await watchTrouble();
     const lines = (await printed(world, addStatus, "status")).split("\n");
-    expect(lines.slice(0, 3)).toEqual([
+    expect(lines.slice(0, 4)).toEqual([
       "2 incidents are firing, and 2 of 4 targets are down. 2 incidents are silenced or inhibited. Last poll: 0 s ago.",
+      expect.stringMatching(
+        /^sandboxes: \d+ idle, \d+ occupied, 1 error, 0 unknown, 2 unobserved$/,
+      ),
       expect.stringMatching(/^servers: \d+ idle, \d+ occupied, 1 error, 0 unknown, 6 unobserved$/),
       "",
     ]);
     const rules = lines
-      .slice(8, 12)
+      .slice(9, 13)
       .map((line) => / (region-down|server-error|target-down) /.exec(line)?.[1]);
     expect(rules).toEqual(["region-down", "server-error", "target-down", "target-down"]);
-    expect(lines[10]).toMatch(/^warning +target-down .* us\/\w +inhibited by \w{8}$/);
-    expect(lines.slice(3, 7)).toEqual([
+    expect(lines[11]).toMatch(/^warning +target-down .* us\/\w +inhibited by \w{8}$/);
+    expect(lines.slice(4, 8)).toEqual([
       expect.stringMatching(/^down +failed +since +why$/),
       expect.stringMatching(/^us\/a +24 polls +2 min ago +HTTP 400$/),
       expect.stringMatching(/^us\/b +24 polls +2 min ago +HTTP 400$/),
@@ -66,6 +76,51 @@ describe("status", () => {
     expect(exact).toMatch(/^us\/a +24 polls +\d{4}-\d\d-\d\dT/m);
     const json = await printed(world, addStatus, "status", "--json");
     expect(JSON.parse(json)).toMatchObject({ targets: { length: 4 }, incidents: { length: 4 } });
+  });
+});
+
+it("status does not say that all is well while a sandbox is in error", async () => {
+  const service = await startListedService({ a: ["error", []], b: ["idle", ["idle"]] });
+  const world = await watchWorld({ baseUrl: service.baseUrl, alerts: { rules: quietRules } });
+  await world.poll();
+  const out = await printed(world, addStatus, "status");
+  expect(out).toMatch(/^No incident is firing, but 1 sandbox is in error\. Last poll/);
+  expect(out).toContain("sandboxes: 1 idle, 0 occupied, 1 error, 0 unknown, 0 unobserved\n");
+  service.list({ a: ["idle", []], b: ["error", ["error"]] });
+  await world.poll();
+  expect(await printed(world, addStatus, "status")).toMatch(
+    /^No incident is firing, but 1 sandbox and 1 server are in error\./,
+  );
+});
+
+describe("sandboxes", () => {
+  it("lists the sandboxes that are selected, and says how to go on", async () => {
+    const service = await startListedService({
+      "box-1": ["idle", ["idle", "occupied"], "Atlas"],
+      "box-2": ["error", ["idle", "error", "nonsense"]],
+      lone: ["error", []],
+    });
+    const world = await watchWorld({ baseUrl: service.baseUrl });
+    await world.poll();
+    const list = (...options: readonly string[]) =>
+      printed(world, addSandboxes, "sandboxes", ...options);
+    const [head, ...rows] = (await list()).trimEnd().split("\n");
+    expect(head).toMatch(/^status +since +region +key +sandbox +servers +created +benchmark$/);
+    expect(rows).toEqual([
+      expect.stringMatching(/^idle +0 s ago +us +research +box-1 +2 +2 d ago +Atlas$/),
+      expect.stringMatching(
+        /^error +0 s ago +us +research +box-2 +3 \(1 error, 1 unknown\) +2 d ago$/,
+      ),
+      expect.stringMatching(/^error +0 s ago +us +research +lone +0 +2 d ago$/),
+    ]);
+    expect(await list("--status", "error", "--name", "slack")).toMatch(/^error .* box-2 /m);
+    expect(await list("--benchmark", "none")).toBe("There are no such sandboxes.\n");
+    const page = await list("--limit", "1");
+    const [, cursor = ""] = /^There is more: add --cursor (\S+)$/m.exec(page) ?? [];
+    expect((await list("--cursor", cursor)).trimEnd().split("\n")).toHaveLength(3);
+    expect(JSON.parse(await list("--json", "--sandbox", "lo"))).toMatchObject({
+      sandboxes: [{ sandbox_id: "lone", status: "error" }],
+    });
   });
 });
 

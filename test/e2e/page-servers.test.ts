@@ -103,7 +103,7 @@ it("works by keyboard, and keeps the focus while the list is refreshed", async (
   expect(await focused()).toBe("q");
   await page.keyboard.press("Enter");
   expect(await rows.count()).toBe(1);
-  await rows.first().getByRole("link").focus();
+  await rows.first().getByRole("link").first().focus();
   expect(await page.evaluate<unknown>("document.activeElement?.textContent")).toBe("name-7");
   expect(problems).toEqual([]);
 });
@@ -158,6 +158,7 @@ it("the page of a server follows what happens to it, and silences it", async () 
   await page
     .getByRole("row", { name: new RegExp(id.slice(0, 8)) })
     .getByRole("link")
+    .first()
     .click();
   await page.getByText("Live", { exact: true }).waitFor();
   await page.locator(".now", { hasText: "idle for" }).waitFor();

@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { searchServers, serverSorts, sortedWindow } from "../../src/fleet/server-search.ts";
-import type { FoundServer, ServerSearch } from "../../src/fleet/server-search.ts";
+import { searchedSandboxes, searchedServers } from "../../src/fleet/server-search.ts";
+import { searchFleet, serverSorts, sortedWindow } from "../../src/fleet/server-search.ts";
+import type { Found, sandboxSorts, Search } from "../../src/fleet/server-search.ts";
+import type { Sandbox, Server } from "../../src/fleet/snapshot.ts";
+import type { Status } from "../../src/fleet/status.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { listing, sandbox, server, snapshotOf, take } from "./support/listings.ts";
 
@@ -43,13 +46,11 @@ it("a window among many that are equal or ordered is found with few comparisons"
   }
 });
 
-const all: ServerSearch = {
-  isWanted: () => true,
-  statuses: new Set(),
-  sort: { by: "target", descending: false },
-  offset: 0,
-  limit: 1_000,
-};
+type ServerSearch = Search<Server, (typeof serverSorts)[number]>;
+type FoundServer = Found<Server>;
+
+const everything = { isWanted: () => true, statuses: new Set<never>(), offset: 0, limit: 1_000 };
+const all: ServerSearch = { ...everything, sort: { by: "target", descending: false } };
 
 const words = ["idle", "occupied", "error", "unknown"] as const;
 /** Listed against the order of their ids. */
@@ -69,11 +70,14 @@ const [first, second] = ["a", "b"].map((letter, target) => ({
 const targets = [first, second].flatMap((target) => target ?? []);
 
 function search(query: Partial<ServerSearch>) {
-  return runAtOnce(searchServers(targets, { ...all, ...query }));
+  const { items: servers, ...found } = runAtOnce(
+    searchFleet(targets, searchedServers, { ...all, ...query }),
+  );
+  return { servers, ...found };
 }
 
-const idOf = ({ target, sandbox: { id }, server: { id: serverId } }: FoundServer): string =>
-  `${target} ${id} ${serverId}`;
+const idOf = ({ target, sandbox: { id }, item }: FoundServer): string =>
+  `${target} ${id} ${item.id}`;
 
 describe("a search of servers", () => {
   it("counts all in their statuses, and those of stale targets as unobserved", () => {
@@ -111,7 +115,7 @@ describe("a search of servers", () => {
 
   it("sorts by name, by urgency, by the time in the status and by target", () => {
     const by = (sort: ServerSearch["sort"], limit = 3) => search({ sort, limit }).servers;
-    const nameOf = (each: FoundServer): string | null => each.server.name;
+    const nameOf = (each: FoundServer): string | null => each.item.name;
     expect(by({ by: "name", descending: true }).map(nameOf)).toEqual(Array(3).fill("name-6"));
     const order = search({ sort: { by: "status", descending: false }, limit: 8_000 }).servers;
     expect([...new Set(order.map(({ status }) => status))]).toEqual([
@@ -132,14 +136,61 @@ describe("a search of servers", () => {
     );
     const later = listing(sandbox("x", [server("old", "idle"), server("new", "idle")]));
     const { snapshot } = take(earlier, later, { atMs: 2_000 });
-    const oldest = searchServers([{ snapshot, stale: false }], {
+    const oldest = searchFleet([{ snapshot, stale: false }], searchedServers, {
       ...all,
       sort: { by: "since", descending: false },
     });
-    expect(runAtOnce(oldest).servers.map((each) => each.server.id)).toEqual(["old", "new"]);
+    expect(runAtOnce(oldest).items.map((each) => each.item.id)).toEqual(["old", "new"]);
   });
 
   it("is done in many slices", () => {
-    expect([...searchServers(targets, { ...all, offset: 3_000 })].length).toBeGreaterThan(6);
+    expect(
+      [...searchFleet(targets, searchedServers, { ...all, offset: 3_000 })].length,
+    ).toBeGreaterThan(6);
+  });
+});
+
+describe("a search of sandboxes", () => {
+  const since = { observedMs: 0, momentKnown: true };
+  const plain = { benchmark: null, missing: 0, servers: [] };
+  const box = (id: string, status: Status, atMs: number, createdAt: number | null): Sandbox => {
+    return { ...plain, id, status, statedStatus: status, createdAt, since: { ...since, atMs } };
+  };
+  const one = [box("b", "idle", 1, 30), box("a", "error", 2, null), box("d", "error", 3, 10)];
+  const fleet = [
+    { snapshot: { sandboxes: one }, stale: false },
+    { snapshot: { sandboxes: [box("c", "error", 0, 20)] }, stale: true },
+  ];
+  const find = (by: (typeof sandboxSorts)[number], descending = false) => {
+    const query = { ...everything, sort: { by, descending } };
+    return runAtOnce(searchFleet(fleet, searchedSandboxes, query));
+  };
+
+  it.each([
+    ["id", "a b c d"],
+    // The latest first of one status.
+    ["status", "d a b c"],
+    ["since", "c b a d"],
+    ["target", "a b d c"],
+    ["created", "d c b a"],
+  ] as const)("sorts by %s", (by, order) => {
+    const idsOf = (descending: boolean): string =>
+      find(by, descending)
+        .items.map(({ item }) => item.id)
+        .join(" ");
+    expect(idsOf(false)).toBe(order);
+    // Those of one target keep the order of their ids.
+    const reversed = by === "target" ? "c a b d" : order.split(" ").toReversed().join(" ");
+    expect(idsOf(true)).toBe(reversed);
+  });
+
+  it("counts them, also those without servers, and those of stale targets as unobserved", () => {
+    expect(find("id").counts).toEqual({
+      idle: 1,
+      occupied: 0,
+      error: 2,
+      unknown: 0,
+      unobserved: 1,
+    });
   });
 });

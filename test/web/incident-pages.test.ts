@@ -54,6 +54,9 @@ describe("the page of an incident", () => {
     expect(headers.get("content-security-policy")).toBe(
       "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'",
     );
+    expect(text).toMatch(
+      /<dt>sandbox<\/dt><dd><a href="\.\.\/sandbox\?region=us&amp;key=research&amp;sandbox=([-\da-f]{36})">\1<\/a>/,
+    );
     expect(text).toMatch(/<h1>&lt;b&gt;[^<]+&lt;\/b&gt; of us<\/h1>/);
     const link = "https://runbooks.example.com/server-error?a=1&amp;b=2";
     for (const part of [

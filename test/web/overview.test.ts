@@ -59,7 +59,7 @@ describe("the overview", () => {
     await world.poll();
     const well = await pageOf(world);
     expect(sentenceOf(well)).toBe("All is well.");
-    expect(well).toContain("3 servers in 1 target: 3 idle.");
+    expect(well).toContain("3 servers in 1 sandbox of 1 target: 3 idle.");
     world.show(0, "error");
     await world.poll();
     const page = await pageOf(world);
@@ -84,7 +84,8 @@ describe("the overview", () => {
     expect(page).toContain('<td class="bad">down 15 s<small>HTTP 500</small></td>');
     expect(page).toContain('aria-label="3 unobserved"');
     expect(page).toContain("3 of 3 servers unobserved, the longest for 20 s.");
-    expect(page).toMatch(/Unobserved<\/a\s*><\/dt><dd class="">3<\/dd>/);
+    expect(page).toMatch(/Unobserved<\/a\s*><\/dt><dd class="">3<small>servers<\/small><\/dd>/);
+    expect(page).toMatch(/href="sandboxes\?status=unobserved"\s*>1 sandbox</);
     expect(page).toContain("3 servers unobserved");
   });
 
@@ -96,7 +97,7 @@ describe("the overview", () => {
     const { incidents } = await api(listIncidents, {});
     await api(acknowledgeIncident, { id: incidents[0]?.id ?? "", author: "ann" });
     expect(sentenceOf(await pageOf(world))).toBe(
-      "1 known thing is acknowledged. Nothing else is wrong.",
+      "1 known thing is acknowledged. Nothing else is firing.",
     );
     const match = { server_id: world.serverIds[1] ?? "" };
     await api(addSilence, { match, author: "bob", reason: "being <moved> & 'co'", duration: "1h" });
@@ -158,10 +159,48 @@ describe("the overview", () => {
     expect(page).toContain("<td>region-29</td>");
   });
 
+  it("never says that all is well while a server or sandbox is in error", async () => {
+    const { watched, poll } = watchFleet();
+    const box = { id: "box", status: "error", benchmark: null, createdAt: null } as const;
+    const show = (status: Status, servers: Readonly<Record<string, Status>>): string => {
+      const [sandbox] = listing(servers).sandboxes;
+      poll({ complete: true, sandboxes: [{ ...box, servers: sandbox?.servers ?? [], status }] });
+      return render({ targets: [watched], rules: [] });
+    };
+    const alone = show("error", {});
+    expect(sentenceOf(alone)).toBe("No incident is firing, but 1 sandbox is in error.");
+    expect(alone).toContain("<title>No incident is firing, but 1 sandbox is in error");
+    expect(alone).toMatch(/<a class="bad" href="sandboxes\?status=error"\s*>1 sandbox</);
+    const both = watchFleet();
+    both.poll(listing({ a: "error" }), 30);
+    const target = { ...both.watched, state: { ...both.watched.state, incidents: new Map() } };
+    expect(sentenceOf(render({ targets: [target] }))).toBe(
+      "No incident is firing, but 1 server is in error.",
+    );
+    expect(sentenceOf(show("idle", { a: "idle" }))).toBe("All is well.");
+  });
+
+  it("does not say so while the incident of a server in error is silenced, or pending", async () => {
+    const rules = [{ name: "slow", on: "server", status: "error", for: "1m" }];
+    const world = await watchWorld({ alerts: { rules } });
+    await world.poll();
+    world.show(0, "error");
+    await world.poll();
+    const pending = await pageOf(world);
+    expect(sentenceOf(pending)).toMatch(/^No incident is firing, but .*1 server.* in error\.$/);
+    expect(pending).toContain("1 pending.");
+    const { api } = world.daemon();
+    await api(addSilence, { match: { rule: "*" }, author: "a", reason: "b", duration: "1h" });
+    await world.poll(13);
+    const silenced = await pageOf(world);
+    expect(sentenceOf(silenced)).toMatch(/^No incident is firing, but .*1 server.* in error\.$/);
+    expect(silenced).toContain("1 silenced.");
+  });
+
   it("names the server of which the fewest are idle", () => {
     const { watched, poll } = watchFleet();
     poll(listing({ a: "occupied", b: "occupied", c: "idle" }));
-    expect(render({ targets: [watched] })).toContain('<dd class="">1<small>github</small></dd>');
+    expect(render({ targets: [watched] })).toContain("<dd>1<small>github</small></dd>");
   });
 
   it("shows what flaps, and the runbook of a rule", async () => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
-import { isMuted, notifiedIncident } from "../../alerts/incident.ts";
+import { isMuted, notifiedIncident, subjectFacts } from "../../alerts/incident.ts";
 import { severities, targetTroubles } from "../../alerts/rule.ts";
 import { subjectKinds } from "../../alerts/subjects.ts";
 import { writePaced, type LogLine } from "../../lib/logger.ts";
@@ -12,7 +12,15 @@ import { unreadableNotes } from "../../store/damaged-rows.ts";
 import type { StoreContext } from "../context.ts";
 import { authorField, beforeField, continuation, cursorText, flag } from "../fields.ts";
 import { historyRange, historyRequest, idBeginning, listed, listOfWords } from "../fields.ts";
-import { names, notes, nullableText, nullableTime, pageOf, serverText } from "../fields.ts";
+import {
+  names,
+  notes,
+  nullableText,
+  nullableTime,
+  pageOf,
+  sandboxText,
+  serverText,
+} from "../fields.ts";
 import { targetFields, text, texts, time } from "../fields.ts";
 import { completeId, mostNamed } from "../find-server.ts";
 import { matchNotes } from "../match-notes.ts";
@@ -97,6 +105,9 @@ export const listIncidents = defineOperation({
   },
 });
 
+/** Among which a prefix of the id of a sandbox is looked for. */
+const mostFiring = 10_000;
+
 const noteField = text(1_000, "a note").optional();
 
 const acknowledgementView = z.object({
@@ -145,14 +156,18 @@ export const acknowledgeIncidents = defineOperation({
       rule: names,
       ...targetFields,
       server: serverText.optional(),
+      sandbox: sandboxText
+        .optional()
+        .describe("A sandbox's id, or a prefix of one: it and its servers"),
       all: flag.describe("Whether all firing incidents are meant, where no other field is given"),
       author: authorField,
       note: noteField,
     })
     .refine(
-      ({ rule, region, key, server, all }) =>
-        all === (rule.length + region.length + key.length === 0 && server === undefined),
-      "rule, region, key or server; or all: true, for every firing incident",
+      ({ rule, region, key, server, sandbox, all }) =>
+        all ===
+        (rule.length + region.length + key.length === 0 && (server ?? sandbox) === undefined),
+      "rule, region, key, server or sandbox; or all: true, for every firing incident",
     ),
   response: z.object({
     matched: z.int().describe("How many firing incidents match"),
@@ -160,8 +175,12 @@ export const acknowledgeIncidents = defineOperation({
     already: listed(acknowledgementView).describe("Acknowledged before, with who did it"),
     notes,
   }),
-  async handle(context: StoreContext, { rule, region, key, server, author, note }) {
-    const selection = { rules: rule, region, key, server };
+  async handle(context: StoreContext, { rule, region, key, server, sandbox, author, note }) {
+    const selected = { rules: rule, region, key, server };
+    const selection =
+      sandbox === undefined
+        ? selected
+        : { ...selected, sandboxes: [await completeSandbox(context, selected, sandbox)] };
     const outcome = await acknowledge(context, selection, { author, note });
     const acknowledged = outcome.acknowledged.map(viewAcknowledgement);
     const already = outcome.already.map(viewAcknowledgement);
@@ -170,6 +189,18 @@ export const acknowledgeIncidents = defineOperation({
     return { matched, acknowledged, already, notes: unknown };
   },
 });
+
+/** Otherwise a prefix, or an id with which others begin, would acknowledge more than is meant. */
+async function completeSandbox(
+  { store }: StoreContext,
+  selection: IncidentSelection,
+  sandbox: string,
+): Promise<string> {
+  const query = { ...selection, sandbox, phases: ["firing"] as const };
+  const firing = await store.incidents.page({ ...query, limit: mostFiring, before: null });
+  const ids = firing.map(({ incident }) => subjectFacts(null, incident.subject).sandboxId);
+  return completeId(sandbox, [...new Set(ids.filter((id) => id !== null))]);
+}
 
 /** @param id the id of an incident, or a prefix of it. @throws {RefusedError} when not exactly one fits */
 export async function findIncident({ store }: StoreContext, id: string): Promise<StoredIncident> {

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { searchServers as search, serverSorts, shownStatuses } from "../../fleet/server-search.ts";
-import type { PlacedServer } from "../../fleet/snapshot.ts";
+import { searchFleet, searchedServers, serverSorts } from "../../fleet/server-search.ts";
+import { shownStatuses } from "../../fleet/server-search.ts";
+import type { Sandbox, Server } from "../../fleet/snapshot.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";
 import type { FleetContext } from "../context.ts";
 import { flag, limitField, listed, listOfWords, names, notes, targetFields } from "../fields.ts";
@@ -11,7 +12,8 @@ import { selectTargets, serverView, viewServer } from "./targets.ts";
 const count = z.int().min(0);
 const offsetAllowed = "a whole number of at least 0";
 
-const searchFields = z.strictObject({
+/** What a search of servers or sandboxes has in common. */
+export const searchFields = {
   q: z
     .string()
     .max(1_000, "a text of at most 1000 characters")
@@ -20,22 +22,33 @@ const searchFields = z.strictObject({
   ...targetFields,
   server_name: names.describe("Names of servers"),
   tag: names.describe("Tags, of which a server has at least one"),
+  benchmark: names.describe("Benchmarks"),
   status: listOfWords(shownStatuses).describe(
-    "`unobserved` are servers of stale targets; the others are servers of targets that are not",
+    "`unobserved` is what belongs to stale targets; the others are of targets that are not",
   ),
-  sort: z
-    .enum(serverSorts, serverSorts.join(", "))
-    .default("status")
-    .describe("`status`: the worst first, and of those the latest; `since`: the longest first"),
   descending: flag.describe("Whether the order is reversed"),
   offset: z.coerce
     .number(offsetAllowed)
     .int(offsetAllowed)
     .min(0, offsetAllowed)
     .default(0)
-    .describe("How many servers are skipped"),
+    .describe("How many are skipped"),
   limit: limitField,
-});
+};
+
+export function sortField<const Sorts extends readonly [string, ...string[]]>(sorts: Sorts) {
+  return z
+    .enum(sorts, sorts.join(", "))
+    .describe("`status`: the worst first, and of those the latest; `since`: the longest first");
+}
+
+export const searchResponse = {
+  total: count.describe("How many match, in all pages"),
+  counts: z
+    .record(z.enum(shownStatuses), count)
+    .describe("How many match in each status, whichever statuses are asked for"),
+  notes,
+};
 
 export const searchServers = defineOperation({
   name: "searchServers",
@@ -44,21 +57,15 @@ export const searchServers = defineOperation({
   path: "/servers/search",
   isLive: true,
   summary: "Servers that match words and filters, in a chosen order, with how many there are",
-  request: searchFields,
-  response: z.object({
-    servers: listed(serverView),
-    total: count.describe("How many match, in all pages"),
-    counts: z
-      .record(z.enum(shownStatuses), count)
-      .describe("How many match in each status, whichever statuses are asked for"),
-    notes,
-  }),
+  request: z.strictObject({ ...searchFields, sort: sortField(serverSorts).default("status") }),
+  response: z.object({ servers: listed(serverView), ...searchResponse }),
   async handle(context: FleetContext, { region, key, status, sort, descending, ...query }) {
     const { offset, limit } = query;
     const targets = selectTargets(context.targets, { region, key });
-    const found = await runInSlices(
-      search(
+    const { items, ...found } = await runInSlices(
+      searchFleet(
         targets.map(({ state: { snapshot }, withheld: stale }) => ({ snapshot, stale })),
+        searchedServers,
         {
           isWanted: searchFilter(query),
           statuses: new Set(status),
@@ -70,37 +77,59 @@ export const searchServers = defineOperation({
     );
     return {
       ...found,
-      servers: found.servers.flatMap(({ target, ...placed }) => {
+      servers: items.flatMap(({ target, sandbox, item: server }) => {
         const watched = targets[target];
-        return watched ? viewServer(watched, placed) : [];
+        return watched ? viewServer(watched, { sandbox, server }) : [];
       }),
       notes: matchNotes(context, { region, key }),
     };
   },
 });
 
-function searchFilter({
-  q,
-  server_name,
-  tag,
-}: Pick<z.output<typeof searchFields>, "q" | "server_name" | "tag">) {
-  const words = q.split(/\s+/).flatMap((word) => (word === "" ? [] : ignoringCase(word)));
-  const nameSet = new Set<string | null>(server_name);
-  const tagSet = new Set(tag);
-  return (server: PlacedServer["server"], sandbox: PlacedServer["sandbox"]): boolean =>
-    (nameSet.size === 0 || nameSet.has(server.name)) &&
-    (tagSet.size === 0 || server.tags.some((each) => tagSet.has(each))) &&
-    words.every(
-      (word) =>
-        word.test(server.name ?? "") ||
-        word.test(server.id) ||
-        word.test(sandbox.id) ||
-        word.test(server.benchmark ?? "") ||
-        server.tags.some((each) => word.test(each)),
-    );
+interface TextFilter {
+  readonly q: string;
+  readonly server_name: readonly string[];
+  readonly tag: readonly string[];
+  readonly benchmark: readonly string[];
 }
 
-/** Much faster than lower-casing every text. */
-function ignoringCase(word: string): RegExp {
-  return new RegExp(RegExp.escape(word), "iu");
+function searchFilter({ q, server_name, tag, benchmark }: TextFilter) {
+  const words = wordsOf(q);
+  const isChosen = serverFilter(server_name, tag);
+  const hasBenchmark = oneOfSome(benchmark);
+  return (server: Server, sandbox: Sandbox): boolean =>
+    isChosen(server) &&
+    hasBenchmark(server.benchmark) &&
+    words.every((word) => isInServer(word, server) || word.test(sandbox.id));
+}
+
+/** Whether a server has one of these names, and one of these tags. Without any: every one. */
+export function serverFilter(serverNames: readonly string[], tags: readonly string[]) {
+  const hasName = oneOfSome(serverNames);
+  const tagSet = new Set(tags);
+  return ({ name, tags: own }: Server): boolean =>
+    hasName(name) && (tagSet.size === 0 || own.some((each) => tagSet.has(each)));
+}
+
+/** Whether a text is one of these. Without any: every text is. */
+export function oneOfSome(wanted: readonly string[]) {
+  const set = new Set<string | null>(wanted);
+  return (text: string | null): boolean => set.size === 0 || set.has(text);
+}
+
+/** The words of a search, in any case. Much faster than lower-casing every text. */
+export function wordsOf(q: string): readonly RegExp[] {
+  return q
+    .split(/\s+/)
+    .filter((word) => word !== "")
+    .map((word) => new RegExp(RegExp.escape(word), "iu"));
+}
+
+export function isInServer(word: RegExp, { id, name, benchmark, tags }: Server): boolean {
+  return (
+    word.test(name ?? "") ||
+    word.test(id) ||
+    word.test(benchmark ?? "") ||
+    tags.some((each) => word.test(each))
+  );
 }

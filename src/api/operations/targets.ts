@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import type { WatchedView } from "../../alerts/target-view.ts";
 import { failureReasons, statuses, type Target } from "../../fleet/model.ts";
-import { pageOfServers } from "../../fleet/server-page.ts";
+import { pageOfItems, serversOf } from "../../fleet/server-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";
@@ -15,6 +15,10 @@ import { defineOperation } from "../operation.ts";
 import { timeText, toView } from "../view-fields.ts";
 
 const count = z.int().min(0);
+
+export const countsField = z
+  .record(z.enum(statuses), count)
+  .describe("How many were last observed in each status, including missing ones");
 
 export const targetView = z.object({
   ...targetLabels,
@@ -39,9 +43,8 @@ export const targetView = z.object({
   ),
   failures_in_a_row: count,
   blind_since: nullableTime.describe("The last success; null: it is up, or never was"),
-  servers: z
-    .record(z.enum(statuses), count)
-    .describe("How many were last observed in each status, including missing ones"),
+  sandboxes: countsField,
+  servers: countsField,
   incidents: z.object({ pending: count, firing: count }).describe("Open ones of the target"),
 });
 export type TargetView = z.output<typeof targetView>;
@@ -135,7 +138,7 @@ export function selectTargets(
     .toSorted((a, b) => compareTargets(a.target, b.target));
 }
 
-function compareTargets(a: Target, b: Target): number {
+export function compareTargets(a: Target, b: Target): number {
   if (a.region !== b.region) return a.region < b.region ? -1 : 1;
   return a.key === b.key ? 0 : a.key < b.key ? -1 : 1;
 }
@@ -159,6 +162,7 @@ function viewTarget({ target, state, polled, up, withheld, detail }: WatchedView
     lastFailureDetail: hasFailed ? text : null,
     partial: hasFailed ? null : text,
     failuresInARow,
+    sandboxes: state.snapshot.tallies.sandboxes,
     servers: state.snapshot.tallies.servers,
     incidents,
   });
@@ -182,6 +186,7 @@ const filterFields = z.strictObject({
   server_name: names.describe("Names of servers"),
   status: listOfWords(statuses),
   tag: names.describe("Tags, of which a server has at least one"),
+  benchmark: names.describe("Benchmarks of servers"),
 });
 
 export const listServers = defineOperation({
@@ -205,13 +210,13 @@ export const listServers = defineOperation({
     for (const { target, state, withheld } of selectTargets(context.targets, { region, key })) {
       const order = cursor ? compareTargets(target, { region: lastRegion, key: lastKey }) : 1;
       if (order < 0) continue;
-      const slices = pageOfServers(state.snapshot, {
-        after: order === 0 ? { sandboxId, serverId } : null,
+      const slices = pageOfItems(state.snapshot, serversOf, {
+        after: order === 0 ? { sandboxId, id: serverId } : null,
         // One more shows whether there is a next page.
         limit: size + 1 - found.length,
         isWanted,
       });
-      for (const { sandbox, server } of await runInSlices(slices)) {
+      for (const { sandbox, item: server } of await runInSlices(slices)) {
         found.push(viewServer({ target, withheld }, { sandbox, server }));
       }
       if (found.length > size) break;
@@ -247,9 +252,11 @@ function serverFilter(filter: z.output<typeof filterFields>) {
   const statusSet = new Set<string>(filter.status);
   const nameSet = new Set<string | null>(filter.server_name);
   const tagSet = new Set(filter.tag);
+  const benchmarkSet = new Set<string | null>(filter.benchmark);
   return (server: PlacedServer["server"], sandbox: PlacedServer["sandbox"]): boolean =>
     (statusSet.size === 0 || statusSet.has(server.status)) &&
     (nameSet.size === 0 || nameSet.has(server.name)) &&
+    (benchmarkSet.size === 0 || benchmarkSet.has(server.benchmark)) &&
     (sandboxId === undefined || sandbox.id.startsWith(sandboxId)) &&
     (text === undefined || server.name === text || server.id.startsWith(text)) &&
     (tagSet.size === 0 || server.tags.some((tag) => tagSet.has(tag)));

@@ -5,6 +5,7 @@ import { html, table, type Html } from "../html.ts";
 import { incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
 import type { IncidentDetails, Selection } from "./incident-pages.ts";
 import { page, type PageAt } from "./layout.ts";
+import { sandboxAddress, type SandboxPlace } from "./servers-address.ts";
 import { shellWord } from "./shell-word.ts";
 
 /** Whether the reader may act, and what has to be asked first. */
@@ -85,17 +86,46 @@ export function renderSilenceAll(selection: Selection, actor: Actor, at: PageAt)
   const match = Object.fromEntries(
     Object.entries(selection).map(([name, value]) => [name, [value]]),
   );
+  const command = `sandwatch silence add ${optionsOf(selection)}`;
+  // The status page lists what is silenced.
+  return renderMatchSilence({ match, command, next: "" }, actor, at);
+}
+
+/** Of the servers of a sandbox, too. */
+export function renderSandboxAcknowledge(
+  place: SandboxPlace,
+  incidents: readonly IncidentView[],
+  actor: Actor,
+  at: PageAt,
+): string {
+  const { region, key, sandbox_id: sandbox } = place;
+  const reason = "No incident of it is firing: there is nothing to acknowledge.";
   return renderAction(at, {
-    title: "Silence",
-    what: silenceText(match),
-    actor,
-    post: "silences",
-    fields: { match },
-    inputs: silenceInputs,
-    // The status page lists what is silenced.
-    next: "",
-    command: `sandwatch silence add ${optionsOf(selection)} --for 2h --reason TEXT --author NAME`,
+    title: "Acknowledge",
+    what: html`<p>
+        <strong>${counted(incidents.length, "firing incident")}</strong> of sandbox
+        <span class="id">${sandbox}</span> in ${region}/${key} and of its servers, with those that
+        begin to fire until you confirm
+      </p>
+      <p>This stops their reminders. You are still notified when they resolve.</p>
+      ${incidents.length === 0 ? "" : table(incidents, incidentColumns(at), mostListed)}`,
+    actor: incidents.length === 0 ? { kind: "refused", reason } : actor,
+    post: "incidents/acknowledge",
+    fields: { region, key, sandbox },
+    inputs: noteInput,
+    next: sandboxAddress(place),
+    command: `sandwatch ack --region ${shellWord(region)} --key ${shellWord(key)} --sandbox ${shellWord(sandbox)} --author NAME`,
   });
+}
+
+/** Further incidents are only counted. */
+const mostListed = 20;
+
+export function renderSandboxSilence(place: SandboxPlace, actor: Actor, at: PageAt): string {
+  const { region, key, sandbox_id: id } = place;
+  const match = { region: [region], key: [key], sandbox_id: [id] };
+  const command = `${silenceCommand(place)} --sandbox ${shellWord(id)}`;
+  return renderMatchSilence({ match, command, next: sandboxAddress(place) }, actor, at);
 }
 
 export function renderServerSilence(
@@ -104,15 +134,36 @@ export function renderServerSilence(
   at: PageAt,
 ): string {
   const { region, key, server_id: id } = server;
+  const match = { region: [region], key: [key], server_id: [id] };
+  const command = `${silenceCommand(server)} --server ${shellWord(id)}`;
+  const next = `server?${new URLSearchParams({ server: id }).toString()}`;
+  return renderMatchSilence({ match, command, next }, actor, at);
+}
+
+function silenceCommand({
+  region,
+  key,
+}: {
+  readonly region: string;
+  readonly key: string;
+}): string {
+  return `sandwatch silence add --region ${shellWord(region)} --key ${shellWord(key)}`;
+}
+
+function renderMatchSilence(
+  { match, command, next }: Pick<Action, "command" | "next"> & { readonly match: SilenceMatch },
+  actor: Actor,
+  at: PageAt,
+): string {
   return renderAction(at, {
     title: "Silence",
-    what: silenceText({ region: [region], key: [key], server_id: [id] }),
+    what: silenceText(match),
     actor,
     post: "silences",
-    fields: { match: { region: [region], key: [key], server_id: [id] } },
+    fields: { match },
     inputs: silenceInputs,
-    next: `server?${new URLSearchParams({ server: id }).toString()}`,
-    command: `sandwatch silence add --region ${region} --key ${key} --server ${shellWord(id)} --for 2h --reason TEXT --author NAME`,
+    next,
+    command: `${command} --for 2h --reason TEXT --author NAME`,
   });
 }
 

@@ -2,15 +2,17 @@ import type { WatchedView } from "../../alerts/target-view.ts";
 import { addTimes, countByStatus, noneByStatus, type CountByStatus } from "../../fleet/tallies.ts";
 import { eachInSlices, type Slices } from "../../fleet/slices.ts";
 
-/** Servers by their status; `unobserved` are those of targets that are stale. */
+/** Servers or sandboxes by their status; `unobserved` are those of targets that are stale. */
 export interface Totals extends CountByStatus {
   readonly unobserved: number;
 }
 
-export const noServers: Totals = { ...noneByStatus, unobserved: 0 };
+const none: Totals = { ...noneByStatus, unobserved: 0 };
 
 export interface FleetTotals {
+  /** Of servers, as the following ones. */
   readonly all: Totals;
+  readonly sandboxes: Totals;
   readonly byRegion: ReadonlyMap<string, Totals>;
   readonly byKey: ReadonlyMap<string, Totals>;
   /** The server name of which the fewest are idle; null: no server is observed. */
@@ -18,10 +20,12 @@ export interface FleetTotals {
 }
 
 export function totalsOf({ state, withheld }: WatchedView): Totals {
-  const { servers } = state.snapshot.tallies;
-  return withheld
-    ? { ...noServers, unobserved: countByStatus(servers) }
-    : { ...servers, unobserved: 0 };
+  return presentTotals(state.snapshot.tallies.servers, withheld);
+}
+
+/** What was last observed, as the present if it is not stale. */
+export function presentTotals(counts: CountByStatus, isStale: boolean): Totals {
+  return isStale ? { ...none, unobserved: countByStatus(counts) } : { ...counts, unobserved: 0 };
 }
 
 export function countAll(totals: Totals): number {
@@ -31,7 +35,8 @@ export function countAll(totals: Totals): number {
 const targetsPerSlice = 64;
 
 export function* sumFleet(targets: readonly WatchedView[]): Slices<FleetTotals> {
-  let all = noServers;
+  let all = none;
+  let sandboxes = none;
   const byRegion = new Map<string, Totals>();
   const byKey = new Map<string, Totals>();
   const byName = new Map<string, { idle: number; servers: number }>();
@@ -39,8 +44,9 @@ export function* sumFleet(targets: readonly WatchedView[]): Slices<FleetTotals> 
     const { target, state, withheld } = view;
     const totals = totalsOf(view);
     all = add(all, totals);
-    byRegion.set(target.region, add(byRegion.get(target.region) ?? noServers, totals));
-    byKey.set(target.key, add(byKey.get(target.key) ?? noServers, totals));
+    sandboxes = add(sandboxes, presentTotals(state.snapshot.tallies.sandboxes, withheld));
+    byRegion.set(target.region, add(byRegion.get(target.region) ?? none, totals));
+    byKey.set(target.key, add(byKey.get(target.key) ?? none, totals));
     if (withheld) return;
     for (const { name, servers } of state.snapshot.tallies.names.values()) {
       const sum = byName.get(name) ?? { idle: 0, servers: 0 };
@@ -52,7 +58,7 @@ export function* sumFleet(targets: readonly WatchedView[]): Slices<FleetTotals> 
   const [tightest] = Array.from(byName, ([serverName, sum]) => ({ serverName, ...sum }))
     .filter(({ servers }) => servers > 0)
     .toSorted((one, other) => one.idle - other.idle || other.servers - one.servers);
-  return { all, byRegion, byKey, tightest: tightest ?? null };
+  return { all, sandboxes, byRegion, byKey, tightest: tightest ?? null };
 }
 
 function add(one: Totals, other: Totals): Totals {

@@ -18,8 +18,8 @@ export interface Headline {
 /** Whether anything is wrong, in a sentence. */
 export function composeHeadline(
   { targets, receivers, probes }: FiringView & QuietView,
-  { groups, silenced, inhibited }: Firing,
-  { all }: FleetTotals,
+  { groups, silenced, inhibited, pending }: Firing,
+  { all, sandboxes }: FleetTotals,
   nowMs: number,
 ): Headline {
   const down = targets.filter(({ polled, up }) => polled && !up);
@@ -28,6 +28,7 @@ export function composeHeadline(
   const [worst] = urgent;
   const acknowledged = groups.length - urgent.length;
   const servers = countAll(all);
+  const boxes = countAll(sandboxes);
   const notified = [...new Set(urgent.flatMap((group) => group.receivers))];
   const oldestMs = least(
     targets.flatMap(({ withheld, state }) => (withheld && state.progress.lastSuccessAtMs) || []),
@@ -48,13 +49,14 @@ export function composeHeadline(
     acknowledged > 0 && urgent.length > 0 && html`${acknowledged} acknowledged.`,
     silenced.length > 0 && html`${countIncidents(silenced)} silenced.`,
     inhibited > 0 && html`${inhibited} inhibited.`,
+    worst === undefined && pending > 0 && html`${pending} pending.`,
     unpolled.length > 0 &&
       unpolled.length < targets.length &&
       html`${counted(unpolled.length, "target")} not polled at present.`,
     worst === undefined &&
-      all.unobserved < servers &&
-      html`${counted(servers, "server")} in ${counted(targets.length, "target")}:
-      ${totalsText(all)}.`,
+      all.unobserved + sandboxes.unobserved < servers + boxes &&
+      html`${counted(servers, "server")} in ${counted(boxes, "sandbox", "sandboxes")} of
+      ${counted(targets.length, "target")}${servers === 0 ? "" : html`: ${totalsText(all)}`}.`,
   ].filter((each) => each !== false);
   return { ...sentenceOf(), details };
 
@@ -88,7 +90,17 @@ export function composeHeadline(
       return { tone: "quiet", emphasis: "", rest };
     }
     if (acknowledged > 0) {
-      const rest = `${counted(acknowledged, "known thing is", "known things are")} acknowledged. Nothing else is wrong.`;
+      const rest = `${counted(acknowledged, "known thing is", "known things are")} acknowledged. Nothing else is firing.`;
+      return { tone: "quiet", emphasis: "", rest };
+    }
+    // As before a rule holds for long enough, while it is silenced, or where no rule is about it.
+    const erring = [
+      ...(sandboxes.error > 0 ? [counted(sandboxes.error, "sandbox", "sandboxes")] : []),
+      ...(all.error > 0 ? [counted(all.error, "server")] : []),
+    ].join(" and ");
+    if (erring !== "") {
+      const verb = sandboxes.error + all.error === 1 ? "is" : "are";
+      const rest = `No incident is firing, but ${erring} ${verb} in error.`;
       return { tone: "quiet", emphasis: "", rest };
     }
     const failing = probes.filter(isFailing).length;

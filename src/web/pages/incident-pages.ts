@@ -5,6 +5,7 @@ import { ageOf, html, table, timeOf, type Column, type Html } from "../html.ts";
 import { subjectLink } from "../../alerts/links.ts";
 import { factsOfNames, kindOf, placeText, type SubjectKind } from "../../alerts/subjects.ts";
 import { page, type PageAt } from "./layout.ts";
+import { sandboxAddress } from "./servers-address.ts";
 
 export type IncidentDetails = z.output<typeof showIncident.response>;
 
@@ -30,7 +31,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ["rule", rule],
     ["region", incident.region],
     ["key", incident.key],
-    ["sandbox", incident.sandbox_id],
+    ["sandbox", sandboxLink(incident)],
     ["server", incident.server_name],
     ["server id", linked("server", incident.server_id)],
     ["probe", incident.probe],
@@ -67,6 +68,12 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
       ${table(events, eventColumns)}
     </div>`,
   );
+}
+
+/** Also of an incident of a server. */
+function sandboxLink({ region, key, sandbox_id }: IncidentDetails): Html | null {
+  if (region === null || key === null || sandbox_id === null) return null;
+  return html`<a href="../${sandboxAddress({ region, key, sandbox_id })}">${sandbox_id}</a>`;
 }
 
 const eventColumns: readonly Column<IncidentDetails["events"][number]>[] = [

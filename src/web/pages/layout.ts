@@ -5,6 +5,7 @@ import { html, type Html } from "../html.ts";
 /** The pages in the navigation, with their paths below the overview. */
 const sections = {
   Overview: "",
+  Sandboxes: "sandboxes",
   Servers: "servers",
   Incidents: "incidents",
   Occupancy: "occupancy",

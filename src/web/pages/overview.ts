@@ -1,5 +1,5 @@
 import { shownName } from "../../fleet/readable-text.ts";
-import { shownStatuses } from "../../fleet/server-search.ts";
+import { shownStatuses, type ShownStatus } from "../../fleet/server-search.ts";
 import type { Slices } from "../../fleet/slices.ts";
 import { html, numberOf, type Html } from "../html.ts";
 import { findFiring, type FiringView } from "./firing.ts";
@@ -9,7 +9,7 @@ import { composeHeadline, type Headline } from "./headline.ts";
 import { page, type PageAt } from "./layout.ts";
 import { probesCard, receiversCard, replicasCard } from "./quiet-cards.ts";
 import { silencesCard, type QuietView } from "./quiet-cards.ts";
-import { serversAddress } from "./servers-address.ts";
+import { sandboxesAddress, serversAddress } from "./servers-address.ts";
 import { hatch, swatch } from "./status-bar.ts";
 import { targetsCard } from "./targets-card.ts";
 
@@ -55,30 +55,38 @@ function headlineOf({ tone, emphasis, rest, details }: Headline): Html {
   </div>`;
 }
 
-function tiles({ all, tightest }: FleetTotals): Html {
-  const tile = (name: Html | string, mark: Html | string, value: Html, tone = ""): Html =>
-    html`<div class="card tile">
-      <dt>${mark} ${name}</dt>
-      <dd class="${tone}">${value}</dd>
-    </div>`;
+function tiles({ all, sandboxes, tightest }: FleetTotals): Html {
   return html`<dl class="tiles" id="tiles" data-live>
-    ${shownStatuses.map((status) =>
-      tile(
-        html`<a href="${serversAddress({ status: [status] })}"
-          >${status[0]?.toUpperCase() + status.slice(1)}</a
-        >`,
-        swatch(status),
-        numberOf(all[status]),
-        status === "error" && all.error > 0 ? "bad" : "",
-      ),
-    )}
-    ${tile(
-      "Least headroom",
-      "",
-      tightest === null
-        ? html`–`
-        : html`${numberOf(tightest.idle)}
-            <small>${shownName(tightest.serverName) || "unnamed"}</small>`,
-    )}
+    ${shownStatuses.map((status) => statusTile(status, all[status], sandboxes[status]))}
+    <div class="card tile">
+      <dt>Least headroom</dt>
+      <dd>
+        ${
+          tightest === null
+            ? html`–`
+            : html`${numberOf(tightest.idle)}
+                <small>${shownName(tightest.serverName) || "unnamed"}</small>`
+        }
+      </dd>
+    </div>
   </dl>`;
+}
+
+function statusTile(status: ShownStatus, servers: number, sandboxes: number): Html {
+  const filter = { status: [status] };
+  const tone = (count: number): string => (status === "error" && count > 0 ? "bad" : "");
+  return html`<div class="card tile">
+    <dt>
+      ${swatch(status)}
+      <a href="${serversAddress(filter)}">${status[0]?.toUpperCase() + status.slice(1)}</a>
+    </dt>
+    <dd class="${tone(servers)}">
+      ${numberOf(servers)} <small>${servers === 1 ? "server" : "servers"}</small>
+    </dd>
+    <dd class="second">
+      <a class="${tone(sandboxes)}" href="${sandboxesAddress(filter)}"
+        >${numberOf(sandboxes)} ${sandboxes === 1 ? "sandbox" : "sandboxes"}</a
+      >
+    </dd>
+  </div>`;
 }

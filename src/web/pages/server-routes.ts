@@ -2,79 +2,69 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { listChanges } from "../../api/operations/changes.ts";
 import { explainServer } from "../../api/operations/explain.ts";
 import { listIncidents } from "../../api/operations/incidents.ts";
-import { searchServers } from "../../api/operations/search-servers.ts";
+import { showSandbox } from "../../api/operations/sandboxes.ts";
 import { showTimeline } from "../../api/operations/show-timeline.ts";
 import { listServers } from "../../api/operations/targets.ts";
-import type { WatchedView } from "../../alerts/target-view.ts";
 import { allows, type Permission } from "../../lib/access.ts";
 import type { ApiDeps } from "../api/api.ts";
+import { renderSandboxAcknowledge, renderSandboxSilence } from "./action-pages.ts";
 import { renderServerSilence } from "./action-pages.ts";
+import { readRange } from "./history-cards.ts";
 import { actorOf } from "./incident-routes.ts";
 import { pageRoutes, shareRenderings } from "./page-route.ts";
-import { ranges, renderServer, type ServerPlace } from "./server.ts";
-import { readServersQuery } from "./servers-address.ts";
-import { renderServers, rowsOfPage, type KnownNames, type ServersView } from "./servers.ts";
+import { renderSandbox } from "./sandbox.ts";
+import { renderServer, type ServerPlace } from "./server.ts";
+import type { SandboxPlace } from "./servers-address.ts";
 
 const mostEvents = 100;
-const mostIncidents = 10;
+const mostOpen = 1_000;
+const mostResolved = 10;
 
-/** The list of servers, and the page of each. */
+/** The pages of each server and sandbox. */
 export function addServerPages(
   server: FastifyInstance,
-  {
-    call,
-    clock,
-    targets,
-  }: Pick<ApiDeps, "call" | "clock"> & { readonly targets: readonly WatchedView[] },
+  { call, clock }: Pick<ApiDeps, "call" | "clock">,
 ): void {
   const addPage = pageRoutes(server, clock);
   const share = shareRenderings();
   const now = () => clock.now().utcMs;
 
-  const readServers = async (asked: unknown): Promise<ServersView> => {
-    const known = knownNames(targets);
-    const { query, remarks } = readServersQuery(asked, known);
-    const { name, sort, page, ...filter } = query;
-    const found = searchServers.response.parse(
-      await call(searchServers, {
-        ...filter,
-        server_name: name,
-        sort: sort.by,
-        descending: sort.descending,
-        offset: (page - 1) * rowsOfPage,
-        limit: rowsOfPage,
-      }),
-    );
-    return { query, found, known, remarks };
+  /** The open ones, and those that were resolved last. */
+  const readIncidents = async (request: object) => {
+    const list = async (state: readonly string[], limit: number) => {
+      const found = await call(listIncidents, { ...request, state, limit });
+      return listIncidents.response.parse(found).incidents;
+    };
+    const open = await list(["firing", "pending"], mostOpen);
+    return [...open, ...(await list(["resolved"], mostResolved))];
   };
 
-  const readServer = async ({ range: wanted = "24h", before, ...asked }: Texts) => {
-    const range = ranges.find((each) => each === wanted) ?? "24h";
-    const remarks =
-      range === wanted ? [] : [`There is no range ${JSON.stringify(wanted)}: this is 24h.`];
+  const readServer = async ({ range: wanted, before, ...asked }: Texts) => {
+    const { range, remarks } = readRange(wanted);
     const explanation = explainServer.response.parse(
       await call(explainServer, { server: asked["server"] ?? "", limit: mostEvents, before }),
     );
     const place = await findPlace(asked, explanation);
     const { region, key, sandbox_id: sandbox, server_id: id } = place;
-    const one = { region: [region], key: [key], server: id };
     const { servers } = listServers.response.parse(
-      await call(listServers, { ...one, sandbox, limit: 1_000 }),
+      await call(listServers, { region: [region], key: [key], server: id, sandbox, limit: 1_000 }),
     );
     const present = servers.find((each) => each.sandbox_id === sandbox && each.server_id === id);
-    const found = listIncidents.response.parse(
-      await call(listIncidents, { ...one, limit: mostIncidents }),
-    );
-    const incidents = found.incidents.filter(({ server_id }) => server_id === id);
+    const found = await readIncidents({ region: [region], key: [key], server: id });
+    const incidents = found.filter(({ server_id }) => server_id === id);
     const timeline = showTimeline.response.parse(
       await call(showTimeline, { region, key, sandbox, server: id, from: range }),
     );
     return { place, explanation, present, range, timeline, incidents, remarks };
   };
 
-  addPage("/servers", ({ query, url }, at) =>
-    share(url, async () => renderServers(await readServers(query), { ...at, nowMs: now() })),
-  );
+  const readSandbox = async ({ region = "", key = "", sandbox: id = "" }: Texts) => {
+    const request = { region, key, sandbox: id };
+    const { sandbox, servers } = showSandbox.response.parse(await call(showSandbox, request));
+    const found = await readIncidents({ region: [region], key: [key], sandbox: id });
+    const incidents = found.filter(({ sandbox_id }) => sandbox_id === id);
+    return { place: sandbox, present: sandbox, servers, incidents };
+  };
 
   addPage("/server", (request, at) => {
     const mayAct = may(request, "act");
@@ -89,6 +79,28 @@ export function addServerPages(
     const { region = "", key = "", server: id = "" } = textsOf(request.query);
     return renderServerSilence({ region, key, server_id: id }, actorOf(request), at);
   });
+
+  addPage("/sandbox", (request, at) => {
+    const mayAct = may(request, "act");
+    const mayCall = may(request, "call");
+    return share(`${mayAct} ${mayCall} ${request.url}`, async () => {
+      const view = await readSandbox(textsOf(request.query));
+      return renderSandbox({ ...view, mayAct, mayCall }, { ...at, nowMs: now() });
+    });
+  });
+
+  addPage("/sandbox/acknowledge", async (request, at) => {
+    const place = placeOf(request);
+    const { region, key, sandbox_id: sandbox } = place;
+    const query = { region: [region], key: [key], sandbox, state: ["firing"], limit: 1_000 };
+    const { incidents } = listIncidents.response.parse(await call(listIncidents, query));
+    const own = incidents.filter(({ sandbox_id }) => sandbox_id === sandbox);
+    return renderSandboxAcknowledge(place, own, actorOf(request), at);
+  });
+
+  addPage("/sandbox/silence", (request, at) =>
+    renderSandboxSilence(placeOf(request), actorOf(request), at),
+  );
 
   /** Where the address says, or where it is listed, or where it was last. */
   const findPlace = async (
@@ -108,6 +120,11 @@ export function addServerPages(
   };
 }
 
+function placeOf({ query }: FastifyRequest): SandboxPlace {
+  const { region = "", key = "", sandbox = "" } = textsOf(query);
+  return { region, key, sandbox_id: sandbox };
+}
+
 type Explanation = ReturnType<typeof explainServer.response.parse>;
 
 type Texts = Readonly<Record<string, string | undefined>>;
@@ -120,22 +137,4 @@ function textsOf(query: unknown): Texts {
 
 function may({ identity }: FastifyRequest, permission: Permission): boolean {
   return identity !== null && allows(identity.role, permission);
-}
-
-/** Names of few targets: nobody looks through more. */
-const mostNamedTargets = 200;
-
-function knownNames(targets: readonly WatchedView[]): KnownNames {
-  const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted();
-  return {
-    region: sorted(targets.map(({ target }) => target.region)),
-    key: sorted(targets.map(({ target }) => target.key)),
-    name: sorted(
-      targets
-        .slice(0, mostNamedTargets)
-        .flatMap(({ state }) => [...state.snapshot.tallies.names.keys()]),
-    )
-      .filter((name) => name !== "")
-      .slice(0, mostNamedTargets),
-  };
 }

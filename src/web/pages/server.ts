@@ -1,23 +1,19 @@
 import type { ExplanationView } from "../../api/operations/explain.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import type { ServerView } from "../../api/operations/targets.ts";
-import { ageOf, html, table, timeOf, type Column, type Html } from "../html.ts";
-import { band, bandSums, bandTable, type Timeline } from "./band.ts";
-import { incidentColumns } from "./incident-pages.ts";
+import { ageOf, html, type Html } from "../html.ts";
+import type { Timeline } from "./band.ts";
+import { historyCard, incidentsCard, timelineCard, type Range } from "./history-cards.ts";
+import { shortText, statusOf } from "./fleet-list.ts";
 import { page, type PageAt } from "./layout.ts";
-import { serverAddress, serversAddress } from "./servers-address.ts";
-import { nameOf, shortText, statusOf } from "./servers.ts";
+import { sandboxAddress, serverAddress, serversAddress } from "./servers-address.ts";
+import type { SandboxPlace } from "./servers-address.ts";
+import { nameOf } from "./servers.ts";
 import { shellWord } from "./shell-word.ts";
 import { hatch } from "./status-bar.ts";
 
-export const ranges = ["24h", "7d", "30d"] as const;
-export type Range = (typeof ranges)[number];
-
 /** Where a server is, or was last. */
-export interface ServerPlace {
-  readonly region: string;
-  readonly key: string;
-  readonly sandbox_id: string;
+export interface ServerPlace extends SandboxPlace {
   readonly server_id: string;
 }
 
@@ -37,11 +33,12 @@ export interface ServerPageView {
 const longestId = 512;
 
 export function renderServer(view: ServerPageView, at: PageAt): string {
-  const { place, explanation, present, incidents, remarks } = view;
+  const { place, explanation, present, range, timeline, incidents, remarks } = view;
+  const address = serverAddress(place);
   const name = nameOf(explanation);
   const id = shortText(place.server_id, longestId);
   const elsewhere = explanation.listed.filter(
-    (each) => serverAddress({ ...place, ...each }) !== serverAddress(place),
+    (each) => serverAddress({ ...place, ...each }) !== address,
   );
   return page({ title: `${name} · ${present?.status ?? "gone"}`, section: "Servers", ...at }, [
     hatch,
@@ -58,9 +55,7 @@ export function renderServer(view: ServerPageView, at: PageAt): string {
         </dd>
         <dt>Sandbox</dt>
         <dd class="id">
-          <a href="${serversAddress({ q: place.sandbox_id })}"
-            >${shortText(place.sandbox_id, longestId)}</a
-          >
+          <a href="${sandboxAddress(place)}">${shortText(place.sandbox_id, longestId)}</a>
         </dd>
         ${factsOf(present)}
         ${
@@ -79,12 +74,9 @@ export function renderServer(view: ServerPageView, at: PageAt): string {
       </dl>
       ${view.mayAct ? silenceLink(place) : ""}
     </div>`,
-    timelineCard(view),
-    html`<div class="card" id="incidents" data-live>
-      <h2>Incidents</h2>
-      ${incidents.length === 0 ? html`<p class="quiet">None.</p>` : table(incidents, incidentColumns(at))}
-    </div>`,
-    historyCard(view),
+    timelineCard(address, range, timeline),
+    incidentsCard(incidents, at),
+    historyCard(`${address}&range=${range}`, explanation),
     commandsCard(view),
   ]);
 }
@@ -127,62 +119,6 @@ function silenceLink({ region, key, server_id: server }: ServerPlace): Html {
   return html`<p class="actions">
     <a class="button" href="server/silence?${query.toString()}" data-act>Silence</a>
   </p>`;
-}
-
-function timelineCard({ place, range, timeline }: ServerPageView): Html {
-  const tabs = ranges.map((each) => {
-    const current = each === range ? html`aria-current="true"` : "";
-    return html`<a href="${serverAddress(place)}&amp;range=${each}" ${current}
-      >${rangeWords[each]}</a
-    > `;
-  });
-  const label = `The last ${rangeWords[range]}`;
-  return html`<div class="card" id="timeline" data-live>
-    <div class="head">
-      <h2>Timeline</h2>
-      <nav class="tabs" aria-label="Range of the timeline">${tabs}</nav>
-    </div>
-    ${band(timeline, label)}
-    <p class="axis"><span>${timeOf(Date.parse(timeline.from))}</span><span>now</span></p>
-    ${bandSums(timeline)}
-    ${
-      timeline.truncated
-        ? html`<p class="remark">It changed so often that only the latest changes are drawn.</p>`
-        : ""
-    }
-    <details id="timeline-table">
-      <summary>As a table</summary>
-      ${bandTable(timeline)}
-    </details>
-  </div>`;
-}
-
-const rangeWords = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" } as const;
-
-type Event = ExplanationView["events"][number];
-
-const eventColumns: readonly Column<Event>[] = [
-  { head: "Time", cell: ({ at }) => timeOf(Date.parse(at)) },
-  { head: "Kind", cell: ({ event }) => event.replace(/\..*/, "").replace("server", "change") },
-  {
-    head: "Event",
-    cell: ({ text, incident_id: incident }) =>
-      incident === null
-        ? shortText(text, longestEvent)
-        : html`<a href="incidents/${incident}">${shortText(text, longestEvent)}</a>`,
-  },
-];
-
-const longestEvent = 400;
-
-function historyCard({ place, explanation, range }: ServerPageView): Html {
-  const { events, next } = explanation;
-  const older = `${serverAddress(place)}&range=${range}&before=${encodeURIComponent(next ?? "")}#history`;
-  return html`<div class="card" id="history" data-live>
-    <h2>Changes, incidents and notifications</h2>
-    ${events.length === 0 ? html`<p class="quiet">None is kept.</p>` : table(events.toReversed(), eventColumns)}
-    ${next === null ? "" : html`<p><a class="button" href="${older}">Older</a></p>`}
-  </div>`;
 }
 
 function commandsCard({ place, mayCall }: ServerPageView): Html {

@@ -4,8 +4,9 @@ import type { ServerView } from "../../api/operations/targets.ts";
 import type { ApiDeps } from "../api/api.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { band, type Timeline } from "./band.ts";
+import { shortText, statusChips, statusOf } from "./fleet-list.ts";
 import { serverAddress } from "./servers-address.ts";
-import { nameOf, shortText, statusChips, statusOf } from "./servers.ts";
+import { nameOf } from "./servers.ts";
 
 const mostServers = 5;
 /** In a band of a day, it is not seen that it is this old. */
@@ -42,7 +43,7 @@ export function createServersCard({ call }: Pick<ApiDeps, "call">) {
             maxlength="1000"
           />
         </form>
-        ${statusChips(found, null)}
+        ${statusChips("servers", found, null)}
       </div>
       ${
         rows.length === 0

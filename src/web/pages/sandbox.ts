@@ -1,0 +1,164 @@
+import type { IncidentView } from "../../api/operations/incidents.ts";
+import type { SandboxView } from "../../api/operations/sandboxes.ts";
+import type { ServerView } from "../../api/operations/targets.ts";
+import { counted } from "../../fleet/plural.ts";
+import { countByStatus } from "../../fleet/tallies.ts";
+import { ageOf, html, type Html } from "../html.ts";
+import { shortText, statusOf } from "./fleet-list.ts";
+import { presentTotals } from "./fleet-totals.ts";
+import { incidentsCard } from "./history-cards.ts";
+import { page, type PageAt } from "./layout.ts";
+import { sandboxesAddress, serversAddress } from "./servers-address.ts";
+import type { SandboxPlace } from "./servers-address.ts";
+import { serverCells } from "./servers.ts";
+import { shellWord } from "./shell-word.ts";
+import { hatch, totalsText } from "./status-bar.ts";
+
+export interface SandboxPageView {
+  readonly place: SandboxPlace;
+  readonly present: SandboxView;
+  /** The worst ones. */
+  readonly servers: readonly ServerView[];
+  readonly incidents: readonly IncidentView[];
+  readonly mayAct: boolean;
+  readonly mayCall: boolean;
+}
+
+const longestId = 512;
+
+export function renderSandbox(view: SandboxPageView, at: PageAt): string {
+  const { place, present, incidents } = view;
+  const id = shortText(place.sandbox_id, longestId);
+  const status = present.stale ? "unobserved" : present.status;
+  return page({ title: `sandbox ${shortText(id, 8)} · ${status}`, section: "Sandboxes", ...at }, [
+    hatch,
+    html`<div class="card" id="sandbox" data-live>
+      <h1>Sandbox <span class="id">${id}</span></h1>
+      <p class="now">${nowOf(present, at)}</p>
+      <dl>
+        <dt>Region / key</dt>
+        <dd>
+          <a href="${sandboxesAddress({ region: [place.region], key: [place.key] })}"
+            >${place.region} / ${place.key}</a
+          >
+        </dd>
+        ${factsOf(present, at)}
+      </dl>
+      ${view.mayAct ? actionsOf(view) : ""}
+    </div>`,
+    serversCard(view, at),
+    incidentsCard(incidents, at),
+    commandsCard(view),
+  ]);
+}
+
+function nowOf(present: SandboxView, { nowMs }: PageAt): Html {
+  const spokenFor =
+    present.stated_status === null && !present.stale
+      ? html` <small>the worst of its servers, as the service states no status of it</small>`
+      : "";
+  return html`${statusOf(present)} for ${ageOf(Date.parse(present.since), nowMs)}${spokenFor}`;
+}
+
+function factsOf(present: SandboxView, { nowMs }: PageAt): readonly Html[] {
+  const { created_at: created, benchmark, missing } = present;
+  const facts: readonly (readonly [name: string, value: Html | string | null])[] = [
+    ["Age", created === null ? null : ageOf(Date.parse(created), nowMs)],
+    [
+      "Benchmark",
+      benchmark === null
+        ? null
+        : html`<a href="${sandboxesAddress({ benchmark: [benchmark] })}"
+            >${shortText(benchmark)}</a
+          >`,
+    ],
+    ["Servers", serversText(present)],
+    ["Missing", missing === 0 ? null : `from the last ${missing} complete listings`],
+  ];
+  return facts.flatMap(([name, value]) =>
+    value === null
+      ? []
+      : html`<dt>${name}</dt>
+          <dd>${value}</dd> `,
+  );
+}
+
+/** Such as "5: 1 error, 4 idle". */
+function serversText({ servers, stale }: SandboxView): string {
+  const all = countByStatus(servers);
+  return all === 0 ? "none" : `${all}: ${totalsText(presentTotals(servers, stale))}`;
+}
+
+function actionsOf({ place, incidents }: SandboxPageView): Html {
+  const { region, key, sandbox_id: sandbox } = place;
+  const query = new URLSearchParams({ region, key, sandbox }).toString();
+  const isOpen = incidents.some(
+    ({ state, acknowledged_by: author }) => state === "firing" && author === null,
+  );
+  const acknowledge = isOpen
+    ? html`<a class="button main" href="sandbox/acknowledge?${query}" data-act>Acknowledge</a> `
+    : "";
+  return html`<p class="actions">
+    ${acknowledge}<a class="button" href="sandbox/silence?${query}" data-act>Silence</a>
+  </p>`;
+}
+
+function serversCard({ place, present, servers }: SandboxPageView, { nowMs }: PageAt): Html {
+  const more = countByStatus(present.servers) - servers.length;
+  const all = serversAddress({
+    q: place.sandbox_id,
+    region: [place.region],
+    key: [place.key],
+  });
+  const rows = servers.map(
+    (server) =>
+      html`<tr>
+        ${serverCells(server, nowMs)}
+        <td class="quiet">${attributesOf(server)}</td>
+      </tr> `,
+  );
+  return html`<div class="card" id="servers" data-live>
+    <h2>Servers</h2>
+    ${
+      rows.length === 0
+        ? html`<p class="quiet">None.</p>`
+        : html`<table class="servers">
+            <thead>
+              <tr>
+                <th scope="col">Server</th>
+                <th scope="col">Status</th>
+                <th scope="col">For</th>
+                <th scope="col">Tags, benchmark</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${rows}
+            </tbody>
+          </table>`
+    }
+    ${more > 0 ? html`<p><a href="${all}">and ${counted(more, "more server")}</a></p>` : ""}
+  </div>`;
+}
+
+function attributesOf({ tags, benchmark }: ServerView): string {
+  return shortText([...tags, ...(benchmark === null ? [] : [benchmark])].join(", "));
+}
+
+function commandsCard({ place, mayCall }: SandboxPageView): Html {
+  const { region, key, sandbox_id: id } = place;
+  return html`<div class="card">
+    <h2>On the command line</h2>
+    <p><code>sandwatch servers --sandbox ${shellWord(id)}</code></p>
+    ${
+      mayCall
+        ? html`<p>
+            <code
+              >sandwatch lookup sandboxes --region ${shellWord(region)} --key
+              ${shellWord(key)}</code
+            >
+            <span class="quiet">calls the service and shows what it lists now</span>
+          </p>`
+        : ""
+    }
+  </div>`;
+}
