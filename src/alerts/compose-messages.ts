@@ -54,32 +54,47 @@ export function* composeInSlices(
   if (items.length > itemsPerSlice) yield;
   const messages: ComposedMessage[] = [];
   let composed = 0;
-  for (const some of yield* itemsByMessage(due)) {
+  const { messages: parts, outdated } = yield* itemsByMessage(due);
+  for (const some of parts) {
     composed += some.length;
     if (composed > itemsPerSlice) {
       composed = 0;
       yield;
     }
-    messages.push(yield* composeMessage(some, settings, nowMs, nameOf));
+    messages.push(yield* composeMessage(some, outdated, settings, nowMs, nameOf));
   }
   const nextMs = Math.min(...waiting.map(({ dueAtMs }) => dueAtMs));
   return { messages, nextDueAtMs: waiting.length === 0 ? null : nextMs };
 }
 
+/** Reminders that something later about their incident replaces, by its last item: their message takes them with it. */
+type Outdated = ReadonlyMap<OutboxItem, readonly StoredOutboxItem[]>;
+
 /**
  * One message for each type of a group, where the order of the changes of each subject allows it; a subject that fires
- * again after it was resolved needs a message after that of the resolve.
+ * again after it was resolved needs a message after that of the resolve. A reminder that waited until there is something
+ * later about its incident is not sent: that says how things are now.
  */
-function* itemsByMessage(
-  groups: readonly Group[],
-): Slices<readonly (readonly StoredOutboxItem[])[]> {
+function* itemsByMessage(groups: readonly Group[]): Slices<{
+  readonly messages: readonly (readonly StoredOutboxItem[])[];
+  readonly outdated: Outdated;
+}> {
   const messages: StoredOutboxItem[][] = [];
   const latestOfType = new Map<string, number>();
   const latestOfSubject = new Map<string, number>();
   const items = groups
     .flatMap((group, index) => group.items.map((item) => ({ item, index })))
     .toSorted((a, b) => a.item.seq - b.item.seq);
+  const lasts = new Map(items.map(({ item }) => [item.incident.id, item]));
+  const lastOf = (item: StoredOutboxItem): OutboxItem => lasts.get(item.incident.id) ?? item;
+  const isOutdated = (item: StoredOutboxItem): boolean =>
+    item.type === "incident.reminder" && lastOf(item) !== item;
+  const outdated = Map.groupBy(
+    items.flatMap(({ item }) => (isOutdated(item) ? [item] : [])),
+    lastOf,
+  );
   yield* eachInSlices(items, itemsPerSlice, ({ item, index }) => {
+    if (isOutdated(item)) return;
     const type = `${index} ${item.type}`;
     const subject = subjectKey(item);
     const notBefore = latestOfSubject.get(subject) ?? 0;
@@ -89,11 +104,12 @@ function* itemsByMessage(
     latestOfType.set(type, position);
     latestOfSubject.set(subject, position);
   });
-  return messages;
+  return { messages, outdated };
 }
 
 function* composeMessage(
   items: readonly StoredOutboxItem[],
+  outdated: Outdated,
   { groupBy, maxIncidents }: MessageSettings,
   nowMs: number,
   nameOf: ReadonlyMap<OutboxItem, string>,
@@ -116,7 +132,7 @@ function* composeMessage(
   const what = { receiver, type, rule, severity, group, summary, runbookUrl };
   return {
     identity,
-    itemSeqs: items.map((item) => item.seq),
+    itemSeqs: items.flatMap((item) => [item, ...(outdated.get(item) ?? [])]).map(({ seq }) => seq),
     groupNames: [...new Set(items.flatMap((item) => nameOf.get(item) ?? []))],
     notification: { ...what, createdAtMs: nowMs, causedAtMs, incidents, truncated },
   };

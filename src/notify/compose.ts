@@ -1,5 +1,9 @@
 import { createHash } from "node:crypto";
-import { composeInSlices, type MessageSettings } from "../alerts/compose-messages.ts";
+import {
+  composeInSlices,
+  type ComposedMessage,
+  type MessageSettings,
+} from "../alerts/compose-messages.ts";
 import type { GroupTimes } from "../alerts/grouping.ts";
 import { mostCounted } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -22,6 +26,8 @@ export interface ComposeDeps {
   readonly outbox: Pick<Outbox, "openItems" | "groupTimes" | "countFiring" | "compose">;
   readonly clock: Pick<Clock, "now">;
   readonly deliveryClock: () => number;
+  /** How many messages at most; the others are composed later, as things are then. */
+  readonly most?: number;
   /** What is stored can be sent while the rest is composed. */
   readonly onStored: () => Promise<void>;
   /** Open items that cannot be read. */
@@ -36,7 +42,7 @@ export interface ComposeDeps {
 export async function composeDue(
   receiver: string,
   settings: ComposeSettings,
-  { outbox, clock, deliveryClock, onStored, onUnreadable }: ComposeDeps,
+  { outbox, clock, deliveryClock, most = Infinity, onStored, onUnreadable }: ComposeDeps,
 ): Promise<number | null> {
   const { groupWaitMs, groupIntervalMs, giveUpAfterMs } = settings;
   // Otherwise a group never waits longer for its last notification than for its own items.
@@ -56,7 +62,8 @@ export async function composeDue(
     const { messages, nextDueAtMs } = await runInSlices(
       composeInSlices(items, settings, nowMs, notifiedAtMs),
     );
-    for await (const batch of paced(batches(messages, maxPerTransaction))) {
+    const now = firstOf(messages, most);
+    for await (const batch of paced(batches(now, maxPerTransaction))) {
       const notifications: NewNotification[] = [];
       for (const { identity, notification, itemSeqs, groupNames } of batch) {
         const { type, rule, group } = notification;
@@ -79,10 +86,22 @@ export async function composeDue(
       await outbox.compose(notifications);
       await onStored();
     }
+    if (now.length < messages.length) return deliveryNowMs;
     if (items.length < maxItems || messages.length === 0) {
       return nextDueAtMs === null ? null : deliveryNowMs + nextDueAtMs - nowMs;
     }
   }
+}
+
+/** Also what is in a group with the last of them: later it would wait for the interval of its group. */
+function firstOf(messages: readonly ComposedMessage[], most: number): readonly ComposedMessage[] {
+  if (messages.length <= most) return messages;
+  const groups = new Set(messages.slice(0, most).flatMap(({ groupNames }) => groupNames));
+  const isTaken = ({ groupNames }: ComposedMessage): boolean =>
+    groupNames.some((name) => groups.has(name));
+  const others = messages.slice(most);
+  const end = others.findIndex((each) => !isTaken(each));
+  return messages.slice(0, end === -1 ? messages.length : most + end);
 }
 
 /** Without a dot: Standard Webhooks separates what it signs by dots. */

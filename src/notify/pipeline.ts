@@ -48,7 +48,8 @@ const notHeldMs = 500;
  *
  * 1. group: which items become one notification; wait: until `group_wait` and `group_interval` are over
  *    (`alerts/grouping.ts`)
- * 2. compose: text and stable id, stored as pending (`alerts/compose-messages.ts`, `compose.ts`)
+ * 2. compose: text and stable id, stored as pending (`alerts/compose-messages.ts`, `compose.ts`); for a receiver with a
+ *    pause between messages, once the next one can be sent
  * 3. order: wait for earlier notifications about the same subject (`Outbox.due`)
  * 4. pace: how many attempts at a time, and the pause that the receiver asked for
  * 5. send: one attempt (`receivers/`, `outbound.ts`)
@@ -59,7 +60,8 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   const { outbox, clock, deliveryClock, isHeld = () => true } = deps;
   const { receiver } = settings;
   const { name, restMs = 0 } = receiver;
-  const mostInFlight = restMs > 0 ? 1 : defaultInFlight;
+  const isPaced = restMs > 0;
+  const mostInFlight = isPaced ? 1 : defaultInFlight;
   const stopped = new AbortController();
   const aborted = new AbortController();
   const untilStored = createStoreRetries(name, deps, stopped.signal);
@@ -99,17 +101,40 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   };
 
   const compose = async (): Promise<void> => {
-    if (groupDueAtMs > deliveryClock()) return;
+    if (groupDueAtMs > deliveryClock() || !(await canCompose())) return;
     // Cleared first: a wake while the items are composed sets it again.
     groupDueAtMs = Infinity;
     // If the store fails, everything is read again.
     let dueAtMs: number | null = deliveryClock();
     try {
       const onUnreadable = (seqs: readonly number[]) => recorder.deadLetterItems(seqs);
-      dueAtMs = await composeDue(name, settings, { ...deps, onStored: beginDue, onUnreadable });
+      const most = isPaced ? 1 : Infinity;
+      dueAtMs = await composeDue(name, settings, {
+        ...deps,
+        most,
+        onStored: beginDue,
+        onUnreadable,
+      });
     } finally {
       groupDueAtMs = Math.min(groupDueAtMs, dueAtMs ?? Infinity);
     }
+  };
+
+  /**
+   * What waits for a receiver that takes few messages is composed only when it can be sent: then it says how things are,
+   * and items that waited together are one message.
+   */
+  const canCompose = async (): Promise<boolean> => {
+    if (!isPaced) return true;
+    if (freeSlots() <= 0 || deliveryClock() < pausedUntilMs) return false;
+    const nextAtMs = await outbox.nextAttemptAtMs(name, [...inFlight.keys()]);
+    return nextAtMs === null || nextAtMs > deliveryClock();
+  };
+
+  /** When items are read again, as far as no attempt is to end before that. */
+  const composeAtMs = (): number => {
+    if (!isPaced) return groupDueAtMs;
+    return freeSlots() > 0 ? Math.max(groupDueAtMs, pausedUntilMs) : Infinity;
   };
 
   const beginDue = async (): Promise<void> => {
@@ -166,7 +191,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   };
 
   const armTimer = async (): Promise<void> => {
-    let nextAtMs = Math.min(groupDueAtMs, deliveryClock() + lookEveryMs);
+    let nextAtMs = Math.min(composeAtMs(), deliveryClock() + lookEveryMs);
     // Without a free slot, the end of an attempt wakes the worker.
     if (freeSlots() > 0) {
       const attemptAtMs = await outbox.nextAttemptAtMs(name, [...inFlight.keys()]);

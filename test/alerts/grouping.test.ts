@@ -77,7 +77,7 @@ describe("a message", () => {
     const { messages, seqs } = compose([
       outboxItem(),
       outboxItem({ incident: second }),
-      outboxItem({ type: "incident.reminder" }),
+      outboxItem({ type: "incident.reminder", incident: { id: "third", serverId: "third" } }),
       outboxItem({ type: resolved, incident: second }),
       outboxItem({ type: resolved }),
     ]);
@@ -85,6 +85,23 @@ describe("a message", () => {
     expect([types, seqs]).toEqual([
       ["firing", "reminder", "resolved"],
       [[1, 2], [3], [4, 5]],
+    ]);
+  });
+
+  it("of what is last takes the reminders with it that waited until then", () => {
+    const { messages, seqs } = compose([
+      outboxItem({ type: "incident.reminder" }),
+      outboxItem({ type: "incident.reminder", incident: second }),
+      outboxItem({ type: "incident.reminder" }),
+      outboxItem({ type: resolved, incident: second }),
+    ]);
+    const types = messages.map(({ type }) => type.slice(9));
+    expect([types, seqs]).toEqual([
+      ["reminder", "resolved"],
+      [
+        [3, 1],
+        [4, 2],
+      ],
     ]);
   });
 
