@@ -85,7 +85,6 @@ export function createTargetUnits(
       name,
       target,
       schedule,
-      isUrgent: () => watched.state.incidents.size > 0,
       async call(attempt) {
         await readIfFenced();
         const { snapshot: before, progress } = watched.state;

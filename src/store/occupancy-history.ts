@@ -147,8 +147,8 @@ interface Reading {
   readonly names: Names;
 }
 
-/** Buckets that are read with one statement. */
-const bucketsAtOnce = 200;
+/** Buckets that are read with one statement, in a few milliseconds: polls and deliveries go on in between. */
+const bucketsAtOnce = 50;
 const totalsAtOnce = 1_000;
 
 async function* readBuckets(

@@ -18,9 +18,10 @@ export function mostStreams(connections: number): number {
 }
 
 /**
- * Keeps the connections to a server below a limit. One more closes the connection that has been without a request
- * for longest. When each has a request that is being answered, it takes the place of the oldest connection of the host
- * that has most, if that leaves this host no fewer than the newcomer's. Otherwise it is refused itself.
+ * Keeps the connections to a server below a limit. One more closes a connection without a request: one of the host that
+ * has most, if that leaves this host no fewer than the newcomer's, or else the one that has been without a request for
+ * longest. When each has a request that is being answered, it takes the place of the oldest one of that host. Otherwise
+ * it is refused itself.
  *
  * @param onFull a connection was refused; not called again until the number was below the limit
  */
@@ -44,11 +45,11 @@ export function limitConnections(
     if (ofHost?.size === 0) byHost.delete(host);
     isFull = false;
   };
-  const findUnfair = (host: string): Socket | undefined => {
+  /** The connections of the host that has most; none if this host has as many. The oldest first. */
+  const findUnfair = (host: string): readonly Socket[] => {
     let most = new Set<Socket>();
     for (const ofHost of byHost.values()) if (ofHost.size > most.size) most = ofHost;
-    const [oldest] = most;
-    return most.size > (byHost.get(host)?.size ?? 0) + 1 ? oldest : undefined;
+    return most.size > (byHost.get(host)?.size ?? 0) + 1 ? [...most] : [];
   };
   // Requests come over the encrypted socket, which is another object than the one of the connection.
   const event = server instanceof TlsServer ? "secureConnection" : "connection";
@@ -59,8 +60,9 @@ export function limitConnections(
     if (address === undefined) return void socket.destroy();
     const host = hostNetwork(address);
     if (open.size >= limit) {
-      const [longestIdle] = idle;
-      const replaced = longestIdle ?? findUnfair(host);
+      const unfair = findUnfair(host);
+      const [longestIdle = unfair[0]] = idle;
+      const replaced = unfair.find((each) => idle.has(each)) ?? longestIdle;
       if (!replaced) {
         if (!isFull) onFull(address);
         isFull = true;

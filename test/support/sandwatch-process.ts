@@ -21,6 +21,7 @@ export interface SandwatchProcess {
   /** Resolves once N lines of standard output hold the text. */
   lines(part: string, count: number): Promise<void>;
   send(signal: NodeJS.Signals): void;
+  readonly pid: number;
   readonly ended: Promise<Ended>;
 }
 
@@ -102,6 +103,7 @@ function startProcess(
       await untilFound(part, () => lines.filter((line) => line.includes(part))[count - 1]);
     },
     send: (signal) => void child.kill(signal),
+    pid: child.pid ?? 0,
     ended: end(),
   };
 }

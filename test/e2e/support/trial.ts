@@ -19,6 +19,11 @@ export interface TrialOptions {
   readonly host?: string;
   /** Where the store is. */
   readonly folder?: string;
+  /** Default: 1 s. */
+  readonly pollTimeout?: string;
+  /** Beside the region "us" and the receiver "oncall", which work. */
+  readonly moreRegions?: object;
+  readonly moreReceivers?: readonly object[];
   /** Replace those of its configuration, each as a whole. */
   readonly settings?: object;
 }
@@ -53,9 +58,13 @@ export async function prepareTrial(options: TrialOptions = {}) {
   const peer = await startWebhookPeer();
   const store = join(folder, "sandwatch.db");
   const { config } = writeConfig({
-    regions: { us: { base_url: at(services.get("us")), allow_http: true } },
+    regions: { us: { base_url: at(services.get("us")), allow_http: true }, ...options.moreRegions },
     keys: keys.map(({ name, apiKey }) => ({ name, api_key: apiKey })),
-    poll: { every: "1s", timeout: "1s", rate_limit: { requests: 1_000, per: "1s" } },
+    poll: {
+      every: "1s",
+      timeout: options.pollTimeout ?? "1s",
+      rate_limit: { requests: 1_000, per: "1s" },
+    },
     store: { path: store },
     alerts: {
       receivers: [
@@ -68,6 +77,7 @@ export async function prepareTrial(options: TrialOptions = {}) {
           group_wait: "0s",
           max_incidents: 1_000,
         },
+        ...(options.moreReceivers ?? []),
       ],
     },
     ...options.settings,
