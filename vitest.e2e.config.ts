@@ -8,6 +8,7 @@ export default defineConfig({
       "test/e2e/**/*.test.ts",
       "test/store/repositories/**/*.test.ts",
       "test/app/secrets.test.ts",
+      "test/app/daemon-sandboxes.test.ts",
     ],
     globalSetup: ["test/store/support/postgres-server.ts"],
     // Several of them wait for several things in a row, each with that patience.

@@ -7,7 +7,8 @@ import type { IncidentStep, IncidentTiming, SubjectEvent, Transition } from "./i
 import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.ts";
 import type { Incident } from "./incident.ts";
 import { plainText, wants } from "./notification.ts";
-import type { IncidentMessage, ItemText, OutboxItem, WantedMessages } from "./notification.ts";
+import type { IncidentMessage, ItemText, OutboxItem } from "./notification.ts";
+import type { ServerNames, WantedMessages } from "./notification.ts";
 import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silences, type Suppressions } from "./silence.ts";
 import { flappingCondition, type Subject } from "./subjects.ts";
@@ -51,12 +52,14 @@ export interface Observed {
   readonly unmonitored?: number | null;
   /** When its condition began to hold, if that was before. UTC milliseconds. */
   readonly startedAtMs?: number;
-  /** This and the other optional fields are set for servers. */
+  /** This and the other optional fields are set for servers and sandboxes. */
   readonly status?: Presence;
   /** Null: the status did not change. */
   readonly previousStatus?: Presence | null;
   readonly benchmark?: string | null;
   readonly tags?: readonly string[];
+  /** Of a sandbox: its servers by name. */
+  readonly servers?: ServerNames | null;
 }
 
 interface Known {
@@ -93,6 +96,8 @@ export function createIncidentEngine(
   const steps: IncidentOutcome["steps"][number][] = [];
   const outbox: OutboxItem[] = [];
   const retired = new Set<Incident>();
+  /** Those that changed, by `incidentKey`. */
+  const latest = new Map<string, Incident>();
   const { version: suppressionsVersion, silenced, acknowledgedBy } = suppressions;
   const changes = { written, dropped, flaps: changedFlaps, steps, outbox };
   const outcome: IncidentOutcome = { ...changes, suppressionsVersion };
@@ -112,6 +117,7 @@ export function createIncidentEngine(
   };
 
   const record = (incident: Incident, step: IncidentStep | null, text: ItemText): void => {
+    latest.set(incidentKey(incident.rule, incident.subject), incident);
     if (step === "dropped") dropped.push(incident);
     else written.push(incident);
     if (step === null) return;
@@ -251,6 +257,12 @@ export function createIncidentEngine(
       return phase === null ? null : after;
     },
 
+    /** The incident of a rule and a subject after what was applied so far. It may have ended. */
+    current({ name }: Rule, subject: Subject): Incident | undefined {
+      const key = incidentKey(name, subject);
+      return latest.get(key) ?? incidents.get(key);
+    },
+
     goesOn: ({ remindEveryMs }: Rule, { phase, inhibitedBy }: Incident, now: ClockReading) =>
       silenced.length === 0 && inhibitedBy === null && goesOnFiring(phase, now, remindEveryMs),
 
@@ -292,7 +304,7 @@ export function createIncidentEngine(
 
 function textOf(
   { summaryTemplate, runbookUrlTemplate }: Rule,
-  { condition, detail = null, unmonitored = null }: Observed,
+  { condition, detail = null, unmonitored = null, servers = null }: Observed,
   phase: IncidentPhase | null,
   reading: FlapReading | null,
 ): ItemText {
@@ -305,6 +317,7 @@ function textOf(
       ? { condition: flappingCondition, detail: `${condition} ${reading.frequency}${reason}` }
       : { condition, detail }),
     unmonitored,
+    servers,
   };
 }
 

@@ -12,6 +12,7 @@ import type { SubjectEvent } from "./incident-phase.ts";
 import { counted } from "../fleet/plural.ts";
 import { countByStatus } from "../fleet/tallies.ts";
 import { regionInhibitors } from "./judge-region.ts";
+import { judgeSandboxes } from "./judge-sandboxes.ts";
 import { judgeServers } from "./judge-servers.ts";
 import type { PoolOutcome } from "./judge-pools.ts";
 import { failureText, matchesTarget, rulesOn } from "./rule.ts";
@@ -106,13 +107,15 @@ function* judgeListing(
   const engine = createIncidentEngine(state, at.utcMs, options);
   const passed = { ms: progress.observed.ms - state.progress.observed.ms, polls: 1 };
   const observed = { snapshot, diff, complete, now: progress.observed, passed };
-  // Before its servers: while it fires that the target is down, receivers are not notified of them.
+  // Each explains the next: while it fires that the target is down, receivers are not notified of its servers.
   const inhibitors = judgeTarget(engine, state, progress, options, ({ trouble }) => ({
     kind: trouble === "partial" && !complete ? "holds" : "clears",
     now: progress.attempted,
   }));
-  const rules = rulesOn("server", options.rules, state.target);
-  yield* judgeServers(engine, state, { ...observed, inhibitors }, rules);
+  const onServers = rulesOn("server", options.rules, state.target);
+  const onSandboxes = rulesOn("sandbox", options.rules, state.target);
+  yield* judgeServers(engine, state, { ...observed, inhibitors }, onServers);
+  yield* judgeSandboxes(engine, state, { ...observed, inhibitors }, onSandboxes, onServers);
   const reachability = state.progress.failuresInARow > 0 ? "came_back" : null;
   const { outcome: incidents } = engine;
   const decided = { progress, snapshot, diff, incidents, reachability } as const;

@@ -2,7 +2,7 @@ import { formatDuration } from "../fleet/duration.ts";
 import { counted } from "../fleet/plural.ts";
 import { isBlank, readable, shownName } from "../fleet/readable-text.ts";
 import { endedUnobserved } from "./notification.ts";
-import type { OutboxItem } from "./notification.ts";
+import type { OutboxItem, ServerNames } from "./notification.ts";
 import { kindOf } from "./subjects.ts";
 import { fillTemplate, mostNamed, placeholdersIn, someOf } from "./template.ts";
 
@@ -98,6 +98,7 @@ function wholeStatement(
   const notes = [
     isOver || nowMs === null ? null : durationText(nowMs - startedAtMs, "min"),
     isOver ? null : (same(steady.length > 0 ? steady : items, ({ detail }) => detail) ?? null),
+    isOver ? null : serversText(items),
   ].filter((note) => note !== null);
   const flaps = items.length - steady.length;
   const unmonitored = items.reduce((sum, item) => sum + (item.unmonitored ?? 0), 0);
@@ -141,21 +142,36 @@ function subjectsOf(
   } as const;
   const names = others.length === 0 ? [] : group.all.map((each) => listed?.(each, group) ?? "");
   const isSame = new Set(names).size <= 1;
-  const more = isSame ? "" : isCounted ? countedNames(names) : someOf(names);
+  const more = isSame
+    ? ""
+    : isCounted
+      ? countedNames(names.map((name) => [name, 1]))
+      : someOf(names);
   return { what: statement(group), more };
 }
 
+/** The servers of sandboxes, such as "7 servers: 3 github, 2 slack and 2 others"; null: they have none. */
+function serversText(items: readonly OutboxItem[]): string | null {
+  const counts = items.flatMap(({ servers }) => servers ?? []);
+  if (counts.length === 0) return null;
+  const all = counts.reduce((sum, [, count]) => sum + count, 0);
+  const names = countedNames(counts.map(([name, count]) => [name && shownName(name), count]));
+  return names === "" ? counted(all, "server") : `${counted(all, "server")}: ${names}`;
+}
+
 /** The most frequent names with their numbers: "120 github, 90 slack and 4 others". */
-function countedNames(names: readonly string[]): string {
-  const groups = Map.groupBy(names, (name) => name);
-  const counts = Array.from(groups, ([name, { length }]) => ({ name, length })).toSorted(
-    (one, other) => other.length - one.length,
-  );
+function countedNames(some: ServerNames): string {
+  const totals = new Map<string | null, number>();
+  for (const [name, count] of some) totals.set(name, (totals.get(name) ?? 0) + count);
+  const others = totals.get(null) ?? 0;
+  totals.delete(null);
+  const counts = [...totals].toSorted(([, one], [, other]) => other - one);
   const named = counts
     .slice(0, mostNamed)
-    .map(({ name, length }) => (length === 1 ? name : `${length} ${name}`));
-  const more = counts.slice(mostNamed).reduce((sum, { length }) => sum + length, 0);
-  return more > 0 ? `${named.join(", ")} and ${counted(more, "other")}` : named.join(", ");
+    .map(([name, count]) => (count === 1 ? name : `${count} ${name}`));
+  const more = counts.slice(mostNamed).reduce((sum, [, count]) => sum + count, others);
+  const list = named.join(", ");
+  return more > 0 && list !== "" ? `${list} and ${counted(more, "other")}` : list;
 }
 
 /** The value that all share; undefined: they differ. */

@@ -1,6 +1,7 @@
 import { formatDuration } from "../fleet/duration.ts";
 import type { Presence } from "../fleet/model.ts";
 import { countText } from "../fleet/plural.ts";
+import { isBlank } from "../fleet/readable-text.ts";
 import type { Severity, TargetTrouble } from "./rule.ts";
 import { noSubjectFacts, type SubjectFacts, type SubjectKind } from "./subjects.ts";
 
@@ -47,6 +48,25 @@ export const noIncidentDetails = {
   acknowledgedBy: null,
 } as const;
 
+/** How many servers have which name, the most frequent first. Null: they have none, or one of further names. */
+export type ServerNames = readonly (readonly [name: string | null, count: number])[];
+
+/** Further names are only counted. */
+const mostServerNames = 20;
+
+export function namesOfServers(
+  servers: readonly { readonly name: string | null }[],
+): ServerNames | null {
+  const counts = Array.from(
+    Map.groupBy(servers, ({ name }) => (isBlank(name) ? null : name)),
+    ([name, { length }]) => [name, length] as const,
+  ).toSorted((one, other) => other[1] - one[1]);
+  const named = counts.filter(([name]) => name !== null).slice(0, mostServerNames);
+  const others = servers.length - named.reduce((sum, [, count]) => sum + count, 0);
+  if (servers.length === 0) return null;
+  return others === 0 ? named : [...named, [null, others]];
+}
+
 /**
  * One change of an incident for one receiver. Items are stored in the transaction of the change; later those of one group
  * are composed into a notification.
@@ -62,6 +82,8 @@ export interface OutboxItem {
   readonly detail: string | null;
   /** How many servers cannot be observed because of it; null: it does not matter to servers. */
   readonly unmonitored: number | null;
+  /** Of a sandbox: its servers; null: it has none, or it is no sandbox. */
+  readonly servers: ServerNames | null;
   /** The rule's templates, filled when the message is composed; null: the rule has none. */
   readonly summaryTemplate: string | null;
   readonly runbookUrlTemplate: string | null;
@@ -73,13 +95,14 @@ export interface OutboxItem {
 /** What a message says of an item besides the incident itself. */
 export type ItemText = Pick<
   OutboxItem,
-  "condition" | "detail" | "unmonitored" | "summaryTemplate" | "runbookUrlTemplate"
+  "condition" | "detail" | "unmonitored" | "servers" | "summaryTemplate" | "runbookUrlTemplate"
 >;
 
 /** The text of an item of which nothing else is known. */
 export const plainText = {
   detail: null,
   unmonitored: null,
+  servers: null,
   summaryTemplate: null,
   runbookUrlTemplate: null,
 } as const;

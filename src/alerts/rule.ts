@@ -1,5 +1,5 @@
 import type { FailureReason, Status, Target } from "../fleet/model.ts";
-import type { ListedServer } from "../fleet/snapshot.ts";
+import type { ListedServer, Sandbox } from "../fleet/snapshot.ts";
 
 export const severities = ["critical", "warning", "info"] as const;
 export type Severity = (typeof severities)[number];
@@ -47,6 +47,13 @@ export interface ServerRule extends RuleBase {
   readonly for: Hold;
   readonly flap: FlapLimit | null;
 }
+
+/** Holds for a sandbox while it states the status itself. */
+export interface SandboxRule extends Omit<ServerRule, "on"> {
+  readonly on: "sandbox";
+}
+
+export type StatusRule = ServerRule | SandboxRule;
 
 /** Polls fail, the service refuses the key, or listings are partial. */
 export const targetTroubles = ["failing", "auth", "partial"] as const;
@@ -103,7 +110,14 @@ export interface ReceiverRule extends RuleBase {
   readonly for: Hold;
 }
 
-export type Rule = ServerRule | TargetRule | RegionRule | PoolRule | ProbeRule | ReceiverRule;
+export type Rule =
+  | ServerRule
+  | SandboxRule
+  | TargetRule
+  | RegionRule
+  | PoolRule
+  | ProbeRule
+  | ReceiverRule;
 
 /** Whether a text fits any of the patterns; undefined allows all. */
 export function matchesAny(patterns: readonly string[] | undefined, text: string): boolean {
@@ -140,12 +154,27 @@ export function rulesOn<On extends Rule["on"]>(
 
 /** Whether a server rule's condition holds for a server of a target that the rule is about. */
 export function holdsForServer({ status, match }: ServerRule, server: ListedServer): boolean {
-  const { serverName, benchmark, tag } = match;
   return (
     server.status === status &&
-    matchesAny(serverName, server.name ?? "") &&
-    matchesAny(benchmark, server.benchmark ?? "") &&
-    (tag === undefined || server.tags.some((each) => matchesAny(tag, each)))
+    matchesAny(match.benchmark, server.benchmark ?? "") &&
+    matchesServer(match, server)
+  );
+}
+
+/** The same for a sandbox, by what it states itself. Names and tags are those of one of its servers. */
+export function holdsForSandbox({ status, match }: SandboxRule, sandbox: Sandbox): boolean {
+  return (
+    sandbox.statedStatus === status &&
+    matchesAny(match.benchmark, sandbox.benchmark ?? "") &&
+    ((match.serverName ?? match.tag) === undefined ||
+      sandbox.servers.some((server) => matchesServer(match, server)))
+  );
+}
+
+function matchesServer({ serverName, tag }: Match, { name, tags }: ListedServer): boolean {
+  return (
+    matchesAny(serverName, name ?? "") &&
+    (tag === undefined || tags.some((each) => matchesAny(tag, each)))
   );
 }
 
@@ -160,6 +189,7 @@ export function ruleFingerprint(rule: Rule): string {
   const scope = [region, key, serverName, benchmark, tag].map(sorted);
   switch (rule.on) {
     case "server":
+    case "sandbox":
       return JSON.stringify([name, on, rule.status, rule.for, keepFiringForMs, scope]);
     case "target": {
       const kind = rule.trouble === "failing" ? on : `${on}:${rule.trouble}`;

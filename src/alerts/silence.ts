@@ -114,7 +114,7 @@ export function silenceFacts(
   seen: { readonly benchmark?: string | null; readonly tags?: readonly string[] } = {},
 ): SilenceFacts {
   const { receiver: _, ...facts } = namedFacts(subjectFacts(target, subject));
-  const { benchmark = null, tags: tag = [] } = seen;
+  const { benchmark = facts.benchmark, tags: tag = [] } = seen;
   return { rule: name, severity, ...facts, benchmark, tag };
 }
 

@@ -10,6 +10,8 @@ export interface SubjectFacts {
   readonly sandboxId: string | null;
   readonly serverId: string | null;
   readonly serverName: string | null;
+  /** Of a sandbox alone: rules and silences know that of a server, too. */
+  readonly benchmark: string | null;
   readonly probe: string | null;
   readonly receiver: string | null;
 }
@@ -22,6 +24,7 @@ export const noSubjectFacts = {
   sandboxId: null,
   serverId: null,
   serverName: null,
+  benchmark: null,
   probe: null,
   receiver: null,
 } as const;
@@ -34,6 +37,7 @@ export function namedFacts(facts: SubjectFacts) {
     sandbox_id: facts.sandboxId,
     server_id: facts.serverId,
     server_name: facts.serverName,
+    benchmark: facts.benchmark,
     probe: facts.probe,
     receiver: facts.receiver,
   };
@@ -44,8 +48,8 @@ type NamedFacts = ReturnType<typeof namedFacts>;
 /** The reverse of {@link namedFacts}. */
 export function factsOfNames(named: NamedFacts): SubjectFacts {
   const { sandbox_id: sandboxId, server_id: serverId, server_name: serverName } = named;
-  const { region, key, probe, receiver } = named;
-  return { region, key, sandboxId, serverId, serverName, probe, receiver };
+  const { region, key, benchmark, probe, receiver } = named;
+  return { region, key, sandboxId, serverId, serverName, benchmark, probe, receiver };
 }
 
 /** The subjects of one message. */
@@ -82,7 +86,15 @@ interface KindOfSubject {
   readonly page?: { readonly path: string; readonly text: string };
 }
 
-export const subjectKinds = ["server", "target", "region", "pool", "probe", "receiver"] as const;
+export const subjectKinds = [
+  "server",
+  "sandbox",
+  "target",
+  "region",
+  "pool",
+  "probe",
+  "receiver",
+] as const;
 export type SubjectKind = (typeof subjectKinds)[number];
 
 /** All that differs between kinds of subjects. A new kind is one more entry. */
@@ -108,6 +120,21 @@ const kinds = {
     listed: shownServerName,
     isCounted: true,
     page: { path: "server", text: "Server" },
+  },
+  sandbox: {
+    ids: ["sandboxId"],
+    scope: [],
+    details: ["benchmark"],
+    condition: (status) => conditionOfStatus(status ?? "unknown"),
+    name: ({ sandboxId }) => `sandbox ${shownName(sandboxId ?? "")}`,
+    statement({ all, condition, where }) {
+      const [{ sandboxId }, ...others] = all;
+      const sandboxes =
+        others.length > 0
+          ? counted(all.length, "sandbox", "sandboxes")
+          : `sandbox ${shownName(sandboxId ?? "")}`;
+      return `${sandboxes} ${condition} in ${where}`;
+    },
   },
   target: {
     ids: [],
@@ -188,11 +215,12 @@ export type SubjectOf<Kind extends SubjectKind> = { readonly kind: Kind } & {
 } & { readonly [Fact in Facts<Kind, "scope" | "details">]: string | null };
 
 export type ServerSubject = SubjectOf<"server">;
+export type SandboxSubject = SubjectOf<"sandbox">;
 /** The servers that are alike in what the rule pools `by`; null: the rule is not by it. */
 export type PoolSubject = SubjectOf<"pool">;
 export type ProbeSubject = SubjectOf<"probe">;
 
-/** What an incident is about. One of a server or a target belongs to a target, which it does not name. */
+/** What an incident is about. One of a server, a sandbox or a target belongs to a target, which it does not name. */
 export type Subject = { [Kind in SubjectKind]: SubjectOf<Kind> }[SubjectKind];
 
 export function kindOf(subject: SubjectKind): KindOfSubject {

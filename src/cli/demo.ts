@@ -17,7 +17,7 @@ import { createLogger } from "../lib/logger.ts";
 import type { Target } from "../fleet/model.ts";
 import { createSimulator, type Simulator } from "../simulator/simulator.ts";
 import { changing, growingLoad } from "../simulator/server-status.ts";
-import { createWorld } from "../simulator/world.ts";
+import { createWorld, variedManners } from "../simulator/world.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { makeHistory } from "./demo-history.ts";
 import { asListenFault, readPort, seedOption, wholeNumber } from "./options.ts";
@@ -106,7 +106,7 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
     pace: tempo,
     load,
     faults,
-    isVaried: true,
+    manners: variedManners,
   });
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   opened.defer(() => simulator.close());
@@ -137,7 +137,7 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
     terminal.out(`making ${days} days of simulated history\n\n`);
     const stopping = new AbortController();
     void stopped.then(() => stopping.abort());
-    const world = createWorld(seed, tempo, load, true);
+    const world = createWorld(seed, tempo, load, variedManners);
     await makeHistory({ config, seed, world, servers, days }, stopping.signal);
     if (stopping.signal.aborted) return;
   }

@@ -66,6 +66,7 @@ const metricsSchema = settings({
 const flap = { changes: 1, within: "1h", firing_only: true };
 const defaultRules = [
   { name: "server-error", on: "server", status: "error", flap },
+  { name: "sandbox-error", on: "sandbox", status: "error", flap },
   { name: "key-refused", on: "target", auth: { polls: 3 }, severity: "critical", flap },
   { name: "target-down", on: "target", failing: { polls: 3 }, flap },
   { name: "target-partial", on: "target", partial: { polls: 10 }, flap },
@@ -79,7 +80,7 @@ const alertsSchema = settings({
     .meta({
       description: "The alert rules. An empty list disables alerts.",
       defaultText:
-        "`server-error`, `key-refused`, `target-down`, `target-partial` and `region-down`, to every receiver",
+        "`server-error`, `sandbox-error`, `key-refused`, `target-down`, `target-partial` and `region-down`, to every receiver",
     }),
   receivers: z
     .array(receiverSchema, "a list of receivers")

@@ -11,7 +11,7 @@ import {
   refuse,
   settings,
 } from "./fields.ts";
-import { probePatterns, ruleSettings, serverNamePatterns } from "./rule-fields.ts";
+import { patternsOf, probePatterns, ruleSettings, serverNamePatterns } from "./rule-fields.ts";
 import { serverPatterns, targetPatterns } from "./rule-fields.ts";
 import { poolRuleSchema } from "./schema-pool-rule.ts";
 
@@ -51,19 +51,42 @@ const flap = optional(
   "Flap detection: a subject that meets the condition more often than this is reported once as flapping, and once when it has settled.",
 );
 
+const statusSettings = {
+  status: oneOf(statuses).describe("The status."),
+  for: holdSchema
+    .prefault("0s")
+    .describe("How long the condition must hold before the incident fires."),
+  flap,
+};
+
 const serverRuleSchema = ruleSettings(
   "server",
   "The condition holds while a server has the `status`.",
   "critical",
   {
-    status: oneOf(statuses).describe("The status."),
-    for: holdSchema
-      .prefault("0s")
-      .describe("How long the condition must hold before the incident fires."),
-    flap,
+    ...statusSettings,
     match: settings({ ...targetPatterns, serverName: serverNamePatterns, ...serverPatterns })
       .prefault({})
       .describe("Limits the rule to servers that match every given field."),
+  },
+);
+
+const sandboxRuleSchema = ruleSettings(
+  "sandbox",
+  "The condition holds while a sandbox states the `status` itself. While an incident of one of its servers with the same status fires, receivers are not notified of the sandbox.",
+  "critical",
+  {
+    ...statusSettings,
+    match: settings({
+      ...targetPatterns,
+      benchmark: patternsOf("Benchmarks of sandboxes (`benchmark`)."),
+      serverName: patternsOf("Names of servers (`server_name`) of which a sandbox has one."),
+      tag: patternsOf("Tags of servers of which a sandbox has one."),
+    })
+      .prefault({})
+      .describe(
+        "Limits the rule to sandboxes that match every given field. With both `server_name` and `tag`, one server must match both.",
+      ),
   },
 );
 
@@ -129,9 +152,18 @@ const probeRuleSchema = ruleSettings(
 
 export const ruleSchema = z.discriminatedUnion(
   "on",
-  [serverRuleSchema, targetRuleSchema, regionRuleSchema, poolRuleSchema, probeRuleSchema],
+  [
+    serverRuleSchema,
+    sandboxRuleSchema,
+    targetRuleSchema,
+    regionRuleSchema,
+    poolRuleSchema,
+    probeRuleSchema,
+  ],
   {
     error: (issue) =>
-      issue.code === "invalid_union" ? "server, target, region, pool or probe" : "a mapping",
+      issue.code === "invalid_union"
+        ? "server, sandbox, target, region, pool or probe"
+        : "a mapping",
   },
 );

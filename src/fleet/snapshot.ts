@@ -206,10 +206,22 @@ export function findListedServer(
   sandboxId: string,
   serverId: string,
 ): Server | undefined {
+  const sandbox = findListedSandbox(snapshot, sandboxId);
+  const server = sandbox?.servers.find(({ id }) => id === serverId);
+  return server && isListed(snapshot, server) ? server : undefined;
+}
+
+/** A sandbox, only where the last listing held it. */
+export function findListedSandbox(snapshot: Snapshot, sandboxId: string): Sandbox | undefined {
   const place = snapshot.places.get(sandboxId) ?? Infinity;
-  const server = findServer(snapshot, sandboxId, serverId);
-  const isHeld = place < snapshot.listedCount && server && isListed(snapshot, server);
-  return isHeld ? server : undefined;
+  return place < snapshot.listedCount ? snapshot.sandboxes[place] : undefined;
+}
+
+/** All sandboxes that the last listing held, some at a time. */
+export function* listedSandboxes({ sandboxes, listedCount }: Snapshot) {
+  for (let from = 0; from < listedCount; from += sandboxesPerSlice) {
+    yield sandboxes.slice(from, Math.min(from + sandboxesPerSlice, listedCount));
+  }
 }
 
 /** A server and the sandbox that it is in. */

@@ -12,7 +12,7 @@ import { faultsSchema, strike, type Fault } from "./faults.ts";
 import { listingBody } from "./listing.ts";
 import type { Load, Tempo } from "./server-status.ts";
 import { createWorld } from "./world.ts";
-import type { Pin, SimulatedSandbox, SimulatedServer, WorldView } from "./world.ts";
+import type { Manner, Pin, SimulatedSandbox, SimulatedServer, WorldView } from "./world.ts";
 
 export interface SimulatorOptions {
   /** Equal seeds and equal times give equal answers, to the byte. */
@@ -31,8 +31,8 @@ export interface SimulatorOptions {
   readonly pace?: number | Tempo;
   /** Default: the usual one. */
   readonly load?: Load;
-  /** Whether sandboxes differ in who states a status. Default: each states the worst of its servers. */
-  readonly isVaried?: boolean;
+  /** Who states a status in sandboxes, one after another. Default: each states the worst of its servers. */
+  readonly manners?: readonly Manner[];
 }
 
 export type Simulator = ReturnType<typeof createSimulator>;
@@ -41,7 +41,7 @@ export type Simulator = ReturnType<typeof createSimulator>;
 export function createSimulator(options: SimulatorOptions) {
   const { seed, clock, regions, keys, rateLimit = { requests: 2, perMs: 1_000 } } = options;
   const content = new Map(Object.entries(options.content ?? {}));
-  const world = createWorld(seed, options.pace ?? 1, options.load, options.isVaried);
+  const world = createWorld(seed, options.pace ?? 1, options.load, options.manners);
   const admit = createGate(clock, keys, rateLimit);
   const random = seededRandom(seed);
   const startedMs = clock.now().monotonicMs;

@@ -70,10 +70,10 @@ const purpose = { size: 1, life: 2, age: 3, names: 4, benchmark: 5, tagged: 6, t
  * - `apart`: now and then it is in error while its servers are not
  * - `silent`: it states no status
  */
-type Manner = "agrees" | "bare" | "alone" | "apart" | "silent";
+export type Manner = "agrees" | "bare" | "alone" | "apart" | "silent";
 
-/** Of the slots of a varied listing, again and again. */
-const varied: readonly Manner[] = [
+/** Of the sandboxes of a listing, again and again. */
+export const variedManners: readonly Manner[] = [
   "agrees",
   "bare",
   "alone",
@@ -102,13 +102,13 @@ interface Look extends Pick<WorldView, "pins"> {
  * A pure function of seed, target and time: equal arguments give equal worlds.
  *
  * @param pace how fast it moves, or how many times faster than usual; 0: it stands still
- * @param isVaried whether sandboxes differ in who states a status; else each states the worst of its servers
+ * @param manners of the sandboxes of a listing, again and again
  */
 export function createWorld(
   seed: number,
   pace: number | Tempo,
   load: Load = () => 1,
-  isVaried = false,
+  manners: readonly Manner[] = ["agrees"],
 ): World {
   const isStill = pace === 0;
   const tempo = typeof pace === "number" ? steady(isStill ? 1 : pace) : pace;
@@ -196,7 +196,7 @@ export function createWorld(
       let left = servers;
       for (let index = 0; left > 0; index++) {
         const slot = childOf(target, index);
-        const manner = (isVaried && varied[index % varied.length]) || "agrees";
+        const manner = manners[index % manners.length] ?? "agrees";
         // The size belongs to the slot and outlives the sandbox in it, so the total remains.
         const size = manner === "bare" ? 0 : Math.min(left, pick(sizes, slot[0], purpose.size));
         left -= size;

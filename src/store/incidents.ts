@@ -155,6 +155,7 @@ const upsertIncidents = prepareUpsert(
     "sandbox_id",
     "server_id",
     "server_name",
+    "benchmark",
     "region",
     "key",
     "probe",

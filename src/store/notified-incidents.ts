@@ -141,7 +141,10 @@ async function selectAllAlike(
 /** Items lack what is null. */
 function readTexts(body: string): ItemText {
   const item: Partial<OutboxItem> = JSON.parse(body);
-  const { detail, unmonitored, summaryTemplate, runbookUrlTemplate } = { ...plainText, ...item };
+  const { detail, unmonitored, servers, summaryTemplate, runbookUrlTemplate } = {
+    ...plainText,
+    ...item,
+  };
   const condition = textIn(item.condition);
-  return { condition, detail, unmonitored, summaryTemplate, runbookUrlTemplate };
+  return { condition, detail, unmonitored, servers, summaryTemplate, runbookUrlTemplate };
 }

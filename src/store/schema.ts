@@ -208,12 +208,14 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       -- The rule's condition when the incident opened: a changed rule does not own it any more.
       rule_fingerprint ${text} not null,
       severity ${text} not null,
-      -- 'server', 'target', 'region', 'pool', 'probe' or 'receiver'.
+      -- 'server', 'sandbox', 'target', 'region', 'pool', 'probe' or 'receiver'.
       subject ${text} not null,
       target_id ${bigint} references targets (id),
       sandbox_id ${text},
       server_id ${text},
       server_name ${text},
+      -- Of a sandbox.
+      benchmark ${text},
       -- Of a region, a pool and a probe; the others have a target.
       region ${text},
       key ${text},
@@ -274,12 +276,12 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     )${clustered}`,
     `create index silences_by_end on silences (ends_at_ms)`,
 
-    // When the condition of a rule that limits flapping recently held for servers and targets.
+    // When the condition of a rule that limits flapping recently held for servers, sandboxes and targets.
     `create table flap_records (
       target_id ${bigint} not null references targets (id),
       rule ${text} not null,
       rule_fingerprint ${text} not null,
-      -- 'server' or 'target'; the ids of a target are empty.
+      -- 'server', 'sandbox' or 'target'; ids that it does not have are empty.
       subject ${text} not null,
       sandbox_id ${text} not null,
       server_id ${text} not null,

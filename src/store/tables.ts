@@ -50,7 +50,7 @@ export interface Tables {
   gaps: Numbers<"target_id" | "from_at_ms" | "to_at_ms">;
   incidents: Texts<"id" | "rule" | "rule_fingerprint"> &
     Numbers<"revision" | "held_since_ms" | "held_since_polls" | "flapping" | "started_at_ms"> &
-    OrNull<Texts<"sandbox_id" | "server_id" | "server_name">> &
+    OrNull<Texts<"sandbox_id" | "server_id" | "server_name" | "benchmark">> &
     OrNull<Texts<"region" | "key" | "probe" | "receiver" | "inhibited_by">> &
     OrNull<Numbers<"target_id" | "clear_since_ms" | "notified_at_clock_ms">> &
     OrNull<Numbers<"fired_at_ms" | "resolved_at_ms">> & {

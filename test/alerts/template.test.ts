@@ -22,9 +22,9 @@ const hostile = fc.oneof(
 describe("a rule's template", () => {
   it("has a value for every placeholder", () => {
     const whole = placeholders.map((each) => `{${each}}`).join("|");
-    const incident = { sandboxId: "box", serverId: "a", probe: "login" };
+    const incident = { sandboxId: "box", serverId: "a", benchmark: "MCP_Atlas", probe: "login" };
     expect(fillTemplate(whole, [outboxItem({ incident })])).toBe(
-      "1|server-error|critical|in error|us|research|box|a|github|login|error|occupied",
+      "1|server-error|critical|in error|us|research|box|a|github|MCP_Atlas|login|error|occupied",
     );
     const ofTarget = outboxItem({
       incident: { sandboxId: null, serverId: null, serverName: null, status: null },

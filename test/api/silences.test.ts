@@ -205,7 +205,7 @@ describe("a note", () => {
     };
     const { id, notes } = await api(addSilence, { ...sound, match: { ...names, ...servers } });
     expect(notes).toEqual([
-      'no rule is called "server-eror"; known: server-error, key-refused, target-down, target-partial, region-down, receiver-failing; did you mean "server-error"?',
+      'no rule is called "server-eror"; known: server-error, sandbox-error, key-refused, target-down, target-partial, region-down, receiver-failing; did you mean "server-error"?',
       'no severity is called "urgent"; known: critical, warning, info',
       'no region is called "e*"; known: us',
       'no key is called "reserch"; known: research; did you mean "research"?',

@@ -17,7 +17,7 @@ describe("check-config", () => {
     const { config } = writeConfig();
     expect(await runCommand(["check-config", "--config", config])).toEqual({
       code: 0,
-      out: `${config} is valid: 1 region, 1 key, 1 target, 5 rules, 0 receivers, 0 probes, 0 maintenance windows, 0 reports\nnote: no receivers are configured, so nobody is notified\n`,
+      out: `${config} is valid: 1 region, 1 key, 1 target, 6 rules, 0 receivers, 0 probes, 0 maintenance windows, 0 reports\nnote: no receivers are configured, so nobody is notified\n`,
       err: "",
     });
   });

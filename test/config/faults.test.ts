@@ -12,7 +12,7 @@ describe("a fault names the setting, what was found and what is allowed", () => 
     const [window] = alerts.maintenance;
     const maintenance = [{ ...window, match: { rule: ["b*", "server-eror", "receiver-failing"] } }];
     expect(faultLines(parseConfig({ ...everyKind, alerts: { ...alerts, maintenance } }))).toEqual([
-      'alerts.maintenance[0].match.rule[1]: found "server-eror"; allowed: the name of a configured rule: server-error, key-refused, target-down, target-partial, region-down, receiver-failing; did you mean "server-error"?',
+      'alerts.maintenance[0].match.rule[1]: found "server-eror"; allowed: the name of a configured rule: server-error, sandbox-error, key-refused, target-down, target-partial, region-down, receiver-failing; did you mean "server-error"?',
     ]);
   });
 

@@ -61,6 +61,7 @@ describe("the smallest configuration", () => {
     expect(error).toMatchObject({ for: always, keepFiringForMs: 0, remindEveryMs: null });
     const inPolls = (polls: number) => ({ for: { kind: "polls", polls }, receivers });
     expect(others).toMatchObject([
+      { ...error, name: "sandbox-error", on: "sandbox" },
       { on: "target", name: "key-refused", severity: "critical", trouble: "auth", ...inPolls(3) },
       { on: "target", name: "target-down", severity: "warning", trouble: "failing", ...inPolls(3) },
       { on: "target", name: "target-partial", trouble: "partial", ...inPolls(10) },
@@ -68,7 +69,7 @@ describe("the smallest configuration", () => {
     ]);
     const flap = { changes: 1, withinMs: 3_600_000, firingOnly: true };
     expect([error, ...others].map((rule) => rule && "flap" in rule && rule.flap)).toEqual(
-      Array.from({ length: 5 }, () => flap),
+      Array.from({ length: 6 }, () => flap),
     );
     expect(configNotes(config)).toEqual([]);
     const alone = parsed({ alerts: { receivers: [heartbeat] } });

@@ -79,6 +79,7 @@ export const everyKind = {
         { name: `${measure}-below`, on: "pool", [measure]: { below: 1 } },
       ]),
       { name: "r", on: "region", failing: hold, flap },
+      { name: "s", on: "sandbox", status: "error", for: hold, flap },
     ],
     receivers: [
       { name: "a", type: "webhook", url },

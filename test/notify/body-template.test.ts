@@ -44,7 +44,7 @@ describe("a template of a body", () => {
     const simple = ofMessage.replace("{{ incidents }}|", "");
     expect(fill(simple)).toBe(
       "incident.firing|msg_1|1 github server in error in us/research since 09:30 UTC|||1|server-error|critical|" +
-        "us|research|sandbox-1|server-1|github||error|occupied|0|0|",
+        "us|research|sandbox-1|server-1|github|||error|occupied|0|0|",
     );
     expect(fill("{{ summary }}", {}, startMs + 3_600_000)).toMatch(/^Late by 1h: /);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { listingBody } from "../../src/simulator/listing.ts";
-import { createWorld } from "../../src/simulator/world.ts";
+import { createWorld, variedManners } from "../../src/simulator/world.ts";
 import { serversIn, startSimulator, us } from "./start-simulator.ts";
 
 const path = "/local-sandbox";
@@ -73,7 +73,7 @@ test("a pinned server shows its pin and the rest what it did, until unpinned", a
 });
 
 test("a pinned sandbox states its pin and its servers what they did, until unpinned", async () => {
-  const { simulator, clock, list } = await startSimulator({ pace: 0, isVaried: true });
+  const { simulator, clock, list } = await startSimulator({ pace: 0, manners: variedManners });
   const before = (await list()).local_sandboxes;
   const known = Array.from(simulator.sandboxes(us, clock.now().utcMs), (each) => each.sandboxId);
   expect(before.map(({ local_sandbox_id: id }) => id)).toEqual(known);

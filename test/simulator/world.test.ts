@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Target } from "../../src/fleet/model.ts";
 import { changing, steady, type Tempo } from "../../src/simulator/server-status.ts";
-import { createWorld, type SimulatedServer } from "../../src/simulator/world.ts";
+import { createWorld, variedManners } from "../../src/simulator/world.ts";
+import type { Manner, SimulatedServer } from "../../src/simulator/world.ts";
 import { us } from "./start-simulator.ts";
 
 const hourMs = 3_600_000;
@@ -16,11 +17,11 @@ interface Look {
   readonly utcMs?: number;
   readonly servers?: number;
   readonly pace?: number | Tempo;
-  readonly isVaried?: boolean;
+  readonly manners?: readonly Manner[];
 }
 
 function sandboxesOf({ seed = 1, target = us, utcMs = startMs, servers = 60, ...look }: Look) {
-  const world = createWorld(seed, look.pace ?? 1, undefined, look.isVaried);
+  const world = createWorld(seed, look.pace ?? 1, undefined, look.manners);
   return [...world.sandboxes({ target, utcMs, servers, pins: new Map() })];
 }
 
@@ -66,7 +67,7 @@ test("in a varied world as many servers as asked for are in sandboxes that diffe
   const found = new Set<string>();
   for (let hours = 0; hours < 200; hours++) {
     const utcMs = startMs + hours * hourMs;
-    const sandboxes = sandboxesOf({ isVaried: true, servers: 30, utcMs });
+    const sandboxes = sandboxesOf({ manners: variedManners, servers: 30, utcMs });
     expect(sandboxes.flatMap(({ servers }) => servers)).toHaveLength(30);
     for (const { status, servers } of sandboxes) {
       const stated = servers.filter((server) => server.status !== null);

@@ -7,7 +7,7 @@ import { createSimulator } from "../../src/simulator/simulator.ts";
 export async function startOneServerService(status: Exclude<Status, "unknown">) {
   const keys = [{ name: "research", apiKey: "simulated-T0PSECRET" }];
   const world = { seed: 3, clock: systemClock, regions: ["us"], keys, servers: 1, pace: 0 };
-  const simulator = createSimulator({ ...world, rateLimit: null });
+  const simulator = createSimulator({ ...world, rateLimit: null, manners: ["silent"] });
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(() => simulator.close());
   const target = { region: "us", key: "research" };

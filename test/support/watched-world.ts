@@ -8,6 +8,7 @@ import type { Fault } from "../../src/simulator/faults.ts";
 import type { OpenOptions } from "../../src/store/sqlite/database.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
+import type { Manner } from "../../src/simulator/world.ts";
 import { captureLog, type Line } from "./capture-log.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { freshStoreFile } from "./fresh-store.ts";
@@ -60,6 +61,8 @@ export interface WorldOptions {
   /** How often is polled at least: what passes beyond that is not watched. */
   readonly every?: string;
   readonly servers?: number;
+  /** Who states statuses. Default: servers alone. */
+  readonly manners?: readonly Manner[];
   readonly alerts?: object;
   /** Settings of the receiver beside its address and secret. */
   readonly receiver?: object;
@@ -72,7 +75,7 @@ export interface WorldOptions {
   /** Puts something between the daemon and its store. */
   readonly wrapStore?: (store: Store) => Store;
   /** Stands in for the usual opening of the store. */
-  readonly openStore?: (path: string, observers: OpenOptions) => Store;
+  readonly openStore?: (path: string, observers: OpenOptions) => Store | Promise<Store>;
   /** Stands in for the simulated service. */
   readonly baseUrl?: string;
 }
@@ -92,6 +95,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     keys,
     servers: options.servers ?? 3,
     pace: 0,
+    manners: options.manners ?? ["silent"],
     ...(options.probes && { rateLimit: null }),
   });
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
@@ -144,8 +148,8 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
       wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
       random: seededRandom(5),
       log,
-      openStore(path, _, observers) {
-        const store = (options.openStore ?? openTemporary)(path, observers);
+      async openStore(path, _, observers) {
+        const store = await (options.openStore ?? openTemporary)(path, observers);
         return options.wrapStore?.(store) ?? store;
       },
     });

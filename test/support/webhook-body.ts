@@ -31,7 +31,7 @@ export const webhookBodySchema = z.strictObject({
       z.strictObject({
         id: z.string(),
         state: z.enum(["firing", "resolved"]),
-        subject: z.enum(["server", "target", "region", "pool", "probe", "receiver"]),
+        subject: z.enum(["server", "sandbox", "target", "region", "pool", "probe", "receiver"]),
         region: z.string().nullable(),
         key: z.string().nullable(),
         sandbox_id: z.string().nullable(),
@@ -42,6 +42,7 @@ export const webhookBodySchema = z.strictObject({
         started_at: time,
         resolved_at: time.nullable(),
         resolved_reason: z.enum(["recovered", "gone", "silenced", "rule_removed"]).nullable(),
+        benchmark: z.string().optional(),
         probe: z.string().optional(),
         receiver: z.string().optional(),
         flapping: z.literal(true).optional(),

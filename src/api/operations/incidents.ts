@@ -46,6 +46,7 @@ export const incidentView = z.object({
   sandbox_id: nullableText,
   server_id: nullableText,
   server_name: nullableText,
+  benchmark: nullableText.describe("Of a sandbox"),
   probe: nullableText,
   receiver: nullableText,
   status: nullableText,

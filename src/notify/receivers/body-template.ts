@@ -58,12 +58,14 @@ function isList(value: Json): value is readonly Json[] {
 }
 
 /** As in all texts for people: short, and without mentions. */
-function shownNames({ sandboxId, serverId, serverName, acknowledgedBy }: NotifiedIncident) {
+function shownNames(incident: NotifiedIncident) {
+  const { sandboxId, serverId, serverName, benchmark, acknowledgedBy } = incident;
   const shown = (name: string | null) => name && shownName(name);
   return {
     sandbox_id: shown(sandboxId),
     server_id: shown(serverId),
     server_name: shown(serverName),
+    benchmark: shown(benchmark),
     acknowledged_by: shown(acknowledgedBy),
   };
 }
@@ -89,6 +91,7 @@ function variablesOf(notification: Notification, nowMs: number, externalUrl: str
     sandbox_id: all("sandbox_id"),
     server_id: all("server_id"),
     server_name: all("server_name"),
+    benchmark: all("benchmark"),
     probe: all("probe"),
     status: all("status"),
     previous_status: all("previous_status"),

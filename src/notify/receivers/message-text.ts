@@ -94,7 +94,7 @@ export function incidentLine(incident: NotifiedIncident): string {
 
 /** An incident under the names that documents use. */
 export function incidentFields(incident: NotifiedIncident) {
-  const { receiver, probe, ...facts } = namedFacts(incident);
+  const { receiver, probe, benchmark, ...facts } = namedFacts(incident);
   const { id, state, subject, startedAtMs, resolvedAtMs, flapping, acknowledgedBy } = incident;
   return {
     id,
@@ -108,6 +108,7 @@ export function incidentFields(incident: NotifiedIncident) {
     resolved_reason: incident.resolvedReason,
     ...(receiver !== null && { receiver }),
     ...(probe !== null && { probe }),
+    ...(benchmark !== null && { benchmark }),
     ...(flapping && { flapping: true }),
     ...(acknowledgedBy !== null && { acknowledged_by: acknowledgedBy }),
   };

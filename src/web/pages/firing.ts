@@ -2,6 +2,7 @@ import { groupItems } from "../../alerts/grouping.ts";
 import { currentItem, type Incident } from "../../alerts/incident.ts";
 import { messageLinks } from "../../alerts/links.ts";
 import { headlineOf } from "../../alerts/notification-summary.ts";
+import { namesOfServers } from "../../alerts/notification.ts";
 import type { NotifiedIncident, StoredOutboxItem } from "../../alerts/notification.ts";
 import { countPools, poolCondition, poolKey } from "../../alerts/pool.ts";
 import type { PoolCount, PoolCounts } from "../../alerts/pool.ts";
@@ -12,6 +13,7 @@ import { fillUrlTemplate } from "../../alerts/template.ts";
 import type { ProbeView } from "../../alerts/probe.ts";
 import { addTimes, noneByStatus } from "../../fleet/tallies.ts";
 import { eachInSlices, type Slices } from "../../fleet/slices.ts";
+import { findSandbox } from "../../fleet/snapshot.ts";
 import { totalsOf } from "./fleet-totals.ts";
 
 export interface FiringView {
@@ -209,6 +211,10 @@ function presentText(
       );
       const last = probe?.progress.last;
       return { detail: last?.detail ?? last?.reason ?? null };
+    }
+    case "sandbox": {
+      const sandbox = watched && findSandbox(watched.state.snapshot, subject.sandboxId);
+      return { servers: sandbox ? namesOfServers(sandbox.servers) : null };
     }
     case "server":
     case "receiver":

@@ -27,6 +27,7 @@ export async function openRealWorld(options: {
 }): Promise<RealWorld> {
   const target = { region: "us", key: "research" };
   const simulator = createSimulator({
+    manners: ["silent"],
     seed: 3,
     clock: systemClock,
     regions: ["us"],

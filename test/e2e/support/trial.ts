@@ -37,6 +37,7 @@ export async function prepareTrial(options: TrialOptions = {}) {
     apiKey: `simulated-key-${index}`,
   }));
   const simulator = createSimulator({
+    manners: ["silent"],
     seed: 3,
     clock: systemClock,
     regions: ["us"],

@@ -21,6 +21,7 @@ export const serversPerKey = 2;
  */
 export async function twoReplicas(settings: object, offMs: readonly [number, number] = [0, 0]) {
   const simulator = createSimulator({
+    manners: ["silent"],
     seed: 3,
     clock: systemClock,
     regions: ["us"],

@@ -20,6 +20,7 @@ export function incidentOf(more: Partial<NotifiedIncident> = {}): NotifiedIncide
     // Every incident of a test is about a server of its own, unless the test says otherwise.
     serverId: (more.id ?? "incident-1").replace("incident-", "server-"),
     serverName: "github",
+    benchmark: null,
     status: "error",
     previousStatus: "occupied",
     startedAtMs: startMs,

@@ -74,6 +74,7 @@ export const everySubject: readonly NotifiedIncident[] = [
   incidentOf(),
   incidentOf({ serverName: null, previousStatus: "absent" }),
   resolvedIncident(),
+  incidentOf({ subject: "sandbox", serverId: null, serverName: null, benchmark: "MCP_Atlas" }),
   ...(["target", "pool", "receiver"] as const).map((subject) =>
     incidentOf({
       subject,

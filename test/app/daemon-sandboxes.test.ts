@@ -1,0 +1,187 @@
+import { createServer } from "node:http";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openConfiguredStore } from "../../src/store/store.ts";
+import { postgresFolder, postgresSettings } from "../store/support/postgres.ts";
+import { listenOnLoopback } from "../support/listen.ts";
+import { watchWorld, type WorldOptions } from "../support/watched-world.ts";
+
+/** A sandbox and its servers as a listing states them; `-` stands for null, `.` for a field that is missing. */
+type Stated = Readonly<Record<string, string>>;
+
+interface Poll {
+  readonly listed: Stated;
+  /** What receivers are notified of, and in parentheses what happens without that. */
+  readonly then?: readonly string[];
+  /** How many sandboxes the metrics show in which status. */
+  readonly counted?: string;
+}
+
+const cases: readonly (readonly [title: string, polls: readonly Poll[]])[] = [
+  [
+    "a sandbox without servers fails and recovers",
+    [
+      { listed: { A: "idle" } },
+      { listed: { A: "error" }, then: ["firing: sandbox A"] },
+      { listed: { A: "idle" }, then: ["resolved: sandbox A recovered"] },
+    ],
+  ],
+  [
+    "a server that never states a status has that of its sandbox",
+    [
+      { listed: { A: "idle [-]" } },
+      { listed: { A: "error [-]" }, then: ["firing: server A/0", "(inhibited: sandbox A)"] },
+      {
+        listed: { A: "occupied [.]" },
+        then: ["resolved: server A/0 recovered", "(resolved: sandbox A)"],
+      },
+    ],
+  ],
+  [
+    "a sandbox fails beside idle servers, and one of them fails meanwhile",
+    [
+      { listed: { A: "idle [idle idle]" } },
+      { listed: { A: "error [idle idle]" }, then: ["firing: sandbox A"] },
+      { listed: { A: "error [idle error]" }, then: ["firing: server A/1"] },
+      { listed: { A: "error [idle idle]" }, then: ["resolved: server A/1 recovered"] },
+      { listed: { A: "occupied [idle idle]" }, then: ["resolved: sandbox A recovered"] },
+    ],
+  ],
+  [
+    "a sandbox that fails with all its servers is one message about these",
+    [
+      { listed: { A: "idle [idle idle idle]" } },
+      {
+        listed: { A: "error [error error error]" },
+        then: ["firing: server A/0, server A/1, server A/2", "(inhibited: sandbox A)"],
+      },
+      {
+        listed: { A: "idle [idle idle idle]" },
+        then: [
+          "resolved: server A/0 recovered, server A/1 recovered, server A/2 recovered",
+          "(resolved: sandbox A)",
+        ],
+      },
+    ],
+  ],
+  [
+    "a sandbox is still in error when its servers have recovered",
+    [
+      { listed: { A: "idle [idle]" } },
+      { listed: { A: "error [error]" }, then: ["firing: server A/0", "(inhibited: sandbox A)"] },
+      {
+        listed: { A: "error [idle]" },
+        then: ["firing: sandbox A", "resolved: server A/0 recovered"],
+      },
+      { listed: { A: "idle [idle]" }, then: ["resolved: sandbox A recovered"] },
+    ],
+  ],
+  [
+    "a status that goes missing resolves nothing",
+    [
+      { listed: { A: "idle [idle]" } },
+      { listed: { A: "error [error]" }, then: ["firing: server A/0", "(inhibited: sandbox A)"] },
+      { listed: { A: "- [.]" }, counted: "unknown 1" },
+      { listed: { A: "idle [-]" }, then: ["(resolved: sandbox A)"] },
+      { listed: { A: "idle [idle]" }, then: ["resolved: server A/0 recovered"] },
+    ],
+  ],
+  [
+    "a sandbox that never states a status counts as the worst of its servers, and has no incident",
+    [
+      { listed: { A: "- [idle occupied]" }, counted: "occupied 1" },
+      { listed: { A: "- [idle error]" }, then: ["firing: server A/1"], counted: "error 1" },
+      {
+        listed: { A: ". [idle idle]" },
+        then: ["resolved: server A/1 recovered"],
+        counted: "idle 1",
+      },
+    ],
+  ],
+  [
+    "a sandbox in error disappears",
+    [
+      { listed: { A: "error", B: "idle" }, then: ["firing: sandbox A"] },
+      { listed: { B: "idle" } },
+      { listed: { B: "idle" }, then: ["resolved: sandbox A gone"] },
+      { listed: { B: "idle" } },
+    ],
+  ],
+];
+
+type OpenStore = NonNullable<WorldOptions["openStore"]>;
+
+let schemas = 0;
+const openOnPostgres: OpenStore = (path, observers) => {
+  const schema = `sandboxes_${process.pid}_${(schemas += 1)}`;
+  const postgres = postgresSettings(postgresFolder ?? "", schema);
+  return openConfiguredStore({ path, postgres }, undefined, observers);
+};
+const engines: readonly { readonly name: string; readonly openStore?: OpenStore }[] = [
+  { name: "SQLite" },
+  ...(postgresFolder === undefined ? [] : [{ name: "PostgreSQL", openStore: openOnPostgres }]),
+];
+
+describe.each(engines)("with a store on $name", ({ openStore }) => {
+  it.each(cases)("%s", async (_, polls) => {
+    let listed: Stated = {};
+    const baseUrl = await serve(() => listed);
+    const options = { baseUrl, poll: { every: "5s", gone_after: 2 }, servers: 0 };
+    const world = await watchWorld({ ...options, ...(openStore && { openStore }) });
+    for (const [index, { listed: next, then = [], counted }] of polls.entries()) {
+      const [alerts, lines] = [world.alerts.length, world.log.length];
+      listed = next;
+      await world.poll();
+      const sent = world.alerts.slice(alerts);
+      const told = new Set(sent.flatMap(({ data }) => data.incidents.map(({ id }) => id)));
+      const unnoticed = world.log.slice(lines).flatMap(({ event, incident_id: id, ...line }) => {
+        const step = String(event).replace("incident.", "");
+        if (told.has(String(id)) || !["inhibited", "resolved"].includes(step)) return [];
+        return `(${step}: sandbox ${String(line["sandbox_id"])})`;
+      });
+      const found = [...sent.map(messageText).toSorted(), ...unnoticed];
+      expect(found, `poll ${index + 1}`).toEqual(then);
+      if (counted !== undefined) {
+        const [status, count] = counted.split(" ");
+        const sample = `sandbox_sandboxes{region="us",key="research",status="${status}"} ${count}`;
+        expect((await world.metrics()).split("\n")).toContain(sample);
+      }
+    }
+    expect(world.peer.refused).toEqual([]);
+  });
+});
+
+function messageText({ type, data }: Awaited<ReturnType<typeof watchWorld>>["alerts"][number]) {
+  const subjects = data.incidents.map((incident) => {
+    const { subject, sandbox_id: sandbox, server_id: server, resolved_reason: reason } = incident;
+    const name = [sandbox, server].filter((id) => id !== null).join("/");
+    return `${subject} ${name}${reason === null ? "" : ` ${reason}`}`;
+  });
+  return `${type.replace("incident.", "")}: ${subjects.toSorted().join(", ")}`;
+}
+
+/** A service whose listing is what a test says. */
+async function serve(listed: () => Stated): Promise<string> {
+  const server = createServer((_, response) => {
+    const sandboxes = Object.entries(listed()).map(([id, text]) => {
+      const [, status = "", servers = ""] = /^(\S+)(?: \[(.*)\])?$/.exec(text) ?? [];
+      return {
+        local_sandbox_id: id,
+        ...stated(status),
+        servers: servers
+          .split(" ")
+          .flatMap((word, index) =>
+            word === "" ? [] : [{ id: String(index), server_name: "github", ...stated(word) }],
+          ),
+      };
+    });
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ local_sandboxes: sandboxes, total_count: sandboxes.length }));
+  });
+  const port = await listenOnLoopback(server);
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${port}`;
+}
+
+function stated(word: string) {
+  return word === "." ? {} : { status: word === "-" ? null : word };
+}
