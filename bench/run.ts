@@ -6,7 +6,6 @@ import { history } from "./scenarios/history.ts";
 import { manyTargets } from "./scenarios/many-targets.ts";
 import { oneTarget } from "./scenarios/one-target.ts";
 import { openStatusPages } from "./scenarios/open-pages.ts";
-import { replicas } from "./scenarios/replicas.ts";
 import { tenTargets } from "./scenarios/ten-targets.ts";
 import { formatTable, toRow } from "./support/row.ts";
 import type { Row } from "./support/row.ts";
@@ -23,7 +22,6 @@ const scenarios: readonly Scenario[] = [
   manyTargets,
   openStatusPages,
   history,
-  replicas,
 ];
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -124,36 +124,22 @@ export function store(): Row {
   };
 }
 
-/** Empty with one process. */
-export function replicas(): Row {
-  const times = (metric: string): Query =>
-    overTime(`sum by (instance) (${increase(series(metric, ofInstance))})`, "{{instance}}");
+/** Which process is active. */
+export function processes(): Row {
   return {
-    title: "Replicas",
+    title: "Active process and standbys",
     panels: [
       lines({
-        title: "Live replicas",
-        description: "Live replicas with the newest configuration and with an older one.",
+        title: "Active",
+        description: "1: the process polls, stores and delivers; 0: it stands by.",
         unit: "short",
         width: 8,
-        queries: [
-          overTime(
-            `max by (configuration) (${series("sandwatch_replicas", ofInstance)})`,
-            "{{configuration}}",
-          ),
-        ],
-      }),
-      lines({
-        title: "Owned targets",
-        description: "Targets that each replica polls.",
-        unit: "short",
-        width: 8,
-        queries: [plain("sandwatch_owned_targets", "")],
+        queries: [plain("sandwatch_active", "")],
       }),
       lines({
         title: "Remaining lease",
         description:
-          "How long each replica may go on without renewing its lease; 0 if it has none.",
+          "How long the active process may go on without renewing its lease on PostgreSQL.",
         unit: "s",
         width: 8,
         queries: [plain("sandwatch_lease_remaining_seconds", "")],
@@ -161,22 +147,16 @@ export function replicas(): Row {
       lines(
         {
           title: "Take-overs",
-          description: "Units that each replica took over from others, whose lease had ended.",
+          description: "How often each process has become active after it stood by.",
           unit: "short",
-          width: 12,
+          width: 8,
           interval,
-          queries: [times("sandwatch_takeovers_total")],
-        },
-        { bars: true, stacked: true },
-      ),
-      lines(
-        {
-          title: "Fenced commits",
-          description: "Commits of each replica that the store refused, as another had taken over.",
-          unit: "short",
-          width: 12,
-          interval,
-          queries: [times("sandwatch_fenced_commits_total")],
+          queries: [
+            overTime(
+              `sum by (instance) (${increase(series("sandwatch_take_overs_total", ofInstance))})`,
+              "{{instance}}",
+            ),
+          ],
         },
         { bars: true, stacked: true },
       ),

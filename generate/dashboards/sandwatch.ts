@@ -5,7 +5,7 @@ import { uids } from "./links.ts";
 import { lines, stat, timeline } from "./panels.ts";
 import { ofInstance, series, once } from "./promql.ts";
 import { atEnd, overTime } from "./queries.ts";
-import { configuration, eventLoopAndMemory, replicas, store } from "./sandwatch-process.ts";
+import { configuration, eventLoopAndMemory, processes, store } from "./sandwatch-process.ts";
 import { deliveries, ofReceivers } from "./sandwatch-deliveries.ts";
 import { answers, polls } from "./sandwatch-polls.ts";
 import { sandwatchVariables } from "./variables.ts";
@@ -24,7 +24,7 @@ export function sandwatch(): string {
       deliveries(),
       eventLoopAndMemory(),
       store(),
-      replicas(),
+      processes(),
       configuration(),
       answers(),
     ],

@@ -23,8 +23,6 @@ export interface IncidentOutcome {
   readonly flaps: readonly FlapRecord[];
   readonly steps: readonly { readonly step: IncidentStep; readonly incident: Incident }[];
   readonly outbox: readonly OutboxItem[];
-  /** The version of the suppressions by which it was judged. */
-  readonly suppressionsVersion: Suppressions["version"];
 }
 
 export interface AlertOptions {
@@ -98,9 +96,8 @@ export function createIncidentEngine(
   const retired = new Set<Incident>();
   /** Those that changed, by `incidentKey`. */
   const latest = new Map<string, Incident>();
-  const { version: suppressionsVersion, silenced, acknowledgedBy } = suppressions;
-  const changes = { written, dropped, flaps: changedFlaps, steps, outbox };
-  const outcome: IncidentOutcome = { ...changes, suppressionsVersion };
+  const { silenced, acknowledgedBy } = suppressions;
+  const outcome: IncidentOutcome = { written, dropped, flaps: changedFlaps, steps, outbox };
 
   const notify = (
     incident: Incident,

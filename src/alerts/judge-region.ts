@@ -94,21 +94,6 @@ export function judgeRegion(
   return { incidents: engine.outcome, down };
 }
 
-/** The firing incidents of a region as they were stored by who judges it. */
-export function storedRegionDown(
-  state: Pick<RegionState, "targets" | "intervalMs"> & {
-    readonly openIncidents: readonly Incident[];
-  },
-  rules: readonly Rule[],
-): readonly RegionDown[] {
-  return state.openIncidents.flatMap((incident) => {
-    const rule = rules.find(({ name }) => name === incident.rule);
-    if (incident.phase.name !== "firing" || rule?.on !== "region") return [];
-    const about = state.targets.filter(({ target }) => matchesTarget(rule.match, target));
-    return [downOf(incident, failingAlike(about), about, state)];
-  });
-}
-
 function downOf(
   { id, rule }: Incident,
   failing: readonly FailingTarget[],

@@ -49,10 +49,14 @@ export interface MaintenanceWindow {
   readonly reason: string | null;
 }
 
+/** What suppresses notifications now. */
+export interface CurrentSuppressions {
+  /** Its `acknowledgedBy` is another object after each change of a silence or an acknowledgement. */
+  at(atMs: number): Suppressions;
+}
+
 /** What suppresses notifications at one moment. */
 export interface Suppressions {
-  /** Of the stored silences and acknowledgements. Null: a commit does not compare it. */
-  readonly version: number | null;
   /** What the silences in force and the open maintenance windows match. */
   readonly silenced: readonly SilenceMatch[];
   /** Who acknowledged an open incident, by its id. */
@@ -84,7 +88,6 @@ export interface RegionDown {
 export type RegionsDown = ReadonlyMap<string, readonly RegionDown[]>;
 
 export const noSuppressions: Suppressions = {
-  version: null,
   silenced: [],
   acknowledgedBy: new Map(),
   regionsDown: new Map(),

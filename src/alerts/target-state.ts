@@ -132,16 +132,3 @@ export function progressAfterFailure(
     lastComplete: false,
   };
 }
-
-/** Another process has written a target since this one read it. Nothing of it was written: it must be read again. */
-export class TargetFencedError extends Error {
-  override readonly name = "TargetFencedError";
-  readonly targetId: number;
-
-  constructor(targetId: number) {
-    super(
-      `Nothing was stored: another process has written target ${targetId} since this process read it.`,
-    );
-    this.targetId = targetId;
-  }
-}

@@ -74,8 +74,6 @@ export interface ServiceContext {
   readonly targets: readonly { readonly target: Target }[];
   readonly keys: readonly { readonly name: string; readonly apiKey: Secret }[];
   readonly clock: Clock;
-  /** Asked before each call. @throws {BusyError} when another replica may use the key by now. Default: none may. */
-  readonly assertOwned?: (target: Target) => void;
   /** Between two polls of a target. Default: nothing is polled. */
   readonly pollIntervalMs?: number;
   /** The largest response of the service. */
@@ -88,9 +86,6 @@ export interface ServiceContext {
 
 /** What operations on the current state of targets and servers need. */
 export type FleetContext = Pick<StoreContext, "targets" | "rules" | "receivers" | "probes">;
-
-/** What says which keys a request uses. */
-export type KeysContext = FleetContext & Pick<ServiceContext, "keys">;
 
 export interface ApiContext extends StoreContext, ServiceContext {
   readonly targets: readonly WatchedView[];

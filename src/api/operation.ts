@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { BusyError, RefusedError } from "../lib/refused-error.ts";
 import { StoreError } from "../store/store-error.ts";
-import type { ApiContext, KeysContext } from "./context.ts";
+import type { ApiContext } from "./context.ts";
 
 /** Below it are the operations. */
 export const operationsRoot = "/api/v1";
@@ -29,31 +29,12 @@ export interface Operation<
   readonly refusals?: readonly (404 | 409 | 429)[];
   /** What its caller must be permitted to do. `call`: it calls the service. */
   readonly permission: "read" | "act" | "call" | "delete";
-  /** Whether it shows the present state of targets or probes, which other replicas may poll. */
-  readonly isLive?: true;
   /** Whether it reads much of the history, for seconds. Few of these are handled at a time. */
   readonly isHeavy?: true;
   /** How long a client waits for the response. Default: 30 s. */
   readonly timeoutMs?: number;
-  /** Set where it uses keys: one replica at a time uses a key, and it runs there. */
-  readonly keys?: UsedKeys<Request, Response>;
   /** @throws {RefusedError} when the request cannot be fulfilled */
   handle(context: Context, request: z.output<Request>): Promise<z.output<Response>>;
-}
-
-interface UsedKeys<Request extends z.ZodType, Response extends z.ZodType<object>> {
-  /** The names of the keys that a request uses. @throws {RefusedError} when it cannot be fulfilled */
-  of(context: KeysContext, request: z.output<Request>): readonly string[];
-  /** Set where these may be several, of several replicas. */
-  readonly parts?: {
-    /** The request for some of its keys. */
-    only(request: z.output<Request>, keys: readonly string[]): z.input<Request>;
-    join(
-      context: KeysContext,
-      request: z.output<Request>,
-      parts: readonly z.output<Response>[],
-    ): z.output<Response>;
-  };
 }
 
 /** Infers the types of an operation. */
@@ -77,18 +58,10 @@ export type CallApi<Context = ApiContext> = <
 /** A store that cannot be reached is tried again more often than that. */
 const storeRetryMs = 10_000;
 
-/**
- * Calls operations in this process.
- *
- * @param refresh called before one that shows the present state of targets or probes
- */
-export function createApi<Context>(
-  context: Context,
-  refresh: () => Promise<void> = async () => {},
-): CallApi<Context> {
+/** Calls operations in this process. */
+export function createApi<Context>(context: Context): CallApi<Context> {
   return async (operation, request) => {
     const read = readRequest(operation.request, request);
-    if (operation.isLive) await refresh();
     try {
       return await operation.handle(context, read);
     } catch (error) {

@@ -20,13 +20,13 @@ import {
 import { reportOccupancy } from "./operations/occupancy.ts";
 import { reportOccupancySeries } from "./operations/occupancy-series.ts";
 import { listProbes } from "./operations/probes.ts";
-import { listReplicas } from "./operations/replicas.ts";
 import { sendReport } from "./operations/reports.ts";
 import { listSandboxes, searchSandboxes, showSandbox } from "./operations/sandboxes.ts";
 import { searchServers } from "./operations/search-servers.ts";
 import { showIncident } from "./operations/show-incident.ts";
 import { showTimeline } from "./operations/show-timeline.ts";
 import { addSilence, expireSilence, listSilences } from "./operations/silences.ts";
+import { showStatus } from "./operations/status.ts";
 import { listServers, listTargets, pollTargets } from "./operations/targets.ts";
 
 /** Every operation of the API, in the order of its document. */
@@ -57,7 +57,7 @@ export const apiOperations: readonly Operation[] = [
   replayNotifications,
   discardNotifications,
   listProbes,
-  listReplicas,
+  showStatus,
   listDrift,
   checkConformance,
   lookUp,

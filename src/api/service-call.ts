@@ -55,21 +55,9 @@ export function chooseTarget(
   throw new RefusedError("invalid", message, [{ path: "region", allowed }]);
 }
 
-/** The key of the chosen target, for the operations that choose one. */
-export const keyOfChoice = {
-  of: (
-    context: Pick<ServiceContext, "targets" | "keys">,
-    choice: Parameters<typeof chooseTarget>[1],
-  ): readonly string[] => [chooseTarget(context, choice).target.key],
-};
-
-/**
- * Calls the service with a token of the key's limit, and honours `Retry-After`. Nothing is sent without a token.
- *
- * @throws {BusyError} when the key has moved to another replica meanwhile
- */
+/** Calls the service with a token of the key's limit, and honours `Retry-After`. Nothing is sent without a token. */
 export async function callWithToken<Value>(
-  { limits, clock, signal, maxBodyBytes, recordDrift, assertOwned }: ServiceContext,
+  { limits, clock, signal, maxBodyBytes, recordDrift }: ServiceContext,
   { target, apiKey }: ChosenTarget,
   operation: Operation,
   longestWaitMs: number,
@@ -80,11 +68,7 @@ export async function callWithToken<Value>(
   if (granted.kind !== "granted") return granted;
   const { sent: onSent, ended } = granted;
   const call = { region: target.region, apiKey, signal, maxBodyBytes, onSent };
-  const sendOwned = async (): Promise<CallResult<Value>> => {
-    assertOwned?.(target);
-    return send(call, granted);
-  };
-  const result = await sendOwned().finally(ended);
+  const result = await send(call, granted).finally(ended);
   recordDrift({ region: target.region, operation, deviations: result.deviations });
   if (result.kind === "failed" && result.retryAfterMs !== null) {
     limits.pause(target, clock.now().monotonicMs + result.retryAfterMs);

@@ -54,9 +54,9 @@ export async function restoreSuppressions(
   const windows = maintenance.map(timeWindow);
   const read = async () => {
     const nowMs = clock.now().utcMs;
-    const { version, silences, acknowledgements } = await store.suppressions.read(nowMs);
+    const { silences, acknowledgements } = await store.suppressions.read(nowMs);
     const authors = acknowledgements.map(({ incidentId, author }) => [incidentId, author] as const);
-    return { version, silences, acknowledgedBy: new Map(authors) };
+    return { silences, acknowledgedBy: new Map(authors) };
   };
   let known = await read();
   let reading = Promise.resolve();
@@ -81,7 +81,6 @@ export async function restoreSuppressions(
     windows,
     /** What suppresses notifications at a moment, as a value: what people do later does not change it. */
     at: (atMs: number): Suppressions => ({
-      version: known.version,
       silenced: inForce(atMs).map(({ match }) => match),
       acknowledgedBy: known.acknowledgedBy,
       regionsDown: new Map(),

@@ -1,5 +1,3 @@
-import { upkeepUnit } from "../cluster/assignment.ts";
-import type { Ownership } from "../cluster/ownership.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { operations } from "../fleet/model.ts";
@@ -7,27 +5,27 @@ import type { Logger } from "../lib/logger.ts";
 import { revision, version } from "../lib/version.ts";
 import { createMetrics, type Metrics, type MetricsOptions } from "../metrics/metrics.ts";
 import { deliveryFailureReasons } from "../notify/receiver.ts";
-import type { Store } from "../store/store.ts";
-import { readReplicas } from "./daemon-cluster.ts";
 import { refusalReasons } from "../web/refusals.ts";
-import type { FleetView } from "./fleet-view.ts";
+import type { Store } from "../store/store.ts";
+import type { WatchedFleet } from "./watched-fleet.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 interface DaemonMetricsDeps extends Pick<MetricsOptions, "readReload"> {
   readonly config: Config;
   readonly store: Store;
-  readonly fleet: FleetView;
-  readonly ownership: Ownership;
+  readonly fleet: WatchedFleet;
+  readonly takeOvers: number;
   readonly watchdog: Pick<Watchdog, "loops">;
   readonly log: Logger;
 }
 
-/** Metrics of what this process owns. What is the same for the whole store is shown by the owner of upkeep. */
 export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
-  const { config, store, fleet, ownership, watchdog, readReload, log } = deps;
+  const { config, store, fleet, takeOvers, watchdog, readReload, log } = deps;
   const targets = configuredTargets(config);
+  const { lease } = store;
   return createMetrics({
-    ...fleet.own,
+    targets: fleet.targets,
+    probes: fleet.probes,
     regions: config.regions.keys(),
     polledRegions: targets.map(({ region }) => region),
     operations,
@@ -37,12 +35,9 @@ export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
     refusalReasons,
     build: { version, revision },
     perServer: config.metrics.perServer,
-    readOutbox: async () => (ownership.owns(upkeepUnit) ? store.outbox.figures() : null),
-    readIncidentsWithoutTarget: async () =>
-      ownership.owns(upkeepUnit) ? store.incidentsWithoutTarget.open() : [],
-    ...(config.cluster && {
-      readCluster: () => ({ ...readReplicas(ownership), configuredTargets: targets.length }),
-    }),
+    readOutbox: () => store.outbox.figures(),
+    readIncidentsWithoutTarget: () => store.incidentsWithoutTarget.open(),
+    readActivity: () => ({ isActive: true, takeOvers, leaseRemainingMs: lease.remainingMs() }),
     readReload,
     checkStore: () => store.check(),
     readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),

@@ -1,13 +1,13 @@
 import type { Dispatcher } from "undici";
 import type { HistoryContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
+import type { CurrentSuppressions } from "../alerts/silence.ts";
 import type { Config } from "../config/config.ts";
-import { judgeAndCommit, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
 import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import { createNotifier } from "../notify/notifier.ts";
 import { createOutbound } from "../notify/outbound.ts";
-import type { DeliveryObserver, Receiver } from "../notify/receiver.ts";
+import type { DeliveryObserver } from "../notify/receiver.ts";
 import { createReceiver } from "../notify/receivers/create-receiver.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -37,21 +37,21 @@ interface NotificationsDeps {
   readonly suppressions: CurrentSuppressions;
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents: (outcome: IncidentOutcome) => void;
-  readonly isHeld: () => boolean;
+  readonly mayAct: () => boolean;
   readonly onRun: (receiver: string) => void;
   readonly onReposted: (receiver: string) => void;
 }
 
 const deliveryGraceMs = 5_000;
 
-/** The receivers and the delivery to them. Each is gained before it is used, and can be released to another replica. */
+/** The receivers and the delivery to them. */
 export function openNotifications(deps: NotificationsDeps) {
   const { alerts, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
-  const { isHeld } = deps;
+  const { mayAct } = deps;
   const history: HistoryContext = { reports: deps.reports, clock };
   const readHistory = createApi(history);
   const { networks, route } = alerts.outbound;
-  const outbound = createOutbound({ clock, userAgent, isHeld, networks, route, createDispatcher });
+  const outbound = createOutbound({ clock, userAgent, mayAct, networks, route, createDispatcher });
   opening.defer(() => outbound.close());
   const { healthProblem, onReposted, externalUrl } = deps;
   const common = {
@@ -72,16 +72,11 @@ export function openNotifications(deps: NotificationsDeps) {
     outbox: store.outbox,
     giveUpAfterMs: new Map(alerts.receivers.map((each) => [each.name, each.giveUpAfterMs])),
   });
-  const gained = new Map<string, Receiver>();
-  let isStarted = false;
-
-  const release = async (names: readonly string[], graceMs: number): Promise<void> => {
-    // At once: they may be gained again before all has ended.
-    const released = names.flatMap((name) => gained.get(name) ?? []);
-    for (const name of names) gained.delete(name);
-    await notifier.remove(names, { graceMs });
-    await Promise.all(released.map(async (receiver) => receiver.close?.()));
-  };
+  const receivers = alerts.receivers.map((settings) => {
+    const receiver = createReceiver(settings, common);
+    if (settings.type !== "heartbeat") notifier.add([{ ...settings, receiver }]);
+    return receiver;
+  });
 
   const known = new Set(alerts.receivers.map(({ name }) => name));
   /** Judges receivers again, also while nothing is delivered to them. */
@@ -91,12 +86,10 @@ export function openNotifications(deps: NotificationsDeps) {
     isDueAtStart: true,
     async step() {
       const atMs = clock.now().utcMs;
-      const outcomes = await judgeAndCommit(suppressions, (current) => {
-        const judge = { ...deps.judge, suppressions: current.at(clock.now().utcMs) };
-        return store.incidentsWithoutTarget.judgeReceivers(isJudged, (state) =>
-          judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
-        );
-      });
+      const judge = { ...deps.judge, suppressions: suppressions.at(atMs) };
+      const outcomes = await store.incidentsWithoutTarget.judgeReceivers(isJudged, (state) =>
+        judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
+      );
       outcomes.forEach(deps.onIncidents);
       if (outcomes.some(({ outbox }) => outbox.length > 0)) notifier.wake();
       return false;
@@ -109,28 +102,18 @@ export function openNotifications(deps: NotificationsDeps) {
   const scheduled = createScheduledReports(deps.scheduledReports, sending);
   return {
     notifier,
-    /** For the receivers that were gained. */
-    review: review("reviewing incidents of receivers", (receiver) => gained.has(receiver)),
-    /** For the owner of upkeep. */
+    review: review("reviewing incidents of receivers", (receiver) => known.has(receiver)),
     reviewOthers: review("reviewing incidents of removed receivers", (name) => !known.has(name)),
     scheduled,
     reportContext: { ...sending, reportSending: scheduled.sending },
-    gain(names: readonly string[]): void {
-      for (const settings of alerts.receivers.filter(({ name }) => names.includes(name))) {
-        const receiver = createReceiver(settings, common);
-        gained.set(settings.name, receiver);
-        if (settings.type !== "heartbeat") notifier.add([{ ...settings, receiver }]);
-        if (isStarted) receiver.start?.();
-      }
-    },
-    /** Lets attempts in flight end for some seconds. */
-    giveUp: (names: readonly string[]): Promise<void> => release(names, deliveryGraceMs),
-    /** Aborts what is in flight: it stays pending. */
-    drop: (): Promise<void> => release([...gained.keys()], 0),
     start(): void {
-      isStarted = true;
       notifier.start();
-      for (const receiver of gained.values()) receiver.start?.();
+      for (const receiver of receivers) receiver.start?.();
+    },
+    /** Lets attempts in flight end for some seconds, unless this process may not act any more. */
+    async stop(): Promise<void> {
+      await notifier.stop({ graceMs: mayAct() ? deliveryGraceMs : 0 });
+      await Promise.all(receivers.map(async (receiver) => receiver.close?.()));
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { WakeAt } from "../polling/ticker.ts";
+import type { Candidate } from "../store/postgres/candidate.ts";
 import type { Store, StoreOptions } from "../store/store.ts";
 import type { LastReload, ReloadAnswer } from "../web/server.ts";
 
@@ -28,6 +29,13 @@ export interface DaemonOverrides {
     clock: Clock,
     options: StoreOptions,
   ) => Store | Promise<Store>;
-  /** What is stored may differ from what the daemon knows: it must be closed and created again. */
-  readonly onStoreLost?: () => void;
+  /** Set on PostgreSQL where this process is active already. Default: it becomes active, and does not wait for it. */
+  readonly active?: ActiveProcess | undefined;
+}
+
+/** On PostgreSQL, a process that holds the lock of the store. */
+export interface ActiveProcess {
+  readonly candidate: Candidate;
+  /** How often it has become active since it started, but for its start. */
+  readonly takeOvers: number;
 }

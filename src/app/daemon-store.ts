@@ -14,22 +14,17 @@ const longestWaitMs = 5_000;
  */
 export async function openDaemonStore(
   settings: StoreSettings,
-  deps: Pick<DaemonOverrides, "openStore" | "onStoreLost"> & {
-    /** Undefined: this process has the store for itself. */
-    readonly cluster: StoreOptions["cluster"];
+  deps: Pick<DaemonOverrides, "openStore" | "active"> & {
     readonly clock: Clock;
     readonly log: Logger;
   },
 ): Promise<Store> {
-  const { clock, log, openStore, onStoreLost, cluster } = deps;
+  const { clock, log, openStore, active } = deps;
   const options: StoreOptions = {
-    cluster,
+    candidate: active?.candidate,
     waitMs: longestWaitMs,
     onReplaced: ({ message }) => log.error({ event: "store.replaced" }, message),
-    onLost({ message }) {
-      log.error({ event: "store.lost" }, message);
-      onStoreLost?.();
-    },
+    onLost: ({ message }) => log.error({ event: "store.lost" }, message),
     onUnreadableRow: ({ table, id }) =>
       log.error(
         { event: "store.row_unreadable", table, row: id },

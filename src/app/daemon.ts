@@ -1,6 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { configuredTargets, poolsAcrossKeys } from "../config/configured-targets.ts";
-import type { Ownership } from "../cluster/ownership.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Drift } from "../fleet/drift.ts";
@@ -17,25 +16,22 @@ import { shortId } from "../lib/short-id.ts";
 import { userAgent } from "../lib/version.ts";
 import { logIncidents } from "../polling/incident-log.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
-import { createPoolWatch } from "../polling/pool-watch.ts";
 import { createRegionWatch } from "../polling/region-watch.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import { storedSources } from "../reports/report-sources.ts";
 import { createServiceClient } from "../service/client.ts";
-import { createOwnership, followReplicas, sharedRegions } from "./daemon-cluster.ts";
 import { createDaemonMetrics } from "./daemon-metrics.ts";
 import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { openDaemonStore } from "./daemon-store.ts";
 import { openWeb } from "./daemon-web.ts";
-import { createUpkeep, upkeepEveryMs } from "./upkeep.ts";
-import { createFleetView } from "./fleet-view.ts";
+import { createUpkeep } from "./upkeep.ts";
 import { createHealth } from "./health.ts";
-import { repostLoopName } from "./watch-loops.ts";
+import { loopsOf, repostLoopName } from "./watch-loops.ts";
 import { createStoreUpkeep } from "./store-upkeep.ts";
 import { createWatchdog } from "./watchdog.ts";
-import { createWatchedUnits } from "./watched-units.ts";
+import { createFleetRunners, restoreFleet } from "./watched-fleet.ts";
 
 export interface Daemon {
   readonly targets: readonly WatchedTarget[];
@@ -76,28 +72,12 @@ export async function createDaemon(
   const onUntargeted = (outcome: IncidentOutcome): void => void logIncidents(log, null, outcome);
   await using opening = new AsyncDisposableStack();
 
-  /** Null: the store is being opened. */
-  let owner: Ownership | null = null;
-  const isHeld = (): boolean => owner?.isHeld() ?? false;
-  const onFenced = (): void => {
-    metrics.cluster.fenced();
-    owner?.fenced();
-  };
-  const onUnwritable = (): void => owner?.unwritable();
-  const store = await openDaemonStore(config.store, {
-    ...overrides,
-    clock,
-    log,
-    cluster: config.cluster
-      ? { isHeld, onFenced, onUnwritable, leaseMs: config.cluster.leaseMs }
-      : undefined,
-  });
+  const store = await openDaemonStore(config.store, { ...overrides, clock, log });
   opening.defer(() => store.close());
-  const onTakenOver = (count: number): void => metrics.cluster.takenOver(count);
-  const ownership = (owner = createOwnership(config, store, { clock, log, onTakenOver }));
+  const mayAct = (): boolean => store.lease.mayAct();
 
   const watchdog = createWatchdog(clock, log);
-  watchdog.watch("upkeep", "upkeep", upkeepEveryMs);
+  for (const loop of loopsOf(config)) watchdog.watch(...loop);
 
   const notified = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
   const notifiedReceivers = notified.map(({ name }) => name);
@@ -110,14 +90,15 @@ export async function createDaemon(
   };
   const pollIntervalMs = intervalOf(config.poll.schedule);
   const targets = configuredTargets(config);
-  const fleet = createFleetView(config.cluster ? { config, store, clock } : null);
+  const present = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
+  const fleet = await restoreFleet({ config, store, judge: present, clock, log });
   const composed = composeAcknowledged(config.alerts.rules, judge.receivers);
 
   const metrics: Metrics = createDaemonMetrics({
     config,
     store,
     fleet,
-    ownership,
+    takeOvers: overrides.active?.takeOvers ?? 0,
     watchdog,
     readReload: () => reloads?.last() ?? firstRead,
     log,
@@ -136,11 +117,12 @@ export async function createDaemon(
     userAgent,
     clock,
     createDispatcher,
+    mayAct,
     onRequest: (request) => metrics.service.requested(request),
   });
   opening.defer(() => service.close());
 
-  const health = createHealth({ config, store, ...fleet.own, watchdog, ownership, clock });
+  const health = createHealth({ config, store, ...fleet, watchdog, clock });
   const delivery = openNotifications({
     alerts: config.alerts,
     scheduledReports: config.reports,
@@ -157,22 +139,22 @@ export async function createDaemon(
     judge,
     suppressions,
     onIncidents: onUntargeted,
-    isHeld,
+    mayAct,
     onRun: (receiver) => watchdog.noteRun("deliveries", receiver),
     onReposted: (receiver) => watchdog.noteRun("deliveries", repostLoopName(receiver)),
   });
 
   const { notifier } = delivery;
   const onRun = (): void => watchdog.noteRun("upkeep", "upkeep");
-  const upkeep = createUpkeep({ clock, log, isHeld, onRun });
+  const upkeep = createUpkeep({ clock, log, onRun });
   upkeep.add([delivery.review]);
 
   const limits = createKeyLimits(clock, config.poll.rateLimit);
   const budget = createRetryBudget(retryShare);
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const ticking = { clock, wakeAt: overrides.wakeAt, log };
-  const running = { limits, clock, random, watchdog, store, ticking, isHeld };
-  const units = {
+  const running = { limits, clock, random, watchdog, store, ticking };
+  const watching = {
     apiKeys,
     service,
     recordDrift,
@@ -185,60 +167,45 @@ export async function createDaemon(
     clock,
   };
   const regions = createRegionWatch({
-    ...units,
+    ...watching,
     targets,
+    regions: [...config.regions.keys()],
     store: store.regions,
     intervalMs: pollIntervalMs,
-    shared: sharedRegions(store, isHeld),
   });
-  const poolsApart = config.cluster ? poolsAcrossKeys(config) : [];
-  const apart = { ...units, scopes: poolsApart, fleet, isHeld, intervalMs: pollIntervalMs };
-  const watchedUnits = createWatchedUnits({
-    ...units,
-    onFenced: metrics.cluster.fenced,
+  const runners = createFleetRunners({ ...watching, config, fleet, running, budget, regions });
+  const storeUpkeep = createStoreUpkeep({
+    ...watching,
     config,
-    fleet,
-    running,
-    budget,
+    upkeep,
     regions,
-    poolsApart,
-    poolWatch: createPoolWatch(apart),
     delivery,
-    upkeep: createStoreUpkeep({
-      ...units,
-      config,
-      upkeep,
-      regions,
-      delivery,
-      ownership,
-      composeAcknowledged: composed,
-    }),
-    watchdog,
+    composeAcknowledged: composed,
   });
-  const following = followReplicas(store, { clock, notifier, suppressions, regions });
-  // Other replicas go on with what this one has released, while deliveries end.
-  opening.defer(() => ownership.stop());
-  opening.defer(() => following.stop());
+  opening.defer(() => delivery.stop());
+  opening.defer(() => regions.stop());
   opening.defer(() => drift.stop());
   opening.defer(() => upkeep.stop());
-  opening.defer(() => watchedUnits.stop());
+  opening.defer(() => runners.stop());
   // The loops stop after it: while deliveries end, none is silent for being stopped.
   opening.defer(() => watchdog.stop());
-  if (!config.cluster) await ownership.start(watchedUnits.work);
+  opening.defer(() => notifier.halt());
+  await storeUpkeep.begin();
+  await regions.restore();
 
   const callsEnd = new AbortController();
   opening.defer(() => callsEnd.abort());
   const context: ApiContext = {
     ...delivery.reportContext,
-    ...fleet.all,
+    targets: fleet.targets,
+    probes: fleet.probes,
     rules: config.alerts.rules,
     receivers: notifiedReceivers,
     suppressions,
     drift,
     newId: overrides.newSilenceId ?? shortId,
     composeAcknowledged: composed,
-    pollNow: watchedUnits.pollNow,
-    assertOwned: watchedUnits.assertOwned,
+    pollNow: runners.pollNow,
     service,
     recordDrift,
     limits,
@@ -249,15 +216,12 @@ export async function createDaemon(
     signal: callsEnd.signal,
     inProgress: { lookups: 0, checks: 0 },
   };
-  const api = createApi(context, fleet.refresh);
+  const api = createApi(context);
 
   const web = openWeb({
     config,
     context,
     api,
-    fleet,
-    ownership,
-    token: (await store.cluster?.token()) ?? null,
     metrics,
     readiness: () => health.readiness(),
     deadLoop: () => watchdog.deadLoop(),
@@ -270,15 +234,12 @@ export async function createDaemon(
   const watch = (): void => {
     delivery.start();
     upkeep.start();
-    watchedUnits.start();
+    runners.start();
     watchdog.start();
-    if (!config.cluster) return;
-    following.start();
-    void ownership.start(watchedUnits.work);
   };
   const closing = opening.move();
   return {
-    targets: fleet.own.targets,
+    targets: fleet.targets,
     api,
     serve,
     watch,
@@ -287,11 +248,11 @@ export async function createDaemon(
       watch();
       return address;
     },
-    pollOnce: () => watchedUnits.pollOnce(),
+    pollOnce: () => runners.pollOnce(),
     async runOnce() {
-      await watchedUnits.pollOnce();
+      await runners.pollOnce();
       await regions.runOnce();
-      await watchedUnits.probeOnce();
+      await runners.probeOnce();
       await upkeep.runOnce();
       await drift.runOnce();
       await notifier.runOnce();

@@ -1,6 +1,4 @@
-import type { Ownership } from "../cluster/ownership.ts";
 import type { Config } from "../config/config.ts";
-import { counted } from "../fleet/plural.ts";
 import type { Clock } from "../lib/clock.ts";
 import { PostgresError } from "../store/postgres/session.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -35,28 +33,15 @@ export interface ReceiverHealth {
 export interface HealthDeps {
   readonly config: Config;
   readonly store: Store;
-  /** Those of this process. */
   readonly targets: readonly TargetHealth[];
   readonly probes: readonly ProbeHealth[];
   readonly watchdog: Pick<Watchdog, "silentLoop">;
-  readonly ownership: Pick<Ownership, "isHeld" | "failure" | "unbegun">;
   readonly clock: Clock;
 }
 
 /** What `/-/ready` and heartbeats say of this process. */
 export function createHealth(deps: HealthDeps) {
-  const { config, store, probes, clock } = deps;
-  /**
-   * Whether all targets were polled once. What is gained from another replica later is polled at once, and if not, the
-   * watchdog says so.
-   */
-  let isPolled = false;
-  const targetsNow = (): readonly TargetHealth[] => {
-    isPolled ||= deps.targets.length > 0 && deps.targets.every(({ polled }) => polled);
-    return isPolled
-      ? deps.targets.map(({ lostPolls, lostBecause }) => ({ polled: true, lostPolls, lostBecause }))
-      : deps.targets;
-  };
+  const { config, store, targets, probes, clock } = deps;
   return {
     /**
      * Why no heartbeat may be sent now: sandwatch would not notice an error, or could not notify anyone of it. Null: it
@@ -77,13 +62,13 @@ export function createHealth(deps: HealthDeps) {
           pendingForMs: since(waiting.get(name)?.oldestPendingMs),
           ungroupedForMs: since(waiting.get(name)?.oldestItemMs),
         }));
-      return healthProblemOf(targetsNow(), probes, receivers);
+      return healthProblemOf(targets, probes, receivers);
     },
     async readiness(): Promise<Readiness> {
       try {
         const idle = idleProblem(deps);
         if (idle === null) await store.check();
-        const reason = idle ?? targetProblemOf(targetsNow());
+        const reason = idle ?? targetProblemOf(targets);
         return reason === null ? { ready: true } : { ready: false, reason };
       } catch (error) {
         return { ready: false, reason: reasonOf(error) };
@@ -93,24 +78,9 @@ export function createHealth(deps: HealthDeps) {
 }
 
 /** Why this process does nothing, or too little, whatever the store answers. */
-function idleProblem({
-  watchdog,
-  ownership,
-}: Pick<HealthDeps, "watchdog" | "ownership">): string | null {
-  if (ownership.isHeld()) return unbegunProblem(ownership) ?? watchdog.silentLoop();
-  const error = ownership.failure();
-  const reason =
-    error === null
-      ? "PostgreSQL has not answered in time, or the replica is just starting"
-      : reasonOf(error);
-  return `this replica has no lease, so it neither polls nor delivers, and goes on by itself: ${reason}`;
-}
-
-function unbegunProblem({ unbegun }: HealthDeps["ownership"]): string | null {
-  const found = unbegun();
-  if (found === null) return null;
-  const reason = reasonOf(found.error, "cluster.work_failed in the log says why");
-  return `work for ${counted(found.units, "unit")} cannot begin: ${reason}`;
+function idleProblem({ watchdog, store }: Pick<HealthDeps, "watchdog" | "store">): string | null {
+  if (store.lease.mayAct()) return watchdog.silentLoop();
+  return "PostgreSQL has not renewed the lease of this process in time, so it neither polls nor delivers until it has";
 }
 
 function reasonOf(error: unknown, otherwise = "the store does not answer"): string {

@@ -2,6 +2,9 @@ import type { HistoryContext, ServiceContext, StoreContext } from "../api/contex
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
+import { emptySnapshot } from "../fleet/snapshot.ts";
+import { initialProbeProgress, subjectName, subjectsOf } from "../alerts/probe.ts";
+import { nothingKnown } from "../alerts/target-state.ts";
 import { freshTimes } from "../notify/retry.ts";
 import { restoreSuppressions } from "../api/suppressions.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -10,11 +13,13 @@ import { createLogger } from "../lib/logger.ts";
 import { shortId } from "../lib/short-id.ts";
 import { userAgent } from "../lib/version.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
+import { intervalOf } from "../polling/ticker.ts";
+import { watchProbe, type WatchedProbe } from "../polling/watched-probe.ts";
+import { watchTarget, type WatchedTarget } from "../polling/watched-target.ts";
 import { storedSources } from "../reports/report-sources.ts";
 import { createServiceClient } from "../service/client.ts";
 import { openConfiguredReadOnly, openConfiguredStore } from "../store/store.ts";
 import type { Store } from "../store/store.ts";
-import { followFleet } from "./followed-fleet.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 
 /** What operations of the API need where no daemon answers them. */
@@ -118,15 +123,14 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
   const { rules, receivers, maintenance } = config.alerts;
   const giveUpAfterMs = new Map(receivers.map((each) => [each.name, each.giveUpAfterMs]));
   const nowMs = clock.now().utcMs;
-  const fleet = followFleet({ config, store, clock, arePolled: false });
-  await fleet.read();
+  const targets = await readTargets(config, store, nowMs);
   const context = {
     store,
     reports: storedSources(store, configuredTargets(config), (target) =>
-      fleet.targets.get(targetName(target)),
+      targets.get(targetName(target)),
     ),
-    targets: [...fleet.targets.values()],
-    probes: [...fleet.probes.values()],
+    targets: [...targets.values()],
+    probes: await readProbes(config, store),
     rules,
     receivers: receivers.filter(({ type }) => type !== "heartbeat").map(({ name }) => name),
     suppressions: await restoreSuppressions(store, maintenance, clock),
@@ -140,4 +144,39 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
     onOutbox() {},
   };
   return { ...context, reportSending: createScheduledReports(config.reports, context).sending };
+}
+
+/** The configured targets as they are stored, by their names. One that is not stored was never polled. */
+async function readTargets(
+  config: Config,
+  { targets: stored }: Store,
+  nowUtcMs: number,
+): Promise<ReadonlyMap<string, WatchedTarget>> {
+  const { staleAfter, schedule } = config.poll;
+  const options = { staleAfter, restoredForMs: staleAfter * intervalOf(schedule), nowUtcMs };
+  const watched = new Map(
+    configuredTargets(config).map((target) => {
+      const unknown = { id: 0, target, ...nothingKnown };
+      return [targetName(target), watchTarget(unknown, emptySnapshot, options)];
+    }),
+  );
+  const names = await stored.names();
+  const found = await stored.some(names.filter(({ target }) => watched.has(targetName(target))));
+  const byId = new Map(found.map((each) => [each.id, each]));
+  for await (const [id, snapshot] of stored.snapshotsOf(found)) {
+    const each = byId.get(id);
+    if (each) watched.set(targetName(each.target), watchTarget(each, snapshot, options));
+  }
+  return watched;
+}
+
+async function readProbes(config: Config, { probes }: Store): Promise<readonly WatchedProbe[]> {
+  const stored = new Map((await probes.all()).map((each) => [subjectName(each.subject), each]));
+  return config.probes.flatMap((probe) =>
+    subjectsOf(probe).map((subject) => {
+      const unknown = { id: 0, subject, progress: initialProbeProgress, flaps: [] };
+      const known = stored.get(subjectName(subject)) ?? unknown;
+      return watchProbe(probe, { ...known, openIncidents: [] }, config.poll.staleAfter);
+    }),
+  );
 }

@@ -17,8 +17,7 @@ import type { Chore } from "./upkeep.ts";
 const lateAfterMs = 5 * 60_000;
 
 /**
- * Sends reports on their schedules. They belong to `upkeep`: with several replicas one of them sends them. All is read from
- * the store.
+ * Sends reports on their schedules. All is read from the store.
  *
  * The text is made when a report is due, and is stored with the fact that it was: a process that is killed before makes it
  * again, and afterwards each receiver and each attempt gets the same. The HTML, which is large, is made for each attempt

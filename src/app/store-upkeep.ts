@@ -1,7 +1,5 @@
 import type { JudgeOptions } from "../alerts/judge.ts";
 import type { Suppressions } from "../alerts/silence.ts";
-import { liveReplicas } from "../cluster/assignment.ts";
-import type { Ownership } from "../cluster/ownership.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -19,7 +17,6 @@ interface StoreUpkeepDeps {
   readonly regions: Pick<RegionWatch, "retireOthers">;
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: { at(atMs: number): Suppressions };
-  readonly ownership: Pick<Ownership, "view">;
   /** Reports and receivers that are not configured any more. */
   readonly delivery: {
     readonly scheduled: {
@@ -34,37 +31,25 @@ interface StoreUpkeepDeps {
   readonly log: Logger;
 }
 
-/** What is done once for the whole store, by the owner of the unit `upkeep`. */
+/** What is done for the whole store. */
 export function createStoreUpkeep(deps: StoreUpkeepDeps) {
   const { config, store, upkeep, delivery, clock } = deps;
   const { scheduled, reviewOthers } = delivery;
-  const isOnlyConfiguration = (): boolean => {
-    const { cluster } = deps.ownership.view();
-    const live = cluster ? liveReplicas(cluster) : [];
-    return new Set(live.map(({ configuration }) => configuration)).size <= 1;
-  };
-  /** While a replica has another configuration, it still needs what this one does not name. */
-  const forUnconfigured = (chore: Chore): Chore => ({
-    ...chore,
-    step: async () => isOnlyConfiguration() && chore.step(),
-  });
-  const retirement = forUnconfigured(retirementChore(deps));
+  const retirement = retirementChore(deps);
   const receivers = [...deps.judge.receivers.keys()];
-  const chores = [
-    retirement,
-    forUnconfigured(reviewOthers),
-    ...scheduled.chores,
-    ...retentionChores(store, config.history, clock, receivers),
-  ];
   return {
-    /** Before any poll of a process that has the store alone. */
-    async prepare(): Promise<void> {
+    /** Before any poll. */
+    async begin(): Promise<void> {
       await retirement.step();
       await store.acknowledgements.notifyPending(deps.composeAcknowledged);
       await scheduled.adopt();
+      upkeep.add([
+        retirement,
+        reviewOthers,
+        ...scheduled.chores,
+        ...retentionChores(store, config.history, clock, receivers),
+      ]);
     },
-    begin: (): void => upkeep.add(chores),
-    end: (): Promise<void> => upkeep.remove(chores),
   };
 }
 
@@ -76,11 +61,10 @@ function retirementChore(deps: StoreUpkeepDeps): Chore {
     what: "ending incidents of what is not configured any more",
     async step() {
       const nowUtcMs = clock.now().utcMs;
-      // They end whatever is silenced.
-      const by = { ...judge, suppressions: { ...suppressions.at(nowUtcMs), version: null } };
+      const by = { ...judge, suppressions: suppressions.at(nowUtcMs) };
       const options = { judge: by, nowUtcMs, log };
       await retireUnconfigured(store, targets, config.probes, options);
-      await regions.retireOthers(config.regions.keys());
+      await regions.retireOthers();
       await delivery.scheduled.forgetOthers();
       return false;
     },

@@ -22,8 +22,6 @@ export interface Chore {
 export interface UpkeepDeps {
   readonly clock: Clock;
   readonly log: Pick<Logger, "error">;
-  /** Whether this process may write now. Default: always. */
-  readonly isHeld?: () => boolean;
   /** A run or a step of it began or ended. */
   readonly onRun?: () => void;
 }
@@ -36,12 +34,10 @@ const stepsPerRun = 200;
 export type Upkeep = ReturnType<typeof createUpkeep>;
 
 /** Runs some steps of each chore every minute. */
-export function createUpkeep({ clock, log, isHeld = () => true, onRun = () => {} }: UpkeepDeps) {
+export function createUpkeep({ clock, log, onRun = () => {} }: UpkeepDeps) {
   const chores = new Set<Chore>();
   const stopped = new AbortController();
   let running: Promise<void> | null = null;
-  /** The run of a chore that is in progress. */
-  let runningChore: Promise<void> | null = null;
   let cancelTimer = (): void => {};
   /** On the monotonic clock. */
   let dueAtMs = -Infinity;
@@ -49,8 +45,7 @@ export function createUpkeep({ clock, log, isHeld = () => true, onRun = () => {}
   const failing = new Set<Chore>();
 
   const runChore = async (chore: Chore): Promise<void> => {
-    const mayGoOn = (): boolean => chores.has(chore) && isHeld() && !stopped.signal.aborted;
-    for (let step = 0; step < stepsPerRun && mayGoOn(); step++) {
+    for (let step = 0; step < stepsPerRun && !stopped.signal.aborted; step++) {
       const hasMore = await chore.step();
       onRun();
       if (!hasMore) return;
@@ -67,12 +62,10 @@ export function createUpkeep({ clock, log, isHeld = () => true, onRun = () => {}
     if (nowMs < dueAtMs) return;
     dueAtMs = nowMs + upkeepEveryMs;
     for (const chore of due) {
-      runningChore = runChore(chore).then(
+      await runChore(chore).then(
         () => void failing.delete(chore),
         (error: unknown) => onFailure(chore, error),
       );
-      await runningChore;
-      runningChore = null;
     }
   };
 
@@ -94,14 +87,6 @@ export function createUpkeep({ clock, log, isHeld = () => true, onRun = () => {}
   return {
     add(added: readonly Chore[]): void {
       for (const chore of added) chores.add(chore);
-    },
-    /** Resolves when none of these runs any more. */
-    async remove(removed: readonly Chore[]): Promise<void> {
-      for (const chore of removed) {
-        chores.delete(chore);
-        failing.delete(chore);
-      }
-      await runningChore;
     },
     /** Does what is due. Rejects when one of the chores failed. */
     async runOnce(): Promise<void> {

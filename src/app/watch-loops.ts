@@ -1,5 +1,4 @@
 import type { Config } from "../config/config.ts";
-import { unitOfKey, unitOfReceiver } from "../cluster/assignment.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
@@ -8,14 +7,15 @@ import { lookEveryMs } from "../notify/pipeline.ts";
 import { repostEveryMs } from "../notify/receivers/alertmanager-alerts.ts";
 import type { CronTimes } from "../lib/cron-times.ts";
 import { intervalOf, timesOf } from "../polling/ticker.ts";
+import { upkeepEveryMs } from "./upkeep.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 /** What `Watchdog.watch` takes. */
 type WatchedLoop = Parameters<Watchdog["watch"]>;
 
-/** The loops of each unit. They follow from the configuration, as a loop may be wrong about when it is due. */
-export function loopsByUnit(config: Config): ReadonlyMap<string, readonly WatchedLoop[]> {
-  const ofKey = <Place extends { readonly key: string }>(
+/** The loops of the daemon. They follow from the configuration, as a loop may be wrong about when it is due. */
+export function loopsOf(config: Config): readonly WatchedLoop[] {
+  const ofSchedule = <Place>(
     loop: "polls" | "probes",
     schedule: Schedule,
     places: readonly Place[],
@@ -24,26 +24,22 @@ export function loopsByUnit(config: Config): ReadonlyMap<string, readonly Watche
     // A run may take as long as its request.
     const intervalMs = Math.max(intervalOf(schedule), config.poll.timeoutMs);
     const dueInMs = schedule.kind === "cron" ? dueInOf(timesOf(schedule), intervalMs) : undefined;
-    return places.map((place) => {
-      const watched: WatchedLoop = [loop, nameOf(place), intervalMs, dueInMs];
-      return { unit: unitOfKey(place.key), watched };
-    });
+    return places.map((place): WatchedLoop => [loop, nameOf(place), intervalMs, dueInMs]);
   };
   const ofReceivers = config.alerts.receivers.flatMap(({ name, type }) => {
     const watched: WatchedLoop[] = [];
     if (type !== "heartbeat") watched.push(["deliveries", name, lookEveryMs]);
     if (type === "alertmanager") watched.push(["deliveries", repostLoopName(name), repostEveryMs]);
-    return watched.map((each) => ({ unit: unitOfReceiver(name), watched: each }));
+    return watched;
   });
-  const all = [
-    ...ofKey("polls", config.poll.schedule, configuredTargets(config), targetName),
+  return [
+    ["upkeep", "upkeep", upkeepEveryMs],
+    ...ofSchedule("polls", config.poll.schedule, configuredTargets(config), targetName),
     ...config.probes.flatMap((probe) =>
-      ofKey("probes", probe.schedule, subjectsOf(probe), subjectName),
+      ofSchedule("probes", probe.schedule, subjectsOf(probe), subjectName),
     ),
     ...ofReceivers,
   ];
-  const byUnit = Map.groupBy(all, ({ unit }) => unit);
-  return new Map(Array.from(byUnit, ([unit, of]) => [unit, of.map(({ watched }) => watched)]));
 }
 
 /** The watchdog's name for the loop in which an Alertmanager receiver posts all alerts again. */

@@ -108,10 +108,6 @@ export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">
       watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, ...times });
       checkSoon();
     },
-    unwatch(loop: LoopName, name: string): void {
-      watched.delete(`${loop} ${name}`);
-      checkSoon();
-    },
     noteRun,
     /** From now on runs are expected. */
     start(): void {

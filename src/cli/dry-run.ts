@@ -25,7 +25,7 @@ export function createDryRun(
         print(`${method}\n${lines.map((line) => `${line}\n`).join("")}${shown}\n`);
         return Promise.resolve({ kind: "delivered" });
       },
-      isHeld: () => true,
+      mayAct: () => true,
       connect: () => Promise.reject(new Error("a dry run connects to nothing")),
       secureContext: undefined,
       close: () => Promise.resolve(),

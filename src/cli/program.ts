@@ -32,7 +32,6 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   drift: async () => (await import("./drift.ts")).addDrift,
   conformance: async () => (await import("./conformance.ts")).addConformance,
   probes: async () => (await import("./probes.ts")).addProbes,
-  replicas: async () => (await import("./replicas.ts")).addReplicas,
   explain: async () => (await import("./explain.ts")).addExplain,
   report: async () => (await import("./report.ts")).addReport,
   insights: async () => (await import("./insights.ts")).addInsights,

@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
@@ -10,9 +11,11 @@ import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import type { Logger } from "../lib/logger.ts";
 import { version } from "../lib/version.ts";
+import { becomeActive } from "../app/standby.ts";
+import type { ActiveProcess } from "../app/daemon-overrides.ts";
 import { StoreError, StoreLostError, StoreUnavailableError } from "../store/store-error.ts";
 import { isSameStore } from "../store/store-settings.ts";
-import { openConfiguredReadOnly, openConfiguredStore } from "../store/store.ts";
+import { openConfiguredStore } from "../store/store.ts";
 import type { LastReload, ReloadAnswer } from "../web/server.ts";
 import { configNotes } from "./check-config.ts";
 import { asListenFault, configOption, readConfig } from "./options.ts";
@@ -30,12 +33,19 @@ export function addRun(program: Command, terminal: Terminal): void {
 
 /** A running daemon with its configuration, and what all daemons of this process share. */
 interface Running {
-  readonly daemon: Daemon;
+  /** Null: it stood by when it was to stop or another configuration was read. */
+  readonly daemon: Daemon | null;
+  /** Null: the store is on SQLite, or this process is not active. It outlives a daemon that is replaced. */
+  readonly active: ActiveProcess | null;
+  /** How often this process has become active after it stood by. */
+  readonly takeOvers: number;
   readonly config: Config;
   readonly log: Logger;
   readonly reloads: Reloads;
   readonly stopping: AbortSignal;
 }
+
+type Next = Omit<Running, "daemon" | "active"> & Partial<Pick<Running, "active">>;
 
 /** Runs the daemon until a signal ends it. A reload of the configuration starts it again. */
 async function run(file: string, terminal: Terminal): Promise<void> {
@@ -58,40 +68,79 @@ async function run(file: string, terminal: Terminal): Promise<void> {
     if (answer.kind === "accepted") answer.begin();
     else log.error({ event: "config.refused", reason: answer.reason }, answer.reason);
   });
-  const first = { config, log, reloads, stopping: stop.signal };
+  const first = { config, log, reloads, stopping: stop.signal, takeOvers: 0 };
   let running = await startWhenOpen(first, StoreUnavailableError);
-  if (!stop.signal.aborted) notifySystemd(log);
   while (running) {
     const next: Config | null = await Promise.race([stopped, reloads.next()]);
     if (next === null) break;
     running = await (next === running.config ? startOver(running) : restart(running, next));
     ({ log } = running);
   }
-  await running?.daemon.stop();
+  if (running) await end(running);
   log.info({ event: "daemon.stopped" }, "stopped");
 }
 
 /** When the process is stopped meanwhile, the daemon is created but neither serves nor polls. */
-async function start(next: Omit<Running, "daemon">): Promise<Running> {
+async function start(next: Next, isFirst: boolean): Promise<Running> {
   const { config, log, reloads, stopping } = next;
   for (const note of configNotes(config)) log.warn({ event: "config.note" }, note);
-  const onStoreLost = (): void => reloads.startOver(config);
-  const daemon = await createDaemon(config, { log, reloads, onStoreLost });
-  if (stopping.aborted) return { ...next, daemon };
+  const waiting = next.active ? null : await waitUntilActive(next, isFirst);
+  const active = next.active ?? waiting?.active ?? null;
+  const takeOvers = active?.takeOvers ?? next.takeOvers;
+  const isStopped = config.store.postgres !== null && active === null;
+  if (isStopped) return { ...next, daemon: null, active, takeOvers };
   try {
-    const address = await daemon.start();
-    const targets = configuredTargets(config).length;
-    log.info(
-      { event: "daemon.started", version, address, targets },
-      `sandwatch ${version} monitors ${counted(targets, "target")}; metrics at ${address}/metrics`,
-    );
-    return { ...next, daemon };
+    const daemon = await createDaemon(config, { log, reloads, ...(active && { active }) });
+    await waiting?.stopServing();
+    if (stopping.aborted) return { ...next, daemon, active, takeOvers };
+    try {
+      const address = await daemon.start();
+      notifySystemd(log);
+      const targets = configuredTargets(config).length;
+      log.info(
+        { event: "daemon.started", version, address, targets },
+        `sandwatch ${version} monitors ${counted(targets, "target")}; metrics at ${address}/metrics`,
+      );
+      return { ...next, daemon, active, takeOvers };
+    } catch (error) {
+      await daemon.stop();
+      throw listenFault(error, config);
+    }
   } catch (error) {
-    await daemon.stop();
-    const { healthListen } = config.http;
-    const isOfHealth = Object(error).port === (healthListen?.port ?? null);
-    throw asListenFault(error, isOfHealth ? "http.health_listen" : "http.listen");
+    await waiting?.stopServing();
+    await active?.candidate.close();
+    throw error;
   }
+}
+
+/** On PostgreSQL. Null: the store is on SQLite, or it is to stop or has another configuration meanwhile. */
+async function waitUntilActive(next: Next, isFirst: boolean) {
+  const { config, log, reloads, stopping, takeOvers } = next;
+  const { postgres } = config.store;
+  if (postgres === null) return null;
+  const changed = new AbortController();
+  void reloads.begun().then(() => changed.abort());
+  try {
+    return await becomeActive({
+      config,
+      postgres,
+      clock: systemClock,
+      log,
+      lastReload: reloads.last,
+      takeOvers,
+      signal: AbortSignal.any([stopping, changed.signal]),
+      isFirst,
+      onServing: () => notifySystemd(log),
+      onLost: () => reloads.startOver(config),
+    });
+  } catch (error) {
+    throw listenFault(error, config);
+  }
+}
+
+function listenFault(error: unknown, { http: { healthListen } }: Config): unknown {
+  const isOfHealth = Object(error).port === (healthListen?.port ?? null);
+  return asListenFault(error, isOfHealth ? "http.health_listen" : "http.listen");
 }
 
 /**
@@ -108,46 +157,62 @@ async function restart(before: Running, config: Config): Promise<Running> {
   const fault = await storeFault(before, config);
   if (fault !== null) {
     refuse(fault);
-    return before;
+    return before.daemon ? before : startAgain(before);
   }
   log.info({ event: "daemon.reloading" }, "applying the changed configuration");
-  await stopDaemon(before);
-  if (stopping.aborted) return before;
+  const active = await stopDaemon(before, config);
+  if (stopping.aborted) return { ...before, daemon: null, active };
+  const { takeOvers } = before;
+  const next = { config, log: createLogger(config.log), reloads, stopping, active, takeOvers };
   try {
-    return await start({ config, log: createLogger(config.log), reloads, stopping });
+    return await start(next, false);
   } catch (error) {
     refuse(messageOf(error));
     return startAgain(before);
   }
 }
 
-/** Runs with the same configuration after its store was lost: what is stored is read again. */
+/** Runs with the same configuration after its process was not active any more: what is stored is read again. */
 async function startOver(before: Running): Promise<Running> {
   before.log.info({ event: "daemon.reloading" }, "reading what is stored again");
-  await stopDaemon(before);
+  await end(before);
   return startAgain(before);
 }
 
-async function stopDaemon({ daemon, log }: Running): Promise<void> {
-  await daemon.stop().catch((err: unknown) => {
+/** @returns what stays active: a standby would otherwise take over with the configuration before */
+async function stopDaemon(before: Running, next: Config): Promise<ActiveProcess | null> {
+  const { active, config } = before;
+  const isKept =
+    active?.candidate.mayAct() === true &&
+    isSameStore(next.store, config.store) &&
+    isDeepStrictEqual(next.cluster, config.cluster);
+  await end(isKept ? { ...before, active: null } : before);
+  return isKept ? active : null;
+}
+
+async function end({ daemon, active, log }: Running): Promise<void> {
+  await daemon?.stop().catch((err: unknown) => {
     log.error({ event: "daemon.stop_failed", err }, "the previous daemon did not stop cleanly");
   });
+  await active?.candidate.close();
 }
 
 /** Why a daemon with the next configuration could not use its store; null: no reason is known. */
 async function storeFault({ daemon, config }: Running, next: Config): Promise<string | null> {
   try {
     const late = setTimeout(5_000, "late", { ref: false });
-    const answer = await Promise.race([daemon.checkStore(), late]);
-    if (answer === "late") return "the store does not answer";
-    // This one has its own store open: that cannot be opened twice.
-    if (!isSameStore(next.store, config.store)) {
-      const cluster = next.cluster ? {} : undefined;
-      await (await openConfiguredStore(next.store, undefined, { cluster })).close();
-    } else if (next.store.postgres !== null) {
-      // With another password, for example.
-      await (await openConfiguredReadOnly(next.store)).close();
+    const answer = await Promise.race([daemon?.checkStore(), late]);
+    if (answer === "late") return "the store does not answer; reload again when it does";
+    const { postgres } = next.store;
+    if (postgres !== null) {
+      // Another one, or with another password, for example.
+      const { examinePostgres } = await import("../store/postgres/database.ts");
+      const { fault } = await examinePostgres(postgres);
+      return fault?.isFailure === true ? fault.text : null;
     }
+    // This one has its own store open: that cannot be opened twice.
+    if (!isSameStore(next.store, config.store))
+      await (await openConfiguredStore(next.store)).close();
     return null;
   } catch (error) {
     // It cannot be used any more, whatever the configuration is.
@@ -157,7 +222,8 @@ async function storeFault({ daemon, config }: Running, next: Config): Promise<st
 
 /** Runs with the configuration before. Where its store cannot be opened, it is retried until the process is to stop. */
 async function startAgain(before: Running): Promise<Running> {
-  return (await startWhenOpen(before, StoreError)) ?? before;
+  const again = await startWhenOpen({ ...before, active: null }, StoreError);
+  return again ?? { ...before, daemon: null, active: null };
 }
 
 /**
@@ -165,17 +231,15 @@ async function startAgain(before: Running): Promise<Running> {
  *
  * @returns null: the process is to stop
  */
-async function startWhenOpen(
-  next: Omit<Running, "daemon">,
-  retried: typeof StoreError,
-): Promise<Running | null> {
+async function startWhenOpen(next: Next, retried: typeof StoreError): Promise<Running | null> {
   const { log, stopping } = next;
-  for (let isFirst = true; !stopping.aborted; isFirst = false) {
+  const isFirst = retried === StoreUnavailableError;
+  for (let isRepeated = false; !stopping.aborted; isRepeated = true) {
     try {
-      return await start(next);
+      return await start(next, isFirst);
     } catch (error) {
       if (!(error instanceof retried)) throw error;
-      if (isFirst) {
+      if (!isRepeated) {
         const message = `the store cannot be opened; it is retried every second: ${error.message}`;
         log.error({ event: "store.not_opened", reason: error.message }, message);
       }
@@ -208,6 +272,8 @@ export function createReloads(load: () => Config, clock: Clock) {
       last = { successful: true, successAtMs: clock.now().utcMs };
       return { kind: "accepted", begin: () => begun.resolve() };
     },
+    /** Resolves when `next` does. */
+    begun: (): Promise<void> => begun.promise,
     /** Resolves with the next configuration to run: the latest of several. */
     async next(): Promise<Config> {
       for (;;) {

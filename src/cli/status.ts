@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { incidentNotes, listIncidents, type IncidentView } from "../api/operations/incidents.ts";
+import { showStatus, type ProcessView } from "../api/operations/status.ts";
 import { listTargets, type TargetView } from "../api/operations/targets.ts";
 import { severities } from "../alerts/rule.ts";
 import { statuses, targetName } from "../fleet/model.ts";
@@ -32,6 +33,8 @@ interface StatusView {
   readonly targets: readonly TargetView[];
   /** That fire, worst first. */
   readonly incidents: readonly IncidentView[];
+  /** On PostgreSQL, the active one first. */
+  readonly processes: readonly ProcessView[];
 }
 
 async function readStatus(options: ApiOptions, terminal: Terminal): Promise<StatusView> {
@@ -48,7 +51,9 @@ async function readStatus(options: ApiOptions, terminal: Terminal): Promise<Stat
     incidents.push(...page.incidents);
     before = page.next;
   }
-  return { targets, incidents: incidents.toSorted((a, b) => urgencyOf(a) - urgencyOf(b)) };
+  const { processes } = await callOperation(options, terminal, showStatus, {});
+  const worstFirst = incidents.toSorted((a, b) => urgencyOf(a) - urgencyOf(b));
+  return { targets, incidents: worstFirst, processes };
 }
 
 /** What concerns more comes first, and what somebody takes care of comes last. */
@@ -68,7 +73,7 @@ function isQuiet({ muted, inhibited_by: inhibitor }: IncidentView): boolean {
   return muted || inhibitor !== null;
 }
 
-function statusText({ targets, incidents }: StatusView, look: Look): string {
+function statusText({ targets, incidents, processes }: StatusView, look: Look): string {
   const down = targets.filter(({ up }) => up === false);
   const counts = countAll(targets);
   const sections = [
@@ -79,13 +84,14 @@ function statusText({ targets, incidents }: StatusView, look: Look): string {
     ].join("\n"),
     worstText(down, targetColumns, look),
     worstText(incidents, incidentColumns, look),
+    processes.map((each) => `${processText(each, look)}\n`).join(""),
   ];
   return sections.filter((section) => section !== "").join("\n");
 }
 
 /** One sentence on whether anything is wrong, and then what else is to be known. */
 function summaryText(
-  { targets, incidents }: StatusView,
+  { targets, incidents }: Pick<StatusView, "targets" | "incidents">,
   down: number,
   { sandboxes, servers }: FleetCounts,
   look: Look,
@@ -121,6 +127,16 @@ function summaryText(
           )
         : unpolled === 0 && look.paint("green", `All is well: no incident is firing, ${all} up.`);
   return [first, ...rest].filter((each) => each !== false).join(" ");
+}
+
+/** "https://a.example.com is active since 12:00, last seen 12:34". */
+function processText(
+  { address, active, since, last_seen: seen, live }: ProcessView,
+  { timeText, paint }: Look,
+): string {
+  const name = address ?? "a process without cluster.address";
+  const text = `${name} ${active ? "is active" : "stands by"} since ${timeText(since)}, last seen ${timeText(seen)}`;
+  return live ? text : paint("yellow", text);
 }
 
 const targetColumns: Columns<TargetView> = {

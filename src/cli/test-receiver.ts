@@ -45,7 +45,7 @@ async function testReceiver(
         outbound: createOutbound({
           clock: systemClock,
           userAgent,
-          isHeld: () => true,
+          mayAct: () => true,
           ...outbound,
         }),
       };

@@ -51,8 +51,6 @@ export function createTokenBucket({ requests, perMs }: RateLimit) {
       const firstMs = times[times.length - requests + (waiting % requests)] ?? nowMs;
       return firstMs + Math.floor(waiting / requests) * periodMs;
     },
-    /** When the last token of the calls until now is back. */
-    allFreeAtMs: (nowMs: number): number => backAtMs(nowMs).at(-1) ?? nowMs,
     /** Takes a token for a call that leaves now, which it may. */
     take(nowMs: number) {
       const call: Call = { leftMs: nowMs, sentMs: null, hasEnded: false };

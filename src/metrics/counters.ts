@@ -166,23 +166,17 @@ export function createDeliveryMetrics(
   };
 }
 
-/** @param registry null: there is one process, and nothing is exposed */
-export function createClusterMetrics(registry: Registry | null) {
-  const registers = registry ? [registry] : [];
-  const fenced = new Counter({
-    name: "sandwatch_fenced_commits_total",
-    help: "Commits that the store refused because another replica has taken over.",
-    registers,
+/** Of the process, which outlives its daemons. */
+export function addTakeOvers(registry: Registry, read: () => number): void {
+  new Counter({
+    name: "sandwatch_take_overs_total",
+    help: "How often this process has become active after it stood by.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
   });
-  const takeovers = new Counter({
-    name: "sandwatch_takeovers_total",
-    help: "Units that were taken over from replicas whose lease had ended.",
-    registers,
-  });
-  return {
-    fenced: (): void => fenced.inc(),
-    takenOver: (units: number): void => takeovers.inc(units),
-  };
 }
 
 /** Counts requests and connections that the HTTP server refused. */

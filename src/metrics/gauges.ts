@@ -5,19 +5,16 @@ import type { ProbeView } from "../alerts/probe.ts";
 import type { Severity } from "../alerts/rule.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 
-export interface GaugeOptions {
+export interface GaugeOptions extends ProcessGaugeOptions {
   readonly targets: readonly WatchedView[];
   readonly probes: readonly ProbeView[];
   /** Each rule has series, also without incidents. */
   readonly rules: readonly { readonly name: string; readonly severity: Severity }[];
   readonly receivers: readonly string[];
-  readonly build: { readonly version: string; readonly revision: string };
-  /** What waits for each receiver. Null: another replica shows it. */
-  readonly readOutbox: () => Promise<readonly OutboxView[] | null>;
-  /** The open incidents of pools, probes and receivers that this process shows. */
+  /** What waits for each receiver. */
+  readonly readOutbox: () => Promise<readonly OutboxView[]>;
+  /** The open incidents of pools, probes and receivers. */
   readonly readIncidentsWithoutTarget: () => Promise<readonly Incident[]>;
-  /** How the configuration was last read. UTC milliseconds. */
-  readonly readReload: () => { readonly successful: boolean; readonly successAtMs: number };
   /** Rejects when the store does not answer, or is not to be written any more. */
   readonly checkStore: () => Promise<void>;
   /** How many rows of the store could not be read since the start, by table. */
@@ -29,14 +26,18 @@ export interface GaugeOptions {
     readonly nextRunAtMs: number;
     readonly intervalMs: number;
   }[];
-  /** The replicas that share the store. Default: this process is the only one. */
-  readonly readCluster?: () => {
-    /** Live replicas with the newest configuration among them, and the others. Null: they are not known at present. */
-    readonly replicas: { readonly current: number; readonly older: number } | null;
-    /** 0: the lease is not held. */
+}
+
+/** What metrics show of a process, also of one that stands by. */
+export interface ProcessGaugeOptions {
+  readonly build: { readonly version: string; readonly revision: string };
+  /** How the configuration was last read. UTC milliseconds. */
+  readonly readReload: () => { readonly successful: boolean; readonly successAtMs: number };
+  readonly readActivity: () => {
+    readonly isActive: boolean;
+    readonly takeOvers: number;
+    /** Infinite: there is no lease. */
     readonly leaseRemainingMs: number;
-    /** Those of all replicas together. */
-    readonly configuredTargets: number;
   };
 }
 
@@ -60,13 +61,21 @@ interface GaugeFamily {
 }
 
 export function addGauges(registry: Registry, options: GaugeOptions): void {
-  const families = [
+  register(registry, [
     incidentGauge(options),
     ...outboxGauges(options),
     ...probeGauges(options.probes),
     ...ownGauges(options),
-    ...clusterGauges(options),
-  ];
+    ...processGauges(options),
+  ]);
+}
+
+/** Those of a process that stands by. */
+export function addProcessGauges(registry: Registry, options: ProcessGaugeOptions): void {
+  register(registry, processGauges(options));
+}
+
+function register(registry: Registry, families: readonly GaugeFamily[]): void {
   for (const { name, help, labels: labelNames, read } of families) {
     new Gauge({
       name,
@@ -121,7 +130,6 @@ function outboxGauges({ receivers, readOutbox }: GaugeOptions): readonly GaugeFa
   ): Promise<Series> => {
     reading ??= readOutbox().finally(() => (reading = null));
     const outbox = await reading;
-    if (outbox === null) return [];
     const zeros = shown.map((receiver) => [{ receiver }, 0] as const);
     return [...zeros, ...withValues(outbox, ({ receiver }) => ({ receiver }), valueOf)];
   };
@@ -210,26 +218,8 @@ function inSeconds(ms: number | null): number | null {
 }
 
 function ownGauges(options: GaugeOptions): readonly GaugeFamily[] {
-  const { build, readReload, checkStore, readUnreadable, readLoops } = options;
+  const { checkStore, readUnreadable, readLoops } = options;
   return [
-    {
-      name: "sandwatch_build_info",
-      help: "The running version; always 1.",
-      labels: ["version", "revision", "node_version"],
-      read: () => [[{ ...build, node_version: process.version }, 1]],
-    },
-    {
-      name: "sandwatch_config_last_reload_successful",
-      help: "Whether the configuration was valid when it was last read.",
-      labels: [],
-      read: () => [[{}, Number(readReload().successful)]],
-    },
-    {
-      name: "sandwatch_config_last_reload_success_timestamp_seconds",
-      help: "When the configuration in use was read, in seconds since 1970.",
-      labels: [],
-      read: () => [[{}, readReload().successAtMs / 1_000]],
-    },
     {
       name: "sandwatch_store_up",
       help: "Whether the store answers.",
@@ -267,36 +257,41 @@ function ownGauges(options: GaugeOptions): readonly GaugeFamily[] {
   ];
 }
 
-function clusterGauges({ targets, readCluster }: GaugeOptions): readonly GaugeFamily[] {
-  if (!readCluster) return [];
+function processGauges(options: ProcessGaugeOptions): readonly GaugeFamily[] {
+  const { build, readReload, readActivity } = options;
   return [
     {
-      name: "sandwatch_replicas",
-      help: "Live replicas with the newest configuration and with an older one; absent while the lease is not held.",
-      labels: ["configuration"],
-      read: () =>
-        Object.entries(readCluster().replicas ?? {}).map(([configuration, count]) => [
-          { configuration },
-          count,
-        ]),
+      name: "sandwatch_build_info",
+      help: "The running version; always 1.",
+      labels: ["version", "revision", "node_version"],
+      read: () => [[{ ...build, node_version: process.version }, 1]],
     },
     {
-      name: "sandwatch_owned_targets",
-      help: "Targets that this replica polls.",
+      name: "sandwatch_config_last_reload_successful",
+      help: "Whether the configuration was valid when it was last read.",
       labels: [],
-      read: () => [[{}, targets.length]],
+      read: () => [[{}, Number(readReload().successful)]],
     },
     {
-      name: "sandwatch_configured_targets",
-      help: "Targets of the configuration, which all replicas together are to poll.",
+      name: "sandwatch_config_last_reload_success_timestamp_seconds",
+      help: "When the configuration in use was read, in seconds since 1970.",
       labels: [],
-      read: () => [[{}, readCluster().configuredTargets]],
+      read: () => [[{}, readReload().successAtMs / 1_000]],
+    },
+    {
+      name: "sandwatch_active",
+      help: "Whether this process polls, stores and delivers; 0: it stands by.",
+      labels: [],
+      read: () => [[{}, Number(readActivity().isActive)]],
     },
     {
       name: "sandwatch_lease_remaining_seconds",
-      help: "How long this replica may go on without renewing its lease; 0 if it has none.",
+      help: "How long this process may go on without renewing its lease on PostgreSQL; 0 if it has none; absent on SQLite.",
       labels: [],
-      read: () => [[{}, readCluster().leaseRemainingMs / 1_000]],
+      read: () => {
+        const { leaseRemainingMs } = readActivity();
+        return leaseRemainingMs === Infinity ? [] : [[{}, leaseRemainingMs / 1_000]];
+      },
     },
   ];
 }

@@ -1,10 +1,11 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { WatchedView } from "../alerts/target-view.ts";
 import { asError } from "../lib/as-error.ts";
-import { createClusterMetrics, createDeliveryMetrics, createHttpMetrics } from "./counters.ts";
+import { addTakeOvers, createDeliveryMetrics, createHttpMetrics } from "./counters.ts";
 import { createPollMetrics, createServiceMetrics } from "./counters.ts";
 import { endings, familyHeader, toSyntax, type ExpositionSyntax } from "./exposition-text.ts";
-import { addGauges, type GaugeOptions } from "./gauges.ts";
+import { addGauges, addProcessGauges } from "./gauges.ts";
+import type { GaugeOptions, ProcessGaugeOptions } from "./gauges.ts";
 import { serverFamilies, serverLines } from "./server-families.ts";
 import { takeTarget, targetFamilies } from "./target-families.ts";
 
@@ -49,7 +50,7 @@ export function createMetrics(options: MetricsOptions) {
   const service = createServiceMetrics(registry, options.regions, options.operations);
   const { receivers, deliveryFailureReasons } = options;
   const delivery = createDeliveryMetrics(registry, receivers, deliveryFailureReasons);
-  const cluster = createClusterMetrics(options.readCluster ? registry : null);
+  addTakeOvers(registry, () => options.readActivity().takeOvers);
   const http = createHttpMetrics(registry, options.refusalReasons);
   addGauges(registry, options);
 
@@ -108,7 +109,23 @@ export function createMetrics(options: MetricsOptions) {
     return { kind: "exposition", pieces: toPieces(texts()) };
   };
 
-  return { polls, service, delivery, cluster, http, scrape };
+  return { polls, service, delivery, http, scrape };
+}
+
+/** The metrics of a process that stands by: what concerns it alone. */
+export function createStandbyMetrics(options: ProcessGaugeOptions): Pick<Metrics, "scrape"> {
+  const registry = new Registry();
+  addTakeOvers(registry, () => options.readActivity().takeOvers);
+  addProcessGauges(registry, options);
+  const all = Registry.merge([registry, registryOfProcess()]);
+  return {
+    async scrape({ syntax, collect }) {
+      const names = namesOf(all).filter((name) => collect.length === 0 || collect.includes(name));
+      const texts = await Promise.all(names.map((name) => all.getSingleMetricAsString(name)));
+      const shown = [...texts.map((text) => toSyntax(syntax, text)), endings[syntax]];
+      return { kind: "exposition", pieces: toPieces(shown) };
+    },
+  };
 }
 
 /** Each family as a whole: the name of a counter ends in `_total`. */

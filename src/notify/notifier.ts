@@ -4,7 +4,7 @@ import { createDeliveryWorker, type DeliveryReceiver, type WorkerDeps } from "./
 import { freshTimes } from "./retry.ts";
 
 interface NotifierDeps extends Omit<WorkerDeps, "deliveryClock" | "onJudged"> {
-  /** Of each receiver by its name, also of those that another process delivers to. */
+  /** Of each receiver by its name. */
   readonly giveUpAfterMs: ReadonlyMap<string, number>;
   /** What became of incidents of receivers, after it was committed. */
   readonly onIncidents?: (outcome: IncidentOutcome) => void;
@@ -53,25 +53,6 @@ export function createNotifier({ giveUpAfterMs, onIncidents, ...deps }: Notifier
     }
   };
 
-  /**
-   * Begins no further attempt. Those in flight may go on for `graceMs` and are then aborted: their notifications stay
-   * pending, and the next process sends them again under the same id.
-   */
-  const remove = async (
-    names: Iterable<string>,
-    { graceMs }: { readonly graceMs: number },
-  ): Promise<void> => {
-    const removed = Array.from(names, (name) => workers.get(name) ?? []).flat();
-    for (const name of names) workers.delete(name);
-    for (const worker of removed) worker.stop();
-    const settled = new AbortController();
-    const ended = idle(() => removed).finally(() => settled.abort());
-    if (graceMs > 0) await delay(clock, graceMs, settled.signal);
-    for (const worker of removed) worker.abort();
-    await ended;
-    for (const worker of removed) worker.close();
-  };
-
   return {
     /**
      * Looks for new items once they can be due. To be called after each commit that wrote some.
@@ -90,7 +71,6 @@ export function createNotifier({ giveUpAfterMs, onIncidents, ...deps }: Notifier
         if (started) worker.start();
       }
     },
-    remove,
 
     /** Does all that is due now, and resolves when the attempts have ended. */
     async runOnce(): Promise<void> {
@@ -103,8 +83,22 @@ export function createNotifier({ giveUpAfterMs, onIncidents, ...deps }: Notifier
       for (const worker of workers.values()) worker.start();
     },
 
-    /** Removes all receivers. */
-    stop: (grace: { readonly graceMs: number }): Promise<void> =>
-      remove([...workers.keys()], grace),
+    /** Begins no further attempt. */
+    halt(): void {
+      for (const worker of workers.values()) worker.stop();
+    },
+    /**
+     * Begins no further attempt. Those in flight may go on for `graceMs` and are then aborted: their notifications stay
+     * pending, and the next process sends them again under the same id.
+     */
+    async stop({ graceMs }: { readonly graceMs: number }): Promise<void> {
+      this.halt();
+      const settled = new AbortController();
+      const ended = idle(() => workers.values()).finally(() => settled.abort());
+      if (graceMs > 0) await delay(clock, graceMs, settled.signal);
+      for (const worker of workers.values()) worker.abort();
+      await ended;
+      for (const worker of workers.values()) worker.close();
+    },
   };
 }

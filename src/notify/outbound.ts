@@ -40,8 +40,8 @@ export interface SenderDeps {
 export interface OutboundDeps {
   readonly clock: Clock;
   readonly userAgent: string;
-  /** Whether this process may deliver now. Another one can take over between two requests of a delivery. */
-  readonly isHeld: () => boolean;
+  /** Whether this process may deliver now. Asked right before each request is sent. */
+  readonly mayAct: () => boolean;
   /** Replaces the network. What it returns is destroyed here. */
   readonly createDispatcher?: (() => Dispatcher) | undefined;
   /** Default: all but those that are always denied. */
@@ -59,12 +59,19 @@ const maxHeaderBytes = 16 * 1024;
 
 /** The one way in which all receivers reach the network. */
 export function createOutbound(deps: OutboundDeps) {
-  const { clock, userAgent, isHeld } = deps;
+  const { clock, userAgent, mayAct } = deps;
   const connector = createGuardedConnector(deps.networks ?? anyNetwork, deps.lookup, deps.route);
   const dispatcher =
     deps.createDispatcher?.() ??
     new Agent({
-      connect: (options, callback) => void connector.connect(options, callback),
+      connect: (options, callback) =>
+        void connector.connect(options, (...result) => {
+          const [, socket] = result;
+          // The process may have been suspended while it connected.
+          if (socket === null || mayAct()) return callback(...result);
+          socket.destroy();
+          callback(new NotActiveError(), null);
+        }),
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: maxHeaderBytes,
@@ -82,7 +89,7 @@ export function createOutbound(deps: OutboundDeps) {
       signal: AbortSignal,
       read: (answer: Answer) => SendResult = readAnswer,
     ): Promise<SendResult> {
-      if (!isHeld()) return { kind: "aborted" };
+      if (!mayAct()) return { kind: "aborted" };
       const timeout = new AbortController();
       const cancelTimeout = clock.setTimer(requestTimeoutMs, () => timeout.abort());
       try {
@@ -102,13 +109,14 @@ export function createOutbound(deps: OutboundDeps) {
         });
       } catch (error) {
         if (timeout.signal.aborted) return failed("timeout", "no answer");
-        return signal.aborted ? { kind: "aborted" } : readNetworkError(error);
+        const isAborted = signal.aborted || error instanceof NotActiveError;
+        return isAborted ? { kind: "aborted" } : readNetworkError(error);
       } finally {
         cancelTimeout();
       }
     },
     /** To be asked before anything is sent by another protocol than HTTP. */
-    isHeld,
+    mayAct,
     /** A connection for such a protocol, to an allowed address. */
     connect: (to: Destination, signal: AbortSignal) => connector.connectTcp(to, signal),
     secureContext: connector.secureContext,
@@ -118,6 +126,8 @@ export function createOutbound(deps: OutboundDeps) {
     },
   };
 }
+
+class NotActiveError extends Error {}
 
 const noHeaders: ReadonlyMap<string, Secret> = new Map();
 

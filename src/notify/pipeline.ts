@@ -21,7 +21,7 @@ export interface WorkerDeps extends RecorderDeps {
   readonly deliveryClock: () => number;
   readonly random: Random;
   /** Whether this process may deliver now. Default: always. */
-  readonly isHeld?: () => boolean;
+  readonly mayAct?: () => boolean;
   /** The worker of a receiver has looked at the outbox. */
   readonly onRun?: (receiver: string) => void;
 }
@@ -57,7 +57,7 @@ const notHeldMs = 500;
  * 7. record: in the store, in metrics and in the log (`record-attempts.ts`)
  */
 export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDeps) {
-  const { outbox, clock, deliveryClock, isHeld = () => true } = deps;
+  const { outbox, clock, deliveryClock, mayAct = () => true } = deps;
   const { receiver } = settings;
   const { name, restMs = 0 } = receiver;
   const isPaced = restMs > 0;
@@ -141,7 +141,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     const free = freeSlots();
     if (free <= 0 || deliveryClock() < pausedUntilMs) return;
     const due = await outbox.due(name, deliveryClock(), free, [...inFlight.keys()]);
-    if (!stopped.signal.aborted && isHeld()) due.forEach(begin);
+    if (!stopped.signal.aborted && mayAct()) due.forEach(begin);
   };
 
   const freeSlots = (): number =>
@@ -198,7 +198,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
       nextAtMs = Math.min(nextAtMs, Math.max(attemptAtMs ?? Infinity, pausedUntilMs));
     }
     if (stopped.signal.aborted) return;
-    const leastMs = isHeld() ? 0 : notHeldMs;
+    const leastMs = mayAct() ? 0 : notHeldMs;
     cancelTimer = clock.setTimer(Math.max(leastMs, nextAtMs - deliveryClock()), runSoon);
   };
 

@@ -1,4 +1,4 @@
-import { judgeAndCommit, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
+import type { CurrentSuppressions } from "../alerts/silence.ts";
 import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import type { ReceiverEvent } from "../alerts/judge-receivers.ts";
@@ -49,12 +49,10 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       settlement.state === "dead"
         ? { kind: "dead_lettered", reason: settlement.reason }
         : { kind: "took" };
-    return judgeAndCommit(suppressions, (current) =>
-      commit(settlement, (state) => {
-        const options = { ...judge, suppressions: current.at(clock.now().utcMs) };
-        return judgeReceiver(state, event, settlement.settledAtMs, options);
-      }),
-    );
+    return commit(settlement, (state) => {
+      const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
+      return judgeReceiver(state, event, settlement.settledAtMs, options);
+    });
   };
 
   const reportDead = (

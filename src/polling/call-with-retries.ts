@@ -5,7 +5,7 @@ import { delay } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Random } from "../lib/random.ts";
 import type { Call } from "../service/client.ts";
-import type { CallFailure } from "../service/failure.ts";
+import { isStopped, type CallFailure } from "../service/failure.ts";
 import { mayResend } from "./key-limits.ts";
 import type { KeyLimits } from "./key-limits.ts";
 
@@ -76,6 +76,8 @@ export async function callWithRetries<Success extends { readonly kind: "ok" }>(
     });
     if (signal.aborted) return { kind: "stopped" };
     if (!isFailure(result)) return result;
+    // A retry that was cut off is stopped, too.
+    if (!cutOff.signal.aborted && isStopped(result)) return { kind: "stopped" };
     if (failure && cutOff.signal.aborted) return failure;
     failure = result;
     const endedMs = clock.now().monotonicMs;

@@ -160,12 +160,6 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
     },
     /** When the next call may leave, as far as is known, monotonic milliseconds: now or later. */
     nextFreeMs: (target: Target): number => freeAtMs(target, nowMs()),
-    /** For how long calls with these keys count that were made until now. Milliseconds. */
-    restMs(keys: Iterable<string>): number {
-      const atMs = nowMs();
-      const ends = Array.from(keys, (key) => queues.get(key)?.bucket.allFreeAtMs(atMs) ?? atMs);
-      return Math.max(atMs, ...ends) - atMs;
-    },
     /** The service sent `Retry-After` for this key in this region: nothing is sent until then. */
     pause(target: Target, untilMs: number): void {
       const name = targetName(target);

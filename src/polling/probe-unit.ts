@@ -1,6 +1,6 @@
 import { judgeProbe } from "../alerts/judge-probe.ts";
 import type { ProbeJudgeOptions, ProbeVerdict } from "../alerts/judge-probe.ts";
-import { commitJudged, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
+import type { CurrentSuppressions } from "../alerts/silence.ts";
 import { isNotifiedAsDown } from "../alerts/incident.ts";
 import { regionInhibitors } from "../alerts/judge-region.ts";
 import { fieldAt } from "../alerts/probe-expectation.ts";
@@ -32,11 +32,8 @@ export interface Answered {
   readonly deviations: readonly Deviation[];
 }
 
-/** What one run means, and how it is judged. */
-export interface ProbeDecision {
-  readonly verdict: ProbeVerdict;
-  readonly judge: (current: Pick<CurrentSuppressions, "at">) => ProbeVerdict;
-}
+/** Gives what one run means. */
+export type ProbeDecision = () => ProbeVerdict;
 
 export interface ProbeUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
@@ -100,21 +97,16 @@ export function createProbeUnits(
         const ofTarget = targets.get(targetName(target))?.state.incidents.values() ?? [];
         const isDown = isNotifiedAsDown(ofTarget) || isOfRegionDown(target);
         const at = clock.now();
-        const judgeRun: ProbeDecision["judge"] = (current) => {
-          const options = { ...judge, suppressions: current.at(clock.now().utcMs) };
+        return Promise.resolve(() => {
+          const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
           return judgeProbe(watched.state, run, at, options, isDown);
-        };
-        return Promise.resolve({ verdict: judgeRun(suppressions), judge: judgeRun });
+        });
       },
 
-      async commit(decision) {
+      async commit(judgeRun) {
         const { lostRuns } = watched;
-        const verdict = await commitJudged(
-          suppressions,
-          decision.verdict,
-          async (current) => decision.judge(current),
-          (each) => store.probes.commitRun(watched.id, each),
-        );
+        const verdict = judgeRun();
+        await store.probes.commitRun(watched.id, verdict);
         watched.accept(verdict);
         if (verdict.incidents.outbox.length > 0) notifier.wake(verdict.at.utcMs);
         await logRun(log, watched, verdict, lostRuns);

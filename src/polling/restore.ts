@@ -87,24 +87,6 @@ export async function restoreTargets(
   return [...wanted.keys()].flatMap((name) => watched.get(name) ?? []);
 }
 
-/** What `restoreAgain` needs. */
-export type StoredAgain = Pick<StoredState, "commitIncidents"> & {
-  readonly targets: Pick<StoredState["targets"], "some" | "snapshotsOf">;
-};
-
-/** Reads a target again that another process has written. */
-export async function restoreAgain(
-  store: StoredAgain,
-  watched: WatchedTarget,
-  options: RestoreOptions,
-): Promise<void> {
-  const [stored] = await store.targets.some([watched]);
-  if (!stored) throw new Error(`target ${watched.id} is not in the store any more`);
-  for await (const [, snapshot] of store.targets.snapshotsOf([stored])) {
-    watched.replace(await retireTarget(store, stored, options), snapshot);
-  }
-}
-
 /** Ends the incidents of targets, pools and probes that are not configured any more, and removes these probes. */
 export async function retireUnconfigured(
   store: StoredState,
@@ -154,20 +136,17 @@ function inOrderOfPolls(targets: readonly Target[]): readonly Target[] {
 }
 
 /**
- * The probes of some keys as the store last knew them. Incidents that no rule owns any more end.
+ * The probes as the store last knew them. Incidents that no rule owns any more end.
  *
  * @param options.staleAfter runs in a row without news before the last result is withheld
  */
 export async function restoreProbes(
   store: Pick<StoredState, "probes" | "incidentsWithoutTarget">,
   configured: readonly Probe[],
-  keys: ReadonlySet<string>,
   options: RestoreOptions & Pick<WatchOptions, "staleAfter">,
 ): Promise<readonly WatchedProbe[]> {
   const wanted = configured.flatMap((probe) =>
-    subjectsOf(probe)
-      .filter(({ key }) => keys.has(key))
-      .map((subject) => ({ probe, subject })),
+    subjectsOf(probe).map((subject) => ({ probe, subject })),
   );
   if (wanted.length === 0) return [];
   const known = await store.probes.all();
@@ -230,15 +209,11 @@ type PoolState = Pick<StoredState, "incidentsWithoutTarget" | "commitIncidents">
   readonly targets: Pick<StoredState["targets"], "poolClocks">;
 };
 
-/**
- * The pools of targets as the store last knew them. Incidents that no rule owns any more end.
- *
- * @param options.except scopes that are judged apart from polls
- */
+/** The pools of targets as the store last knew them. Incidents that no rule owns any more end. */
 export async function restorePools(
   store: PoolState,
   targets: readonly Target[],
-  { judge, nowUtcMs, log, except }: RestoreOptions & { readonly except?: ReadonlySet<string> },
+  { judge, nowUtcMs, log }: RestoreOptions,
 ): Promise<WatchedPools> {
   const rules = judge.rules.filter((rule) => rule.on === "pool");
   const pools = watchPools({
@@ -246,7 +221,6 @@ export async function restorePools(
     targets,
     openIncidents: rules.length > 0 ? await incidentsOfPools(store) : [],
     clocks: rules.length > 0 ? await store.targets.poolClocks() : [],
-    ...(except && { except }),
   });
   const retired = pools.retire(nowUtcMs, judge);
   const { incidents } = retired.outcome;

@@ -1,4 +1,3 @@
-import { TargetFencedError } from "../alerts/target-state.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import type { CallFailure } from "../service/failure.ts";
@@ -57,8 +56,6 @@ export interface RunnerDeps extends CallDeps {
     commitGathered(): void;
   };
   readonly ticking: TickerDeps;
-  /** Whether this process may act for its units now. Asked before each call and each commit. Default: always. */
-  readonly isHeld?: () => boolean;
 }
 
 interface RunTimes extends Pick<Run, "startedMs" | "deadlineMs"> {
@@ -82,36 +79,28 @@ const latestStartFactor = 1.1;
 /** Runs units on their schedules, and never one twice at a time. */
 export function createRunner<Success extends { readonly kind: "ok" }, Decision>(deps: RunnerDeps) {
   type U = Unit<Success, Decision>;
-  const { clock, loop, watchdog, store, ticking, isHeld = () => true } = deps;
+  const { clock, loop, watchdog, store, ticking } = deps;
   const states = new Map<U, UnitState>();
   /** By their schedules. */
   const scheduled = new Map<string, Pick<UnitState, "ticker"> & { scheduler: Scheduler<U> }>();
-  let calls = new AbortController();
+  const calls = new AbortController();
   let phase: "new" | "started" | "stopped" = "new";
   let undecided = 0;
   const nowMs = (): number => clock.now().monotonicMs;
-
-  /** Ends the calls in progress, and has what was decided and not committed discarded. */
-  const dropRuns = (): void => {
-    calls.abort();
-    calls = new AbortController();
-  };
 
   const decide = async (
     unit: U,
     state: UnitState,
     { startedMs, deadlineMs, intervalMs }: RunTimes,
-    signal: AbortSignal,
   ): Promise<Decision | null> => {
     const { target, order, expectedStatus } = unit;
     const { refusal } = state;
+    const { signal } = calls;
     let calledMs: number | null = null;
     const outcome =
       startedMs < refusal.backOffUntilMs
         ? ({ kind: "backing_off" } as const)
         : await callWithRetries(deps, target, { deadlineMs, signal, order }, (attempt) => {
-            // With its signal aborted, nothing is sent.
-            if (!isHeld()) dropRuns();
             calledMs ??= nowMs();
             return unit.call(attempt);
           });
@@ -124,36 +113,26 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     return unit.decide(outcome, { startedMs, calledMs, endedMs, deadlineMs, isNewlyRefused });
   };
 
-  const runOf = async (
-    unit: U,
-    state: UnitState,
-    deadlineMs: number,
-    isAgain = false,
-  ): Promise<void> => {
+  const runOf = async (unit: U, state: UnitState, deadlineMs: number): Promise<void> => {
     const startedMs = nowMs();
     // This run may have started late.
     const intervalMs = Math.max(state.ticker.intervalMs, deadlineMs - startedMs);
     const firstMs =
       state.observedUntilMs === null ? startedMs + state.ticker.firstRoundMs() : -Infinity;
-    const ofRun = calls;
     let decidedMs = startedMs;
     if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
     try {
       undecided += 1;
       const times = { startedMs, deadlineMs, intervalMs };
-      const decision = await decide(unit, state, times, ofRun.signal).finally(() => {
+      const decision = await decide(unit, state, times).finally(() => {
         undecided -= 1;
         decidedMs = nowMs();
         // After this decision was passed to the store.
         if (undecided === 0) setImmediate(() => undecided === 0 && store.commitGathered());
       });
-      if (decision !== null && ofRun === calls && isHeld()) await unit.commit(decision);
+      if (decision !== null) await unit.commit(decision);
     } catch (error) {
       unit.lose(error);
-      // Once, as two processes may both take themselves for the owner.
-      const isRead = error instanceof TargetFencedError && !isAgain && ofRun === calls;
-      if (isRead && deps.limits.nextFreeMs(unit.target) < deadlineMs)
-        return runOf(unit, state, deadlineMs, true);
     }
     // A run may be skipped where this one was slow or the next one is late, and the schedule may pause right
     // after the start. With more runs missing, the process was held up, or the commit was.
@@ -188,14 +167,6 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     return made;
   };
 
-  /** @returns the runs of these that are in progress */
-  const take = (units: readonly U[]): readonly Promise<void>[] => {
-    for (const { scheduler } of scheduled.values()) scheduler.remove(units);
-    const running = units.flatMap((unit) => states.get(unit)?.running ?? []);
-    for (const unit of units) states.delete(unit);
-    return running;
-  };
-
   return {
     start(): void {
       phase = "started";
@@ -212,15 +183,6 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
         }
         scheduler.add(alike);
       }
-    },
-    /** Starts no more runs of these; resolves when those in progress have ended and are committed. */
-    async remove(units: readonly U[]): Promise<void> {
-      await Promise.all(take(units));
-    },
-    /** Ends all runs at once and removes their units; resolves when the commits in progress have ended. */
-    async drop(): Promise<void> {
-      dropRuns();
-      await Promise.all(take([...states.keys()]));
     },
     run,
     /** Runs a unit now, also during the back-off after its key was refused. Never rejects. */

@@ -113,14 +113,6 @@ export function createScheduler<U extends { readonly name: string }>(deps: Sched
       const nowMs = clock.now().monotonicMs;
       walkRound(added.filter((slot) => dueInRoundMs(slot) > nowMs));
     },
-    /** Starts no more runs of these. */
-    remove(units: Iterable<U>): void {
-      for (const unit of units) {
-        scheduled.delete(unit);
-        firstRunMs.delete(unit);
-      }
-      slots = slots.filter(({ unit }) => scheduled.has(unit));
-    },
     /** Starts no more runs; resolves when those in progress have ended. */
     async stop(): Promise<void> {
       stopped = true;

@@ -1,11 +1,11 @@
-import { commitJudged, type CurrentSuppressions } from "../alerts/current-suppressions.ts";
 import { judgeInSlices } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
-import { isFullyObserved, TargetFencedError } from "../alerts/target-state.ts";
+import type { CurrentSuppressions } from "../alerts/silence.ts";
+import { isFullyObserved } from "../alerts/target-state.ts";
 import type { PollDetail } from "../alerts/target-view.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -14,7 +14,6 @@ import { runInSlices } from "../lib/run-in-slices.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
 import { logListing, logPoll, noListing } from "./poll-log.ts";
-import { restoreAgain, type StoredAgain } from "./restore.ts";
 import { longestBackOffMs } from "./runner.ts";
 import type { RegionWatch } from "./region-watch.ts";
 import type { Outcome, Unit } from "./runner.ts";
@@ -41,12 +40,10 @@ export interface TargetUnitsDeps {
   readonly pools: WatchedPools;
   readonly regions: Pick<RegionWatch, "down" | "wake">;
   readonly recordDrift: (drift: Drift) => void;
-  readonly store: StoredAgain & {
+  readonly store: {
     commitPoll(targetId: number, verdict: Verdict): Promise<void>;
     commitGathered(): void;
   };
-  /** The store refused a poll, because another process has written the target. Default: nothing. */
-  readonly onFenced?: () => void;
   /** Sends what a commit put into the outbox. */
   readonly notifier: { wake(causedAtMs: number): void };
   readonly metrics: Pick<Metrics["polls"], "polled" | "committed" | "lost">;
@@ -70,23 +67,12 @@ export function createTargetUnits(
     const apiKey = deps.apiKeys.get(key);
     if (!apiKey) return [];
     let logged = noListing;
-    let isFenced = false;
-    /** What another process has written of it is what the next poll is compared with. */
-    const readIfFenced = async (): Promise<void> => {
-      if (!isFenced) return;
-      const { utcMs: nowUtcMs } = clock.now();
-      const present = { ...suppressions.at(nowUtcMs), version: null };
-      const options = { judge: { ...judge, suppressions: present }, nowUtcMs, log };
-      await restoreAgain(deps.store, watched, options);
-      isFenced = false;
-    };
 
     const unit: Unit<Listed, PollDecision> = {
       name,
       target,
       schedule,
       async call(attempt) {
-        await readIfFenced();
         const { snapshot: before, progress } = watched.state;
         // The texts of different targets are parsed again at different polls.
         const poll = id + progress.observed.polls;
@@ -98,7 +84,6 @@ export function createTargetUnits(
 
       async decide(outcome, { startedMs, endedMs, deadlineMs, isNewlyRefused }) {
         if (isNewlyRefused) logRefusal(log, target, deadlineMs - startedMs);
-        await readIfFenced();
         const { polled, detail } = readOutcome(outcome);
         if (polled.kind !== "backing_off") {
           const reason = polled.kind === "failed" ? polled.reason : null;
@@ -128,16 +113,6 @@ export function createTargetUnits(
       lose(err) {
         watched.losePoll(err);
         pools.lose(target);
-        if (err instanceof TargetFencedError) {
-          isFenced = true;
-          deps.onFenced?.();
-          if (watched.lostPolls > 1) return;
-          log.warn(
-            { event: "target.fenced", ...target },
-            `another process has stored polls of ${name}: what it stored is read, and the target is polled again`,
-          );
-          return;
-        }
         metrics.lost();
         if (watched.lostPolls > 1) return;
         log.error(
@@ -192,40 +167,30 @@ function createPoolCommits(
     { verdict, polled, options }: Omit<PollDecision, "detail">,
   ): Promise<Verdict> => {
     const { at, snapshot, progress } = verdict;
-    const { regionsDown } = options.suppressions;
-    /** A silence that was added after the poll suppresses what is not committed yet. */
-    const optionsNow = ({ at: suppressedAt }: Pick<CurrentSuppressions, "at">): JudgeOptions => {
-      const current = suppressedAt(clock.now().utcMs);
+    const { regionsDown, acknowledgedBy } = options.suppressions;
+    const optionsNow = (): JudgeOptions => {
+      const current = suppressions.at(clock.now().utcMs);
       return { ...options, suppressions: { ...current, regionsDown } };
     };
-    const judgeBy = (current: JudgeOptions): Promise<Verdict> =>
-      runInSlices(judgeInSlices(state, polled, at, current));
+    /** A silence that was added after the poll suppresses what is not committed yet. */
+    const verdictNow = async (): Promise<Verdict> => {
+      const by = optionsNow();
+      if (by.suppressions.acknowledgedBy === acknowledgedBy) return verdict;
+      return runInSlices(judgeInSlices(state, polled, at, by));
+    };
     const scopes = pools.scopesOf(target);
     if (scopes.length === 0) {
-      return commitJudged(
-        suppressions,
-        verdict,
-        (current) => judgeBy(optionsNow(current)),
-        (each) => store.commitPoll(id, each),
-      );
+      const own = await verdictNow();
+      await store.commitPoll(id, own);
+      return own;
     }
     const observation = { target, at, snapshot, whole: isFullyObserved(progress) };
-    const commit = async (judgePools: (by: JudgeOptions) => PoolVerdict): Promise<Verdict> => {
-      const withPools = (own: Verdict, by: JudgeOptions) => {
-        const ofPools = judgePools(by);
-        return { ofPools, both: { ...own, pools: ofPools.outcome } };
-      };
+    const judgeNow = (): PoolVerdict => pools.judge(observation, optionsNow());
+    const commit = async (judged: PoolVerdict): Promise<Verdict> => {
       try {
-        const { ofPools, both } = await commitJudged(
-          suppressions,
-          withPools(verdict, options),
-          async (current) => {
-            const by = optionsNow(current);
-            return withPools(await judgeBy(by), by);
-          },
-          (judged) => store.commitPoll(id, judged.both),
-        );
-        pools.accept(ofPools);
+        const both = { ...(await verdictNow()), pools: judged.outcome };
+        await store.commitPoll(id, both);
+        pools.accept(judged);
         return both;
       } catch (error) {
         pools.lose(target);
@@ -235,12 +200,12 @@ function createPoolCommits(
     const before = scopes.flatMap((scope) => lastTurns.get(scope) ?? []);
     const takeTurn = async (): Promise<{ readonly committing: Promise<Verdict> }> => {
       await Promise.all(before.map(({ over }) => over));
-      const judged = pools.judge(observation, options);
+      const judged = judgeNow();
       const { written, dropped } = judged.outcome.incidents;
-      if (written.length + dropped.length === 0) return { committing: commit(() => judged) };
+      if (written.length + dropped.length === 0) return { committing: commit(judged) };
       store.commitGathered();
       await Promise.all(before.map(({ settled }) => settled));
-      const committing = commit((by) => pools.judge(observation, by));
+      const committing = commit(judgeNow());
       await endOf([committing]);
       return { committing };
     };

@@ -29,19 +29,16 @@ interface WatchPoolsOptions {
   readonly targets: readonly Target[];
   readonly openIncidents: readonly Incident[];
   readonly clocks: readonly PoolClock[];
-  /** Names of scopes that are judged elsewhere. */
-  readonly except?: ReadonlySet<string>;
 }
 
 export type WatchedPools = ReturnType<typeof watchPools>;
 
 /** All pools of all rules on pools, over the targets whose servers they contain. */
-export function watchPools({ rules, targets, openIncidents, clocks, except }: WatchPoolsOptions) {
+export function watchPools({ rules, targets, openIncidents, clocks }: WatchPoolsOptions) {
   const clockMs = new Map(clocks.map((clock) => [scopeName(clock.rule, clock), clock.ms]));
   const scopes = new Map<string, WatchedScope>();
   const scopesOf = new Map<string, WatchedScope[]>();
   for (const { name, rule, targets: members } of poolScopes(rules, targets)) {
-    if (except?.has(name)) continue;
     const scope = new WatchedScope(name, rule, members, clockMs.get(name) ?? 0);
     scopes.set(name, scope);
     for (const member of scope.unobserved) {

@@ -32,7 +32,7 @@ export type WatchedTarget = ReturnType<typeof watchTarget>;
 export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, options: WatchOptions) {
   const { id, target } = restored;
   const { staleAfter, restoredForMs, nowUtcMs } = options;
-  let held = holdIncidents(restored.openIncidents, restored.flaps);
+  const held = holdIncidents(restored.openIncidents, restored.flaps);
   const state: { -readonly [Field in keyof TargetState]: TargetState[Field] } = stateOf(
     restored,
     held,
@@ -74,11 +74,6 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
       return restoredTooOld || state.progress.failuresInARow + lostPolls >= staleAfter;
     },
     noteGap,
-    /** Forgets its state for the one that another process has stored. */
-    replace(stored: RestoredTarget, storedSnapshot: Snapshot): void {
-      held = holdIncidents(stored.openIncidents, stored.flaps);
-      Object.assign(state, stateOf(stored, held, storedSnapshot));
-    },
     /** A poll was not stored. */
     losePoll(error: unknown = null): void {
       polled = true;

@@ -11,7 +11,7 @@ import {
   type Exchange,
   type ExchangeRequest,
 } from "./http-get.ts";
-import { type CallFailure, connectionFailure, failure } from "./failure.ts";
+import { type CallFailure, connectionFailure, failure, stopped } from "./failure.ts";
 
 export interface ConnectionOptions {
   /** Can have a path, such as `https://host/us`. */
@@ -21,6 +21,8 @@ export interface ConnectionOptions {
   /** For a whole request, to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
+  /** Whether this process may call now. Asked right before each request is sent; otherwise it ends as stopped. */
+  readonly mayAct?: (() => boolean) | undefined;
   /** A further request waits for one of them. */
   readonly mostConnections: number;
   readonly clock: Clock;
@@ -45,11 +47,9 @@ const distrustMs = 10 * 60 * 1000;
 /** The wall clock may gain as much on the monotonic one during a request without one of them having been set. */
 const slackMs = 5_000;
 
-const stopped = failure("network", "stopped");
-
 /** The connections to one deployment of the service. */
 export function createConnections(options: ConnectionOptions) {
-  const { clock, timeoutMs, mostConnections, createDispatcher } = options;
+  const { clock, timeoutMs, mostConnections, createDispatcher, mayAct = () => true } = options;
   const { origin, pathname } = new URL(options.baseUrl);
   const basePath = pathname.replace(/\/+$/, "");
   // A longer body could not become a string, let alone JSON.
@@ -83,6 +83,7 @@ export function createConnections(options: ConnectionOptions) {
       const path = basePath + request.path;
       let isSent = false;
       const onSent = (): void => {
+        if (!mayAct()) return end(stopped);
         isSent = true;
         request.onSent?.();
       };

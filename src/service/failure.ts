@@ -37,6 +37,10 @@ export function failure(
   return { kind: "failed", reason, detail, ...nothing, ...more };
 }
 
+/** The call was ended by this process: it says nothing of the service. */
+export const stopped = failure("network", "stopped");
+export const isStopped = ({ detail }: CallFailure): boolean => detail === stopped.detail;
+
 const details: Readonly<Record<string, string>> = {
   ENOTFOUND: "host name not found (ENOTFOUND)",
   EAI_AGAIN: "host name not found (EAI_AGAIN)",

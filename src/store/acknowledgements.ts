@@ -6,7 +6,7 @@ import { batches, paced } from "../lib/iterables.ts";
 import { isSelected, type IncidentSelection } from "./incident-history.ts";
 import { idsPerStatement, readStored, selectStored, type StoredRow } from "./incidents.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { countSuppressions, storableText, takeSequence, waitForWriters } from "./sql-helpers.ts";
+import { storableText, takeSequence } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
@@ -44,8 +44,7 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
       // A poll may end an incident at any time: only within one transaction with the outbox items is
       // it certain that nobody is notified of what was over already.
       return kysely.transaction().execute(async (trx): Promise<AcknowledgeOutcome> => {
-        // From here on no other process commits what it did to incidents, so that they are read as they stay.
-        const { last: revision } = await takeSequence(trx, 1);
+        const revision = await takeSequence(trx, 1);
         const rows = await selectStored(trx)
           .where(isSelected({ ...selection, phases: ["firing"] }))
           .orderBy("incidents.id")
@@ -63,7 +62,6 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
           if (compose) items.push(...compose(incident, acknowledgement, target));
         }
         if (acknowledged.length === 0) return { acknowledged, already };
-        await countSuppressions(trx);
         for await (const some of paced(batches(acknowledged, idsPerStatement))) {
           const ids = some.map(({ incidentId }) => incidentId);
           const row = { author: storableText(author), note: storableText(note), at_ms: atMs };
@@ -83,7 +81,6 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
     /** Stores the notifications of acknowledgements that were stored without them. */
     async notifyPending(compose: ComposeAcknowledged): Promise<void> {
       await kysely.transaction().execute(async (trx) => {
-        await waitForWriters(trx);
         const rows = await selectStored(trx).where("acknowledgements.notified", "=", 0).execute();
         for (const { incident, target, acknowledgement } of readAll(rows)) {
           if (incident.phase.name !== "firing" || !acknowledgement) continue;

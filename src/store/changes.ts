@@ -32,7 +32,7 @@ export async function writeChanges(
     0,
   );
   if (count === 0) return;
-  const { last } = await takeSequence(trx, count);
+  const last = await takeSequence(trx, count);
   const rows = changeRows(targetId, polls, last - count + 1);
   for await (const some of paced(batches(rows, rowsPerInsert))) await insertChanges(trx, some);
 }

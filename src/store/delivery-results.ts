@@ -3,7 +3,7 @@ import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import { readReceiver, writeIncidents } from "./incidents.ts";
 import { pending, releaseWaiting } from "./notifications.ts";
-import { storableText, waitForWriters } from "./sql-helpers.ts";
+import { storableText } from "./sql-helpers.ts";
 import type { RowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
@@ -42,8 +42,6 @@ export function createDeliveryResults(kysely: Db, reading: RowReading) {
       judge: JudgeReceiver,
     ): Promise<IncidentOutcome | null> =>
       kysely.transaction().execute(async (trx) => {
-        // Somebody may replay what those that waited for it must wait for now.
-        await waitForWriters(trx);
         const settled = await trx
           .updateTable("notifications")
           .set({
@@ -71,7 +69,6 @@ export function createDeliveryResults(kysely: Db, reading: RowReading) {
       judge: JudgeReceiver,
     ): Promise<IncidentOutcome> =>
       kysely.transaction().execute(async (trx) => {
-        await waitForWriters(trx);
         for (const itemSeq of itemSeqs) await writeUnreadable(trx, receiver, itemSeq, settlement);
         return judgeReceiver(trx, receiver, judge);
       }),

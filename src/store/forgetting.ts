@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
 import { releaseWaiting } from "./notifications.ts";
-import { waitForWriters } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 const rowsAtOnce = 500;
@@ -115,7 +114,6 @@ function isReportOf(key: string): RawBuilder<unknown> {
 /** Those that wait are refused before. */
 function forgetReports(kysely: Db, key: string): Promise<number> {
   return kysely.transaction().execute(async (trx) => {
-    await waitForWriters(trx);
     const { rows } = await sql<{ readonly seq: number }>`
       select seq from notifications where ${isReportOf(key)} limit ${notificationsAtOnce}
     `.execute(trx);
@@ -149,7 +147,6 @@ async function forgetGroups(
 /** With their notifications, also where these concern other incidents, too. */
 function forgetIncidents(kysely: Db, key: string): Promise<number> {
   return kysely.transaction().execute(async (trx) => {
-    await waitForWriters(trx);
     const count = async (statement: RawBuilder<unknown>): Promise<number> =>
       Number((await statement.execute(trx)).numAffectedRows ?? 0);
     const incidents = await sql<{ readonly id: string }>`

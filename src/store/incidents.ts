@@ -1,6 +1,5 @@
 import { sql, type InferResult, type Insertable } from "kysely";
 import type { Acknowledgement } from "../alerts/acknowledgement.ts";
-import { SuppressionsChangedError } from "../alerts/current-suppressions.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { IncidentPhase } from "../alerts/incident-phase.ts";
 import { IdTakenError, subjectFacts, type Incident } from "../alerts/incident.ts";
@@ -12,7 +11,7 @@ import { presences, type Target } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { writeFlaps } from "./flap-records.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { prepareUpsert, takeSequence, waitForWriters } from "./sql-helpers.ts";
+import { prepareUpsert, takeSequence } from "./sql-helpers.ts";
 import { createRowReading, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -173,11 +172,10 @@ const upsertReceivers = prepareUpsert("incident_receivers", ["incident_id", "rec
 export async function writeIncidents(
   trx: Db,
   targetId: number | null,
-  { written, dropped, flaps, outbox, suppressionsVersion: judgedBy }: IncidentOutcome,
+  { written, dropped, flaps, outbox }: IncidentOutcome,
 ): Promise<void> {
   if (written.length > 0) {
-    const { last: revision, suppressions } = await takeSequence(trx, 1);
-    if (judgedBy !== null && judgedBy !== suppressions) throw new SuppressionsChangedError();
+    const revision = await takeSequence(trx, 1);
     const rows = written.values().map((each) => ({ ...incidentToRow(targetId, each), revision }));
     if ((await upsertIncidents(trx, rows)) < written.length) throw new IdTakenError();
     const receivers = written
@@ -216,7 +214,6 @@ export function createIncidentsWithoutTarget(
       judge: (state: ReceiverState) => IncidentOutcome,
     ): Promise<readonly IncidentOutcome[]> =>
       kysely.transaction().execute(async (trx) => {
-        await waitForWriters(trx);
         const failing = await trx
           .selectFrom("incidents")
           .select("receiver")
@@ -235,7 +232,7 @@ export function createIncidentsWithoutTarget(
   };
 }
 
-/** The state of a receiver, read within the transaction that changes it and that began with `waitForWriters`. */
+/** The state of a receiver, read within the transaction that changes it. */
 export async function readReceiver(
   trx: Db,
   receiver: string,

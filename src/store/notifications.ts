@@ -2,7 +2,7 @@ import { sql, type InferResult, type Transaction } from "kysely";
 import { incidentMessages, noIncidentDetails, type Notification } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { fillPage, waitForWriters } from "./sql-helpers.ts";
+import { fillPage } from "./sql-helpers.ts";
 import { createRowReading, oneOf, textIn } from "./damaged-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -54,7 +54,6 @@ export function createNotifications(kysely: Db, reader = kysely, reading = creat
     let count = 0;
     for await (const seqs of paced(batches(await selectSeqs(kysely, which), atOnce))) {
       count += await kysely.transaction().execute(async (trx) => {
-        await waitForWriters(trx);
         const some = await trx
           .selectFrom("notifications")
           .select(["seq", "receiver"])

@@ -5,7 +5,7 @@ import type { GroupField, Notification, StoredOutboxItem } from "../alerts/notif
 import { batches, paced } from "../lib/iterables.ts";
 import { latestBlockerOfNewest, pending, readNotification } from "./notifications.ts";
 import { itemColumns, readItem } from "./outbox-items.ts";
-import { prepareUpsert, waitForWriters } from "./sql-helpers.ts";
+import { prepareUpsert } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import { createDeliveryResults } from "./delivery-results.ts";
 import type { Db } from "./tables.ts";
@@ -97,8 +97,6 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
     async compose(notifications: readonly NewNotification[]): Promise<void> {
       if (notifications.length === 0) return;
       await kysely.transaction().execute(async (trx) => {
-        // Somebody may replay what these must wait for.
-        await waitForWriters(trx);
         for (const notification of notifications) await insertNotification(trx, notification);
       });
     },

@@ -12,8 +12,8 @@ import { countByStatus } from "../fleet/tallies.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
-import type { PolledColumns } from "./target-rows.ts";
-import { progressToRow, type TargetVersions } from "./targets.ts";
+import { writeTargets, type PolledTarget } from "./target-rows.ts";
+import { progressToRow } from "./targets.ts";
 import type { Db } from "./tables.ts";
 
 /** Consecutive polls of a target, to be written together. Rows that several of them write are written once. */
@@ -26,9 +26,7 @@ interface JoinedPolls {
 }
 
 /** Writes the results of polls, completely or not at all. */
-export function createPollCommits(commits: SharedCommits, versions: TargetVersions) {
-  const versionOf = (targetId: number): number => versions.get(targetId) ?? notRead;
-  const countOn = (targetId: number): void => void versions.set(targetId, versionOf(targetId) + 1);
+export function createPollCommits(commits: SharedCommits) {
   const commit = (targetId: number, polls: JoinedPolls, canWait: boolean): Promise<void> => {
     const { each, accounting, incidents } = polls;
     const pools = each.flatMap((verdict) => verdict.pools ?? []);
@@ -36,11 +34,8 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
       owner: targetId,
       rows: rowsOf(polls),
       canWait,
-      target() {
-        const version = versionOf(targetId);
-        return { id: targetId, version, columns: columnsOf(polls, version + 1) };
-      },
       async write(trx, together) {
+        together(writeTargets, [rowOf(targetId, polls.last)]);
         for (const { gap } of each) if (gap) await writeGap(trx, targetId, gap);
         writeOccupancy(together, targetId, accounting);
         await writeSnapshot(trx, together, targetId, each);
@@ -50,7 +45,6 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         for (const ofPoll of pools) await writePools(trx, ofPoll);
         await writeChanges(trx, targetId, each);
       },
-      onCommitted: () => countOn(targetId),
     });
   };
   return {
@@ -83,19 +77,7 @@ export function createPollCommits(commits: SharedCommits, versions: TargetVersio
         owner: targetId,
         rows: incidentRows(incidents),
         canWait: false,
-        ...(targetId !== null && {
-          target: () => ({ id: targetId, version: versionOf(targetId), columns: null }),
-          onCommitted: () => countOn(targetId),
-        }),
         writeNumbered: (trx) => writeIncidents(trx, targetId, incidents),
-      }),
-    /** What was decided of pools apart from the polls of their targets. */
-    commitPools: (scope: string, pools: PoolOutcome): Promise<void> =>
-      commits.add({
-        owner: `pool ${scope}`,
-        rows: pools.clocks.length + incidentRows(pools.incidents),
-        canWait: false,
-        writeNumbered: (trx) => writePools(trx, pools),
       }),
     /** No other poll is about to end: those that wait for others are committed now. */
     commitGathered: (): void => commits.release(),
@@ -112,21 +94,12 @@ function rowsOf({ each, incidents, accounting }: JoinedPolls): number {
   return [1, incidentRows(incidents), ...ofPolls, ...ofBuckets].reduce((sum, more) => sum + more);
 }
 
-/** No row has this version. */
-const notRead = -1;
-
 /** What polls write into the row of their target. */
-function columnsOf(
-  { each, last: { progress, accounting, snapshot } }: JoinedPolls,
-  version: number,
-): PolledColumns {
+function rowOf(id: number, { progress, accounting, snapshot }: Verdict): PolledTarget {
   const open = accounting.open["5m"];
-  const isSnapshotWritten = each.some(
-    ({ diff }) => diff.sandboxes.length + diff.servers.length > 0,
-  );
   return {
+    id,
     ...progressToRow(progress),
-    ...(isSnapshotWritten && { snapshot_version: version }),
     servers: countByStatus(snapshot.tallies.servers),
     open_bucket: open && bucketToJson(open),
   };
@@ -173,6 +146,5 @@ function joinIncidents(verdicts: readonly Verdict[]): IncidentOutcome {
     flaps: [...flaps.values()],
     steps: [],
     outbox: outcomes.flatMap(({ outbox }) => outbox),
-    suppressionsVersion: outcomes.at(-1)?.suppressionsVersion ?? null,
   };
 }

@@ -1,6 +1,5 @@
 import { sql, type RawBuilder } from "kysely";
 import { resolutionMs, type Resolution } from "../fleet/buckets.ts";
-import { waitForWriters } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 const rowsAtOnce = 500;
@@ -20,8 +19,6 @@ export function createPruning(kysely: Db) {
     /** Deletes notifications that were settled before these moments, with their items and attempts. */
     notifications: (bounds: PruneBounds): Promise<boolean> =>
       kysely.transaction().execute(async (trx) => {
-        // Somebody may replay a dead letter.
-        await waitForWriters(trx);
         const { rows } = await selectSettled(bounds).execute(trx);
         if (rows.length === 0) return false;
         const seqs = sql.join(rows.map(({ seq }) => seq));

@@ -1,5 +1,4 @@
 import { insertNotification, type NewNotification } from "./outbox.ts";
-import { waitForWriters } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 /** A configured report: with another schedule, also of the same name, it is like a new one. */
@@ -14,7 +13,6 @@ export function createScheduledReports(kysely: Db) {
     /** Adopts the configured reports: what was due before a report was configured is not sent. */
     adopt: (reports: readonly Scheduled[], nowMs: number): Promise<void> =>
       kysely.transaction().execute(async (trx) => {
-        await waitForWriters(trx);
         const stored = await trx.selectFrom("scheduled_reports").selectAll().execute();
         const known = new Map(stored.map((row) => [row.name, row]));
         for (const { name, schedule } of reports) {
@@ -57,7 +55,6 @@ export function createScheduledReports(kysely: Db) {
       notifications: readonly NewNotification[],
     ): Promise<number> =>
       kysely.transaction().execute(async (trx) => {
-        await waitForWriters(trx);
         const { numUpdatedRows } = await trx
           .updateTable("scheduled_reports")
           .set({ done_until_ms: dueMs })

@@ -35,24 +35,17 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       dwell_to_7d ${bigint} not null, dwell_over_7d ${bigint} not null,
       dwell_ms ${bigint} not null`.trim();
   return [
-    // One row. A commit takes the numbers of what it adds from here as its last step, so that with several
-    // writers, too, the order of the numbers is the order of the commits.
+    // One row. A commit takes the numbers of what it adds from here: their order is the order of the commits.
     `create table commit_sequence (
-      value ${bigint} not null,
-      -- Counts the changes of silences and acknowledgements. What was judged by earlier ones is not committed.
-      suppressions ${bigint} not null
+      value ${bigint} not null
     )${table}`,
-    `insert into commit_sequence (value, suppressions) values (0, 0)`,
+    `insert into commit_sequence (value) values (0)`,
 
     // One key in one region.
     `create table targets (
       id ${identity},
       region ${text} not null,
       key ${text} not null,
-      -- Counts the polls that were committed. A writer whose version is not the stored one is refused.
-      version ${bigint} not null,
-      -- The version by which its sandboxes or servers were last written: only then does another reader read them again.
-      snapshot_version ${bigint} not null,
       -- Polls ended, whatever their outcome, and the time between them: the clock of rules on targets.
       attempted_polls ${bigint} not null,
       attempted_ms ${double} not null,

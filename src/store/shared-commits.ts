@@ -1,8 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Transaction } from "kysely";
-import { TargetFencedError } from "../alerts/target-state.ts";
 import type { Clock } from "../lib/clock.ts";
-import { writeTargets, type TargetWrite } from "./target-rows.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** A write that is committed completely or not at all, in a transaction that others may share. */
@@ -13,23 +11,17 @@ export interface Part {
   readonly rows: number;
   /** Whether it may wait for others to share a transaction with. */
   readonly canWait: boolean;
-  /** The row of its target. If another process has written it since, the part is fenced: nothing of it is written. */
-  readonly target?: () => TargetWrite;
   /** Called once more when the transaction was rolled back because of another part. */
   readonly write?: (trx: Transaction<Tables>, together: Together) => Promise<void>;
-  /**
-   * The same for what takes numbers of the store's sequence. It comes after everything else that is written, as numbers that
-   * were taken hold up other writers until the commit.
-   */
+  /** The same for what comes after everything that is written together. */
   readonly writeNumbered?: (trx: Transaction<Tables>) => Promise<void>;
-  readonly onCommitted?: () => void;
 }
 
 interface Waiting extends Part {
   readonly settle: PromiseWithResolvers<void>;
 }
 
-/** Has rows written with those of other parts, in few statements, before anything that takes numbers of the sequence. */
+/** Has rows written with those of other parts, in few statements. */
 export type Together = <Row>(write: WriteRows<Row>, rows: Iterable<Row>) => void;
 
 type WriteRows<Row> = (trx: Db, rows: Iterable<Row>) => Promise<unknown>;
@@ -40,9 +32,6 @@ const gatherMs = 100;
 /** No more parts than this wait for others. */
 const mostWaiting = 100;
 
-/** How often a part is tried whose transaction waited for another one that waited for it. */
-const mostTries = 3;
-
 /** A transaction has no more rows than this, unless one part has: the event loop stands still while it is written. */
 const mostRows = 500;
 
@@ -52,56 +41,32 @@ export type SharedCommits = ReturnType<typeof createSharedCommits>;
  * Combines writes that arrive at about the same time into one transaction, as each transaction waits for the disk.
  *
  * @param clock default: none; only writes of the same turn of the event loop are combined
- * @param writeTogether writes the rows of targets, and gives the ids of those whose version was the stored one
  */
-export function createSharedCommits(kysely: Db, clock?: Clock, writeTogether = writeTargets) {
+export function createSharedCommits(kysely: Db, clock?: Clock) {
   let waiting: Waiting[] = [];
   let isDue = false;
   let isCommitting = false;
   let committing = Promise.resolve();
   let cancelTimer: (() => void) | null = null;
 
-  /** @returns the parts of which nothing was written, by the numbers of their targets */
-  const writeAll = async (
-    trx: Transaction<Tables>,
-    parts: readonly Waiting[],
-  ): Promise<ReadonlyMap<Waiting, number>> => {
-    const writes = new Map(parts.map((part) => [part, part.target?.() ?? null]));
-    const matched = await writeTogether(
-      trx,
-      [...writes.values()].filter((write) => write !== null),
-    );
-    const fenced = new Map(
-      writes
-        .entries()
-        .flatMap(([part, write]) =>
-          write === null || matched.has(write.id) ? [] : [[part, write.id]],
-        ),
-    );
-    const written = parts.filter((part) => !fenced.has(part));
+  const writeAll = async (trx: Transaction<Tables>, parts: readonly Waiting[]): Promise<void> => {
     const { together, flush } = createTogether();
-    for (const part of written) await part.write?.(trx, together);
+    for (const part of parts) await part.write?.(trx, together);
     await flush(trx);
-    for (const part of written) await part.writeNumbered?.(trx);
-    return fenced;
+    for (const part of parts) await part.writeNumbered?.(trx);
   };
 
-  const commitTogether = async (parts: readonly Waiting[], tries = 1): Promise<void> => {
-    let fenced: ReadonlyMap<Waiting, number>;
+  const commitTogether = async (parts: readonly Waiting[]): Promise<void> => {
     try {
-      fenced = await kysely.transaction().execute((trx) => writeAll(trx, parts));
+      await kysely.transaction().execute((trx) => writeAll(trx, parts));
     } catch (error) {
       const [only, ...more] = parts;
       // One of them cannot be written: give each a transaction of its own, so that the others are stored.
       if (more.length > 0) for (const part of parts) await commitTogether([part]);
-      else if (isDeadlock(error) && tries < mostTries) await commitTogether(parts, tries + 1);
       else only?.settle.reject(error);
       return;
     }
-    const written = parts.filter((part) => !fenced.has(part));
-    for (const { onCommitted } of written) onCommitted?.();
-    for (const { settle } of written) settle.resolve();
-    for (const [{ settle }, targetId] of fenced) settle.reject(new TargetFencedError(targetId));
+    for (const { settle } of parts) settle.resolve();
   };
 
   const commitDue = async (): Promise<void> => {
@@ -199,9 +164,4 @@ function groups(parts: readonly Waiting[]): readonly (readonly Waiting[])[] {
     all.at(-1)?.push(part);
   }
   return all;
-}
-
-/** PostgreSQL ends one of several transactions that wait for one another. */
-function isDeadlock(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "40P01";
 }

@@ -1,6 +1,6 @@
 import type { InferResult } from "kysely";
 import { matchFields, type Silence, type SilenceMatch } from "../alerts/silence.ts";
-import { countSuppressions, fillPage, isBeyond, storableText } from "./sql-helpers.ts";
+import { fillPage, isBeyond, storableText } from "./sql-helpers.ts";
 import type { ListCursor } from "./sql-helpers.ts";
 import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
@@ -22,37 +22,32 @@ export interface SilencePageQuery {
 export function createSilences(kysely: Db, reader = kysely, reading = createRowReading()) {
   return {
     /** @returns whether it was stored: another silence may have its id */
-    add: ({ id, match, ...silence }: StoredSilence): Promise<boolean> =>
-      kysely.transaction().execute(async (trx) => {
-        const { numInsertedOrUpdatedRows } = await trx
-          .insertInto("silences")
-          .values({
-            id,
-            match: JSON.stringify(match),
-            author: storableText(silence.author),
-            reason: storableText(silence.reason),
-            created_at_ms: silence.createdAtMs,
-            starts_at_ms: silence.startsAtMs,
-            ends_at_ms: silence.endsAtMs,
-          })
-          .onConflict((conflict) => conflict.doNothing())
-          .executeTakeFirstOrThrow();
-        if (numInsertedOrUpdatedRows !== 1n) return false;
-        await countSuppressions(trx);
-        return true;
-      }),
+    async add({ id, match, ...silence }: StoredSilence): Promise<boolean> {
+      const { numInsertedOrUpdatedRows } = await kysely
+        .insertInto("silences")
+        .values({
+          id,
+          match: JSON.stringify(match),
+          author: storableText(silence.author),
+          reason: storableText(silence.reason),
+          created_at_ms: silence.createdAtMs,
+          starts_at_ms: silence.startsAtMs,
+          ends_at_ms: silence.endsAtMs,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      return numInsertedOrUpdatedRows === 1n;
+    },
 
     /** Moves its end to a moment, unless it is over by then. */
-    end: (id: string, atMs: number): Promise<void> =>
-      kysely.transaction().execute(async (trx) => {
-        await trx
-          .updateTable("silences")
-          .set({ ends_at_ms: atMs })
-          .where("id", "=", id)
-          .where("ends_at_ms", ">", atMs)
-          .execute();
-        await countSuppressions(trx);
-      }),
+    async end(id: string, atMs: number): Promise<void> {
+      await kysely
+        .updateTable("silences")
+        .set({ ends_at_ms: atMs })
+        .where("id", "=", id)
+        .where("ends_at_ms", ">", atMs)
+        .execute();
+    },
 
     async find(id: string): Promise<StoredSilence | null> {
       const row = await selectSilences(reader).where("id", "=", id).executeTakeFirst();

@@ -55,37 +55,14 @@ export async function fillPage<Row, Value>(
   }
 }
 
-/**
- * Takes the next numbers of the store's sequence, within the transaction that uses them and as late in it as can be:
- * several writers wait for one another from here to their commit, so numbers grow in the order of commits.
- *
- * @returns the last of them, and the version of the silences and acknowledgements
- */
-export async function takeSequence(
-  trx: Db,
-  count: number,
-): Promise<{ readonly last: number; readonly suppressions: number }> {
-  return trx
+/** Takes the next numbers of the store's sequence, within the transaction that uses them, and gives the last of them. */
+export async function takeSequence(trx: Db, count: number): Promise<number> {
+  const { last } = await trx
     .updateTable("commit_sequence")
     .set(({ eb }) => ({ value: eb("value", "+", count) }))
-    .returning(["value as last", "suppressions"])
+    .returning("value as last")
     .executeTakeFirstOrThrow();
-}
-
-/**
- * Begins a transaction that reads what it then changes, where another process may change the same. Those that call this come
- * one after the other: each reads what those before it have committed.
- */
-export async function waitForWriters(trx: Db): Promise<void> {
-  await takeSequence(trx, 0);
-}
-
-/** Within the transaction that changes silences or acknowledgements: what was judged by others is not committed after it. */
-export async function countSuppressions(trx: Db): Promise<void> {
-  await trx
-    .updateTable("commit_sequence")
-    .set(({ eb }) => ({ suppressions: eb("suppressions", "+", 1) }))
-    .execute();
+  return last;
 }
 
 /** The last number that was committed. */

@@ -8,11 +8,6 @@ export class StoreUnavailableError extends StoreError {
   override readonly name: string = "StoreUnavailableError";
 }
 
-/** Nothing was written: other replicas may own what this one owned. It must join again, and read what is stored. */
-export class FencedError extends StoreUnavailableError {
-  override readonly name = "FencedError";
-}
-
 /** What is stored may differ from what this process has read and written. It must open the store again, and read it. */
 export class StoreLostError extends StoreError {
   override readonly name = "StoreLostError";

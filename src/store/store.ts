@@ -17,8 +17,7 @@ import { createPruning } from "./pruning.ts";
 import { createStoredRegions } from "./regions.ts";
 import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
-import type { ClusterView } from "../fleet/replicas.ts";
-import type { ReplicaStore } from "./postgres/replicas.ts";
+import type { Process } from "./postgres/processes.ts";
 import { createRowReading, type RowReading, type UnreadableRows } from "./damaged-rows.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import { createSharedCommits } from "./shared-commits.ts";
@@ -27,8 +26,7 @@ import { openDatabase, openReader } from "./sqlite/database.ts";
 import type { OpenDatabase, OpenOptions } from "./sqlite/database.ts";
 import type { StoreSettings } from "./store-settings.ts";
 import { createStoredSuppressions } from "./suppressions.ts";
-import type { writeTargets } from "./target-rows.ts";
-import { createStoredTargets, type TargetVersions } from "./targets.ts";
+import { createStoredTargets } from "./targets.ts";
 import type { Db } from "./tables.ts";
 
 /** All that sandwatch keeps. */
@@ -45,7 +43,7 @@ export function openStore(path: string, clock?: Clock, options?: OpenOptions): S
 }
 
 /** What is said of a store of either engine while it is open. */
-export type StoreOptions = OpenOptions & Pick<PostgresOptions, "onLost" | "cluster">;
+export type StoreOptions = OpenOptions & Pick<PostgresOptions, "onLost" | "candidate">;
 
 /**
  * Opens the store that is configured.
@@ -72,8 +70,8 @@ export async function openConfiguredStore(
 export async function openConfiguredReadOnly({ path, postgres }: StoreSettings): Promise<Store> {
   if (postgres === null) return openStoreReadOnly(path);
   const { openPostgresReader } = await import("./postgres/database.ts");
-  const { reader, close, readCluster } = await openPostgresReader(postgres);
-  return createStore(reader, close, { readCluster });
+  const { reader, close, processes } = await openPostgresReader(postgres);
+  return createStore(reader, close, { processes });
 }
 
 /**
@@ -86,33 +84,40 @@ export function openStoreReadOnly(path: string): Store {
   return createStore(reader, close);
 }
 
+/** How long this process may send requests. */
+export interface Lease {
+  /** To be asked right before each request. */
+  mayAct(): boolean;
+  remainingMs(): number;
+}
+
+/** A store on SQLite belongs to one process. */
+const unlimited: Lease = { mayAct: () => true, remainingMs: () => Infinity };
+
 export function createStore(
   kysely: Db,
   close: () => Promise<void>,
   {
     reader = kysely,
     check,
-    cluster = null,
-    readCluster = async () => null,
+    lease = unlimited,
+    processes = async () => [],
     clock,
     reading = createRowReading(),
-    writeTogether,
   }: Partial<Pick<OpenDatabase, "reader" | "check">> & {
-    readonly cluster?: ReplicaStore | null;
-    readonly readCluster?: () => Promise<ClusterView | null>;
+    readonly lease?: Lease;
+    readonly processes?: () => Promise<readonly Process[]>;
     readonly clock?: Clock | undefined;
     readonly reading?: RowReading;
-    readonly writeTogether?: typeof writeTargets;
   } = {},
 ) {
-  const commits = createSharedCommits(kysely, clock, writeTogether);
-  const versions: TargetVersions = new Map();
+  const commits = createSharedCommits(kysely, clock);
   const unreadable: UnreadableRows = reading.unreadable;
   return {
-    ...createPollCommits(commits, versions),
+    ...createPollCommits(commits),
     probes: createStoredProbes(kysely, reader, commits, reading),
     regions: createStoredRegions(reader, commits, reading),
-    targets: createStoredTargets(kysely, reader, versions, reading),
+    targets: createStoredTargets(kysely, reader, reading),
     outbox: createOutbox(kysely, reader, reading),
     notifications: createNotifications(kysely, reader, reading),
     scheduledReports: createScheduledReports(kysely),
@@ -129,19 +134,10 @@ export function createStore(
     notified: createNotifiedIncidents(reader, reading),
     messageThreads: createMessageThreads(kysely, reader),
     drift: createStoredDrift(kysely, reader, reading),
-    /** What replicas share beside what is stored; null: this process has the store alone. */
-    cluster:
-      cluster &&
-      ({
-        ...cluster,
-        async join(replica) {
-          // What waits was decided before the join, perhaps over what another replica has changed since.
-          await commits.end();
-          return cluster.join(replica);
-        },
-      } satisfies ReplicaStore | null),
-    /** The replicas that share the store, and what each owns. Null: several cannot. */
-    replicas: readCluster,
+    /** Whether this process may act. */
+    lease,
+    /** Those that run on a store that several can, the active one first. */
+    processes,
     /** The rows that could not be read until now. */
     unreadable,
     /** Rejects when the database does not answer or its files were replaced. */

@@ -7,8 +7,6 @@ import type { Db } from "./tables.ts";
 
 /** What people did about notifications. */
 export interface StoredSuppressions {
-  /** Counts up with each change. A commit that notifies compares it. */
-  readonly version: number;
   /** Those that have not ended. */
   readonly silences: readonly Silence[];
   /** Those of open incidents. */
@@ -19,10 +17,6 @@ export function createStoredSuppressions(reader: Db, reading = createRowReading(
   return {
     read: (nowMs: number): Promise<StoredSuppressions> =>
       readConsistently(reader, async (trx) => {
-        const { version } = await trx
-          .selectFrom("commit_sequence")
-          .select("suppressions as version")
-          .executeTakeFirstOrThrow();
         const silences = await selectSilences(trx).where("ends_at_ms", ">", nowMs).execute();
         const acknowledgements = await trx
           .selectFrom("incidents")
@@ -31,7 +25,6 @@ export function createStoredSuppressions(reader: Db, reading = createRowReading(
           .select(["incident_id as incidentId", "author", "note", "at_ms as atMs"])
           .execute();
         return {
-          version,
           // A damaged silence has no effect: an extra notification is better than a missing one.
           silences: silences.flatMap((row) => readSilence(reading, row) ?? []),
           acknowledgements,

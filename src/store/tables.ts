@@ -17,9 +17,9 @@ type OrNull<Columns> = { [Column in keyof Columns]: Columns[Column] | null };
 
 /** The types of the store's rows. `schema.ts` says what each column means. */
 export interface Tables {
-  commit_sequence: Numbers<"value" | "suppressions">;
+  commit_sequence: Numbers<"value">;
   targets: { id: Generated<number> } & Texts<"region" | "key"> &
-    Numbers<"version" | "snapshot_version" | "attempted_polls" | "attempted_ms"> &
+    Numbers<"attempted_polls" | "attempted_ms"> &
     Numbers<"observed_polls" | "observed_ms" | "failures_in_a_row" | "last_complete" | "servers"> &
     OrNull<Numbers<"last_status" | "failing_since_at_ms" | "last_poll_at_ms">> &
     OrNull<Numbers<"last_success_at_ms"> & Texts<"open_bucket">> & {

@@ -10,7 +10,7 @@ import { batches, paced } from "../lib/iterables.ts";
 import { flapFromRow, flapId } from "./flap-records.ts";
 import { idsPerStatement, readIncidents, selectIncidents } from "./incidents.ts";
 import { readOpenBuckets } from "./occupancy-rows.ts";
-import { readConsistently, waitForWriters } from "./sql-helpers.ts";
+import { readConsistently } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import { groupsToRead, readSnapshot, readSnapshots } from "./snapshots.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -30,26 +30,7 @@ export interface StoredTarget {
 /** A target with its number in the store. */
 export type StoredName = Pick<StoredTarget, "id" | "target">;
 
-/** A target as any process last committed it. */
-export interface FollowedTarget extends Pick<
-  StoredTarget,
-  "id" | "target" | "progress" | "openIncidents" | "servers"
-> {
-  /** It is another one after each commit about the target. */
-  readonly version: number;
-  /** The version by which its snapshot was last written. */
-  readonly snapshotVersion: number;
-}
-
-/** The version of each target's row by its id, as this process read it with the target's state, or last committed it. */
-export type TargetVersions = Map<number, number>;
-
-export function createStoredTargets(
-  kysely: Db,
-  reader: Db,
-  versions: TargetVersions,
-  reading = createRowReading(),
-) {
+export function createStoredTargets(kysely: Db, reader: Db, reading = createRowReading()) {
   /** @param ids null: of all targets */
   const read = async (ids: readonly number[] | null): Promise<readonly StoredTarget[]> => {
     const some = ids ?? [];
@@ -72,7 +53,6 @@ export function createStoredTargets(
         .execute(),
       buckets: await readOpenBuckets(trx, ids, reading),
     }));
-    for (const { id, version } of targets) versions.set(id, version);
     const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
     const byTarget = Map.groupBy(incidents, (row) => row.target_id);
     return targets.map((row) => {
@@ -135,85 +115,27 @@ export function createStoredTargets(
       return rows.map(({ id, region, key }) => ({ id, target: { region, key } }));
     },
 
-    /**
-     * All of them or none. Those that are next to each other are also stored like that. One that another process has just
-     * added is given as it is stored.
-     */
-    async addAll(targets: readonly Target[]): Promise<readonly StoredTarget[]> {
-      const { added, others } = await kysely.transaction().execute(async (trx) => {
-        await waitForWriters(trx);
-        const inserted: StoredTarget[] = [];
-        const stored: number[] = [];
+    /** All of them or none. Those that are next to each other are also stored like that. */
+    addAll: (targets: readonly Target[]): Promise<readonly StoredTarget[]> =>
+      kysely.transaction().execute(async (trx) => {
+        const added: StoredTarget[] = [];
         for (const { region, key } of targets) {
-          const progress = progressToRow(initialProgress);
-          const row = await trx
-            .insertInto("targets")
-            .values({ region, key, version: 0, snapshot_version: 0, servers: 0, ...progress })
-            .onConflict((conflict) => conflict.columns(["region", "key"]).doNothing())
-            .returning("id")
-            .executeTakeFirst();
-          if (row) {
-            inserted.push({ id: row.id, target: { region, key }, ...nothingKnown, servers: 0 });
-            continue;
-          }
           const { id } = await trx
-            .selectFrom("targets")
-            .select("id")
-            .where("region", "=", region)
-            .where("key", "=", key)
+            .insertInto("targets")
+            .values({ region, key, servers: 0, ...progressToRow(initialProgress) })
+            .returning("id")
             .executeTakeFirstOrThrow();
-          stored.push(id);
+          added.push({ id, target: { region, key }, ...nothingKnown, servers: 0 });
         }
-        return { added: inserted, others: stored };
-      });
-      for (const { id } of added) versions.set(id, 0);
-      return others.length === 0 ? added : [...added, ...(await read(others))];
-    },
+        return added;
+      }),
 
     snapshotOf: (targetId: number): Promise<Snapshot> =>
       readConsistently(reader, (trx) => readSnapshot(trx, targetId, reading)),
 
-    /** The present version of each target, by its id. */
-    async versions(): Promise<ReadonlyMap<number, number>> {
-      const rows = await reader.selectFrom("targets").select(["id", "version"]).execute();
-      return new Map(rows.map(({ id, version }) => [id, version]));
-    },
-
-    /** Some targets as any process last committed them, but for their snapshots. */
-    async *follow(ids: Iterable<number>): AsyncIterable<readonly FollowedTarget[]> {
-      for await (const some of paced(batches(ids, idsPerStatement))) {
-        const { targets, incidents } = await readConsistently(reader, async (trx) => ({
-          targets: await trx
-            .selectFrom("targets")
-            .select([...progressColumns, "id", "region", "key", "servers"])
-            .select(["version", "snapshot_version"])
-            .where("id", "in", some)
-            .execute(),
-          incidents: await selectIncidents(trx)
-            .where("target_id", "in", some)
-            .where("phase", "<>", "resolved")
-            .execute(),
-        }));
-        const byTarget = Map.groupBy(incidents, (row) => row.target_id);
-        yield targets.map(({ id, region, key, version, servers, ...row }) => {
-          const openIncidents = readIncidents(reading, byTarget.get(id) ?? []);
-          const progress = reading.read("targets", id, row, progressFromRow);
-          return {
-            id,
-            target: { region, key },
-            version,
-            snapshotVersion: row.snapshot_version,
-            servers,
-            progress: progress ?? progressAfter(openIncidents),
-            openIncidents,
-          };
-        });
-      }
-    },
-
     /** The snapshots of some targets, those of small ones together. */
     async *snapshotsOf(
-      targets: Iterable<Pick<FollowedTarget, "id" | "servers">>,
+      targets: Iterable<Pick<StoredTarget, "id" | "servers">>,
     ): AsyncIterable<readonly [id: number, snapshot: Snapshot]> {
       for (const group of groupsToRead(targets)) {
         const ids = group.map(({ id }) => id);

@@ -2,9 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { allows, type AccessSettings, type Permission, type Role } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
-import { callerFromHeader, callerHeader, replicaScheme } from "../lib/forwarded-caller.ts";
 import { isInNetworks } from "../lib/networks.ts";
-import type { Secret } from "../lib/secret.ts";
 import { createFailures, noName, retryGuessMs } from "./failed-guesses.ts";
 import { createPasswordChecks } from "./password-checks.ts";
 
@@ -13,8 +11,6 @@ export interface Identity {
   /** As configured, or as the proxy states it; null: the request has no credentials. */
   readonly name: string | null;
   readonly role: Role;
-  /** Set where another replica forwarded the request: the address from which it was sent there. */
-  readonly forwardedFrom?: string;
 }
 
 export type AccessDecision =
@@ -35,8 +31,6 @@ export interface AccessRequest {
   readonly address: string;
   /** The address of who sent it, which is another one behind a trusted proxy. */
   readonly sender: string;
-  /** Whether other replicas may forward such requests. Default: no. */
-  readonly isForwardable?: boolean;
 }
 
 export interface AccessControl {
@@ -52,12 +46,7 @@ interface Credentials {
   readonly secret: string;
 }
 
-/** @param replicaToken by which replicas authenticate to each other; null: there are no others */
-export function createAccessControl(
-  settings: AccessSettings,
-  clock: Clock,
-  replicaToken: Secret | null = null,
-): AccessControl {
+export function createAccessControl(settings: AccessSettings, clock: Clock): AccessControl {
   const { anonymous, tokens, users, proxy } = settings;
   const hasCredentials = tokens.length + users.length > 0;
   const failures = createFailures(clock);
@@ -77,31 +66,14 @@ export function createAccessControl(
     return { name, role: users.find((user) => user.name === name)?.role ?? proxy.role };
   };
 
-  /** For the caller that a replica names. Null: the token is wrong, or the caller cannot be read. */
-  const identifyByReplica = ({ headers, isForwardable }: AccessRequest, token: string) => {
-    const isReplica = replicaToken !== null && isSame(replicaToken.reveal(), token);
-    const [header, ...others] = headers[callerHeader] ?? [];
-    if (!isReplica || !isForwardable || header === undefined || others.length > 0) return null;
-    const caller = callerFromHeader(header);
-    return caller && { name: caller.name, role: caller.role, forwardedFrom: caller.address };
-  };
-
-  const identifyByCredentials = async ({
-    headers,
-    sender,
-    ...request
-  }: AccessRequest): Promise<Identified> => {
+  const identifyByCredentials = async ({ headers, sender }: AccessRequest): Promise<Identified> => {
     const [authorization, ...others] = headers["authorization"] ?? [];
     const credentials = others.length > 0 ? null : readCredentials(authorization);
     const { user = null, secret = "" } = credentials ?? {};
     // Some clients can send a token as a password only.
     const isUser = user !== null && !tokens.some(({ name }) => name === user);
     if (isUser) return passwords.check({ user, password: secret, sender });
-    const token = others.length > 0 ? null : readReplicaToken(authorization);
-    const found =
-      token === null
-        ? credentials && identifyByToken(secret)
-        : identifyByReplica({ headers, sender, ...request }, token);
+    const found = credentials && identifyByToken(secret);
     if (found) return found;
     // Right ones pass whatever others sent from the same address. There is nothing to guess that is so long.
     const guess = { name: noName, sender };
@@ -119,16 +91,14 @@ export function createAccessControl(
       const byProxy = identifyByProxy(request);
       const authorization = request.headers["authorization"];
       const isAnonymous = authorization === undefined && !byProxy;
-      // Where everybody may do everything, too, a replica acts for somebody who is named in the log.
-      const isReplica = authorization?.some((each) => readReplicaToken(each) !== null) ?? false;
-      if (isAnonymous || !(hasCredentials || proxy || isReplica)) {
+      if (isAnonymous || !(hasCredentials || proxy)) {
         if (anonymous !== null && allows(anonymous, permission)) {
           return { kind: "permitted", identity: { name: null, role: anonymous } };
         }
         const detail = "Send a token, or a user and password.";
         return { kind: "denied", status: 401, reason: "no_credentials", detail };
       }
-      const identity = (!isReplica && byProxy) || (await identifyByCredentials(request));
+      const identity = byProxy ?? (await identifyByCredentials(request));
       if (identity === "limited") {
         const detail =
           "There were too many requests with wrong credentials from this address within a minute.";
@@ -140,23 +110,14 @@ export function createAccessControl(
         return { kind: "denied", status: 401, reason: "wrong_credentials", detail };
       }
       if (allows(identity.role, permission)) {
-        const { name, role, forwardedFrom } = identity;
-        const forwarded = forwardedFrom !== undefined && { forwardedFrom };
-        return { kind: "permitted", identity: { name, role, ...forwarded } };
+        const { name, role } = identity;
+        return { kind: "permitted", identity: { name, role } };
       }
       const detail = `The role ${identity.role} does not allow this.`;
       return { kind: "denied", status: 403, reason: "role", detail };
     },
   };
 }
-
-/** Null: it is of another scheme. */
-function readReplicaToken(authorization = ""): string | null {
-  const [, token = null] = replicaPattern.exec(authorization) ?? [];
-  return token;
-}
-
-const replicaPattern = new RegExp(`^${replicaScheme} +(\\S*) *$`, "i");
 
 /** Null: they are of another scheme, or cannot be read. */
 function readCredentials(authorization = ""): Credentials | null {

@@ -3,7 +3,7 @@ import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
 
 /** Whether sandwatch works. An outage of the service does not count. */
 export type Readiness =
-  | { readonly ready: true }
+  | { readonly ready: true; /** What else there is to say. */ readonly note?: string }
   | { readonly ready: false; readonly reason: string };
 
 export interface HealthDeps {
@@ -23,7 +23,7 @@ export function addHealthRoutes(server: FastifyInstance, deps: HealthDeps): void
   server.get("/-/ready", { config }, async (_, reply) => {
     const readiness = await deps.readiness();
     return readiness.ready
-      ? sendText(reply, 200, "ready")
+      ? sendText(reply, 200, readiness.note === undefined ? "ready" : `ready: ${readiness.note}`)
       : sendText(reply, 503, `not ready: ${readiness.reason}`);
   });
 }

@@ -34,8 +34,6 @@ declare module "fastify" {
     readonly permission?: Permission;
     /** The operation of the API. */
     readonly operation?: string;
-    /** Whether another replica may send it for somebody. Default: no. */
-    readonly isForwardable?: boolean;
   }
   interface FastifyRequest {
     /** Who sent it; null: no permission was needed. */
@@ -63,13 +61,9 @@ type HttpLimits = Pick<
   "tls" | "onRefused" | "requestTimeoutMs" | "inactivityTimeoutMs" | "mostWaitingBytes"
 >;
 
-export interface WebDeps extends KnownAddresses, HealthDeps, HttpLimits {
+/** What the HTTP server of a process needs, also of one that stands by. */
+export interface ServerDeps extends KnownAddresses, HealthDeps, HttpLimits {
   readonly metrics: ScrapeSource;
-  readonly status: () => Promise<StatusView>;
-  readonly targets: readonly WatchedView[];
-  readonly api: Pick<ApiDeps, "call" | "callFor" | "events">;
-  /** Default: the configuration cannot be reloaded. */
-  readonly requestReload?: (() => ReloadAnswer) | undefined;
   readonly access: AccessControl;
   /** Proxies that may state in `X-Forwarded-For` who sent a request. */
   readonly trustedProxies: readonly Network[];
@@ -85,12 +79,20 @@ export interface WebDeps extends KnownAddresses, HealthDeps, HttpLimits {
   readonly clock: Clock;
 }
 
+export interface WebDeps extends ServerDeps {
+  readonly status: () => Promise<StatusView>;
+  readonly targets: readonly WatchedView[];
+  readonly api: Pick<ApiDeps, "call" | "events">;
+  /** Default: the configuration cannot be reloaded. */
+  readonly requestReload?: (() => ReloadAnswer) | undefined;
+}
+
 interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-interface WebServer {
+export interface WebServer {
   /** The address to open, once listening. Rejects when a port is taken. */
   listen(at: Address & { readonly healthListen?: Address | null }): Promise<string>;
   close(): Promise<void>;
@@ -102,8 +104,45 @@ const challenge = 'Basic realm="sandwatch", charset="UTF-8"';
 /** Permissions whose use is logged. */
 const audited: ReadonlySet<Permission> = new Set(["act", "call", "reload", "delete"]);
 
+/** What routes are added with. */
+interface RouteDeps {
+  readonly onError: (error: Error) => void;
+  readonly allowedMethods: ApiDeps["allowedMethods"];
+  readonly mostStreams: number;
+}
+
 /** @throws when a file of its TLS cannot be used */
-export function createWebServer(given: WebDeps): WebServer {
+export function createWebServer(deps: WebDeps): WebServer {
+  const { clock, requestReload } = deps;
+  return createBaseServer(deps, (server, routes) => {
+    const api = { ...deps.api, ...deps, ...routes, takeTurn: createHeavyTurns() };
+    addOverview(server, api, [addOccupancy(server, api)]);
+    addIncidentPages(server, { ...deps.api, clock });
+    addListPages(server, { ...deps.api, clock, targets: deps.targets });
+    addServerPages(server, { ...deps.api, clock });
+    addAssets(server);
+    addApi(server, api);
+    if (!requestReload) return;
+    server.post("/-/reload", { config: { permission: "reload" } }, (_, reply) => {
+      const answer = requestReload();
+      if (answer.kind === "refused") return sendText(reply, 400, answer.reason);
+      reply.raw.once("close", answer.begin);
+      void reply.header("connection", "close");
+      return sendText(reply, 200, "the configuration is valid and is applied now");
+    });
+  });
+}
+
+/**
+ * A server with `/metrics`, `/-/healthy` and `/-/ready`.
+ *
+ * @param addRoutes adds the others
+ * @throws when a file of its TLS cannot be used
+ */
+export function createBaseServer(
+  given: ServerDeps,
+  addRoutes: (server: FastifyInstance, deps: RouteDeps) => void,
+): WebServer {
   let isClosing = false;
   // Requests in progress lose their connections, and then the store: what they fail with is nobody's concern. What was
   // refused is no error, also where the reason is that PostgreSQL is away.
@@ -178,11 +217,8 @@ export function createWebServer(given: WebDeps): WebServer {
       const detail = "The connection is closed.";
       return sendRefusal(request, reply, { status: 400, detail, reason: "unreadable" });
     }
-    const { isForwardable = false } = request.routeOptions.config;
-    const decision = await deps.access.decide(
-      { headers, address, sender: request.sender, isForwardable },
-      permission,
-    );
+    const { sender } = request;
+    const decision = await deps.access.decide({ headers, address, sender }, permission);
     if (decision.kind === "denied") {
       if (decision.status === 401) void reply.header("www-authenticate", challenge);
       return sendRefusal(request, reply, decision);
@@ -196,51 +232,22 @@ export function createWebServer(given: WebDeps): WebServer {
     const { identity, method, url, routeOptions, body } = request;
     const { permission, operation = null } = routeOptions.config;
     if (!identity || !permission || !audited.has(permission)) return;
-    const { name: user, role, forwardedFrom } = identity;
+    const { name: user, role } = identity;
     const { statusCode: status } = reply;
     // Without the query, and of a request that failed without ids: they may hold what somebody put there by mistake.
     const [path = ""] = (status < 400 ? url : (routeOptions.url ?? "")).split("?");
     const secrets = Object(body).show_secrets === true;
-    const sender = plainAddress(request.sender);
-    const address = forwardedFrom ?? sender;
-    const forwarded = forwardedFrom !== undefined && { forwarded_by: sender };
+    const address = plainAddress(request.sender);
     const asked = { method, path, operation, status, secrets };
     log.info(
-      { event: "audit", user, role, address, ...forwarded, ...asked },
+      { event: "audit", user, role, address, ...asked },
       `${user ?? "anonymous"} (${role}) at ${address}: ${method} ${path}${secrets ? " with secrets" : ""}: ${status}`,
     );
   });
 
-  const takeTurn = createHeavyTurns();
-  const occupancyCards = addOccupancy(server, { ...deps.api, ...deps, takeTurn });
-  addOverview(server, { ...deps.api, ...deps }, [occupancyCards]);
-  addIncidentPages(server, { ...deps.api, clock });
-  addListPages(server, { ...deps.api, clock, targets: deps.targets });
-  addServerPages(server, { ...deps.api, clock });
-  addAssets(server);
-
+  addRoutes(server, { onError, allowedMethods, mostStreams: mostStreams(limit) });
   addScrapeRoute(server, deps);
-
-  addApi(server, {
-    ...deps.api,
-    ...deps,
-    takeTurn,
-    allowedMethods,
-    mostStreams: mostStreams(limit),
-  });
-
   addHealthRoutes(server, deps);
-
-  const { requestReload } = deps;
-  if (requestReload) {
-    server.post("/-/reload", { config: { permission: "reload" } }, (_, reply) => {
-      const answer = requestReload();
-      if (answer.kind === "refused") return sendText(reply, 400, answer.reason);
-      reply.raw.once("close", answer.begin);
-      void reply.header("connection", "close");
-      return sendText(reply, 200, "the configuration is valid and is applied now");
-    });
-  }
 
   server.setErrorHandler((error, request, reply) => {
     const status = clientStatus(error);

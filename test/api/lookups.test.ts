@@ -4,7 +4,6 @@ import type { ServiceContext } from "../../src/api/context.ts";
 import { readRequest } from "../../src/api/operation.ts";
 import { lookUp, type LookupView } from "../../src/api/operations/lookups.ts";
 import { chooseTarget } from "../../src/api/service-call.ts";
-import { BusyError } from "../../src/lib/refused-error.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
@@ -103,21 +102,6 @@ describe("a look-up", () => {
     expect(peer.paths).toEqual([]);
     clock.advance(1_050);
     expect(await waiting).toMatchObject({ outcome: "answered" });
-  });
-
-  it("is not sent if the key has moved to another replica while it waited for a token", async () => {
-    let isOwned = true;
-    const assertOwned = () => {
-      if (!isOwned) throw new BusyError("moves", 2_000, "unavailable");
-    };
-    const { requestUser, limits, clock, peer } = await start(answerUser, { assertOwned });
-    for (const call of [limits.admitNow(target), limits.admitNow(target)]) call?.sent();
-    const waiting = requestUser();
-    await clock.timerArmed();
-    isOwned = false;
-    clock.advance(1_050);
-    await expect(waiting).rejects.toThrow("moves");
-    expect(peer.paths).toEqual([]);
   });
 
   it.each([

@@ -90,6 +90,7 @@ describe("the OpenAPI document", () => {
     const calls: Readonly<Record<string, readonly [path: string, body?: object, status?: number]>> =
       {
         describeApi: ["/api/openapi.json"],
+        showStatus: ["/api/v1/status"],
         listTargets: ["/api/v1/targets?region=us"],
         pollTargets: ["/api/v1/targets/poll", { region: "none" }],
         listSandboxes: ["/api/v1/sandboxes?limit=2&status=error,idle"],
@@ -105,7 +106,6 @@ describe("the OpenAPI document", () => {
         reportOccupancySeries: ["/api/v1/occupancy/series?from=1h&server_name=git"],
         computeInsights: ["/api/v1/insights?from=1h"],
         sendReport: ["/api/v1/reports/weekly/send", { dry_run: true }],
-        listReplicas: ["/api/v1/replicas"],
         listDrift: ["/api/v1/drift"],
         checkConformance: ["/api/v1/conformance", { user: "user-1" }],
         explainServer: [`/api/v1/explain?server=${world.serverIds[0]}`],

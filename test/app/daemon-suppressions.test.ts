@@ -1,12 +1,9 @@
-import { describe, expect, it } from "vitest";
-import { composeAcknowledged } from "../../src/alerts/acknowledgement.ts";
-import type { IncidentOutcome } from "../../src/alerts/incident-engine.ts";
+import { expect, it } from "vitest";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { addSilence, expireSilence, listSilences } from "../../src/api/operations/silences.ts";
-import type { Store } from "../../src/store/store.ts";
 import { events, notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import type { WatchedWorld, WorldOptions } from "../support/watched-world.ts";
+import type { WatchedWorld } from "../support/watched-world.ts";
 
 const firing = "server-error firing";
 
@@ -95,107 +92,4 @@ it("an acknowledgement is notified, once, to receivers that ask for it", async (
   await world.poll();
   expect(notifications(world)).toEqual([firing, "server-error acknowledged"]);
   expect(world.alerts[1]?.data.summary).toContain("Acknowledged by ann");
-});
-
-describe("what another process stores while a poll is judged", () => {
-  const byAnn = { author: "ann", note: null, atMs: 0 };
-  const times = { createdAtMs: 0, startsAtMs: 0, endsAtMs: 8e15 };
-  const always = { id: "s", author: "ann", reason: "it moves", ...times };
-  const failed = { kind: "status", status: 400 } as const;
-  const probe = { name: "login", operation: "user", id: "user-1", every: "5s" };
-  const pool = { name: "full", on: "pool", by: ["region"], idle: { below: 3 } };
-  const probing = { name: "probing", on: "probe", failing: { polls: 2 } };
-
-  /** Before each commit that would notify, as long as it gives true. */
-  const beforeNotifying =
-    (store: (stored: Store) => Promise<void>, most = 1) =>
-    (stored: Store): Store => {
-      let left = most;
-      const first = async (...outcomes: readonly (IncidentOutcome | undefined)[]) => {
-        if (left === 0 || outcomes.every((each) => !each || each.outbox.length === 0)) return;
-        left -= 1;
-        await store(stored);
-      };
-      return {
-        ...stored,
-        async commitPoll(id, verdict) {
-          await first(verdict.incidents, verdict.pools?.incidents);
-          await stored.commitPoll(id, verdict);
-        },
-        probes: {
-          ...stored.probes,
-          async commitRun(id, verdict) {
-            await first(verdict.incidents);
-            await stored.probes.commitRun(id, verdict);
-          },
-        },
-        regions: {
-          ...stored.regions,
-          async commit(region, outcome) {
-            await first(outcome);
-            await stored.regions.commit(region, outcome);
-          },
-        },
-      };
-    };
-
-  it.each([
-    ["a server", "server-error", { alerts: {} }],
-    ["a target", "target-down", { alerts: {} }],
-    ["a pool", "full", { alerts: { rules: [pool] } }],
-    ["a probe", "probing", { probes: [probe], alerts: { rules: [probing] } }],
-    ["a region", "region-down", { keys: ["a", "b", "c", "d"] }],
-  ] satisfies readonly (readonly [string, string, WorldOptions])[])(
-    "silences the incident of %s: rule %s",
-    async (_, rule, options) => {
-      const silence = { ...always, match: { rule: [rule] } };
-      const wrapStore = beforeNotifying(async ({ silences }) => void (await silences.add(silence)));
-      const world = await watchWorld({ ...options, wrapStore });
-      await world.poll();
-      if (rule === "server-error" || rule === "full") world.show(0, "error");
-      else if (rule === "probing") world.fail({ ...failed, operation: "get_user" });
-      else world.fail(failed);
-      await world.poll(8);
-      const { incidents } = await world.daemon().api(listIncidents, { rule, state: "firing" });
-      expect(incidents).toMatchObject([{ muted: true }]);
-      expect(notifications(world).filter((each) => each.startsWith(rule))).toEqual([]);
-    },
-  );
-
-  it("acknowledges it: its end is notified after that, with who did", async () => {
-    let isResolving = false;
-    const wrapStore = beforeNotifying(async ({ acknowledgements }) => {
-      const { rules, receivers } = world.config.alerts;
-      const wanted = new Map(receivers.map((each) => [each.name, each]));
-      const compose = composeAcknowledged(rules, wanted);
-      if (isResolving) await acknowledgements.acknowledge({}, byAnn, compose);
-    }, 2);
-    const world: WatchedWorld = await watchWorld({
-      receiver: { send_acknowledged: true },
-      wrapStore,
-    });
-    world.show(0, "error");
-    await world.poll();
-    isResolving = true;
-    world.show(0, "idle");
-    await world.poll();
-    expect(notifications(world)).toEqual([
-      firing,
-      "server-error acknowledged",
-      "server-error resolved",
-    ]);
-    expect(world.alerts.at(-1)?.data.incidents[0]).toMatchObject({ acknowledged_by: "ann" });
-  });
-
-  it("is not waited for where it does not end", async () => {
-    let silences = 0;
-    const wrapStore = beforeNotifying(async (stored) => {
-      const match = { region: ["elsewhere"] };
-      await stored.silences.add({ ...always, id: `s${(silences += 1)}`, match });
-    }, Infinity);
-    const world = await watchWorld({ wrapStore });
-    world.show(0, "error");
-    await world.poll();
-    expect([notifications(world), silences]).toEqual([[firing], 10]);
-  });
 });

@@ -1,8 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { createHealth, healthProblemOf } from "../../src/app/health.ts";
 import type { ReceiverHealth, TargetHealth } from "../../src/app/health.ts";
-import { PostgresError } from "../../src/store/postgres/session.ts";
-import { StoreUnavailableError } from "../../src/store/store-error.ts";
 import { openStore } from "../../src/store/store.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -59,41 +57,27 @@ it("a replica is ready once its first targets were polled and while it has its l
   const store = openStore(":memory:");
   onTestFinished(() => store.close());
   const targets: TargetHealth[] = [];
-  let isHeld = false;
-  let failure: Error | null = null;
-  let unbegun: { units: number; error: Error } | null = null;
+  let mayAct = false;
   const health = createHealth({
     config: testConfig({
       regions: { us: { base_url: "https://us.example.com" } },
       keys: [{ name: "research", api_key: "key-research" }],
     }),
-    store,
+    store: { ...store, lease: { mayAct: () => mayAct, remainingMs: () => 0 } },
     targets,
     probes: [],
     watchdog: { silentLoop: () => null },
-    ownership: { isHeld: () => isHeld, failure: () => failure, unbegun: () => unbegun },
     clock: createFakeClock(),
   });
-  const noLease = expect.stringContaining("no lease");
-  expect(await health.readiness()).toEqual({ ready: false, reason: noLease });
-  expect(await health.problem()).toEqual(noLease);
-  failure = new StoreUnavailableError("It is a stand-by.");
-  expect(await health.problem()).toMatch(/no lease.*: It is a stand-by\.$/);
-  isHeld = true;
-  unbegun = { units: 3, error: new PostgresError("permission denied for table x", "42501") };
-  const denied = "work for 3 units cannot begin: PostgreSQL: permission denied for table x";
-  expect(await health.readiness()).toEqual({ ready: false, reason: denied });
-  unbegun = { units: 1, error: new Error("a secret") };
-  const unnamed = "work for 1 unit cannot begin: cluster.work_failed in the log says why";
-  expect(await health.problem()).toBe(unnamed);
-  unbegun = null;
+  const late = expect.stringContaining("has not renewed the lease");
+  expect(await health.readiness()).toEqual({ ready: false, reason: late });
+  expect(await health.problem()).toEqual(late);
+  mayAct = true;
   const unpolled = { polled: false, lostPolls: 0 };
   targets.push(unpolled);
   expect(await health.readiness()).toMatchObject({ ready: false });
   targets.splice(0, 1, well);
   expect(await health.readiness()).toEqual({ ready: true });
-  targets.push(unpolled);
-  expect([await health.readiness(), await health.problem()]).toEqual([{ ready: true }, null]);
   targets.push({ polled: true, lostPolls: 1 });
   expect(await health.readiness()).toMatchObject({ ready: false });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { createStoreUpkeep } from "../../src/app/store-upkeep.ts";
-import { createUpkeep, upkeepEveryMs } from "../../src/app/upkeep.ts";
+import { createUpkeep } from "../../src/app/upkeep.ts";
 import { createStore } from "../../src/store/store.ts";
 import { addTarget } from "../support/add-target.ts";
 import { captureLog } from "../support/capture-log.ts";
@@ -10,18 +10,7 @@ import { judgeBy, listing, research, startMs, watchFleet } from "../support/flee
 import { openFresh } from "../support/fresh-store.ts";
 import { testConfig } from "../support/test-config.ts";
 
-const replica = (configuration: string, expiresAtMs: number) => ({
-  id: configuration,
-  address: `https://${configuration}`,
-  version: "1.0.0",
-  configuration,
-  generation: 1,
-  takesUnits: true,
-  startedAtMs: 0,
-  expiresAtMs,
-});
-
-/** A replica that owns `upkeep`, whose configuration names no target of a store with an incident. */
+/** A configuration that names no target of a store with an incident. */
 async function ownUpkeep() {
   const { kysely, close } = openFresh();
   const store = createStore(kysely, close);
@@ -30,12 +19,6 @@ async function ownUpkeep() {
   const clock = createFakeClock(startMs + 60_000);
   const { log } = captureLog();
   const forgotten: string[] = [];
-  const view = {
-    replica: "new",
-    units: ["upkeep"],
-    leaseRemainingMs: 5_000,
-    cluster: { nowMs: 0, replicas: [replica("new", 9_000), replica("old", 9_000)], units: [] },
-  };
   const upkeep = createUpkeep({ clock, log });
   const storeUpkeep = createStoreUpkeep({
     config: testConfig({
@@ -47,7 +30,6 @@ async function ownUpkeep() {
     regions: { retireOthers: async () => void forgotten.push("regions") },
     judge: judgeBy(),
     suppressions: { at: () => noSuppressions },
-    ownership: { view: () => view },
     delivery: {
       scheduled: {
         adopt: async () => {},
@@ -63,29 +45,15 @@ async function ownUpkeep() {
     clock,
     log,
   });
-  await storeUpkeep.prepare();
-  storeUpkeep.begin();
+  await storeUpkeep.begin();
   return {
     forgotten,
-    view,
     openIncidents: async () =>
       (await store.targets.all()).flatMap(({ openIncidents }) => openIncidents).length,
-    runUpkeep: async () => {
-      clock.advance(upkeepEveryMs);
-      await upkeep.runOnce();
-    },
   };
 }
 
-it("what another replica's configuration may name goes on until no replica has another one", async () => {
-  const { forgotten, view, openIncidents, runUpkeep } = await ownUpkeep();
-  await runUpkeep();
-  expect([await openIncidents(), forgotten]).toEqual([1, []]);
-  view.cluster.nowMs = 9_000;
-  view.cluster.replicas = [replica("new", 10_000), replica("old", 9_000)];
-  await runUpkeep();
-  expect([await openIncidents(), forgotten.toSorted()]).toEqual([
-    0,
-    ["receivers", "regions", "reports"],
-  ]);
+it("what is not configured any more is ended before anything is polled", async () => {
+  const { forgotten, openIncidents } = await ownUpkeep();
+  expect([await openIncidents(), forgotten.toSorted()]).toEqual([0, ["regions", "reports"]]);
 });

@@ -5,22 +5,22 @@ const root = join(import.meta.dirname, "../..");
 
 /** What makes the fence, and what replaces it in a program that has none. */
 const fence: readonly { readonly file: string; readonly from: string; readonly to: string }[] = [
-  // Of a target.
+  // A standby becomes active without ending the session of a process whose lease has ended.
   {
-    file: "src/store/postgres/target-rows.ts",
-    from: " and targets.version = polled.version\n",
-    to: "\n",
+    file: "src/store/postgres/processes.ts",
+    from: "select pg_terminate_backend(pid) as ended from",
+    to: "select true as ended from",
   },
   {
-    file: "src/store/target-rows.ts",
-    from: '      .where("version", "=", version)\n',
-    to: "",
+    file: "src/store/postgres/candidate.ts",
+    from: "      if (this.isEntered) await endExpired(session, connector);\n      return false;\n",
+    to: "      if (!this.isEntered || !(await endExpired(session, connector))) return false;\n",
   },
-  // Of a process.
+  // That process goes on, though another one is active.
   {
-    file: "src/store/postgres/writer.ts",
-    from: "      if (results.at(-1)?.rowCount !== 1) throw lose(otherWriter);\n",
-    to: "      if (results.length === 0) throw lose(otherWriter);\n",
+    file: "src/store/postgres/processes.ts",
+    from: "returning coalesce(session = ${sessionOf(lockHolders(schema))}, false) as holds",
+    to: "returning true as holds",
   },
 ];
 

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { postgresFolder } from "../store/support/postgres.ts";
 import { brokenPromises, killVictims } from "./kill-victims.ts";
 
-const replica = { postgres: postgresFolder ?? "", cluster: true };
+const onPostgres = { postgres: postgresFolder ?? "" };
 
-describe("a replica that is killed at every statement of commit and delivery", () => {
-  it("has, with those that take over from it, one incident an episode and one id a message, loses none, and resolves after it fires", async ({
+describe("a daemon on PostgreSQL that is killed at every statement of commit and delivery", () => {
+  it("has, with those that start after it, one incident an episode and one id a message, loses none, and resolves after it fires", async ({
     signal,
   }) => {
-    const killings = await killVictims(signal, replica);
+    const killings = await killVictims(signal, onPostgres);
     expect(brokenPromises(killings)).toEqual([]);
     expect(killings.killedAtStatements).toBeGreaterThan(25);
   });
@@ -16,7 +16,7 @@ describe("a replica that is killed at every statement of commit and delivery", (
   // At statements around those between the two transactions.
   it.for([
     ["SQLite", { firstStatement: 8, lastStatement: 16 }],
-    ["PostgreSQL", { ...replica, firstStatement: 11, lastStatement: 18 }],
+    ["PostgreSQL", { ...onPostgres, firstStatement: 8, lastStatement: 18 }],
   ] as const)(
     "would lose alerts if the outbox were written after the poll's transaction: %s",
     async ([, options], { signal }) => {

@@ -1,7 +1,6 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { Client } from "pg";
 import { onTestFinished } from "vitest";
 import type { Target } from "../../src/fleet/model.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -46,8 +45,6 @@ export async function killVictims(
     readonly outboxOutside?: boolean;
     /** The folder of the socket of a PostgreSQL. Default: an SQLite file. */
     readonly postgres?: string;
-    /** On PostgreSQL: whether each victim is a replica, which takes over from the one before it. */
-    readonly cluster?: boolean;
     readonly firstStatement?: number;
     /** Default: as many as there are. */
     readonly lastStatement?: number;
@@ -83,10 +80,8 @@ export async function killVictims(
     settings: {
       regions: { us: { base_url: services.get("us") } },
       keys: keyNames.map((name) => ({ name, api_key: `simulated-${name}` })),
-      // By itself a replica polls when it has taken over, and then hardly any more.
       poll: { every: "1h", rate_limit: { requests: 1_000, per: "1s" } },
       store,
-      ...(options.cluster && { cluster: { address: "http://127.0.0.1:9740", lease: "5m" } }),
       ...(options.subject === "probe" && { probes: [login] }),
       alerts: {
         rules: [options.subject === "probe" ? probeFailing : serverError],
@@ -119,10 +114,8 @@ export async function killVictims(
     const toError = victims % 2 === 0;
     if (toError) episodes += 1;
     const killed = victim.killAt(statement);
-    // Only now, so that a poll of a replica's own counts, too.
     show(toError ? "error" : "idle");
     const survived = await killed;
-    if (options.cluster) await endLeases(store);
     if (survived && !toError && survivedError) break;
     survivedError = toError && survived;
     if (toError && !survived) killedAtStatements += 1;
@@ -148,15 +141,6 @@ function storeIn(postgres: string | undefined): StoreSettings {
   if (postgres === undefined) return { path: join(tempFolder(), "sandwatch.db") };
   const url = `postgresql:///postgres?user=test&host=${encodeURIComponent(postgres)}`;
   return { postgres: { url, schema: `crash_${process.pid}_${(schemas += 1)}` } };
-}
-
-/** As the clock of the database would, a little later: a victim leaves its lease behind. */
-async function endLeases({ postgres }: StoreSettings): Promise<void> {
-  if (!postgres) return;
-  const client = new Client({ connectionString: postgres.url });
-  await client.connect();
-  await client.query(`update ${postgres.schema}.replicas set expires_at_ms = 0`);
-  await client.end();
 }
 
 /** What went wrong: one line for each promise that was broken. */

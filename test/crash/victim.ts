@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { flushCompileCache } from "node:module";
 import { StatementSync } from "node:sqlite";
-import { setTimeout } from "node:timers/promises";
 import { Client } from "pg";
 import { createDaemon } from "../../src/app/daemon.ts";
 import { systemClock, type Clock } from "../../src/lib/clock.ts";
@@ -22,8 +21,6 @@ export interface Order {
   /** How far its clock is ahead of the machine's. */
   readonly aheadMs: number;
 }
-
-const lookEveryMs = 5;
 
 /**
  * A daemon that is killed just before a statement of its store, as by the kernel: the signal can
@@ -67,11 +64,6 @@ const daemon = await createDaemon(config, {
       withOutboxOutside(await openConfiguredStore(config.store, ownClock, options)),
   }),
 });
-if (config.cluster) {
-  daemon.watch();
-  // Its units begin together.
-  while (daemon.targets.length < config.keys.length) await setTimeout(lookEveryMs);
-}
 for (;;) {
   await daemon.runOnce();
   // Else it would be written at the end of the process, to which a victim does not get.
@@ -89,7 +81,7 @@ function withOutboxOutside(store: Store): Store {
       await store.commitPoll(targetId, { ...verdict, incidents: { ...incidents, outbox: [] } });
       const { outbox } = incidents;
       const nothing = { written: [], dropped: [], flaps: [], steps: [] };
-      await store.commitIncidents(targetId, { ...nothing, outbox, suppressionsVersion: null });
+      await store.commitIncidents(targetId, { ...nothing, outbox });
     },
   };
 }

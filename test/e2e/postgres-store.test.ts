@@ -65,99 +65,61 @@ async function openThroughProxy() {
 const idsIn = async (schema: string) =>
   (await execute(`select id from ${schema}.silences order by id`)).map(({ id }) => String(id));
 
-describe("a commit whose connection is lost", () => {
-  it.each(["before", "after"] as const)(
-    "fails or succeeds as the server did, where it is cut %s COMMIT",
-    async (when) => {
-      const { store, schema, cut, lost } = await openThroughProxy();
+describe("a session that has ended", () => {
+  it.each([
+    ["before", ["first"]],
+    ["after", ["first", "second"]],
+  ] as const)(
+    "leaves what the server had committed, where it is cut %s COMMIT, and writes nothing any more",
+    async (when, expected) => {
+      const { store, kysely, schema, cut, lost } = await openThroughProxy();
       await store.silences.add(silence("first"));
       cut((part) => {
         if (!part.includes("commit\0")) return null;
         cut(() => null);
         return when;
       });
-      const second = store.silences.add(silence("second")).then(
-        () => true,
-        () => false,
-      );
-      expect(await second).toBe(when === "after");
-      await store.silences.add(silence("third"));
-      const stored = ["first", ...(when === "after" ? ["second"] : []), "third"];
-      expect(await idsIn(schema)).toEqual(stored);
-      expect(lost).toEqual([]);
+      const second = kysely.transaction().execute(async (trx) => {
+        const { match, author, reason } = silence("second");
+        await sql`insert into silences values ('second', ${JSON.stringify(match)}, ${author}, ${reason}, 1, 1, 9000)`.execute(
+          trx,
+        );
+      });
+      await expect(second).rejects.toThrow(/PostgreSQL/);
+      await expect(store.silences.add(silence("third"))).rejects.toThrow(/PostgreSQL/);
+      await expect(store.check()).rejects.toThrow(StoreLostError);
+      await until("it is lost once", async () => lost.length === 1);
+      expect(lost[0]).toContain("does not hold the lock of the store");
+      await until("stored", async () => String(await idsIn(schema)) === String(expected));
     },
   );
 
-  it("is not waited for forever, and what is stored is read again if it was stored", async () => {
-    let nowMs = 0;
-    const clock = {
-      now: () => ({ utcMs: nowMs, monotonicMs: nowMs }),
-      setTimer(delayMs: number, callback: () => void) {
-        nowMs += delayMs;
-        const timer = setImmediate(callback);
-        return () => clearImmediate(timer);
-      },
-    };
-    let cutAt: Cut = null;
-    const proxy = await startCuttingProxy({ host: folder, port: 5432 }, (part) => {
-      if (!part.includes("commit\0") || cutAt === null) return null;
-      proxy.refuse(true);
-      return cutAt;
+  it("cannot write late, however it was ended", async () => {
+    const { store, kysely, settings } = await open();
+    const begun = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const late = kysely.transaction().execute(async (trx) => {
+      await sql`delete from silences`.execute(trx);
+      begun.resolve();
+      await ended.promise;
+      await sql`delete from silences`.execute(trx);
     });
-    const url = new Secret(`postgresql://test@127.0.0.1:${proxy.port}/postgres`);
-    const lost: Error[] = [];
-    const { store } = await open(
-      { ...freshSettings(), url },
-      { clock, onLost: (error) => void lost.push(error) },
+    const outcome = late.catch((error: unknown) => String(error));
+    await begun.promise;
+    await execute(
+      `select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory'
+         and pid = (select split_part(session, ' ', 1)::int from ${settings.schema}.processes)`,
     );
-    cutAt = "after";
-    await expect(store.silences.add(silence("first"))).rejects.toThrow("PostgreSQL");
-    expect(lost).toEqual([]);
-    proxy.refuse(false);
-    nowMs += 60_000;
-    await expect(store.silences.add(silence("second"))).rejects.toThrow(StoreLostError);
-    expect(lost).toEqual([expect.any(StoreLostError)]);
-    await expect(store.check()).rejects.toThrow("was taken for failed");
-  });
-});
-
-describe("the connection that writes", () => {
-  it("is made again after it was cut, with what it waits for in between refused", async () => {
-    const { store, schema } = await openThroughProxy();
-    const cut = `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'
-      and database = (select oid from pg_database where datname = 'postgres')`;
-    await execute(cut);
-    await until("stored", () => store.silences.add(silence("after")).then(() => true));
-    expect(await idsIn(schema)).toEqual(["after"]);
-    await expect(store.check()).resolves.toBeUndefined();
-  });
-
-  it("writes nothing after another process has written, and says so once", async () => {
-    const lost: string[] = [];
-    const { store, settings } = await open(undefined, {
-      onLost: ({ message }) => void lost.push(message),
-    });
-    await execute(`update ${settings.schema}.replica_commits set id = 'other'`);
-    for (const id of ["a", "b"]) {
-      await expect(store.silences.add(silence(id))).rejects.toThrow(
-        /was written by another process\. Only one daemon .* stop the other one/,
-      );
-    }
-    await expect(store.check()).rejects.toThrow("was written by another process");
-    expect(lost).toHaveLength(1);
+    const next = await openPostgres(settings);
+    onTestFinished(() => next.close());
+    ended.resolve();
+    expect(await outcome).toMatch(/PostgreSQL/);
+    await expect(store.silences.add(silence("late"))).rejects.toThrow(/PostgreSQL/);
     expect(await idsIn(settings.schema)).toEqual([]);
   });
 
-  it("writes nothing over a restored backup that lacks commits", async () => {
-    const { store, settings } = await open();
-    await store.silences.add(silence("a"));
-    await execute(`update ${settings.schema}.replica_commits set commits = commits - 1`);
-    await expect(store.silences.add(silence("b"))).rejects.toThrow(StoreLostError);
-    expect(await idsIn(settings.schema)).toEqual(["a"]);
-  });
-
-  it("counts nothing for a transaction that fails, and goes on", async () => {
-    const { store, kysely, settings } = await open();
+  it("is not ended by a transaction that fails", async () => {
+    const { store, kysely } = await open();
     const failing = kysely.transaction().execute(async (trx) => {
       await sql`delete from silences`.execute(trx);
       await sql`select 1 / 0`.execute(trx);
@@ -168,12 +130,7 @@ describe("the connection that writes", () => {
     });
     await expect(unnoticed).rejects.toThrow("nothing of it is stored");
     await expect(sql`delete from nothing`.execute(kysely)).rejects.toThrow("does not exist");
-    await execute(`alter table ${settings.schema}.replica_commits rename to away`);
-    await expect(store.silences.add(silence("a"))).rejects.toThrow("does not exist");
-    await execute(`alter table ${settings.schema}.away rename to replica_commits`);
     await store.silences.add(silence("a"));
-    const commits = `select commits from ${settings.schema}.replica_commits`;
-    expect(await execute(commits)).toEqual([{ commits: "1" }]);
   });
 });
 
@@ -181,7 +138,7 @@ describe("a store on PostgreSQL", () => {
   it("is used by one process at a time, and read by others meanwhile", async () => {
     const { settings, store } = await open();
     await expect(openPostgres(settings)).rejects.toThrow(
-      /is in use by another sandwatch process.*stop that process, or set another store\.postgres\.schema/,
+      /is in use by another sandwatch process.*Stop that process, or set another store\.postgres\.schema/,
     );
     await store.silences.add(silence("a"));
     const { reader, close } = await openPostgresReader(settings);
@@ -210,6 +167,9 @@ describe("a store on PostgreSQL", () => {
     expect(await refusal("drop index changes_by_time")).toMatch(/index changes_by_time is missing/);
     expect(await refusal("alter table targets drop column servers")).toMatch(
       /column targets\.servers is missing/,
+    );
+    expect(await refusal("alter table processes drop column lease_ms")).toMatch(
+      /column processes\.lease_ms is missing/,
     );
     expect(await refusal("delete from commit_sequence")).toMatch(/must have one row/);
     const nowhere = freshSettings();
@@ -241,7 +201,18 @@ describe("a store on PostgreSQL", () => {
     await expect(check("150000")).resolves.toBeUndefined();
   });
 
-  it("can be queried by the role that is documented, but for the token of replicas", async () => {
+  it("is refused in words where the database takes no writes", async () => {
+    await execute("create database quiet");
+    onTestFinished(async () => void (await execute("drop database quiet with (force)")));
+    await execute("alter database quiet set default_transaction_read_only = on");
+    const { url, ...others } = freshSettings();
+    const quiet = { ...others, url: new Secret(url.reveal().replace("/postgres?", "/quiet?")) };
+    await expect(openPostgres(quiet)).rejects.toThrow(/takes no writes: default_transaction_read/);
+    await execute("alter database quiet reset default_transaction_read_only");
+    await (await openPostgres(quiet)).close();
+  });
+
+  it("can be queried by the role that is documented", async () => {
     const { settings } = await open();
     const operations = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
     const [, grants = ""] = /```sql\n(begin;\ncreate role analyst .+?)```/s.exec(operations) ?? [];
@@ -289,7 +260,8 @@ describe("a store on PostgreSQL", () => {
     const { store } = await open();
     await store.check();
     await execute(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sandwatch'",
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sandwatch'
+         and pid not in (select pid from pg_locks where locktype = 'advisory')`,
     );
     expect(await until("answers", () => store.check().then(() => true))).toBe(true);
   });

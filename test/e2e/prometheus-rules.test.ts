@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
-import { checkRules, ofReplicas } from "../support/known-series.ts";
+import { checkRules, ofPostgres } from "../support/known-series.ts";
 import { prometheusFolder, readRuleGroups, recordingRulesOf } from "../support/rule-files.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { alertsOf, startAlertmanager } from "./support/alertmanager-server.ts";
@@ -142,7 +142,7 @@ it("a real Prometheus evaluates every rule with data, and alerts on what happens
 
   const { checked } = await checkRules();
   const asked = checked.flatMap(({ metrics }) =>
-    [...metrics].filter((each) => !ofReplicas.test(each)),
+    [...metrics].filter((each) => !ofPostgres.test(each)),
   );
   for (const metric of new Set(asked)) {
     const found = await prometheus.query(`count(last_over_time(${metric}[10m]))`);

@@ -32,6 +32,7 @@ export function meterFleet(
     readOutbox: () => Promise.resolve([]),
     readIncidentsWithoutTarget: () => Promise.resolve([]),
     readReload: () => ({ successful: true, successAtMs: startMs }),
+    readActivity: () => ({ isActive: true, takeOvers: 0, leaseRemainingMs: Infinity }),
     checkStore: async () => {},
     readUnreadable: () => [],
     readLoops: () => [
@@ -70,11 +71,7 @@ export async function eventfulFamilies(
     readUnreadable: () => [["pages", 1]],
     readOutbox: () =>
       Promise.resolve([{ receiver: "oncall", pending: 2, dead: 1, oldestCausedAtMs: 5_000 }]),
-    readCluster: () => ({
-      replicas: { current: 2, older: 1 },
-      leaseRemainingMs: 12_500,
-      configuredTargets: 4,
-    }),
+    readActivity: () => ({ isActive: true, takeOvers: 2, leaseRemainingMs: 12_500 }),
     ...options,
   });
   poll(listing({ a: "idle" }));
@@ -85,8 +82,6 @@ export async function eventfulFamilies(
   metrics.service.deviated(deviationOf("total_count", 3));
   metrics.delivery.attemptFailed("oncall", "timeout");
   metrics.delivery.delivered("oncall", 1.5);
-  metrics.cluster.fenced();
-  metrics.cluster.takenOver(64);
   return parseExposition(await render());
 }
 

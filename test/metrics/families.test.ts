@@ -44,38 +44,6 @@ describe("the families", () => {
   });
 });
 
-describe("of replicas", () => {
-  const namesOf = (families: ReadonlyMap<string, unknown>) =>
-    [...families.keys()].filter((name) =>
-      /replicas|owned|configured|lease|fenced|takeovers/.test(name),
-    );
-
-  it("there are none without a cluster", async () => {
-    expect(namesOf(parseExposition(await meterFleet().render()))).toEqual([]);
-  });
-
-  it("there is nothing of other replicas while the lease is not held", async () => {
-    const readCluster = () => ({ replicas: null, leaseRemainingMs: 0, configuredTargets: 4 });
-    const families = parseExposition(await meterFleet({ readCluster }).render());
-    expect(namesOf(families)).toHaveLength(6);
-    const valuesOf = (name: string) => families.get(name)?.samples.map(({ value }) => value);
-    expect(valuesOf("sandwatch_replicas")).toEqual([]);
-    expect(valuesOf("sandwatch_lease_remaining_seconds")).toEqual([0]);
-    expect(valuesOf("sandwatch_owned_targets")).toEqual([1]);
-    expect(valuesOf("sandwatch_configured_targets")).toEqual([4]);
-  });
-
-  it("there are those that have the newest configuration and the others", async () => {
-    const families = await eventfulFamilies();
-    const samples = families.get("sandwatch_replicas")?.samples ?? [];
-    expect(samples.map(({ labels, value }) => [labels["configuration"], value])).toEqual([
-      ["current", 2],
-      ["older", 1],
-    ]);
-    expect(families.get("sandwatch_takeovers_total")?.samples).toMatchObject([{ value: 64 }]);
-  });
-});
-
 describe("before anything happened", () => {
   const families = async () => parseExposition(await meterFleet().render());
 

@@ -89,16 +89,16 @@ describe("an e-mail", () => {
   it("is not sent when this process may not deliver any more once the file of its report is made", async () => {
     const clock = createFakeClock();
     const submitted: unknown[] = [];
-    let isHeld = true;
+    let mayAct = true;
     const receiver = createEmailReceiver(emailSettings, {
       clock,
-      outbound: openOutbound(clock, { isHeld: () => isHeld }),
+      outbound: openOutbound(clock, { mayAct: () => mayAct }),
       submit: async (email) => {
         submitted.push(email);
         return [];
       },
       async renderReport() {
-        isHeld = false;
+        mayAct = false;
         return "<p></p>";
       },
     });

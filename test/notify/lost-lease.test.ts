@@ -12,7 +12,7 @@ it("a delivery that lost its lease between two requests leaves the second to the
   const { server, state, events } = await startPagerduty();
   const { outbox: store, commit } = await openNotifiedStore();
   const { notified } = store.store;
-  const open = (notifiedAlerts: PagerdutyDeps["notifiedAlerts"], isHeld: () => boolean) =>
+  const open = (notifiedAlerts: PagerdutyDeps["notifiedAlerts"], mayAct: () => boolean) =>
     openDelivery(
       (clock) => [
         {
@@ -21,13 +21,13 @@ it("a delivery that lost its lease between two requests leaves the second to the
           groupBy: ["rule"],
           receiver: createPagerdutyReceiver(
             { name: "am", url: server.url, routingKey: new Secret("0".repeat(32)) },
-            { clock, outbound: openOutbound(clock, { isHeld }), notifiedAlerts },
+            { clock, outbound: openOutbound(clock, { mayAct }), notifiedAlerts },
           ),
         },
       ],
-      { store, isHeld },
+      { store, mayAct },
     );
-  let isHeld = true;
+  let mayAct = true;
   let onRead = async (): Promise<void> => {};
   const first = open(
     {
@@ -38,7 +38,7 @@ it("a delivery that lost its lease between two requests leaves the second to the
         return read;
       },
     },
-    () => isHeld,
+    () => mayAct,
   );
   const next = open(notified, () => true);
   const ofTarget = { subject: { kind: "target" }, status: null } as const;
@@ -50,7 +50,7 @@ it("a delivery that lost its lease between two requests leaves the second to the
   onRead = async () => {
     if (events.length === 2) return;
     // It has resolved the first alert, and has read that nothing of the second fires.
-    isHeld = false;
+    mayAct = false;
     await commit(firing("c", ofTarget));
     await next.pass(0);
   };

@@ -99,19 +99,6 @@ describe("the limit of a key", () => {
     expect([nextFreeMs(us), nextFreeMs(eu)]).toEqual([5_000, 1_050]);
   });
 
-  it("says for how long the calls that were made count", async () => {
-    const { limits, admit, advance } = start(2);
-    expect(limits.restMs(["research"])).toBe(0);
-    admit(us, "first");
-    await advance(400);
-    admit(eu, "second");
-    await advance(100);
-    expect(limits.restMs(["research", "other"])).toBe(950);
-    expect(limits.restMs(["other"])).toBe(0);
-    await advance(950);
-    expect(limits.restMs(["research"])).toBe(0);
-  });
-
   it("has a free token for a call that cannot wait, although time passes while it looks", () => {
     let nowMs = 0;
     const now = () => ({ utcMs: 0, monotonicMs: (nowMs += 0.001) });

@@ -1,6 +1,5 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { IdTakenError } from "../../src/alerts/incident.ts";
 import type { Verdict } from "../../src/alerts/judge.ts";
 import { watchPools } from "../../src/polling/watched-pools.ts";
 import type { PoolRule } from "../../src/alerts/rule.ts";
@@ -48,7 +47,7 @@ describe("polls of two targets of a pool", () => {
         service: { listSandboxes: () => Promise.reject(new Error("it is not called")) },
         recordDrift() {},
         judge,
-        suppressions: { at: () => noSuppressions, reload: async () => {} },
+        suppressions: { at: () => noSuppressions },
         regions: { down: () => new Map(), wake() {} },
         pools,
         store: {
@@ -120,20 +119,6 @@ describe("polls of two targets of a pool", () => {
     await kept;
     expect(messages()).toEqual(["incident.firing", "incident.firing"]);
     expect(pools.incidents.size).toBe(1);
-  });
-
-  it("give an incident of it another id at once if the first one is taken", async () => {
-    const { pools, commits, pollBoth, poll } = openPools();
-    await pollBoth("idle", "occupied");
-    const kept = poll(0, "occupied");
-    await settle();
-    commits.at(-1)?.fail(new IdTakenError());
-    await settle();
-    commits.at(-1)?.end();
-    await kept;
-    const drawn = commits.slice(-2).map(({ verdict }) => verdict.pools?.incidents.written[0]?.id);
-    expect(new Set(drawn).size).toBe(2);
-    expect([...pools.incidents.values()]).toMatchObject([{ id: drawn[1] }]);
   });
 
   it("open no incident by what one of them showed and did not commit", async () => {

@@ -53,7 +53,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     recordDrift: ({ operation, deviations }) =>
       drift.push(...deviations.map(({ field }) => `${operation} ${field}`)),
     judge: judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
-    suppressions: { at: () => noSuppressions, reload: async () => {} },
+    suppressions: { at: () => noSuppressions },
     regions: { down: () => new Map() },
     store: { probes: { commitRun } },
     notifier: {

@@ -1,6 +1,5 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { TargetFencedError } from "../../src/alerts/target-state.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { createRunner } from "../../src/polling/runner.ts";
@@ -18,7 +17,6 @@ function start(
   call: (signal: AbortSignal) => typeof ok | Promise<typeof ok | CallFailure> = () => ok,
 ) {
   const clock = createFakeClock();
-  const held = { is: true };
   const commits = { may: Promise.resolve() };
   let committed = 0;
   let gaps = 0;
@@ -38,8 +36,8 @@ function start(
       committed += 1;
     },
     noteGap: () => void (gaps += 1),
-    lose: (error) => {
-      if (!(error instanceof TargetFencedError)) throw error;
+    lose(error) {
+      throw error;
     },
   }));
   const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
@@ -51,7 +49,6 @@ function start(
     watchdog: { noteRun: (loop, name) => noted.push(`${loop} ${name}`) },
     ticking: { clock, log: { warn() {} } },
     store: { commitGathered() {} },
-    isHeld: () => held.is,
     clock,
   });
   runner.add(units);
@@ -66,7 +63,6 @@ function start(
     clock,
     runner,
     units,
-    held,
     limits,
     runs,
     runsOf,
@@ -146,102 +142,4 @@ it("the time of a call is from its first attempt, after the wait for the key's l
   await running;
   const times = { startedMs, calledMs: startedMs + 5_000, endedMs: startedMs + 7_250 };
   expect(runs).toMatchObject([{ run: times }]);
-});
-
-it("runs a unit that is added soon, once more in the round in progress where its phase allows, and then in each round", async () => {
-  const { runner, units, runsOf, pass } = start({ one: 30, late: 30 });
-  const [, late] = units;
-  if (!late) throw new Error("there are two units");
-  await runner.remove([late]);
-  runner.start();
-  await pass(5);
-  runner.add([late]);
-  await pass(1);
-  expect(runsOf("late")).toHaveLength(1);
-  await pass(59);
-  expect(runsOf("late")).toHaveLength(3);
-  await runner.stop();
-});
-
-it("removes a unit once its run in progress is committed, and runs it no more", async () => {
-  const answer = Promise.withResolvers<typeof ok>();
-  const { runner, units, runs, runsOf, pass } = start({ one: 10, other: 10 }, () => answer.promise);
-  runner.start();
-  await pass(1);
-  const [one] = units;
-  if (!one) throw new Error("there are two units");
-  let isRemoved = false;
-  const removing = runner.remove([one]).then(() => (isRemoved = true));
-  await pass(1);
-  expect([isRemoved, runs.length]).toEqual([false, 0]);
-  answer.resolve(ok);
-  await removing;
-  expect(runsOf("one")).toHaveLength(1);
-  await runner.run(one, 0);
-  await pass(60);
-  expect(runsOf("one")).toHaveLength(1);
-  expect(runsOf("other").length).toBeGreaterThan(3);
-  await runner.stop();
-});
-
-it("drops runs without committing them, and runs what is added afterwards", async () => {
-  const answer = Promise.withResolvers<typeof ok>();
-  const { runner, units, runs, commits, pass } = start({ one: 10 }, () => answer.promise);
-  runner.start();
-  await pass(1);
-  const dropping = runner.drop();
-  answer.resolve(ok);
-  await dropping;
-  await pass(30);
-  expect([runs.length, commits()]).toEqual([0, 0]);
-  runner.add(units);
-  await pass(1);
-  expect([runs.length, commits()]).toEqual([1, 1]);
-  await runner.stop();
-});
-
-it.each([
-  ["once", false, 2],
-  ["not if its units were dropped meanwhile", true, 1],
-])(
-  "runs a unit again that another process has written: %s",
-  async (_, isDropped, runsUntilThen) => {
-    const { runner, runs, committing, pass } = start({ one: 10 });
-    const fenced = Promise.withResolvers<void>();
-    committing.may = fenced.promise;
-    runner.start();
-    await pass(1);
-    expect(runs).toHaveLength(1);
-    const dropping = isDropped ? runner.drop() : null;
-    fenced.reject(new TargetFencedError(1));
-    await settle();
-    await dropping;
-    await pass(5);
-    expect(runs).toHaveLength(runsUntilThen);
-    await runner.stop();
-  },
-);
-
-it("neither calls nor commits while the process may not act for its units", async () => {
-  const answers = [Promise.withResolvers<typeof ok>(), Promise.withResolvers<typeof ok>()];
-  let calls = 0;
-  const { runner, held, commits, pass } = start({ one: 10 }, (signal) =>
-    signal.aborted ? Promise.resolve(failed("network")) : (answers[calls++]?.promise ?? ok),
-  );
-  held.is = false;
-  runner.start();
-  await pass(1);
-  expect(calls).toBe(0);
-  held.is = true;
-  await pass(15);
-  expect(calls).toBe(1);
-  held.is = false;
-  answers[0]?.resolve(ok);
-  await pass(1);
-  expect(commits()).toBe(0);
-  held.is = true;
-  answers[1]?.resolve(ok);
-  await pass(20);
-  expect(commits()).toBeGreaterThan(0);
-  await runner.stop();
 });

@@ -167,7 +167,7 @@ describe("store forget", () => {
     const { world, path } = await watched();
     using database = new DatabaseSync(path);
     database.exec(`insert into targets
-      select 99, 'eu', 'former', version, snapshot_version, attempted_polls, attempted_ms, observed_polls, observed_ms, 0, null, null, null, null, null, 1, 0, null
+      select 99, 'eu', 'former', attempted_polls, attempted_ms, observed_polls, observed_ms, 0, null, null, null, null, null, 1, 0, null
       from targets limit 1;
       insert into gaps with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
         select 99, i * 10, i * 10 + 5 from n;`);

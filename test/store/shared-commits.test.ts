@@ -3,7 +3,6 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate as turn } from "node:timers/promises";
 import { Kysely, sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { TargetFencedError } from "../../src/alerts/target-state.ts";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
@@ -165,22 +164,6 @@ describe("a poll that changed something", () => {
     expect(await pollsOf()).toEqual([2, 1, 2, 2]);
     const ids = (await openItems()).map(({ incident }) => incident.id);
     expect(ids).toEqual(["key-0-1", "key-3-1"]);
-  });
-
-  it("is fenced alone when another process has written its target", async () => {
-    const { kysely, store, targets, takeCommits, pollsOf, openItems } = await openShared(3);
-    const [, taken] = targets;
-    const id = taken?.id ?? 0;
-    await sql`update targets set version = 9 where id = ${id}`.execute(kysely);
-    const commits = await Promise.allSettled(targets.map(({ commit }) => commit(inError)));
-    expect(commits.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-    expect(commits[1]).toHaveProperty("reason", new TargetFencedError(id));
-    expect(takeCommits()).toBe(1);
-    expect(await pollsOf()).toEqual([2, 1, 2]);
-    expect(await openItems()).toHaveLength(2);
-    await store.targets.all();
-    await taken?.commit(idle);
-    expect(await pollsOf()).toEqual([2, 3, 2]);
   });
 
   it("takes numbers of the sequence once all else of the transaction is written", async () => {

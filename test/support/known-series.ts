@@ -6,9 +6,8 @@ import { checkPromql } from "./promql.ts";
 import type { CheckedPromql, KnownLabels, KnownSeries } from "./promql.ts";
 import { readRuleGroups } from "./rule-files.ts";
 
-/** The families that only replicas expose. */
-export const ofReplicas =
-  /\bsandwatch_(replicas|owned_targets|configured_targets|lease_remaining_seconds|fenced_commits_total|takeovers_total)\b/;
+/** The families that only processes on PostgreSQL expose. */
+export const ofPostgres = /\bsandwatch_lease_remaining_seconds\b/;
 
 /** Labels whose values are a closed set, all of which are exposed from the start. */
 const closed = new Set(["status", "reason", "state"]);

@@ -48,7 +48,7 @@ export async function startPostgresProxy(
   const pairs = new Set<Pair>();
   let target = first;
   let isRefusing = false;
-  let isHeld = false;
+  let mayAct = false;
   const end = (pair: Pair): void => {
     pairs.delete(pair);
     for (const each of [pair.client, pair.upstream]) each.destroy();
@@ -60,7 +60,7 @@ export async function startPostgresProxy(
     }
   };
   const hold = (): void => {
-    isHeld = true;
+    mayAct = true;
     strand();
   };
   const server = createServer((client) => {
@@ -91,7 +91,7 @@ export async function startPostgresProxy(
       upstream.end(data);
       client.destroy();
     });
-    if (isHeld) hold();
+    if (mayAct) hold();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -111,7 +111,7 @@ export async function startPostgresProxy(
     hold,
     strand,
     release() {
-      isHeld = false;
+      mayAct = false;
       pairs.forEach(release);
     },
     releasePart: () => [...pairs].filter(({ kept }) => kept !== null).forEach(release),

@@ -4,13 +4,7 @@ import { examine, operationReport, type OperationReport } from "../../service/co
 import type { ServiceContext } from "../context.ts";
 import { listed, nullableText } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
-import {
-  callWithToken,
-  chooseTarget,
-  keyOfChoice,
-  serviceId,
-  targetChoice,
-} from "../service-call.ts";
+import { callWithToken, chooseTarget, serviceId, targetChoice } from "../service-call.ts";
 
 const conformanceView = z.object({
   region: z.string(),
@@ -45,7 +39,6 @@ export const checkConformance = defineOperation({
   refusals: [409, 429],
   // Each call may wait for the key's limit, and then for the service.
   timeoutMs: 10 * 60_000,
-  keys: keyOfChoice,
   async handle(context: ServiceContext, { region, key, ...ids }) {
     const { service, inProgress } = context;
     const chosen = chooseTarget(context, { region, key });

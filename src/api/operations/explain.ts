@@ -49,7 +49,6 @@ export const explainServer = defineOperation({
   method: "GET",
   permission: "read",
   path: "/explain",
-  isLive: true,
   summary: "Everything that happened to a server, oldest first",
   request: z.strictObject({
     server: serverText,

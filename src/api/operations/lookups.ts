@@ -19,7 +19,6 @@ import {
   callWithToken,
   chooseTarget,
   idAllowed,
-  keyOfChoice,
   serviceId,
   targetChoice,
 } from "../service-call.ts";
@@ -85,7 +84,6 @@ export const lookUp = defineOperation({
   response: lookupView,
   refusals: [409, 429],
   timeoutMs: 5 * 60_000,
-  keys: keyOfChoice,
   async handle(
     context: ServiceContext,
     { operation, id, show_secrets: showsSecrets = false, ...choice },

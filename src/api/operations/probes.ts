@@ -34,7 +34,6 @@ export const listProbes = defineOperation({
   method: "GET",
   permission: "read",
   path: "/probes",
-  isLive: true,
   summary: "The state of each probe, with its last results, latest first",
   request: z.strictObject({
     probe: names,

@@ -46,7 +46,6 @@ export const listSandboxes = defineOperation({
   method: "GET",
   permission: "read",
   path: "/sandboxes",
-  isLive: true,
   summary: "The current state of sandboxes, by region, key and id",
   request: z.strictObject({
     ...targetFields,
@@ -89,7 +88,6 @@ export const searchSandboxes = defineOperation({
   method: "GET",
   permission: "read",
   path: "/sandboxes/search",
-  isLive: true,
   summary: "Sandboxes that match words and filters, in a chosen order, with how many there are",
   request: z.strictObject({
     ...searchFields,
@@ -132,7 +130,6 @@ export const showSandbox = defineOperation({
   method: "GET",
   permission: "read",
   path: "/sandboxes/show",
-  isLive: true,
   summary: "A sandbox with its servers, the worst first",
   request: z.strictObject({
     ...targetLabels,

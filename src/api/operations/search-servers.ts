@@ -55,7 +55,6 @@ export const searchServers = defineOperation({
   method: "GET",
   permission: "read",
   path: "/servers/search",
-  isLive: true,
   summary: "Servers that match words and filters, in a chosen order, with how many there are",
   request: z.strictObject({ ...searchFields, sort: sortField(serverSorts).default("status") }),
   response: z.object({ servers: listed(serverView), ...searchResponse }),

@@ -14,7 +14,6 @@ export const showTimeline = defineOperation({
   method: "GET",
   permission: "read",
   path: "/servers/timeline",
-  isLive: true,
   summary: "What a server was from a time until now",
   request: z.strictObject({
     ...targetLabels,

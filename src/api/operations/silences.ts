@@ -105,7 +105,6 @@ export const addSilence = defineOperation({
   method: "POST",
   permission: "act",
   path: "/silences",
-  isLive: true,
   summary: "Adds a silence",
   request: silenceRequest,
   response: silenceView.extend({

@@ -25,9 +25,7 @@ export const targetView = z.object({
   up: z
     .boolean()
     .nullable()
-    .describe(
-      "Whether the last poll succeeded and was stored; null: not polled since the start, or not at present by its replica",
-    ),
+    .describe("Whether the last poll succeeded and was stored; null: not polled since the start"),
   stale: z
     .boolean()
     .describe("Whether the last observed state is too old to be shown as the present one"),
@@ -54,7 +52,6 @@ export const listTargets = defineOperation({
   method: "GET",
   permission: "read",
   path: "/targets",
-  isLive: true,
   summary: "The current state of targets, by region and key",
   request: z.strictObject({
     ...targetFields,
@@ -85,22 +82,11 @@ export const pollTargets = defineOperation({
   method: "POST",
   permission: "act",
   path: "/targets/poll",
-  isLive: true,
   summary: "Polls targets at once, within the rate limit, and returns their state after that",
   request: z.strictObject(targetFields),
   response: z.object({ targets: listed(targetView), notes }),
   refusals: [409],
   timeoutMs: 5 * 60_000,
-  keys: {
-    of: ({ targets }, chosen) => selectToPoll(targets, chosen).map(({ target }) => target.key),
-    parts: {
-      only: ({ region }, key) => ({ region, key }),
-      join: (context, chosen, parts) => ({
-        targets: parts.flatMap(({ targets }) => targets).toSorted(compareTargets),
-        notes: matchNotes(context, chosen),
-      }),
-    },
-  },
   async handle({ pollNow, ...context }: FleetContext & Pick<StoreContext, "pollNow">, chosen) {
     if (!pollNow) {
       throw new RefusedError(
@@ -194,7 +180,6 @@ export const listServers = defineOperation({
   method: "GET",
   permission: "read",
   path: "/servers",
-  isLive: true,
   summary: "The current state of servers, by region, key, sandbox and id",
   request: z.strictObject({
     ...targetFields,

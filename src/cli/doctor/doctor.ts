@@ -17,7 +17,7 @@ import type { Terminal } from "../terminal.ts";
 import { checkDaemon } from "./check-daemon.ts";
 import { checkReceivers } from "./check-receivers.ts";
 import { checkClock, checkKeys, describeVisit, visit } from "./check-regions.ts";
-import { checkReplicas } from "./check-replicas.ts";
+import { checkProcesses } from "./check-processes.ts";
 import { checkConfiguredStore } from "./check-store.ts";
 import { mapSome, type Finding, type Level, type Section } from "./finding.ts";
 
@@ -70,9 +70,9 @@ async function examine(
       return [name, await visit(region, signal)] as const;
     }),
   );
-  const { clock, replicas } = await checkReplicas(config, signal);
-  report({ title: "clock", findings: [...checkClock(visits), ...clock] });
-  if (replicas.length > 0) report({ title: "replicas", findings: replicas });
+  report({ title: "clock", findings: checkClock(visits) });
+  const processes = await checkProcesses(config, signal);
+  if (processes.length > 0) report({ title: "processes", findings: processes });
   const deadlineMs = systemClock.now().monotonicMs + longestMs / 2;
   const isReachable = (region: string): boolean => visits.get(region)?.kind === "visited";
   const [keys, receivers] = await Promise.all([

@@ -48,13 +48,14 @@ export function createEmailReceiver(settings: EmailSettings, deps: EmailDeps): R
       if (recipients.length === 0) return { kind: "delivered" };
       const attachments = await attachmentsOf(notification);
       if (attachments === null) return failed("network", "the report could not be made");
-      if (!deps.outbound.isHeld()) return { kind: "aborted" };
+      if (!deps.outbound.mayAct()) return { kind: "aborted" };
       try {
         const email = emailOf(settings, notification, clock.now().utcMs, externalUrl);
         const whole = { ...email, ...(attachments.length > 0 && { attachments }) };
         return resultOf(recipients, await submit(whole, recipients, signal), takenBy);
       } catch (error) {
-        return signal.aborted ? { kind: "aborted" } : readSmtpError(error);
+        if (signal.aborted || !deps.outbound.mayAct()) return { kind: "aborted" };
+        return readSmtpError(error);
       }
     },
   };

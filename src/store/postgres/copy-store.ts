@@ -51,7 +51,7 @@ export async function copyToPostgres(
     const session = await connector.connect();
     try {
       await checkServer(session, connector);
-      await takeLock(session, connector, null);
+      await takeLock(session, connector);
       await beginNewSchema(session, connector);
       const copied = await copyTables(database, session, onProgress);
       await checkCurrent(session, connector);

@@ -1,25 +1,25 @@
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from "kysely";
 import { CompiledQuery, type DatabaseConnection, type Driver } from "kysely";
+import { setTimeout } from "node:timers/promises";
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import type { Migration } from "../migrations.ts";
 import { StoreError, type StoreLostError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
 import type { Db, Tables } from "../tables.ts";
+import { openCandidate, usualLeaseMs, type Candidate } from "./candidate.ts";
 import { lockHolder } from "./lock.ts";
-import type { ClusterView } from "../../fleet/replicas.ts";
-import { clusterQuery, createReplicaStore } from "./replicas.ts";
-import { checkCurrent, checkServer, StoreMissingError } from "./schema-check.ts";
-import { createConnector, execute, oneOfSeveral, streamQuery } from "./session.ts";
+import { processesQuery, type Process } from "./processes.ts";
+import { checkCurrent, checkServer, nameOf, StoreMissingError } from "./schema-check.ts";
+import { createConnector, execute, streamQuery } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
-import { writeTargetsTogether } from "./target-rows.ts";
-import { openWriter, type ClusterOptions } from "./writer.ts";
+import { createWriterDriver } from "./writer.ts";
 
 export interface PostgresOptions {
   readonly clock?: Clock | undefined;
-  /** Called once when what is stored may differ from what this process has read and written. */
+  /** Called once when this process does not hold the lock of the store any more. */
   readonly onLost?: ((error: StoreLostError) => void) | undefined;
-  /** Shares the store with other replicas. */
-  readonly cluster?: ClusterOptions | undefined;
+  /** One that is active. It is not closed with the store. Default: a new one, which does not wait to become active. */
+  readonly candidate?: Candidate | undefined;
   /** Refuses to create the store. */
   readonly mustExist?: boolean;
   /** Replaces those of this version. */
@@ -28,46 +28,57 @@ export interface PostgresOptions {
 
 /**
  * Opens the store on PostgreSQL, creates its schema or brings it to this version, and holds it until closed against every
- * other process, or those that are no replicas.
+ * other process.
  *
  * @throws {StoreError} when it cannot be used
  */
-export async function openPostgres(
-  settings: PostgresSettings,
-  {
-    clock = systemClock,
-    onLost,
-    cluster: options,
-    mustExist,
-    migrations: known,
-  }: PostgresOptions = {},
-) {
-  const connector = await createConnector(settings, options && oneOfSeveral);
-  const writer = await openWriter(connector, {
-    clock,
-    onLost,
-    cluster: options,
-    schema: { mustExist, known },
-  });
-  const { driver } = writer;
-  const readers = createReaderDriver(connector);
-  const interrupt = (): void => {
-    writer.abort();
-    readers.abort();
-  };
-  const cluster = options ? createReplicaStore(connector, writer, interrupt, known) : null;
-  const kysely = openKysely(driver);
-  const reader = openKysely(readers);
+export async function openPostgres(settings: PostgresSettings, options: PostgresOptions = {}) {
+  const candidate = options.candidate ?? (await openAlone(settings, options));
+  const kysely = openKysely(createWriterDriver(candidate.session));
+  const reader = openKysely(createReaderDriver(candidate.connector));
   const close = async (): Promise<void> => {
     await reader.destroy();
     await kysely.destroy();
-    // Kysely destroys a driver only if it was ever asked for something.
-    await driver.destroy();
-    await cluster?.close();
+    if (!options.candidate) await candidate.close();
   };
-  const reading = { reader, readCluster: () => readCluster(reader) };
-  const writeTogether = writeTargetsTogether;
-  return { kysely, ...reading, check: () => writer.check(), close, cluster, writeTogether };
+  const check = (): void => candidate.check();
+  const lease = candidate;
+  return { kysely, reader, check, close, lease, ...readsProcesses(reader, candidate.connector) };
+}
+
+/** A process that was killed, or is about to end, holds the lock for less. */
+const timeoutMs = 3_000;
+const retryMs = 100;
+
+async function openAlone(
+  settings: PostgresSettings,
+  { clock = systemClock, onLost = () => {}, mustExist, migrations: known }: PostgresOptions,
+): Promise<Candidate> {
+  const schema = { mustExist, known };
+  const own = { address: null, leaseMs: usualLeaseMs, clock, onLost, schema };
+  const candidate = await openCandidate(settings, own);
+  try {
+    for (let waitedMs = 0; !(await candidate.tryToTakeOver()); waitedMs += retryMs) {
+      if (waitedMs >= timeoutMs) {
+        throw new StoreError(
+          `The store in ${nameOf(candidate.connector)} is in use by another sandwatch process. Stop that process, or set another store.postgres.schema.`,
+        );
+      }
+      await setTimeout(retryMs);
+    }
+    return candidate;
+  } catch (error) {
+    await candidate.close();
+    throw error;
+  }
+}
+
+function readsProcesses(reader: Db, { schema }: Pick<Connector, "schema">) {
+  const query = CompiledQuery.raw(processesQuery(schema));
+  return {
+    processes: async (): Promise<readonly Process[]> =>
+      (await reader.executeQuery<Process>(query)).rows,
+  };
 }
 
 /**
@@ -79,7 +90,7 @@ export async function openPostgresReader(settings: PostgresSettings) {
   const connector = await createConnector(settings);
   await withSession(connector, (session) => checkCurrent(session, connector));
   const reader = openKysely(createReaderDriver(connector));
-  return { reader, readCluster: () => readCluster(reader), close: () => reader.destroy() };
+  return { reader, close: () => reader.destroy(), ...readsProcesses(reader, connector) };
 }
 
 /** @throws {StoreError} when that cannot be found out */
@@ -140,15 +151,13 @@ async function withSession<Value>(
   connector: Connector,
   use: (session: Session) => Promise<Value>,
 ): Promise<Value> {
-  const session = await connector.connect(readOnly);
+  const session = await connector.connect({ isReader: true });
   try {
     return await use(session);
   } finally {
     await session.close();
   }
 }
-
-const readOnly = "set default_transaction_read_only to on";
 
 function openKysely(driver: Driver): Db {
   return new Kysely<Tables>({
@@ -161,17 +170,10 @@ function openKysely(driver: Driver): Db {
   });
 }
 
-async function readCluster(reader: Db): Promise<ClusterView> {
-  const { rows } = await reader.executeQuery<ClusterView>(CompiledQuery.raw(clusterQuery));
-  const [view] = rows;
-  if (!view) throw new Error("the query of replicas gave no row");
-  return view;
-}
-
 const mostReaders = 4;
 
 /** A few sessions that read, each opened when it is needed. */
-function createReaderDriver(connector: Connector): Driver & { abort(): void } {
+function createReaderDriver(connector: Connector): Driver {
   const idle: Session[] = [];
   const used = new Map<DatabaseConnection, Session>();
   const waiting: (() => void)[] = [];
@@ -182,8 +184,6 @@ function createReaderDriver(connector: Connector): Driver & { abort(): void } {
     else free += 1;
   };
   return {
-    /** What is being read fails at once, and what is read next has new sessions. */
-    abort: () => [...used.values(), ...idle].forEach((session) => session.abort()),
     async init() {},
     async acquireConnection() {
       if (free > 0) free -= 1;
@@ -191,7 +191,7 @@ function createReaderDriver(connector: Connector): Driver & { abort(): void } {
       try {
         let session = idle.pop();
         while (session && !session.isOpen()) session = idle.pop();
-        const opened = session ?? (await connector.connect(readOnly));
+        const opened = session ?? (await connector.connect({ isReader: true }));
         const connection: DatabaseConnection = {
           executeQuery: (query) => execute(opened, query),
           streamQuery,

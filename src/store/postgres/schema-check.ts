@@ -1,8 +1,8 @@
 import { migrations, type Migration } from "../migrations.ts";
 import type { SchemaDialect } from "../schema.ts";
 import { namesInNewStore } from "../sqlite/schema-check.ts";
-import { StoreError } from "../store-error.ts";
-import { noticeChannel, PostgresError, standByError } from "./session.ts";
+import { StoreError, StoreUnavailableError } from "../store-error.ts";
+import { PostgresError, standByError } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
 
 const dialect: SchemaDialect = {
@@ -14,66 +14,36 @@ const dialect: SchemaDialect = {
   clustered: "",
 };
 
-/** What only PostgreSQL has: what SQLite keeps in the header of its file, and what several replicas share. */
-const headerStatements = [
-  // One row. Its lock is held by who changes the replicas and what they own.
-  `create table store_header (
-    program text not null,
-    version bigint not null,
-    -- With it replicas prove to one another that they share this store.
-    replica_token text not null
-  )`,
-  `insert into store_header
-     values ('sandwatch', 0, replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''))`,
+/** What only PostgreSQL has: what SQLite keeps in the header of its file, and the processes that run on the store. */
+const ownTables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  // One row.
+  store_header: { program: "text not null", version: "bigint not null" },
+  // The active process and those that stand by. Times are of the database's clock.
+  processes: {
+    // Another one after each start.
+    id: "text primary key",
+    address: "text",
+    version: "text not null",
+    // The session by which it writes, or would if it were active: that of the active process holds the lock of the store.
+    session: "text not null",
+    since_at_ms: "bigint not null",
+    seen_at_ms: "bigint not null",
+    lease_ms: "bigint not null",
+  },
+};
 
-  // One row per process that writes. Each of its transactions counts on from what it expects here.
-  `create table replica_commits (
-    id text primary key,
-    commits bigint not null
-  )`,
-
-  // The live replicas, and those whose lease has ended until another one notices. Times are of the database's clock.
-  `create table replicas (
-    id text primary key,
-    address text not null,
-    version text not null,
-    configuration text not null,
-    generation bigint not null,
-    takes_units boolean not null,
-    started_at_ms bigint not null,
-    expires_at_ms bigint not null
-  )`,
-
-  // One row per unit that a replica owns.
-  `create table replica_units (
-    name text primary key,
-    replica text not null,
-    since_at_ms bigint not null
-  )`,
-
-  // The digests of configurations. The later one was first seen, the higher is its generation.
-  `create table configurations (
-    digest text primary key,
-    generation bigint not null
-  )`,
+const ownStatements = [
+  ...Object.entries(ownTables).map(([table, columns]) => {
+    const definitions = Object.entries(columns).map((column) => column.join(" "));
+    return `create table ${table} (${definitions.join(", ")})`;
+  }),
+  "insert into store_header values ('sandwatch', 0)",
 ];
 
-/** What is written into these columns is noticed by other replicas as soon as it is committed. */
-const noticeStatements = [
-  `create function notice_replicas() returns trigger language plpgsql as $$
-   begin
-     perform pg_notify('${noticeChannel}', tg_table_schema || ' ' || tg_argv[0]);
-     return null;
-   end $$`,
-  `create trigger notice_replicas after insert on outbox_items
-     for each statement execute function notice_replicas('outbox')`,
-  // A dead letter is sent again.
-  `create trigger notice_replicas after update on notifications
-     for each row when (old.state = 'dead' and new.state = 'pending')
-     execute function notice_replicas('outbox')`,
-  `create trigger notice_replicas after update of suppressions on commit_sequence
-     for each statement execute function notice_replicas('suppressions')`,
-];
+const ownNames = Object.entries(ownTables).flatMap(([table, columns]) => [
+  `table ${table}`,
+  ...Object.keys(columns).map((column) => `column ${table}.${column}`),
+]);
 
 const leastVersion = 15;
 const migrationMs = 60 * 60_000;
@@ -88,7 +58,7 @@ type Place = Pick<Connector, "schema" | "place">;
 async function readVersion(session: Session): Promise<number | null> {
   try {
     const { rows } = await session.query(
-      "select version, replica_token from store_header where program = 'sandwatch'",
+      "select version from store_header where program = 'sandwatch'",
     );
     return rows[0]?.version ?? null;
   } catch (error) {
@@ -106,16 +76,13 @@ async function readVersion(session: Session): Promise<number | null> {
 export async function prepareSchema(
   session: Session,
   at: Place,
-  { mustExist = false, known = migrations, onMigration }: SchemaOptions = {},
+  { mustExist = false, known = migrations }: SchemaOptions = {},
 ): Promise<void> {
   const stored = await readVersion(session);
   if (stored === null) await checkEmpty(session, at, mustExist);
   const version = stored ?? 0;
   checkNotNewer(version, at, known);
-  if (version < known.length) {
-    await onMigration?.();
-    await migrate(session, at, version, known);
-  }
+  if (version < known.length) await migrate(session, at, version, known);
   await checkSchema(session, at, known);
 }
 
@@ -140,8 +107,6 @@ export interface SchemaOptions {
   readonly mustExist?: boolean | undefined;
   /** Replaces the migrations of this version. */
   readonly known?: readonly Migration[] | undefined;
-  /** Called before the schema is changed. Rejects when it must not be. */
-  readonly onMigration?: (() => Promise<void>) | undefined;
 }
 
 /** @throws {StoreError} when there is no store of the present version */
@@ -153,7 +118,7 @@ export async function checkCurrent(session: Session, at: Place, known = migratio
 }
 
 /** @throws {StoreError} when the store is not of the present version */
-export function checkVersion(version: number, at: Place, known = migrations): void {
+function checkVersion(version: number, at: Place, known = migrations): void {
   checkNotNewer(version, at, known);
   if (version === known.length) return;
   throw new StoreError(
@@ -165,9 +130,10 @@ export function checkVersion(version: number, at: Place, known = migrations): vo
 export async function checkServer(session: Session, { place }: Place): Promise<void> {
   const { rows } = await session.query(
     `select current_setting('server_version_num')::int / 10000 as version, pg_is_in_recovery() as stand_by,
-       current_setting('server_encoding') as encoding`,
+       current_setting('server_encoding') as encoding,
+       (select reset_val from pg_settings where name = 'default_transaction_read_only') as read_only`,
   );
-  const { version, stand_by: isStandBy, encoding } = rows[0];
+  const { version, stand_by: isStandBy, encoding, read_only: readOnly } = rows[0];
   if (version < leastVersion) {
     throw new StoreError(
       `The ${place} has version ${version}; sandwatch needs ${leastVersion} or later. Upgrade PostgreSQL.`,
@@ -179,6 +145,11 @@ export async function checkServer(session: Session, { place }: Place): Promise<v
     );
   }
   if (isStandBy === true) throw standByError(`The ${place}`);
+  if (readOnly === "on") {
+    throw new StoreUnavailableError(
+      `The ${place} takes no writes: default_transaction_read_only is on for it, its role or its server. Turn that off; sandwatch then goes on by itself.`,
+    );
+  }
 }
 
 async function checkEmpty(session: Session, at: Place, mustExist: boolean): Promise<void> {
@@ -236,9 +207,8 @@ async function migrationStatements(
   return [
     "set local statement_timeout to 0",
     ...create,
-    ...(from === 0 ? headerStatements : []),
+    ...(from === 0 ? ownStatements : []),
     ...known.slice(from).flatMap((migration) => migration(dialect)),
-    ...(from === 0 ? noticeStatements : []),
     `update store_header set version = ${known.length}`,
   ].join(";\n");
 }
@@ -258,9 +228,9 @@ async function checkSchema(
     [`"${at.schema}"`],
   );
   const found = new Set<unknown>(rows.map(({ name }) => name));
-  const missing = namesInNewStore(known)
-    .keys()
-    .find((name) => !found.has(name) && !/\bsqlite_/.test(name));
+  const missing = [...ownNames, ...namesInNewStore(known)].find(
+    (name) => !found.has(name) && !/\bsqlite_/.test(name),
+  );
   if (missing !== undefined) throw wrongSchema(at, `the ${missing} is missing`);
   const sequence = await session.query(
     `select count(*) as rows, max(value) < greatest(

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import type { CompiledQuery, QueryResult } from "kysely";
-import type { QueryResult as PostgresResult } from "pg";
+import type { Client, QueryResult as PostgresResult } from "pg";
 import { asError } from "../../lib/as-error.ts";
+import { assignsTransactions } from "./pooler.ts";
 import { parsePostgresUrl, type PostgresAddress } from "../../lib/postgres-url.ts";
 import { storableText } from "../sql-helpers.ts";
 import { StoreError, StoreUnavailableError } from "../store-error.ts";
@@ -10,8 +11,6 @@ import type { PostgresSettings } from "../store-settings.ts";
 
 /** A connection to the server. Its errors end no process, and have nothing of rows and passwords. */
 export interface Session {
-  /** Of the server's process. */
-  readonly pid: number;
   /** Whether it can be used: it is closed by its first failure that is not one of a statement. */
   readonly isOpen: () => boolean;
   /** @throws {PostgresError | ConnectionLostError} */
@@ -59,7 +58,11 @@ export class ConnectionLostError extends StoreUnavailableError {
   readonly code: string;
 
   constructor(why: string, code: string) {
-    super(`The connection to PostgreSQL was lost: ${why}`);
+    super(
+      code === readOnly
+        ? "PostgreSQL takes no writes: it is a stand-by, or default_transaction_read_only is on"
+        : `The connection to PostgreSQL was lost: ${why}`,
+    );
     this.why = why;
     this.code = code;
   }
@@ -74,62 +77,33 @@ function readError(cause: unknown): PostgresError | ConnectionLostError {
   return new (isOfStatement ? PostgresError : ConnectionLostError)(error.message, code);
 }
 
-/** The server is a stand-by, or became one: the next connection may find its successor. */
+/** The database takes no writes: the next connection may find another server, or one that does. */
 const readOnly = "25006";
 
 /** What keeps a server that is there from being used: a name, a password, a privilege or a certificate. */
 const refusals = /^(?:28|3D|42)...$|^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
 const connectMs = 5_000;
-const usualStatementMs = 60_000;
+const statementMs = 60_000;
 
 /** How much later than the server's own limit the client takes an answer for lost. */
 const answerMarginMs = 2_000;
-
-/** How long the server waits for a process whose session has locks. */
-export interface SessionLimits {
-  readonly lockMs: number;
-  readonly idleInTransactionMs: number;
-  /** How long what it has sent may be unacknowledged. */
-  readonly unacknowledgedMs: number;
-}
-
-const alone: SessionLimits = {
-  lockMs: 10_000,
-  idleInTransactionMs: 30_000,
-  unacknowledgedMs: 30_000,
-};
-
-/** A replica that was frozen within a transaction does not hold up others for longer than they wait for a lock. */
-export const oneOfSeveral: SessionLimits = {
-  lockMs: 8_000,
-  idleInTransactionMs: 5_000,
-  unacknowledgedMs: 5_000,
-};
-
-/** Longer than it waits for a lock, and not much longer than its lease. What is written is so little that it takes far less. */
-export const writingOneOfSeveral: SessionOptions = { statementMs: oneOfSeveral.lockMs + 2_000 };
-
-/** What replicas notify one another of has the schema of their store and a topic. */
-export const noticeChannel = "sandwatch";
+const usualMs = statementMs + answerMarginMs;
 
 export interface SessionOptions {
-  readonly onNotice?: (payload: string) => void;
+  /** It must not write. */
+  readonly isReader?: boolean;
   /** Called also when it was closed. */
   readonly onEnd?: () => void;
-  /** How long a statement may take. Its answer is waited for little longer. */
-  readonly statementMs?: number;
 }
 
 export type Connector = Awaited<ReturnType<typeof createConnector>>;
 
 /** @throws {StoreError} when the certificates of authorities cannot be read */
-export async function createConnector(
-  { url, schema, ca }: PostgresSettings,
-  { lockMs, idleInTransactionMs, unacknowledgedMs } = alone,
-) {
+export async function createConnector({ url, schema, ca }: PostgresSettings) {
   // Loaded only here, so that nobody waits for it who uses SQLite.
-  const { Client, TypeOverrides, types } = await import("pg");
+  const pg = await import("pg");
+  const { TypeOverrides, types } = pg;
   const address = parsePostgresUrl(url.reveal());
   if (!address)
     throw new StoreError(
@@ -145,22 +119,19 @@ export async function createConnector(
   const setUp = [
     `set search_path to "${schema}"`,
     "set application_name to sandwatch",
-    // Replicas wait for one another's locks and then read what was committed, whatever the default of the server is.
+    // Whatever the default of the server is.
     "set default_transaction_isolation to 'read committed'",
-    `set lock_timeout to ${lockMs}`,
-    `set idle_in_transaction_session_timeout to ${idleInTransactionMs}`,
+    "set lock_timeout to 10000",
+    "set idle_in_transaction_session_timeout to 30000",
     // A session whose machine is gone, and which holds the lock of the store, ends soon.
     "set tcp_keepalives_idle to 15; set tcp_keepalives_interval to 5; set tcp_keepalives_count to 3",
-    `set tcp_user_timeout to ${unacknowledgedMs}`,
-    "select pg_backend_pid() as pid",
+    "set tcp_user_timeout to 30000",
+    `set statement_timeout to ${statementMs}`,
   ].join(";\n");
+  let isPoolerKnown = false;
 
-  const connect = async (
-    more: string,
-    { onNotice, onEnd, statementMs = usualStatementMs }: SessionOptions,
-  ): Promise<Session> => {
-    const usualMs = statementMs + answerMarginMs;
-    const client = new Client({
+  const createClient = () =>
+    new pg.Client({
       host,
       port,
       database,
@@ -173,14 +144,28 @@ export async function createConnector(
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
     });
+
+  /** Before anything is set: another application would inherit it. */
+  const refuseAssignedTransactions = async (client: Client, pid: number): Promise<void> => {
+    if (isPoolerKnown) return;
+    // A pooler answers with a number of its own.
+    const isPooled = "processID" in client && client.processID !== pid;
+    if (isPooled && (await assignsTransactions(client, createClient()))) {
+      throw new StoreError(
+        `The PostgreSQL database ${database} at ${place} is reached by a pooler that assigns each transaction to another session, such as PgBouncer with pool_mode = transaction. sandwatch needs a session of its own: set store.postgres.url to the address of the server, or set pool_mode = session for it.`,
+      );
+    }
+    isPoolerKnown = true;
+  };
+
+  const connect = async ({ isReader = false, onEnd }: SessionOptions): Promise<Session> => {
+    const client = createClient();
     let isOpen = true;
     const end = (): void => {
       isOpen = false;
       client.connection.stream.destroy();
     };
     client.on("error", end);
-    client.on("notification", ({ payload = "" }) => onNotice?.(payload));
-    client.on("end", () => onEnd?.());
     const watched = async <Result>(
       running: Promise<Result>,
       timeoutMs: number,
@@ -202,11 +187,18 @@ export async function createConnector(
       return Array.isArray(results) ? results : [results];
     };
     await watched(client.connect(), connectMs);
-    const limit = `set statement_timeout to ${statementMs}`;
-    const results = await queryAll(`${setUp};\n${limit};\n${more}`, connectMs);
-    const pid = results.findLast(({ command }) => command === "SELECT")?.rows[0]?.["pid"];
+    try {
+      const [first] = await queryAll("select pg_backend_pid() as pid", connectMs);
+      const pid = Number(first?.rows[0]?.pid);
+      await refuseAssignedTransactions(client, pid);
+      const more = isReader ? ";\nset default_transaction_read_only to on" : "";
+      await queryAll(`${setUp}${more}`, connectMs);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    client.on("end", () => onEnd?.());
     return {
-      pid: Number(pid),
       isOpen: () => isOpen,
       query: (statement, values = [], timeoutMs = usualMs) =>
         watched(client.query(statement, values.map(toParameter)), timeoutMs),
@@ -226,13 +218,12 @@ export async function createConnector(
     schema,
     place: `PostgreSQL database ${database} at ${place}`,
     /**
-     * @param more further statements that set up the session
      * @throws {StoreUnavailableError} when the server cannot be reached now
      * @throws {StoreError} when it refuses the connection
      */
-    async connect(more = "", options: SessionOptions = {}): Promise<Session> {
+    async connect(options: SessionOptions = {}): Promise<Session> {
       try {
-        return await connect(more, options);
+        return await connect(options);
       } catch (error) {
         throw asStoreError(error, `The PostgreSQL database ${database} at ${place}`);
       }

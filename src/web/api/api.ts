@@ -4,9 +4,7 @@ import { z } from "zod";
 import { describeApi } from "../../api/openapi.ts";
 import { documentPath, eventsPath, operationsRoot, type Operation } from "../../api/operation.ts";
 import { apiOperations } from "../../api/operations.ts";
-import type { CallForSomebody } from "../../api/forwarding.ts";
 import { asError } from "../../lib/as-error.ts";
-import { plainAddress } from "../../lib/networks.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { addEventsRoute, type EventsDeps } from "./events-route.ts";
 import { checkJson } from "../browser-protection.ts";
@@ -17,8 +15,6 @@ import { asProblem, sendProblem, wrongMethod } from "./problem.ts";
 export interface ApiDeps extends EventsDeps {
   /** Checks the request and answers it. Throws a `RefusedError` for a request that it refuses. */
   readonly call: (operation: Operation, request: unknown) => Promise<object>;
-  /** The same for who sent the request, perhaps by another replica. Default: in this process. */
-  readonly callFor?: CallForSomebody;
   /** Lets few operations that read much of the history be handled at a time. */
   readonly takeTurn: TakeTurn;
   /** The methods of the path of a URL. */
@@ -29,24 +25,24 @@ const prefix = "/api";
 
 /** Binds the operations to HTTP. Every response is JSON, including refusals. */
 export function addApi(server: FastifyInstance, deps: ApiDeps): void {
-  const { call, callFor = call, allowedMethods, takeTurn, onError, onRefused } = deps;
+  const { call, allowedMethods, takeTurn, onError, onRefused } = deps;
   const addRoutes = (api: FastifyInstance): void => {
     api.get(withoutPrefix(documentPath), { config: { permission: "read" } }, (request, reply) =>
       sendFresh(request, reply, describeApi()),
     );
     addEventsRoute(api, withoutPrefix(eventsPath), deps);
     for (const operation of apiOperations) {
-      const { method, path, status = 200, permission, keys } = operation;
+      const { method, path, status = 200, permission } = operation;
       api.route({
         method,
         url: withoutPrefix(operationsRoot + path.replaceAll(/\{(\w+)\}/g, ":$1")),
-        config: { permission, operation: operation.name, isForwardable: keys !== undefined },
+        config: { permission, operation: operation.name },
         async preParsing(request, reply) {
           const problem = method === "POST" ? checkJson(request) : null;
           if (problem) await sendProblem(reply, problem);
         },
         async handler(request, reply) {
-          const handle = () => callFor(operation, requestOf(operation, request), callerOf(request));
+          const handle = () => call(operation, requestOf(operation, request));
           const content = operation.isHeavy
             ? await takeTurn(ownerOf(request), handle, () => reply.raw.destroyed)
             : await handle();
@@ -76,12 +72,6 @@ export function addApi(server: FastifyInstance, deps: ApiDeps): void {
 
 function withoutPrefix(path: string): string {
   return path.slice(prefix.length);
-}
-
-function callerOf({ identity, sender }: FastifyRequest): Parameters<CallForSomebody>[2] {
-  const { name = null, role = "viewer", forwardedFrom } = identity ?? {};
-  const isForwarded = forwardedFrom !== undefined;
-  return { name, role, address: forwardedFrom ?? plainAddress(sender), isForwarded };
 }
 
 /**

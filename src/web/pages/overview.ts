@@ -7,7 +7,7 @@ import { firingCard } from "./firing-card.ts";
 import { sumFleet, type FleetTotals } from "./fleet-totals.ts";
 import { composeHeadline, type Headline } from "./headline.ts";
 import { page, type PageAt } from "./layout.ts";
-import { probesCard, receiversCard, replicasCard } from "./quiet-cards.ts";
+import { probesCard, processesLine, receiversCard } from "./quiet-cards.ts";
 import { silencesCard, type QuietView } from "./quiet-cards.ts";
 import { sandboxesAddress, serversAddress } from "./servers-address.ts";
 import { hatch, swatch } from "./status-bar.ts";
@@ -42,9 +42,10 @@ export function* renderOverview(
     </div>`,
     ...cards,
     html`<div class="columns">
-      ${view.probes.length === 0 ? "" : probesCard(view.probes, nowMs)} ${silencesCard(view, nowMs)}
-      ${receiversCard(view)} ${view.replicas.length === 0 ? "" : replicasCard(view.replicas, nowMs)}
-    </div>`,
+        ${view.probes.length === 0 ? "" : probesCard(view.probes, nowMs)}
+        ${silencesCard(view, nowMs)} ${receiversCard(view)}
+      </div>
+      ${view.processes.length === 0 ? "" : processesLine(view.processes, nowMs)}`,
   ]);
 }
 

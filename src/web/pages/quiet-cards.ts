@@ -1,7 +1,6 @@
 import { probeState, type ProbeView } from "../../alerts/probe.ts";
 import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
-import type { ReplicaView } from "../../api/operations/replicas.ts";
-import { namesText } from "../../fleet/plural.ts";
+import type { ProcessView } from "../../api/operations/status.ts";
 import { ageOf, html, numberOf, table, type Column, type Html } from "../html.ts";
 
 /** Times are UTC milliseconds. */
@@ -21,13 +20,12 @@ export interface QuietView {
     readonly pending: number;
     readonly dead: number;
   }[];
-  /** Of the store. None: this process has it alone. */
-  readonly replicas: readonly ReplicaView[];
+  /** Those on PostgreSQL, the active one first. */
+  readonly processes: readonly ProcessView[];
 }
 
 /** Further rows are only counted. */
 const mostRows = 20;
-const mostNames = 300;
 
 interface NamedProbes {
   readonly name: string;
@@ -84,72 +82,16 @@ function probesText({ probes, failing }: NamedProbes): string | Html {
   return html`${count} <small>${where}${why}</small>`;
 }
 
-/** The processes that share the store, and how much of the work each does. */
-export function replicasCard(replicas: readonly ReplicaView[], nowMs: number): Html {
-  return html`<section class="card" id="replicas" data-live aria-labelledby="replicas-title">
-    <h2 id="replicas-title">Replicas</h2>
-    ${table(replicas, replicaColumns(nowMs), mostRows)}
-    <details id="replica-units">
-      <summary>Units by replica</summary>
-      ${replicas
-        .slice(0, mostRows)
-        .filter(({ units }) => units.length > 0)
-        .map(
-          ({ address, units }) =>
-            html`<h3>${address}</h3>
-              ${table(groupUnits(units), unitColumns(nowMs))}`,
-        )}
-    </details>
-  </section>`;
+/** Which process is active on PostgreSQL, and which stand by. */
+export function processesLine(processes: readonly ProcessView[], nowMs: number): Html {
+  const parts = processes.map(({ address, active, since, last_seen: seen, live }) => {
+    const name = address ?? "a process without an address";
+    const ended = live ? "" : html`, last seen ${ageOf(Date.parse(seen), nowMs)} ago`;
+    return html`${name} ${active ? "is active" : "stands by"} since
+    ${ageOf(Date.parse(since), nowMs)}${ended}. `;
+  });
+  return html`<p id="processes" class="quiet" data-live>${parts}</p>`;
 }
-
-const replicaColumns = (nowMs: number): readonly Column<ReplicaView>[] => [
-  { head: "Replica", cell: ({ address }) => address },
-  {
-    head: "State",
-    cell: ({ live, configuration }) =>
-      live ? (configuration === "current" ? "live" : "older configuration") : "lease ended",
-    tone: ({ live, configuration }) =>
-      live ? (configuration === "current" ? "good" : "quiet") : "bad",
-  },
-  {
-    head: "Started",
-    cell: ({ started_at: at }) => html`${ageOf(Date.parse(at), nowMs)} ago`,
-    tone: () => "age",
-  },
-  { head: "Targets", isNumber: true, cell: ({ targets }) => numberOf(targets) },
-  { head: "Units", isNumber: true, cell: ({ units }) => numberOf(units.length) },
-];
-
-/** Units of one kind that a replica has owned since the same second. */
-interface UnitGroup {
-  readonly kind: string;
-  /** Units of keys are shown by their keys. */
-  readonly names: readonly string[];
-  readonly sinceMs: number;
-}
-
-function groupUnits(units: ReplicaView["units"]): readonly UnitGroup[] {
-  const groups = new Map<string, UnitGroup>();
-  for (const { unit, keys, since } of units) {
-    const [kind = ""] = unit.split(":", 1);
-    // A replica with an older configuration may own a unit into which no configured key falls.
-    const unitName = kind === "key" ? unit : unit.slice(kind.length + 1);
-    const sinceMs = Math.floor(Date.parse(since) / 1_000) * 1_000;
-    const id = `${kind} ${sinceMs}`;
-    const names = [...(groups.get(id)?.names ?? []), ...(keys.length > 0 ? keys : [unitName])];
-    groups.set(id, { kind, names, sinceMs });
-  }
-  return [...groups.values()].toSorted(
-    (a, b) => a.kind.localeCompare(b.kind) || a.sinceMs - b.sinceMs,
-  );
-}
-
-const unitColumns = (nowMs: number): readonly Column<UnitGroup>[] => [
-  { head: "Unit", cell: ({ kind }) => kind, tone: () => "words" },
-  { head: "Names", cell: ({ names }) => namesText(names.toSorted(), mostNames) },
-  { head: "Since", cell: ({ sinceMs }) => html`${ageOf(sinceMs, nowMs)} ago`, tone: () => "age" },
-];
 
 export function silencesCard({ silences }: QuietView, nowMs: number): Html {
   return html`<section class="card" id="silences" data-live aria-labelledby="silences-title">

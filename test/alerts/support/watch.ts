@@ -79,7 +79,7 @@ export function createWatch(options: WatchOptions = {}) {
 
   const judgeOptions = (): JudgeOptions => ({
     ...settings,
-    suppressions: { version: null, silenced, acknowledgedBy: acknowledgements, regionsDown },
+    suppressions: { silenced, acknowledgedBy: acknowledgements, regionsDown },
     receivers: new Map(
       Object.entries(settings.receivers).map(([name, sendResolved]) => [
         name,

@@ -49,7 +49,7 @@ export interface DeliveryOptions {
   readonly store?: OutboxStore;
   readonly clock?: FakeClock;
   readonly random?: Random;
-  readonly isHeld?: () => boolean;
+  readonly mayAct?: () => boolean;
   /** Replaces some calls of the store. */
   readonly outbox?: (outbox: OutboxStore["outbox"]) => Partial<Outbox>;
 }
@@ -88,12 +88,12 @@ export function openDelivery(
   const notifier = createNotifier({
     outbox: { ...store.outbox, ...options.outbox?.(store.outbox) },
     giveUpAfterMs: new Map(),
-    ...(options.isHeld && { isHeld: options.isHeld }),
+    ...(options.mayAct && { mayAct: options.mayAct }),
     judge: {
       receivers: wantAll(receivers.map(({ receiver }) => receiver.name)),
       newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
     },
-    suppressions: { at: () => noSuppressions, reload: async () => {} },
+    suppressions: { at: () => noSuppressions },
     clock,
     random,
     log: keepLog((event, { receiver }) => {

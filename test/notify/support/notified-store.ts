@@ -28,7 +28,7 @@ export async function openNotifiedStore(more: MessageText = {}, engine: Engine =
     }));
   const commitAs = async (text: MessageText, ...written: readonly Incident[]): Promise<void> => {
     const outbox = written.flatMap((incident) => itemsOf(incident, text));
-    const nothing = { dropped: [], flaps: [], steps: [], suppressionsVersion: null };
+    const nothing = { dropped: [], flaps: [], steps: [] };
     await store.commitIncidents(targetId, { ...nothing, written, outbox });
   };
   return {

@@ -7,7 +7,7 @@ export function openOutbound(clock: Clock, more: Partial<OutboundDeps> = {}): Ou
   const outbound = createOutbound({
     clock,
     userAgent: "sandwatch/test",
-    isHeld: () => true,
+    mayAct: () => true,
     ...more,
   });
   onTestFinished(() => outbound.close());

@@ -80,7 +80,7 @@ export function startPolling(
     },
     recordDrift() {},
     judge: judgeBy(),
-    suppressions: { at: () => noSuppressions, reload: async () => {} },
+    suppressions: { at: () => noSuppressions },
     regions: { down: () => new Map(), wake() {} },
     pools: watchPools({ rules: [], targets: [], openIncidents: [], clocks: [] }),
     store,

@@ -50,7 +50,6 @@ export const noIncidents: IncidentOutcome = {
   flaps: [],
   steps: [],
   outbox: [],
-  suppressionsVersion: null,
 };
 
 /** Replaces some functions of the store. */

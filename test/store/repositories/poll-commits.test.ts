@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { TargetFencedError } from "../../../src/alerts/target-state.ts";
 import type { Verdict } from "../../../src/alerts/judge.ts";
 import { emptyBucket } from "../../../src/fleet/buckets.ts";
 import { eachServer, findServer } from "../../../src/fleet/snapshot.ts";
@@ -137,24 +136,6 @@ describe.each(engines)("commits of polls on $name", (engine) => {
       await store.commitPoll(targetId, verdict);
       expect([...eachServer(await store.targets.snapshotOf(targetId))]).toHaveLength(1_000);
     });
-  });
-
-  it("write nothing of a target that another process has written, or that there is not", async () => {
-    const { store, restart, targetId, everything } = await openPollStore(engine);
-    const [one, other] = [watchFleet(), watchFleet()];
-    const second = restart();
-    await second.targets.all();
-    await store.commitPoll(targetId, one.poll(listing({ a: "idle" })));
-    const stale = () => second.commitPoll(targetId, other.poll(listing({ a: "error" })));
-    await expect(stale()).rejects.toThrow(TargetFencedError);
-    await second.targets.all();
-    await stale();
-    const before = await everything();
-    for (const id of [targetId, 99]) {
-      const late = store.commitPoll(id, one.poll(listing({ a: "occupied" })));
-      await expect(late).rejects.toThrow(TargetFencedError);
-    }
-    expect(await everything()).toEqual(before);
   });
 
   it("keep the row of a server that is gone, or renamed, also for a later process", async () => {

@@ -16,7 +16,6 @@ export const noOutcome = {
   flaps: [],
   steps: [],
   outbox: [],
-  suppressionsVersion: null,
 } as const;
 export const dayMs = 86_400_000;
 

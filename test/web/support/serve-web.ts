@@ -16,7 +16,7 @@ export const emptyStatus: StatusView = {
   acknowledgedBy: new Map(),
   receivers: [],
   waiting: [],
-  replicas: [],
+  processes: [],
 };
 
 /** What a search of servers answers that finds none. */

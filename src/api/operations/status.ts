@@ -1,0 +1,35 @@
+import { z } from "zod";
+import type { StoreContext } from "../context.ts";
+import { listed, nullableText, time } from "../fields.ts";
+import { defineOperation } from "../operation.ts";
+import { timeText } from "../view-fields.ts";
+
+const processView = z.object({
+  address: nullableText.describe("Where its HTTP server is reached; null: not configured"),
+  version: z.string(),
+  active: z.boolean().describe("Whether it polls, stores and delivers; otherwise it stands by"),
+  since: time.describe("Since when it has been active, or has stood by"),
+  last_seen: time,
+  live: z.boolean().describe("Whether its lease has not ended"),
+});
+export type ProcessView = z.output<typeof processView>;
+
+export const showStatus = defineOperation({
+  name: "showStatus",
+  method: "GET",
+  permission: "read",
+  path: "/status",
+  summary: "Which process is active on PostgreSQL, and which stand by",
+  request: z.strictObject({}),
+  response: z.object({
+    processes: listed(processView).describe("The active one first. On SQLite there are none"),
+  }),
+  async handle({ store }: Pick<StoreContext, "store">) {
+    const processes = await store.processes();
+    return {
+      processes: processes.map(({ isActive: active, isLive: live, seenAtMs, sinceMs, ...rest }) => {
+        return { ...rest, active, since: timeText(sinceMs), last_seen: timeText(seenAtMs), live };
+      }),
+    };
+  },
+});
