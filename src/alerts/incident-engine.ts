@@ -48,6 +48,8 @@ export interface Observed {
   readonly detail?: string | null;
   /** How many servers are not observed because of it. */
   readonly unmonitored?: number | null;
+  /** As the item of an outbox has it. */
+  readonly unobservedSinceMs?: number | null;
   /** When its condition began to hold, if that was before. UTC milliseconds. */
   readonly startedAtMs?: number;
   /** This and the other optional fields are set for servers and sandboxes. */
@@ -301,10 +303,11 @@ export function createIncidentEngine(
 
 function textOf(
   { summaryTemplate, runbookUrlTemplate }: Rule,
-  { condition, detail = null, unmonitored = null, servers = null }: Observed,
+  { unobservedSinceMs = null, ...observed }: Observed,
   phase: IncidentPhase | null,
   reading: FlapReading | null,
 ): ItemText {
+  const { condition, detail = null, unmonitored = null, servers = null } = observed;
   const isFlapping = reading !== null && phase?.name === "firing" && phase.flapping;
   const reason = detail === null ? "" : `, ${detail}`;
   return {
@@ -315,6 +318,7 @@ function textOf(
       : { condition, detail }),
     unmonitored,
     servers,
+    ...(unobservedSinceMs !== null && { unobservedSinceMs }),
   };
 }
 

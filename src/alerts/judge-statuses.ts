@@ -18,6 +18,8 @@ export interface ObservedListing {
   /** The reading of the clock of servers and sandboxes at this listing, and what passed on it since the last one. */
   readonly now: ClockReading;
   readonly passed: ClockReading;
+  /** Since when the target had not been observed before it; null: it was. */
+  readonly unobservedSinceMs: number | null;
   /** The firing incidents that say that the target is down. */
   readonly inhibitors: readonly Inhibitor[];
 }
@@ -63,12 +65,14 @@ export function* judgeStatuses<Rule extends StatusRule, Own extends StatusSubjec
   judge: StatusJudge<Rule, Own, Item>,
 ): Slices<void> {
   if (rules.length === 0) return;
+  const { unobservedSinceMs } = observed;
   const { listed, unlisted } = yield* selectJudged(engine, state, observed, rules, judge);
   yield* eachInSlices(listed.values(), judgedPerSlice, ({ subject, item, previousStatus }) => {
     const status = judge.statusOf(item) ?? "unknown";
     for (const rule of rules) {
       const condition = conditionOfStatus(rule.status);
-      const seen = { condition, status, previousStatus, ...judge.observed(item) };
+      const own = judge.observed(item);
+      const seen = { condition, status, previousStatus, unobservedSinceMs, ...own };
       const event = eventOf(rule, judge, item, observed);
       const inhibitors =
         event.kind === "holds"
@@ -84,7 +88,7 @@ export function* judgeStatuses<Rule extends StatusRule, Own extends StatusSubjec
       ? { kind: "gone", now: observed.now }
       : { kind: "unobserved", passed: observed.passed };
     const condition = conditionOfIncident(incident);
-    engine.advance(rule, subject, event, { condition, status: "absent" });
+    engine.advance(rule, subject, event, { condition, status: "absent", unobservedSinceMs });
   });
   engine.forgetSettled(rules, observed.now.ms);
 }

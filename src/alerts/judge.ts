@@ -106,7 +106,9 @@ function* judgeListing(
   const diff = yield* diffSnapshots(state.snapshot, snapshot, observation);
   const engine = createIncidentEngine(state, at.utcMs, options);
   const passed = { ms: progress.observed.ms - state.progress.observed.ms, polls: 1 };
-  const observed = { snapshot, diff, complete, now: progress.observed, passed };
+  const unobservedSinceMs = momentKnown ? null : state.progress.lastSuccessAtMs;
+  const now = progress.observed;
+  const observed = { snapshot, diff, complete, now, passed, unobservedSinceMs };
   // Each explains the next: while it fires that the target is down, receivers are not notified of its servers.
   const inhibitors = judgeTarget(engine, state, progress, options, ({ trouble }) => ({
     kind: trouble === "partial" && !complete ? "holds" : "clears",

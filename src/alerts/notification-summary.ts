@@ -64,10 +64,17 @@ function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: bo
   }
 }
 
+/** What ended while nobody observed it ended between two moments: "after 5 s to 5 min". */
+function lastedText({ incident, unobservedSinceMs }: OutboxItem): string | null {
+  const { startedAtMs, resolvedAtMs } = incident;
+  const most = durationText((resolvedAtMs ?? startedAtMs) - startedAtMs, "s");
+  if (typeof unobservedSinceMs !== "number" || most === null) return most;
+  const least = durationText(unobservedSinceMs - startedAtMs, "s") ?? "0 s";
+  return least === most ? most : `${least} to ${most}`;
+}
+
 function afterText(items: readonly OutboxItem[]): string {
-  const lasted = items.map(({ incident: { startedAtMs, resolvedAtMs } }) =>
-    durationText((resolvedAtMs ?? startedAtMs) - startedAtMs, "s"),
-  );
+  const lasted = items.map(lastedText);
   const [one = null, ...others] = new Set(lasted);
   if (others.length === 0) return one === null ? "" : ` after ${one}`;
   const longestMs = Math.max(

@@ -90,12 +90,20 @@ export interface OutboxItem {
   readonly incident: NotifiedIncident;
   /** When the poll that observed the cause ended. UTC milliseconds. */
   readonly causedAtMs: number;
+  /** Since when its target had not been observed then: what happened may have happened since. Default: it was observed. */
+  readonly unobservedSinceMs?: number | null;
 }
 
 /** What a message says of an item besides the incident itself. */
 export type ItemText = Pick<
   OutboxItem,
-  "condition" | "detail" | "unmonitored" | "servers" | "summaryTemplate" | "runbookUrlTemplate"
+  | "condition"
+  | "detail"
+  | "unmonitored"
+  | "servers"
+  | "summaryTemplate"
+  | "runbookUrlTemplate"
+  | "unobservedSinceMs"
 >;
 
 /** The text of an item of which nothing else is known. */

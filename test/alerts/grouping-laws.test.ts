@@ -56,9 +56,12 @@ describe("whatever is grouped", () => {
 
   it("no message mixes rule, severity or type, and each counts an incident once", () => {
     check((all, grouping, nowMs) => {
-      for (const { notification, itemSeqs } of composeMessages(all, grouping, nowMs).messages) {
+      const { messages } = composeMessages(all, grouping, nowMs);
+      const seqs = new Set(messages.flatMap((each) => each.itemSeqs));
+      const composed = notOutdated(all.filter(({ seq }) => seqs.has(seq)));
+      for (const { notification, itemSeqs } of messages) {
         const { rule, severity, type, incidents, truncated } = notification;
-        const own = notOutdated(all).filter(({ seq }) => itemSeqs.includes(seq));
+        const own = composed.filter(({ seq }) => itemSeqs.includes(seq));
         for (const item of own) expect(item).toMatchObject({ rule, severity, type });
         const ids = new Set(own.map(({ incident }) => incident.id));
         expect(incidents.length + truncated).toBe(ids.size);
