@@ -4,7 +4,7 @@ import { silenceFacts, silences, type SilenceMatch } from "../alerts/silence.ts"
 import type { WatchedView } from "../alerts/target-view.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import { targetName, type Target } from "../fleet/model.ts";
-import { eachServer, findServer, type PlacedServer } from "../fleet/snapshot.ts";
+import { findServer, type Sandbox } from "../fleet/snapshot.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import type { StoredIncident } from "../store/incidents.ts";
 import type { ListCursor } from "../store/sql-helpers.ts";
@@ -89,42 +89,42 @@ export async function countMatched(
   }
 }
 
-/** The fields of servers that a silence can match. */
-const serverFields = [
-  ["sandbox_id", ({ sandbox }) => [sandbox.id]],
-  ["server_id", ({ server }) => [server.id]],
-  ["server_name", ({ server }) => [server.name]],
-  ["benchmark", ({ server }) => [server.benchmark]],
-  ["tag", ({ server }) => server.tags],
+/** The fields of sandboxes and their servers that a silence can match. */
+const listedFields = [
+  ["sandbox_id", ({ id }) => [id]],
+  ["server_id", ({ servers }) => servers.map(({ id }) => id)],
+  ["server_name", ({ servers }) => servers.map(({ name }) => name)],
+  ["benchmark", ({ benchmark, servers }) => [benchmark, ...servers.map((each) => each.benchmark)]],
+  ["tag", ({ servers }) => servers.flatMap(({ tags }) => tags)],
 ] as const satisfies readonly (readonly [
   keyof SilenceMatch,
-  (server: PlacedServer) => readonly (string | null)[],
+  (sandbox: Sandbox) => readonly (string | null)[],
 ])[];
 
-const serversAtOnce = 2_000;
+const sandboxesAtOnce = 500;
 
-/** Notes on the patterns that match no known server. Empty while no server is known. */
-export async function serverNotes(
+/** Notes on the patterns that match no known server or sandbox. Empty while none is known. */
+export async function listedNotes(
   match: SilenceMatch,
   targets: readonly Pick<WatchedView, "state">[],
 ): Promise<readonly string[]> {
-  if (targets.every(({ state }) => eachServer(state.snapshot).next().done)) return [];
-  let unmatched = serverFields.flatMap(([field, textsOf]) =>
+  if (targets.every(({ state }) => state.snapshot.sandboxes.length === 0)) return [];
+  let unmatched = listedFields.flatMap(([field, textsOf]) =>
     (match[field] ?? []).map((pattern) => ({ field, pattern, textsOf })),
   );
   for (const { state } of targets) {
-    for await (const servers of paced(batches(eachServer(state.snapshot), serversAtOnce))) {
+    for await (const some of paced(batches(state.snapshot.sandboxes, sandboxesAtOnce))) {
       if (unmatched.length === 0) return [];
       unmatched = unmatched.filter(
         ({ pattern, textsOf }) =>
-          !servers.some((server) =>
-            textsOf(server).some((text) => text !== null && matchesAny([pattern], text)),
+          !some.some((sandbox) =>
+            textsOf(sandbox).some((text) => text !== null && matchesAny([pattern], text)),
           ),
       );
     }
   }
   return unmatched.map(
     ({ field, pattern }) =>
-      `no known server has the ${field} ${JSON.stringify(pattern)}; only * is a wildcard, for any characters`,
+      `no known server or sandbox has the ${field} ${JSON.stringify(pattern)}; only * is a wildcard, for any characters`,
   );
 }

@@ -98,9 +98,10 @@ export function incidentStateCell(incident: IncidentView): Cell {
   return { text, color: stateColors[state] };
 }
 
-/** Such as "us/research github 1a2b3c4d", "eu/production" and "region eu". */
+/** Such as "us/research github 1a2b3c4d", "sandbox us/research 5e6f7a8b", "eu/production" and "region eu". */
 export function incidentSubjectText(incident: IncidentView): string {
-  const { subject, region, key, server_name: name, server_id: id, probe, receiver } = incident;
+  const { subject, region, key, server_name: name, probe, receiver } = incident;
+  const id = incident.server_id ?? incident.sandbox_id;
   const kind = subject === "server" || subject === "target" ? null : subject;
   const place = [region, key].filter((part) => part !== null).join("/");
   return [kind, place, name, id, probe, receiver].filter(Boolean).join(" ");

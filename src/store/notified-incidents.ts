@@ -101,7 +101,7 @@ async function selectAll(reader: Db, resolvedSinceMs: number): Promise<readonly 
   return rows.map(({ id }) => id);
 }
 
-/** Of those only these, and those that may be about the same: of one server, or not of a server. */
+/** Of those only these, and those that may be about the same: of one server or sandbox, or of neither. */
 async function selectAllAlike(
   reader: Db,
   resolvedSinceMs: number,
@@ -112,21 +112,25 @@ async function selectAllAlike(
     .select("id")
     .where("phase", "=", sql.lit("resolved"))
     .where("resolved_at_ms", ">=", resolvedSinceMs)
-    .where("subject", "<>", "server")
+    .where("subject", "not in", ["server", "sandbox"])
     .execute();
   const ids = new Set(over.map(({ id }) => id));
   for await (const some of paced(batches(about, incidentsAtOnce))) {
     const { rows } = await sql<{ readonly id: string }>`
       with about as (
-        select subject, target_id, server_id from incidents
+        select subject, target_id, sandbox_id, server_id from incidents
         where id in (${sql.join(some)})
       )
       select alike.id from about join incidents as alike on alike.server_id = about.server_id
       where alike.phase = 'firing'
         or (alike.phase = 'resolved' and alike.resolved_at_ms >= ${resolvedSinceMs})
       union all
+      select alike.id from about join incidents as alike on alike.sandbox_id = about.sandbox_id
+      where about.subject = 'sandbox' and alike.subject = 'sandbox' and (alike.phase = 'firing'
+        or (alike.phase = 'resolved' and alike.resolved_at_ms >= ${resolvedSinceMs}))
+      union all
       select alike.id from about join incidents as alike on alike.target_id = about.target_id
-      where about.subject <> 'server' and alike.subject = about.subject
+      where about.subject not in ('server', 'sandbox') and alike.subject = about.subject
         and alike.phase <> 'resolved' and alike.phase = 'firing'
       union all
       select alike.id from about join incidents as alike on alike.subject = about.subject

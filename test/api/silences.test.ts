@@ -212,7 +212,7 @@ describe("a note", () => {
       'no probe is called "login"; known: none',
       ...Object.entries(servers).map(
         ([field, pattern]) =>
-          `no known server has the ${field} "${pattern}"; only * is a wildcard, for any characters`,
+          `no known server or sandbox has the ${field} "${pattern}"; only * is a wildcard, for any characters`,
       ),
     ]);
     expect((await api(listSilences, {})).silences).toMatchObject([{ id }]);

@@ -1,5 +1,7 @@
 import { createServer } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { addSilence } from "../../src/api/operations/silences.ts";
 import { openConfiguredStore } from "../../src/store/store.ts";
 import { postgresFolder, postgresSettings } from "../store/support/postgres.ts";
 import { listenOnLoopback } from "../support/listen.ts";
@@ -147,6 +149,42 @@ describe.each(engines)("with a store on $name", ({ openStore }) => {
       }
     }
     expect(world.peer.refused).toEqual([]);
+  });
+});
+
+it("what is inhibited is so after a restart, and its silence is about the sandbox alone", async () => {
+  let listed: Stated = { A: "error [error]", B: "error" };
+  const baseUrl = await serve(() => listed);
+  const world = await watchWorld({ baseUrl, servers: 0 });
+  await world.poll();
+  await world.restart();
+  await world.poll(2);
+  expect(world.alerts.map(messageText)).toEqual(["firing: server A/0", "firing: sandbox B"]);
+  expect(world.alerts.map(({ data }) => data.summary)).toEqual([
+    "1 github server in error in us/research since 09:30 UTC",
+    "sandbox B in error in us/research since 09:30 UTC",
+  ]);
+  listed = { A: "error [idle]", B: "error" };
+  await world.poll();
+  const later = world.alerts.slice(2);
+  expect(later.map(messageText).toSorted()).toEqual([
+    "firing: sandbox A",
+    "resolved: server A/0 recovered",
+  ]);
+  expect(later.map(({ data }) => data.summary)).toContain(
+    "sandbox A in error in us/research since 09:30 UTC (1 server: github)",
+  );
+  const { api } = world.daemon();
+  const { incidents } = await api(listIncidents, { state: "firing" });
+  const ofB = incidents.find(({ sandbox_id: id }) => id === "B")?.id ?? "";
+  const about = { author: "ann", reason: "being moved", duration: "2h" };
+  expect(await api(addSilence, { ...about, incident: ofB })).toMatchObject({
+    match: { rule: ["sandbox-error"], sandbox_id: ["B"] },
+    matched: 1,
+    notes: [],
+  });
+  expect(await api(addSilence, { ...about, match: { sandbox_id: "A" } })).toMatchObject({
+    matched: 1,
   });
 });
 

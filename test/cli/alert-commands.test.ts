@@ -29,7 +29,7 @@ it("the commands about alerts call the daemon that runs, and use the store when 
   const added = await run("silence", "add", ...match, ...reason, "--for", "2h");
   expect(added.code).toBe(0);
   expect(added.out).toContain("; it matches 0 firing incidents\n");
-  expect(added.err).toContain('note: no known server has the server_name "jira"');
+  expect(added.err).toContain('note: no known server or sandbox has the server_name "jira"');
   const [, silence = ""] = /^silence (\S+) until /.exec(added.out) ?? [];
   const misspelt = await run("silence", "add", "--rule", "server-eror", ...reason, "--for", "1m");
   expect(misspelt.err).toMatch(/^note: no rule is called "server-eror"; .*mean "server-error"\?/);

@@ -11,7 +11,7 @@ import { listed, nextField, notes, nullableText, nullableTime, pageOf, parsed } 
 import { text, texts, time } from "../fields.ts";
 import { completeId } from "../find-server.ts";
 import type { TimedWindow } from "../suppressions.ts";
-import { countMatched, matchNotes, serverNotes } from "../match-notes.ts";
+import { countMatched, matchNotes, listedNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
 import { findIncident } from "./incidents.ts";
 import { timeText, toView } from "../view-fields.ts";
@@ -132,7 +132,7 @@ export const addSilence = defineOperation({
       { event: "silence.added", silence: view },
       `${author} added a silence until ${view.ends_at}: ${reason}`,
     );
-    const unmatched = await serverNotes(match, context.targets);
+    const unmatched = await listedNotes(match, context.targets);
     const matched = await countMatched(context, match);
     return { ...view, matched, notes: [...matchNotes(context, match), ...unmatched] };
   },
@@ -153,10 +153,10 @@ async function readMatch(
 /** What a silence of an incident matches: its rule and subject. */
 export function matchOf({ incident, target }: StoredIncident): SilenceMatch {
   const { rule, subject } = incident;
-  const { region, key, probe, serverId, serverName } = subjectFacts(target, subject);
+  const { region, key, probe, sandboxId, serverId, serverName } = subjectFacts(target, subject);
   // A server can move to another sandbox, and its name can change.
-  const name = serverId === null ? serverName : null;
-  const facts = { region, key, probe, server_id: serverId, server_name: name };
+  const others = serverId === null && { sandbox_id: sandboxId, server_name: serverName };
+  const facts = { region, key, probe, server_id: serverId, ...others };
   const known = Object.entries(facts).filter(([, value]) => value !== null);
   return Object.fromEntries([["rule", [rule]], ...known.map(([field, value]) => [field, [value]])]);
 }

@@ -28,6 +28,7 @@ describe.each(engines)("incidents on $name", (engine) => {
       fc.record({ kind: kind("pool"), region: optional, key: optional, serverName: optional }),
       fc.record({ kind: kind("receiver"), receiver: text }),
       fc.record({ kind: kind("target") }),
+      fc.record({ kind: kind("sandbox"), sandboxId: text, benchmark: optional }),
       fc.record({ kind: kind("server"), sandboxId: text, serverId: text, serverName: optional }),
     );
     const phases: fc.Arbitrary<IncidentPhase> = fc.oneof(
@@ -222,6 +223,12 @@ describe.each(engines)("incidents that a receiver was notified of, on $name", (e
       resolved("down before", startMs, target),
       firing("down", target),
     );
+    const box = (sandboxId: string) => ({
+      rule: "sandbox-error",
+      subject: { kind: "sandbox", sandboxId, benchmark: null } as const,
+    });
+    await commit(resolved("box before", startMs, box("s")), firing("box", box("s")));
+    await commit(firing("other box", box("t")));
     const written = [
       resolved("full before", startMs, { subject: pool }),
       firing("full", { subject: pool }),
@@ -236,6 +243,7 @@ describe.each(engines)("incidents that a receiver was notified of, on $name", (e
     expect(await store.notified.firingOf("other", "down")).toEqual([]);
     expect(await alike("nothing")).toEqual(["down before", "full before"]);
     expect(await alike("before")).toEqual(["before", "down before", "full before", "now"]);
+    expect(await alike("box before")).toEqual(["box", "box before", "down before", "full before"]);
     expect(await alike("down before")).toEqual(["down", "down before", "full before"]);
     expect(await alike("full before")).toEqual(["down before", "full", "full before"]);
   });
