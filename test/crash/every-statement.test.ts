@@ -10,6 +10,22 @@ describe("a daemon that is killed at every statement of commit and delivery", ()
     expect(killings.killedAtStatements).toBeGreaterThan(15);
   });
 
+  it("keeps the same promises of a sandbox whose servers are well", async ({ signal }) => {
+    const killings = await killVictims(signal, { subject: "sandbox" });
+    expect(brokenPromises(killings)).toEqual([]);
+    expect(killings.killedAtStatements).toBeGreaterThan(15);
+  });
+
+  it("notifies of the server alone where its sandbox is in error, too", async ({ signal }) => {
+    const killings = await killVictims(signal, { subject: "both" });
+    expect(brokenPromises(killings)).toEqual([]);
+    expect(killings.killedAtStatements).toBeGreaterThan(15);
+    const subjects = killings.alerts.flatMap(({ data }) =>
+      data.incidents.map((each) => each.subject),
+    );
+    expect(new Set(subjects)).toEqual(new Set(["server"]));
+  });
+
   it("keeps the same promises of a probe", async ({ signal }) => {
     const killings = await killVictims(signal, { subject: "probe" });
     expect(brokenPromises(killings)).toEqual([]);

@@ -29,19 +29,23 @@ const keyNames = ["research", "quiet"];
 const login = { name: "login", operation: "user", id: "user-1", keys: ["research"] };
 const probeFailing = { name: "probe-failing", on: "probe", failing: { polls: 1 } };
 /** Without a limit for flapping: each episode is an incident of its own. */
-const serverError = { name: "server-error", on: "server", status: "error" };
+const statusRules = ["server", "sandbox"].map((on) => ({
+  name: `${on}-error`,
+  on,
+  status: "error",
+}));
 const unknownUser = { kind: "status", status: 404, operation: "get_user" } as const;
 
 /**
- * Lets a server go into error and out of it again and again, or a probe fail and work. Each time the daemon is killed
+ * Lets a server or a sandbox go into error and out of it again and again, or a probe fail and work. Each time the daemon is killed
  * later by a statement or more in what it does about it, and another one takes over on the same store, until a
  * victim gets through both ways without having reached the statement. The last one is left in peace.
  */
 export async function killVictims(
   signal: AbortSignal,
   options: {
-    /** Default: the server. */
-    readonly subject?: "server" | "probe";
+    /** `both`: a server and its sandbox. Default: the server. */
+    readonly subject?: "server" | "sandbox" | "both" | "probe";
     readonly outboxOutside?: boolean;
     /** The folder of the socket of a PostgreSQL. Default: an SQLite file. */
     readonly postgres?: string;
@@ -64,15 +68,20 @@ export async function killVictims(
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(() => simulator.close());
   const peer = await startWebhookPeer();
-  const idsOf = (key: string): readonly string[] =>
-    Array.from(simulator.truth({ ...target, key }, 0), ({ serverId }) => serverId);
+  const { subject = "server" } = options;
+  const sandboxesOf = (key: string) => [...simulator.sandboxes({ ...target, key }, 0)];
   for (const key of keyNames) {
-    for (const serverId of idsOf(key)) simulator.pin({ ...target, key }, serverId, "idle");
+    for (const { sandboxId, servers } of sandboxesOf(key)) {
+      for (const id of [sandboxId, ...servers.map(({ serverId }) => serverId)]) {
+        simulator.pin({ ...target, key }, id, "idle");
+      }
+    }
   }
-  const [watched = ""] = idsOf(target.key);
+  const [{ sandboxId = "", servers: [{ serverId = "" } = {}] = [] } = {}] = sandboxesOf(target.key);
+  const watched = { server: [serverId], sandbox: [sandboxId], both: [sandboxId, serverId] };
   const show = (status: "error" | "idle"): void => {
-    if (options.subject !== "probe") simulator.pin(target, watched, status);
-    else simulator.setFaults(status === "error" ? [unknownUser] : []);
+    if (subject === "probe") simulator.setFaults(status === "error" ? [unknownUser] : []);
+    else for (const id of watched[subject]) simulator.pin(target, id, status);
   };
 
   const store = storeIn(options.postgres);
@@ -82,9 +91,9 @@ export async function killVictims(
       keys: keyNames.map((name) => ({ name, api_key: `simulated-${name}` })),
       poll: { every: "1h", rate_limit: { requests: 1_000, per: "1s" } },
       store,
-      ...(options.subject === "probe" && { probes: [login] }),
+      ...(subject === "probe" && { probes: [login] }),
       alerts: {
-        rules: [options.subject === "probe" ? probeFailing : serverError],
+        rules: subject === "probe" ? [probeFailing] : statusRules,
         receivers: [
           {
             name: "oncall",

@@ -1,6 +1,7 @@
 import { alertControls } from "./controls/alert-controls.ts";
 import { inhibitionControls } from "./controls/inhibition-controls.ts";
 import type { NegativeControl } from "./controls/mutation.ts";
+import { sandboxControls } from "./controls/sandbox-controls.ts";
 import { serviceControls } from "./controls/service-controls.ts";
 import { storeControls } from "./controls/store-controls.ts";
 import { cronExpression } from "./draw/schedule.ts";
@@ -14,6 +15,7 @@ export const negativeControls = Object.entries({
   ...serviceControls,
   ...alertControls,
   ...inhibitionControls,
+  ...sandboxControls,
   ...storeControls,
 });
 

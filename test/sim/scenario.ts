@@ -8,7 +8,13 @@ import {
   drawStages,
 } from "./draw/receivers.ts";
 import type { ExtraReceiver, ScenarioReceiver, Stages } from "./draw/receivers.ts";
-import { drawPoolRules, drawProbeRules, drawRules, type ScenarioRule } from "./draw/rules.ts";
+import {
+  drawPoolRules,
+  drawProbeRules,
+  drawRules,
+  drawSandboxRules,
+  type ScenarioRule,
+} from "./draw/rules.ts";
 import { drawSchedule, type PollSchedule } from "./draw/schedule.ts";
 
 export interface ScenarioTarget {
@@ -106,6 +112,7 @@ export function drawScenario(seed: number): Scenario {
     ...drawRules(dice.fork("rules"), intervalMs, names),
     ...drawPoolRules(dice.fork("pool rules"), intervalMs, names),
     ...drawProbeRules(dice.fork("probe rules"), probes, names),
+    ...(hasSandboxes ? drawSandboxRules(dice.fork("sandbox rules"), intervalMs, names) : []),
   ];
   return {
     seed,

@@ -185,9 +185,11 @@ function holdsFor(rule: ScenarioRule, poll: JudgedPoll, server: string | null): 
 /** Whether one incident of a target explains another of it, or of its servers; one of a server, another of its sandbox. */
 function explains(rule: ScenarioRule, other: ScenarioRule, present: StoredIncident): boolean {
   const { isClearing, isFlapping } = present;
-  if (other.on === "server") return isSameStatus(other, rule);
+  // What flaps may be well for long.
+  const holds = !isClearing || !isFlapping;
+  if (other.on === "server") return isSameStatus(other, rule) && holds;
   if (other.on !== "target") return false;
-  if (rule.on === "server" || rule.on === "sandbox") return !isClearing || !isFlapping;
+  if (rule.on === "server" || rule.on === "sandbox") return holds;
   return isFailing(rule) && !isFailing(other) && !isClearing;
 }
 
