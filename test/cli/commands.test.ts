@@ -133,7 +133,7 @@ describe("test-receiver", () => {
   });
 });
 
-it("demo prints the addresses first, polls and probes, and is stopped by Ctrl-C", async () => {
+it("demo prints the addresses first, polls and probes, shows a sandbox in error, and is stopped by Ctrl-C", async () => {
   const faults = join(tempFolder(), "faults.yaml");
   writeFileSync(faults, "[{ kind: status, status: 503, operation: get_user }]");
   const few = ["--servers", "8", "--no-history", "--faults", faults];
@@ -144,6 +144,7 @@ it("demo prints the addresses first, polls and probes, and is stopped by Ctrl-C"
   const metrics = await fetch(/http:\S+/.exec(line)?.[0] ?? "");
   expect(await metrics.text()).toMatch(/sandwatch_target_up\{[^}]*\} 1/);
   expect(await demo.line(": probe ")).toMatch(/probe login\/\S+ fails: HTTP 503/);
+  expect(await demo.line(">>> FIRING (critical) sandbox")).toContain(" in error in us/research");
   demo.send("SIGINT");
   const ended = await demo.ended;
   expect(ended).toMatchObject({ code: 0, err: "" });
