@@ -135,6 +135,7 @@ const kinds = {
           : `sandbox ${shownName(sandboxId ?? "")}`;
       return `${sandboxes} ${condition} in ${where}`;
     },
+    page: { path: "sandbox", text: "Sandbox" },
   },
   target: {
     ids: [],

@@ -87,7 +87,12 @@ describe("servers", () => {
     ]) {
       expect((await api(listServers, query)).servers).toEqual(servers);
     }
-    for (const query of [{ server: "nothing" }, { tag: "nothing" }, { sandbox: "nothing" }]) {
+    for (const query of [
+      { server: "nothing" },
+      { tag: "nothing" },
+      { sandbox: "nothing" },
+      { benchmark: "nothing" },
+    ]) {
       expect((await api(listServers, query)).servers).toEqual([]);
     }
   });

@@ -45,6 +45,7 @@ describe("the search of servers", () => {
     expect(idle.servers).toHaveLength(2);
     const none = await api(searchServers, { server_name: "none", tag: "none" });
     expect(none).toMatchObject({ servers: [], total: 0, counts: { idle: 0 } });
+    expect(await api(searchServers, { benchmark: "none" })).toMatchObject({ total: 0 });
     const elsewhere = await api(searchServers, { region: "su" });
     expect(elsewhere.notes).toEqual([expect.stringContaining('no region is called "su"')]);
   });

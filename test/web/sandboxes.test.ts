@@ -191,14 +191,31 @@ describe("the page of a sandbox", () => {
     const fields = { region: "us", key: "research", sandbox: "box-1" };
     expect(page.markup).toContain(JSON.stringify(fields).replaceAll('"', "&quot;"));
     const { api } = world.daemon();
+    const own = sandboxAddress({ ...place, sandbox_id: "box-1" });
+    expect((await open(own)).markup).toContain("sandbox/acknowledge");
     expect(await api(acknowledgeIncidents, { ...fields, author: "ann" })).toMatchObject({
       matched: 2,
     });
     const { incidents } = await api(listIncidents, { state: "firing" });
     const left = incidents.filter(({ acknowledged_by: author }) => author === null);
     expect(left.map((each) => each.sandbox_id)).toEqual(["box-10"]);
+    expect((await open(own)).markup).not.toContain("sandbox/acknowledge");
     const none = await open("sandbox/acknowledge?region=us&key=research&sandbox=other");
     expect(none.text).toContain("there is nothing to acknowledge");
+  });
+
+  it("is led to from what is firing, and from its incident", async () => {
+    const { open, world } = await watch({ lone: ["error", []], b: ["idle", ["idle"]] });
+    const { markup, text } = await open("");
+    const address = escaped(sandboxAddress({ ...place, sandbox_id: "lone" }));
+    expect(text).toMatch(/^[^.]*sandbox lone in error in us\/research\s*\./);
+    expect(markup).toContain(`<a class="button" href="${address}">Sandbox</a>`);
+    expect(markup).toMatch(/class="bad" href="sandboxes\?status=error"/);
+    const { incidents } = await world.daemon().api(listIncidents, {});
+    const incident = await open(`incidents/${incidents[0]?.id}`);
+    expect(incident.markup).toContain(`<a href="../${address}">lone</a>`);
+    const { text: page } = await open(sandboxAddress({ ...place, sandbox_id: "lone" }));
+    expect(page).toMatch(/Acknowledge .*sandbox lone us\/research sandbox-error .* firing/);
   });
 
   it("offers to silence it with its servers", async () => {
