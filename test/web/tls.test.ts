@@ -74,6 +74,8 @@ describe("a server with TLS", () => {
     ["AES256-SHA", false],
     ["ECDHE-RSA-AES128-SHA256", false],
     ["DHE-RSA-AES128-GCM-SHA256", false],
+    ["ECDHE-ECDSA-AES128-SHA256", false],
+    ["ECDHE-ECDSA-AES256-SHA", false],
     ["ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256", true],
     ["ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305", true],
   ])("accepts %s in TLS 1.2: %s", async (ciphers, isAccepted) => {
