@@ -8,6 +8,7 @@ import {
   beginsWith,
   isBeyond,
   lastSequence,
+  lookedAtOnce,
   prepareRows,
   rowsPerInsert,
   takeSequence,
@@ -143,34 +144,37 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
     return rows.length > mostServersByRow ? null : rows.map(({ id }) => id);
   };
 
-  return {
-    /** In the order of time, and for one moment in the order in which they were stored, either way. */
-    async *between(query: ChangeQuery): AsyncIterable<StoredChange> {
-      const { fromMs, toMs, direction, keptUpTo } = query;
-      const servers = await serversOf(query);
-      if (servers?.length === 0) return;
-      const lastSeq = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : readCursor(keptUpTo).seq;
-      let after = query.cursor === undefined ? null : readCursor(query.cursor);
-      for (;;) {
-        let page = selectChanges(reader, query, servers)
-          .where("changes.seq", "<=", lastSeq)
-          .where("changes.at_ms", ">=", fromMs)
-          .where("changes.at_ms", "<", toMs)
-          .orderBy("changes.at_ms", direction)
-          .orderBy("changes.seq", direction)
-          .limit(changesAtOnce);
-        if (after) {
-          const columns = ["changes.at_ms", "changes.seq"];
-          const comparison = direction === "desc" ? "<" : ">";
-          page = page.where(isBeyond(columns, comparison, [after.atMs, after.seq]));
-        }
-        const rows = await page.execute();
-        yield* read(rows);
-        after = rows.at(-1) ?? null;
-        if (rows.length < changesAtOnce) return;
-        await setImmediate();
+  /** In the order of time, and for one moment in the order in which they were stored, either way. */
+  async function* between(query: ChangeQuery): AsyncGenerator<StoredChange, void> {
+    const { fromMs, toMs, direction, keptUpTo } = query;
+    const servers = await serversOf(query);
+    if (servers?.length === 0) return;
+    const lastSeq = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : readCursor(keptUpTo).seq;
+    let after = query.cursor === undefined ? null : readCursor(query.cursor);
+    for (;;) {
+      const end: Cursor | null = servers ? null : await windowEnd(reader, query, after);
+      let page = selectChanges(reader, query, servers)
+        .where("changes.seq", "<=", lastSeq)
+        .where("changes.at_ms", ">=", fromMs)
+        .where("changes.at_ms", "<", toMs)
+        .orderBy("changes.at_ms", direction)
+        .orderBy("changes.seq", direction)
+        .limit(changesAtOnce);
+      if (after) page = page.where(isBeyond(place, beyond(direction), [after.atMs, after.seq]));
+      if (end) {
+        const until = direction === "desc" ? ">=" : "<=";
+        page = page.where(isBeyond(place, until, [end.atMs, end.seq]));
       }
-    },
+      const rows = await page.execute();
+      yield* read(rows);
+      after = rows.length < changesAtOnce ? end : (rows.at(-1) ?? null);
+      if (after === null) return;
+      await setImmediate();
+    }
+  }
+
+  return {
+    between,
 
     /** The ids of sandboxes of a target that have or had servers, from one on, in their order. */
     async sandboxes({ region, key }: Target, first: string, limit: number) {
@@ -193,11 +197,9 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
       { region = [], key = [] }: Pick<ChangeSelection, "region" | "key">,
       fromMs: number,
     ) {
-      const all = { region, key, observations: true };
-      const first = await selectChanges(reader, all, null)
-        .orderBy("changes.at_ms")
-        .limit(1)
-        .executeTakeFirst();
+      const whole = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER };
+      const all = { region, key, observations: true, ...whole, direction: "asc" } as const;
+      const first = (await between(all).next()).value;
       if (!first || first.atMs <= fromMs) return fromMs;
       let known = reader
         .selectFrom("servers")
@@ -238,6 +240,33 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
       return { changes: read(rows), cursor: cursorText(last ?? newest) };
     },
   };
+}
+
+const place = ["changes.at_ms", "changes.seq"];
+
+function beyond(direction: ChangeQuery["direction"]): "<" | ">" {
+  return direction === "desc" ? "<" : ">";
+}
+
+/** The last of the changes that one statement looks at; null: all that follow. */
+async function windowEnd(
+  reader: Db,
+  { fromMs, toMs, direction }: Pick<ChangeQuery, "fromMs" | "toMs" | "direction">,
+  after: Cursor | null,
+): Promise<Cursor | null> {
+  let rows = reader
+    .selectFrom("changes")
+    .select(["changes.at_ms as atMs", "changes.seq"])
+    .where("changes.at_ms", ">=", fromMs)
+    .where("changes.at_ms", "<", toMs);
+  if (after) rows = rows.where(isBeyond(place, beyond(direction), [after.atMs, after.seq]));
+  const end = await rows
+    .orderBy("changes.at_ms", direction)
+    .orderBy("changes.seq", direction)
+    .offset(lookedAtOnce - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return end ?? null;
 }
 
 /** @param servers the rows of those that are meant; null: the selection says it */

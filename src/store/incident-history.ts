@@ -1,8 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import type { Incident } from "../alerts/incident.ts";
 import type { Severity } from "../alerts/rule.ts";
 import { readStored, selectStored, type StoredIncident, type StoredRow } from "./incidents.ts";
-import { beginsWith, fillPage, isBeyond, lastSequence, type ListCursor } from "./sql-helpers.ts";
+import { beginsWith, fillPage, isBeyond, lastSequence, lookedAtOnce } from "./sql-helpers.ts";
+import type { ListCursor } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
@@ -55,15 +57,24 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
     }: IncidentPageQuery): Promise<readonly StoredIncident[]> =>
       fillPage(
         limit,
-        (last: StoredRow | null, most) => {
-          const after = last ? { atMs: last.started_at_ms, id: last.id } : before;
-          const columns = ["incidents.started_at_ms", "incidents.id"];
-          const all = select(selection);
-          return (after ? all.where(isBeyond(columns, "<", [after.atMs, after.id])) : all)
-            .orderBy("incidents.started_at_ms", "desc")
-            .orderBy("incidents.id", "desc")
-            .limit(most)
-            .execute();
+        async (last: StoredRow | null, most) => {
+          const found: StoredRow[] = [];
+          let after = last ? { atMs: last.started_at_ms, id: last.id } : before;
+          for (;;) {
+            const end: ListCursor | null = await windowEnd(reader, after, selection.fromMs);
+            let some = select(selection);
+            if (after) some = some.where(isBeyond(place, "<", [after.atMs, after.id]));
+            if (end) some = some.where(isBeyond(place, ">=", [end.atMs, end.id]));
+            const rows = await some
+              .orderBy("incidents.started_at_ms", "desc")
+              .orderBy("incidents.id", "desc")
+              .limit(most - found.length)
+              .execute();
+            found.push(...rows);
+            if (end === null || found.length >= most) return found;
+            after = end;
+            await setImmediate();
+          }
         },
         read,
       ),
@@ -134,6 +145,27 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
       return rows.map((row) => ({ serverId: row.server_id ?? "", serverName: row.server_name }));
     },
   };
+}
+
+const place = ["incidents.started_at_ms", "incidents.id"];
+
+/** The last of the incidents that one statement looks at; null: all that follow. */
+async function windowEnd(
+  reader: Db,
+  after: ListCursor | null,
+  fromMs = Number.MIN_SAFE_INTEGER,
+): Promise<ListCursor | null> {
+  const rows = reader
+    .selectFrom("incidents")
+    .select(["started_at_ms as atMs", "id"])
+    .where("started_at_ms", ">=", fromMs);
+  const end = await (after ? rows.where(isBeyond(place, "<", [after.atMs, after.id])) : rows)
+    .orderBy("started_at_ms", "desc")
+    .orderBy("id", "desc")
+    .offset(lookedAtOnce - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return end ?? null;
 }
 
 export function isSelected(selection: IncidentSelection): RawBuilder<SqlBool> {

@@ -12,7 +12,7 @@ export function beginsWith(column: string, text: string): RawBuilder<boolean> {
 /** Whether a row comes after another one, or before it, in the order of some columns. */
 export function isBeyond(
   columns: readonly string[],
-  comparison: "<" | ">",
+  comparison: "<" | ">" | "<=" | ">=",
   values: readonly unknown[],
 ): RawBuilder<boolean> {
   const references = sql.join(columns.map((column) => sql.ref(column)));
@@ -33,6 +33,12 @@ export function readConsistently<Value>(
   // SQLite isolates every transaction like this.
   return reader.transaction().setIsolationLevel("repeatable read").execute(read);
 }
+
+/**
+ * How many rows one statement looks at, at most: everything else waits for it, and a rare selection matches few of very
+ * many rows.
+ */
+export const lookedAtOnce = 5_000;
 
 /**
  * Fills a page: rows behind it replace those that cannot be read.
