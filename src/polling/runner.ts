@@ -13,6 +13,8 @@ export interface Unit<Success extends { readonly kind: "ok" }, Decision> {
   readonly name: string;
   readonly target: Target;
   readonly schedule: Schedule;
+  /** Whether its first run comes before those of others. Default: no. */
+  readonly isUrgent?: () => boolean;
   /** How its calls wait for a token of the key. */
   readonly order?: "one_by_one";
   /** A refusal with this HTTP status is expected, and says nothing against the key. */

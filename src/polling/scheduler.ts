@@ -9,9 +9,13 @@ export interface SchedulerDeps<U> {
   readonly run: (unit: U, deadlineMs: number) => Promise<void>;
 }
 
-/** The first runs are spread over at most this time, however many units there are. */
+/**
+ * The first runs are spread over this time, or where there are very many units over more: a machine that begins thousands
+ * at once answers none in time. Rounds are no slower, so no first run waits longer than for a round.
+ */
 const firstRunsWithinMs = 2_000;
 const firstRunsApartMs = 50;
+const leastApartMs = 5;
 
 /** Runs that are due within this time start together: a batch of calls costs less than single ones. */
 const batchMs = 100;
@@ -28,7 +32,13 @@ interface Slot<U> {
   readonly phase: number;
 }
 
-export type Scheduler<U extends { readonly name: string }> = ReturnType<typeof createScheduler<U>>;
+export interface Scheduled {
+  readonly name: string;
+  /** Whether its first run comes before those of others. Default: no. */
+  readonly isUrgent?: () => boolean;
+}
+
+export type Scheduler<U extends Scheduled> = ReturnType<typeof createScheduler<U>>;
 
 interface Walk {
   isOver(): boolean;
@@ -37,7 +47,7 @@ interface Walk {
 }
 
 /** Runs every unit once in each round, at its own phase, and never one twice at a time. */
-export function createScheduler<U extends { readonly name: string }>(deps: SchedulerDeps<U>) {
+export function createScheduler<U extends Scheduled>(deps: SchedulerDeps<U>) {
   const { ticker, clock, run } = deps;
   /** By phase. */
   let slots: readonly Slot<U>[] = [];
@@ -62,9 +72,16 @@ export function createScheduler<U extends { readonly name: string }>(deps: Sched
     underWay.set(unit, ended);
   };
 
-  const startFirstRuns = (some: readonly Slot<U>[]): void => {
+  const startFirstRuns = (added: readonly Slot<U>[]): void => {
+    const isUrgent = ({ unit }: Slot<U>): boolean => unit.isUrgent?.() ?? false;
+    const some = [...added.filter(isUrgent), ...added.filter((slot) => !isUrgent(slot))];
     const startedMs = clock.now().monotonicMs;
-    const apartMs = Math.min(firstRunsApartMs, firstRunsWithinMs / Math.max(1, some.length));
+    const count = Math.max(1, some.length);
+    const apartMs = Math.min(
+      firstRunsApartMs,
+      Math.max(leastApartMs, firstRunsWithinMs / count),
+      Math.min(ticker.intervalMs, longestSpreadMs) / count,
+    );
     const dueMs = (_: Slot<U>, index: number): number => startedMs + index * apartMs;
     for (const [index, slot] of some.entries()) firstRunMs.set(slot.unit, dueMs(slot, index));
     const first = walk(clock, some, dueMs, (unit, atMs) => start(unit, atMs, ticker.intervalMs));

@@ -72,6 +72,7 @@ export function createTargetUnits(
       name,
       target,
       schedule,
+      isUrgent: () => watched.state.incidents.size > 0,
       async call(attempt) {
         const { snapshot: before, progress } = watched.state;
         // The texts of different targets are parsed again at different polls.

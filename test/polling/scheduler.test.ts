@@ -1,20 +1,25 @@
 import { setImmediate as settle } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createScheduler } from "../../src/polling/scheduler.ts";
+import { createScheduler, type Scheduled } from "../../src/polling/scheduler.ts";
 import { createTicker } from "../../src/polling/ticker.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
 const second = 1_000;
 
 /** A scheduler of N targets, in rounds of some length, whose polls end at once. */
-function start(count: number, roundSeconds: number, clock = createFakeClock()) {
+function start(
+  count: number,
+  roundSeconds: number,
+  clock = createFakeClock(),
+  isUrgent: (name: string) => boolean = () => false,
+) {
   const startedMs = clock.now().monotonicMs;
   const names = Array.from({ length: count }, (_, index) => `us/key-${index}`);
   /** Times since the start. */
   const runs: { readonly name: string; readonly atMs: number; readonly leftMs: number }[] = [];
   const schedule = { kind: "every", ms: roundSeconds * second } as const;
-  const scheduler = createScheduler<{ readonly name: string }>({
+  const scheduler = createScheduler<Scheduled>({
     ticker: createTicker(schedule, { clock, log: { warn() {} } }),
     clock,
     run({ name }, deadlineMs) {
@@ -23,7 +28,7 @@ function start(count: number, roundSeconds: number, clock = createFakeClock()) {
       return Promise.resolve();
     },
   });
-  scheduler.add(names.map((name) => ({ name })));
+  scheduler.add(names.map((name) => ({ name, isUrgent: () => isUrgent(name) })));
   scheduler.start();
   return {
     clock,
@@ -46,14 +51,33 @@ function start(count: number, roundSeconds: number, clock = createFakeClock()) {
 const gapsOf = (times: readonly number[]): readonly number[] =>
   times.slice(1).map((each, index) => each - (times[index] ?? 0));
 
-it.each([1, 7, 40, 41, 1_000, 5_000])(
-  "the first poll of each of %i targets comes within two seconds of the start, and once",
-  (count) => {
-    const { clock, times } = start(count, 600);
-    clock.advance(2 * second);
-    expect(times().every(({ length }) => length === 1)).toBe(true);
+it.each([
+  [1, 600, 2],
+  [7, 600, 2],
+  [40, 600, 2],
+  [400, 600, 2],
+  [5_000, 600, 25],
+  [8_000, 30, 30],
+  [50_000, 30, 30],
+])(
+  "the first poll of each of %i targets in rounds of %i s comes once within %i s of the start, never many at a time",
+  (count, roundSeconds, withinSeconds) => {
+    const { clock, runs } = start(count, roundSeconds);
+    clock.advance(withinSeconds * second);
+    const first = new Map(runs.toReversed().map(({ name, atMs }) => [name, atMs]));
+    expect(first.size).toBe(count);
+    const atOnce = Map.groupBy(first.values(), (atMs) => Math.floor(atMs / second));
+    const most = Math.max(...[...atOnce.values()].map(({ length }) => length));
+    expect(most).toBeLessThanOrEqual(Math.max(200, Math.ceil(count / roundSeconds)) + 1);
   },
 );
+
+it("the first polls of urgent targets come before those of others", () => {
+  const { clock, runs } = start(1_000, 30, createFakeClock(), (name) => name.endsWith("7"));
+  clock.advance(600);
+  expect(runs.length).toBeGreaterThan(100);
+  expect(runs.slice(0, 100).every(({ name }) => name.endsWith("7"))).toBe(true);
+});
 
 describe("the runs after it", () => {
   it("come at the same phase in every round, spread over the interval", async () => {
