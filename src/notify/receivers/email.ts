@@ -109,14 +109,6 @@ function readSmtpError(error: unknown): AttemptFailure {
   return failed(/TIMEDOUT/.test(detail) ? "timeout" : "network", detail);
 }
 
-export type Email = ReturnType<typeof emailOf> & {
-  readonly attachments?: {
-    readonly filename: string;
-    readonly content: string;
-    readonly contentType: string;
-  }[];
-};
-
 /** References make a header of at most about 1,000 characters. */
 const mostReferences = 20;
 const longestText = 100_000;

@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
+import type { Options as MailOptions } from "nodemailer/lib/mailer";
 import type SmtpConnection from "nodemailer/lib/smtp-connection";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { requestTimeoutMs, type SenderDeps } from "../outbound.ts";
 import type { AttemptFailureReason } from "../receiver.ts";
-import type { Email } from "./email.ts";
 
 export type SubmissionSettings = Pick<
   ConfigOf<"email">,
@@ -27,6 +27,9 @@ export class SmtpError extends Error {
     this.reason = reason;
   }
 }
+
+/** What an e-mail consists of, and who it is from. */
+export type Email = MailOptions & { readonly from: { readonly address: string } };
 
 const minuteMs = 60_000;
 /** How long a server may take for an answer, and after the final dot: RFC 5321, section 4.5.3.2. There is no limit for all. */
