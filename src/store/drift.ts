@@ -31,15 +31,11 @@ export function createStoredDrift(kysely: Db, reader = kysely, reading = createR
     /**
      * Adds what was observed, and forgets what was last observed before a moment.
      *
-     * @param observed its counts are added to those that are stored, as other replicas store theirs
+     * @param observed its counts are added to those that are stored
      */
     async keep(observed: readonly DriftRecord[], forgetBeforeMs: number): Promise<void> {
       await kysely.transaction().execute(async (trx) => {
-        // In the same order in all replicas, so that none waits for a row while another one waits for its rows.
-        const rows = observed
-          .map(toRow)
-          .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
-        for await (const some of paced(batches(rows, rowsPerInsert))) {
+        for await (const some of paced(batches(observed.map(toRow), rowsPerInsert))) {
           await trx
             .insertInto("drift")
             .values(some)
@@ -56,10 +52,6 @@ export function createStoredDrift(kysely: Db, reader = kysely, reading = createR
       });
     },
   };
-}
-
-function keyOf({ operation, region, field, problem, word }: Tables["drift"]): string {
-  return JSON.stringify([operation, region, field, problem, word]);
 }
 
 function toRow(record: DriftRecord): Tables["drift"] {

@@ -48,13 +48,12 @@ export function createPruning(kysely: Db) {
       const old = sql`delete from changes where seq in (
         select seq from changes where at_ms < ${beforeMs} order by at_ms limit ${rowsAtOnce}
       )`;
-      // The last condition is checked again where another replica has just found the server again.
       const unused = sql`delete from servers where id in (
         select id from servers
         where gone_at_ms < ${beforeMs}
           and not exists (select 1 from changes where changes.server = servers.id)
         order by gone_at_ms limit ${rowsAtOnce}
-      ) and gone_at_ms < ${beforeMs}`;
+      )`;
       return (await deleteSome(old)) || deleteSome(unused);
     },
 
