@@ -23,7 +23,7 @@ export function series(metric: string, ...matchers: readonly string[]): string {
   return `${metric}{${matchers.join(",")}}`;
 }
 
-/** Each gauge once: two replicas show it for a moment when one hands over to the other. */
+/** Each gauge once: two processes show it for a moment when one takes over from the other. */
 export function once(selector: string, ...labels: readonly string[]): string {
   return `max by (${labels.join(", ")}) (${selector})`;
 }

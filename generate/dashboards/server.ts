@@ -125,7 +125,7 @@ function now(): Row {
 }
 
 function life(): Row {
-  // One of the statuses is 1 in each sample, at whichever replica.
+  // One of the statuses is 1 in each sample, at whichever process.
   const ofRange = `sum_over_time(${series("sandbox_server_status", ofServer)}[$__range])`;
   return {
     title: "History",

@@ -119,7 +119,7 @@ export const configSchema = settings({
   cluster: optional(
     clusterSchema,
     "none: one process uses the store",
-    "Several replicas that share the store and the work. It needs `store.postgres`.",
+    "Several processes on one store, of which one is active and the others stand by. It needs `store.postgres`.",
   ),
   history: historySchema
     .prefault({})

@@ -53,7 +53,7 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
   }
   if (cluster && !store.postgres) {
     const found = "a cluster, but no store.postgres";
-    refuse(context, "a store in PostgreSQL, which the replicas share", {
+    refuse(context, "a store in PostgreSQL, which the processes share", {
       path: ["cluster"],
       found,
     });

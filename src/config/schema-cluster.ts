@@ -9,18 +9,18 @@ export const clusterSchema = settings(
       baseUrlLike,
       parseBaseUrl,
     ).describe(
-      "The address at which the other replicas reach the HTTP server of this one. Each replica has its own.",
+      "The address at which the other processes reach the HTTP server of this one. Each process has its own.",
     ),
     allowHttp: allowHttp("address"),
     leaseMs: duration("5s", "5m")
       .prefault("15s")
       .describe(
-        "How long a replica that does not answer keeps its targets. It renews its lease three times as often. All replicas should have the same.",
+        "How long an active process that does not answer stays active. It renews its lease three times as often. All processes should have the same.",
       ),
     ca: optional(
       certificates(),
       "the authorities that Node.js trusts",
-      "Certificates of the authorities, in PEM, that the certificates of the other replicas must be from.",
+      "Certificates of the authorities, in PEM, that the certificates of the other processes must be from.",
     ),
   },
   ["ca_file"],

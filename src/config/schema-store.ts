@@ -18,7 +18,7 @@ const postgresSchema = settings(
     )
       .prefault("sandwatch")
       .describe(
-        "The schema that has the tables. It is created if there is none. Replicas share one; each other sandwatch needs its own.",
+        "The schema that has the tables. It is created if there is none. An active process and its standbys share one; each other sandwatch needs its own.",
       ),
     ca: optional(
       certificates(),
@@ -38,6 +38,6 @@ export const storeSchema = settings({
   postgres: optional(
     postgresSchema,
     "none: the store is an SQLite database",
-    "A PostgreSQL of version 15 or later instead of the file. One daemon at a time may use it, or several replicas with `cluster`.",
+    "A PostgreSQL of version 15 or later instead of the file. One process at a time is active on it; others stand by.",
   ),
 });

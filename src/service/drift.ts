@@ -74,7 +74,7 @@ export async function createDriftWatch({ store, clock, log }: DriftWatchDeps) {
       unlogged.push(...registry.add(drift, clock.now().utcMs));
       if (keeping === null) keepLater();
     },
-    /** As of now, with what other replicas have stored. */
+    /** As of now, with what is stored. */
     async records(): Promise<readonly DriftRecord[]> {
       await runOnce();
       return store.all();

@@ -65,10 +65,10 @@ const oddValues: readonly unknown[] = [
 describe("the JSON Schema of the configuration", () => {
   it("is named in the first line of every configuration that there is", () => {
     expect(shipped.toSorted()).toEqual([
-      "config/compose/replicas.yaml",
+      "config/compose/standby.yaml",
       "config/compose/simulated.yaml",
       "config/kubernetes/example/sandwatch.yaml",
-      "config/kubernetes/replicas/sandwatch.yaml",
+      "config/kubernetes/standby/sandwatch.yaml",
       "config/sandwatch.example.yaml",
     ]);
     for (const path of shipped) {

@@ -81,7 +81,7 @@ describe("the containers", () => {
 });
 
 it("the variables of the Compose files are explained in `.env`", () => {
-  const files = ["compose.yaml", "compose.replicas.yaml"].map((name) =>
+  const files = ["compose.yaml", "compose.standby.yaml"].map((name) =>
     readFileSync(join(folder, name), "utf8"),
   );
   const variables = Array.from(files.join("").matchAll(/\$\{(\w+)/g), ([, name = ""]) => name);
@@ -90,28 +90,28 @@ it("the variables of the Compose files are explained in `.env`", () => {
   expect(variables.filter((name) => !explained.includes(`${name}=`))).toEqual([]);
 });
 
-describe("the replicas", () => {
-  const names = ["sandwatch", "sandwatch-2", "sandwatch-3"];
+describe("the active process and its standby", () => {
+  const names = ["sandwatch", "sandwatch-2"];
   const {
     services: { postgres, ...others },
     volumes: ownVolumes,
   } = composeSchema.parse(
-    parse(readFileSync(join(folder, "compose.replicas.yaml"), "utf8"), { merge: true }),
+    parse(readFileSync(join(folder, "compose.standby.yaml"), "utf8"), { merge: true }),
   );
 
-  it("are three with a configuration that differs from the simulated one in the store and the cluster", () => {
-    const replicas = Object.entries(others).filter(([, { image }]) =>
+  it("have a configuration that differs from the simulated one in the store and the cluster", () => {
+    const processes = Object.entries(others).filter(([, { image }]) =>
       image.startsWith("sandwatch:"),
     );
-    expect(replicas.map(([name]) => name)).toEqual(names);
-    const addresses = replicas.map(([name, { environment, image, depends_on }]) => {
-      expect([image, environment["REPLICA"]]).toEqual([`sandwatch:${version}`, name]);
+    expect(processes.map(([name]) => name)).toEqual(names);
+    const addresses = processes.map(([name, { environment, image, depends_on }]) => {
+      expect([image, environment["SANDWATCH_HOST"]]).toEqual([`sandwatch:${version}`, name]);
       expect(Object.keys(depends_on)).toEqual(["postgres", "simulator"]);
-      const path = join(folder, "compose/replicas.yaml");
+      const path = join(folder, "compose/standby.yaml");
       const variables = {
         SANDWATCH_TOKEN: "a-token-of-the-environment",
         POSTGRES_PASSWORD: "p",
-        REPLICA: name,
+        SANDWATCH_HOST: name,
       };
       const loaded = loadConfig(path, variables, { logFormat: "json" });
       return loaded.kind === "ok" ? loaded.config.cluster?.address : loaded.faults;
@@ -121,13 +121,13 @@ describe("the replicas", () => {
       store: _,
       cluster: __,
       ...same
-    } = z.looseObject({}).parse(readYaml("compose/replicas.yaml"));
+    } = z.looseObject({}).parse(readYaml("compose/standby.yaml"));
     expect(same).toEqual(readYaml("compose/simulated.yaml"));
   });
 
   it("are open to this machine only, and mount only what exists", () => {
     const ports = Object.values(others).flatMap((each) => each.ports);
-    expect(ports).toEqual(["127.0.0.1:9741:9740", "127.0.0.1:9742:9740"]);
+    expect(ports).toEqual(["127.0.0.1:9741:9740"]);
     expect(postgres).toMatchObject({
       ports: [],
       image: expect.stringMatching(/^postgres:\d+\.\d+$/),
@@ -145,7 +145,7 @@ describe("the replicas", () => {
   it("are all scraped", () => {
     const one = readFileSync(join(folder, "compose/prometheus.yaml"), "utf8");
     const all = names.map((name) => `"${name}:9740"`).join(", ");
-    expect(readYaml("compose/prometheus-replicas.yaml")).toEqual(
+    expect(readYaml("compose/prometheus-standby.yaml")).toEqual(
       parse(one.replace('"sandwatch:9740"', all)),
     );
   });

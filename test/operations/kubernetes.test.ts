@@ -19,8 +19,8 @@ import { faultLines } from "../config/support.ts";
 const config = join(import.meta.dirname, "../../config");
 const base = join(config, "kubernetes/base");
 const example = join(config, "kubernetes/example");
-const replicas = join(config, "kubernetes/replicas");
-const folders = [base, example, replicas];
+const standby = join(config, "kubernetes/standby");
+const folders = [base, example, standby];
 
 const configMap = z.looseObject({ name: z.string(), files: z.array(z.string()) });
 const secret = z.looseObject({ name: z.string(), envs: z.array(z.string()) });
@@ -188,11 +188,11 @@ describe("the manifests", () => {
     expect(periodSeconds * failureThreshold).toBeGreaterThan(10 * 60);
   });
 
-  it("come with examples of configurations that can be used, one for a pod of several", () => {
+  it("come with examples of configurations that can be used, one for two processes", () => {
     const placeholders = {
       ...parseEnv(readFileSync(join(example, "sandwatch.env"), "utf8")),
-      ...parseEnv(readFileSync(join(replicas, "postgres.env"), "utf8")),
-      POD_NAME: "sandwatch-1",
+      ...parseEnv(readFileSync(join(standby, "postgres.env"), "utf8")),
+      POD_IP: "10.0.0.1",
     };
     const environment = Object.fromEntries(
       Object.entries(placeholders).map(([name, value]) => [
@@ -204,35 +204,35 @@ describe("the manifests", () => {
       loadConfig(join(folder, "sandwatch.yaml"), variables, { logFormat: "json" });
     // Secrets that everybody can read are refused.
     expect(faultLines(load(example, placeholders))).toHaveLength(3);
-    expect(faultLines(load(replicas, placeholders))).toHaveLength(4);
+    expect(faultLines(load(standby, placeholders))).toHaveLength(4);
     const http = { host: "::", port: 9740 };
     expect(load(example)).toMatchObject({
       kind: "ok",
       config: { http, store: { path: "data/sandwatch.db", postgres: null }, cluster: null },
     });
-    expect(load(replicas)).toMatchObject({
+    expect(load(standby)).toMatchObject({
       kind: "ok",
       config: {
-        http: { ...http, allowedHosts: ["sandwatch", "sandwatch-1.sandwatch"] },
+        http: { ...http, allowedHosts: ["sandwatch", "10.0.0.1"] },
         store: { postgres: { schema: "sandwatch" } },
-        cluster: { address: "http://sandwatch-1.sandwatch:9740" },
+        cluster: { address: "http://10.0.0.1:9740" },
       },
     });
     const {
       store: _,
       cluster: __,
       ...others
-    } = z.looseObject({}).parse(readYaml(replicas, "sandwatch.yaml"));
+    } = z.looseObject({}).parse(readYaml(standby, "sandwatch.yaml"));
     expect(others).toEqual(readYaml(example, "sandwatch.yaml"));
   });
 
-  it("let replicas be drained one by one, and call one another", () => {
+  it("let processes be drained one by one, and call one another", () => {
     const labels = { "app.kubernetes.io/name": "sandwatch" };
-    expect(readYaml(replicas, "pod-disruption-budget.yaml")).toMatchObject({
+    expect(readYaml(standby, "pod-disruption-budget.yaml")).toMatchObject({
       spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
     });
     const ports = [{ port: "http" }];
-    expect(readYaml(replicas, "network-policy.yaml")).toMatchObject({
+    expect(readYaml(standby, "network-policy.yaml")).toMatchObject({
       spec: {
         podSelector: { matchLabels: labels },
         ingress: [{ from: [{ podSelector: { matchLabels: labels } }], ports }],

@@ -51,14 +51,6 @@ const serverSchema = settings({
   timeline: timeline([...statuses, "gone"]),
 });
 
-const sandboxSchema = settings({
-  region: name().optional(),
-  key: name().optional(),
-  sandbox: word(),
-  benchmark: word().optional(),
-  timeline: timeline([...statuses, "unstated", "gone"]),
-});
-
 const targetSchema = settings({
   region: name().optional(),
   key: name().optional(),
@@ -76,7 +68,6 @@ const acknowledgementSchema = settings({
   at: moment,
   rule: name(),
   server: word().optional(),
-  sandbox: word().optional(),
   by: text().default("on-call"),
 });
 
@@ -87,7 +78,6 @@ const expectationSchema = settings({
   rule: name(),
   severity: oneOf(severities).optional(),
   servers: z.array(word(), "a list of ids").readonly().optional(),
-  sandboxes: z.array(word(), "a list of ids").readonly().optional(),
   count: count(1, 1_000_000).optional(),
   reason: oneOf(["recovered", "gone", "silenced", "rule_removed"]).optional(),
   flapping: z.boolean("true or false").optional(),
@@ -108,15 +98,6 @@ const testSchema = settings({
     .superRefine(
       eachOnce("each server of a sandbox once", ({ region, key, sandbox, server }) =>
         JSON.stringify([region, key, sandbox, server]),
-      ),
-    )
-    .readonly()
-    .default([]),
-  sandboxes: z
-    .array(sandboxSchema, "a list of sandboxes")
-    .superRefine(
-      eachOnce("each sandbox once", ({ region, key, sandbox }) =>
-        JSON.stringify([region, key, sandbox]),
       ),
     )
     .readonly()
