@@ -252,7 +252,7 @@ export function createIncidentEngine(
       const isOther = step === "resolved" && after.status !== status;
       record(isOther ? { ...after, status, previousStatus: after.status } : after, step, text);
       if (before && phase?.name === "resolved" && phase.reason === "silenced")
-        reopenSilenced(before, text);
+        reopenSilenced({ ...before, inhibitedBy: inhibited.inhibitedBy }, text);
       return phase === null ? null : after;
     },
 

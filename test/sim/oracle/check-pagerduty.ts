@@ -121,7 +121,16 @@ function checkEnd(
       fires(incident) &&
       !open.has(textOf(incident)),
   );
-  const lingering = open.difference(new Set(due.filter(mayFire).map(textOf)));
+  // Where another incident keeps one from all receivers whose messages are judged, only the store has it.
+  const elsewhere = Array.from(evidence.storedIncidents.values(), (versions) => versions.at(-1))
+    .filter((last) => last !== undefined && last.receivers.includes(name))
+    .filter((last) => last?.phase === "firing" || (last?.atMs ?? 0) > endMs - longestWaitMs)
+    .map((last) => {
+      const { rule = "", region = null, target = null, server = null } = last ?? {};
+      const subject = target !== null && server === null ? "target" : "";
+      return alertText(rule, subject, region, target?.split("/")[1] ?? null);
+    });
+  const lingering = open.difference(new Set([...due.filter(mayFire).map(textOf), ...elsewhere]));
   return [
     ...missing.map((incident) =>
       violation(
