@@ -3,6 +3,7 @@ import { listChanges } from "./operations/changes.ts";
 import { checkConformance } from "./operations/conformance.ts";
 import { listDrift } from "./operations/drift.ts";
 import { explainServer } from "./operations/explain.ts";
+import { explainSandbox } from "./operations/explain-sandbox.ts";
 import {
   acknowledgeIncident,
   acknowledgeIncidents,
@@ -45,6 +46,7 @@ export const apiOperations: readonly Operation[] = [
   computeInsights,
   sendReport,
   explainServer,
+  explainSandbox,
   listIncidents,
   showIncident,
   acknowledgeIncident,

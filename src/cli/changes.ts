@@ -4,16 +4,22 @@ import { statuses } from "../fleet/model.ts";
 import { formatDuration } from "../fleet/duration.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
+import { changeSubjects } from "../store/changes.ts";
 import { WordsOption } from "./options.ts";
 import { statusCell } from "./cells.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addChanges(program: Command, terminal: Terminal, times?: FollowTimes): void {
-  historyCommand(program.command("changes"), "list changes of servers, latest first")
+  historyCommand(program.command("changes"), "list changes of sandboxes and servers, latest first")
+    .addOption(
+      new WordsOption("--subject <subjects>", "only changes of these, separated by commas", [
+        ...changeSubjects,
+      ]),
+    )
     .addOption(statusOption("--status", "only changes from or to these, separated by commas"))
     .addOption(statusOption("--from-status", "only changes from these"))
     .addOption(statusOption("--to-status", "only changes to these"))
-    .option("--lapses", "also list when servers were missing from a listing and were listed again")
+    .option("--lapses", "also list when they were missing from a listing and were listed again")
     .action(
       listsHistory(terminal, times, {
         operation: listChanges,
@@ -29,7 +35,7 @@ export function addChanges(program: Command, terminal: Terminal, times?: FollowT
           region: "region",
           key: "key",
           sandbox: "sandbox_id",
-          server: "server_id",
+          server: ({ server_id: id }) => id ?? "(sandbox)",
           name: "server_name",
           from: ({ from }) => statusCell(from),
           to: ({ to, lapse }) => (lapse === null ? statusCell(to) : observations[lapse]),

@@ -1,24 +1,55 @@
 import type { Command } from "commander";
 import { explainServer } from "../api/operations/explain.ts";
+import { explainSandbox } from "../api/operations/explain-sandbox.ts";
 import type { ExplanationView } from "../api/operations/explain.ts";
+import type { SandboxExplanation } from "../api/operations/explain-sandbox.ts";
+import { counted } from "../fleet/plural.ts";
+import { RefusedError } from "../lib/refused-error.ts";
 import { callsOperation, listCommand } from "./api-command.ts";
+import { statusCell } from "./cells.ts";
 import type { Look } from "./look.ts";
 import { linesText, listText } from "./output.ts";
-import type { Columns } from "./table.ts";
+import { renderTable, type Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addExplain(program: Command, terminal: Terminal): void {
   const description =
-    "show everything that happened to a server and all notifications about it, oldest first";
+    "show everything that happened to a server and all notifications about it, or a sandbox and its changes, oldest first";
+  const asServer = callsOperation(terminal, {
+    operation: explainServer,
+    request: (fields, server) => ({ ...fields, server }),
+    text: explanationText,
+  });
+  const asSandbox = callsOperation(terminal, {
+    operation: explainSandbox,
+    request: (fields, sandbox) => ({ ...fields, sandbox }),
+    text: sandboxText,
+  });
   listCommand(program.command("explain"), description)
-    .argument("<server>", "the id of the server, a prefix of it, or its name")
-    .action(
-      callsOperation(terminal, {
-        operation: explainServer,
-        request: (fields, server) => ({ ...fields, server }),
-        text: explanationText,
-      }),
-    );
+    .argument(
+      "<id>",
+      "the id of the server, a prefix of it, or its name; or the id of a sandbox, or a prefix of it",
+    )
+    .action(async function explain(this: Command) {
+      try {
+        await asServer.call(this);
+      } catch (error) {
+        if (!isUnknown(error)) throw error;
+        await asSandbox.call(this).catch((other: unknown) => {
+          throw isUnknown(other)
+            ? new RefusedError("not_found", nothingKnown(this.args[0]))
+            : other;
+        });
+      }
+    });
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof RefusedError && error.kind === "not_found";
+}
+
+function nothingKnown(text: string | undefined): string {
+  return `No known server or sandbox matches ${JSON.stringify(text)}: give an id, a prefix of one, or a server's name.`;
 }
 
 function explanationText(view: ExplanationView, look: Look): string {
@@ -38,4 +69,46 @@ function explanationText(view: ExplanationView, look: Look): string {
     "": "text",
   };
   return linesText(lines) + listText(view.events, nothing, view.next, columns, look);
+}
+
+function sandboxText(view: SandboxExplanation, look: Look): string {
+  const listed = view.listed.flatMap((sandbox) => {
+    const { region, key, status, since, benchmark } = sandbox;
+    const created =
+      sandbox.created_at === null ? "" : `, created ${look.timeText(sandbox.created_at)}`;
+    const ofBenchmark = benchmark === null ? "" : `, benchmark ${benchmark}`;
+    return [
+      `  ${status} since ${look.timeText(since)} in ${region}/${key}, ${sourceText(sandbox.stated_status)}`,
+      `  ${counted(sandbox.server_count, "server")}${ofBenchmark}${created}`,
+    ];
+  });
+  const servers = view.listed.flatMap((sandbox) => sandbox.servers);
+  const columns: Columns<(typeof servers)[number]> = {
+    status: ({ status }) => statusCell(status),
+    since: ({ since }, { timeText }) => timeText(since),
+    name: "server_name",
+    server: "server_id",
+    "stated by": ({ states_status: isOwn }) => (isOwn ? "server" : "sandbox"),
+  };
+  const changes: Columns<SandboxExplanation["changes"][number]> = {
+    at: ({ at }, { timeText }) => timeText(at),
+    from: ({ from }) => statusCell(from),
+    to: ({ to }) => statusCell(to),
+    of: ({ server_id: id, server_name: name }) =>
+      id === null ? "the sandbox" : `${name ?? "server"} (${id})`,
+  };
+  return [
+    linesText([
+      `sandbox ${view.sandbox_id}`,
+      ...(listed.length > 0 ? listed : ["  not listed now"]),
+      "",
+    ]),
+    ...(servers.length > 0 ? [renderTable(servers, columns, look), "\n"] : []),
+    listText(view.changes, "No changes of it are stored.", view.next, changes, look),
+  ].join("");
+}
+
+function sourceText(stated: string | null): string {
+  if (stated === null) return "as its servers state";
+  return stated === "unknown" ? "as it states no known status now" : "as it states";
 }

@@ -2,9 +2,10 @@ import { conditionOfStatus, serverText } from "../alerts/subjects.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import { countText, counted } from "../fleet/plural.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
-import type { ServerDiff } from "../fleet/diff.ts";
+import type { SandboxDiff, ServerDiff } from "../fleet/diff.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
+import { longestName, readable } from "../fleet/readable-text.ts";
 import { statuses } from "../fleet/status.ts";
 import { writePaced } from "../lib/logger.ts";
 import type { Logger, LogLine } from "../lib/logger.ts";
@@ -96,34 +97,77 @@ export async function logPoll(
   } else if (reachability === "came_back") {
     log.info({ event: "target.returned", ...target }, `polls of ${name} succeed again`);
   }
-  if (diff.changes.length > 0) await logChanges(log, target, verdict);
+  if (diff.changes.length + diff.sandboxChanges.length > 0) await logChanges(log, target, verdict);
   await logIncidents(log, target, incidents);
   if (pools) await logIncidents(log, null, pools.incidents);
 }
 
-/** Changes of a first listing are one line with counts; a line for each is for debugging. */
+/**
+ * What comes or goes with its sandbox, or has its status from it, is told by the line of the sandbox with the number of
+ * servers; a line for each is for debugging, as for each of a first listing. What a sandbox has from its servers is told
+ * by theirs.
+ */
 async function logChanges(log: Logger, target: Target, verdict: Verdict): Promise<void> {
-  const { changes } = verdict.diff;
+  const { changes, sandboxChanges } = verdict.diff;
   const isFirst = verdict.progress.observed.polls === 1;
-  const level = isFirst ? "debug" : "info";
-  if (isFirst) {
-    const counts = verdict.snapshot.tallies.servers;
-    const inWords = statuses
-      .filter((status) => counts[status] > 0)
-      .map((status) => `${countText(counts[status])} ${conditionOfStatus(status)}`);
-    log.info(
-      { event: "target.first_listing", ...target, servers: changes.length, ...counts },
-      `${targetName(target)} lists ${counted(changes.length, "server")}: ${inWords.join(", ")}`,
-    );
-  }
-  if (!log.isLevelEnabled(level)) return;
+  if (isFirst) logFirstListing(log, target, verdict);
+  const ofSandboxes = new Set(
+    sandboxChanges.filter(({ kind }) => kind !== "changed").map(({ sandboxId }) => sandboxId),
+  );
+  const levelOf = (isTold: boolean): LogLine["level"] => (isFirst || !isTold ? "debug" : "info");
+  const lines = [
+    ...sandboxChanges.map((change) => {
+      const isOwn = change.kind !== "changed" || change.after?.statedStatus !== null;
+      return [levelOf(isOwn), change] as const;
+    }),
+    ...changes.map((change) => {
+      const { sandboxId, before, after } = change;
+      const hasStated = (after ?? before)?.hasStated === true;
+      return [levelOf(hasStated && !ofSandboxes.has(sandboxId)), change] as const;
+    }),
+  ];
   await writePaced(
     log,
-    Iterator.from(changes).map((change) => changeLine(level, target, change)),
+    lines
+      .values()
+      .filter(([level]) => log.isLevelEnabled(level))
+      .map(([level, change]) =>
+        "movedFrom" in change
+          ? serverLine(level, target, change)
+          : sandboxLine(level, target, change),
+      ),
   );
 }
 
-function changeLine(level: LogLine["level"], target: Target, change: ServerDiff): LogLine {
+function logFirstListing(log: Logger, target: Target, { diff, snapshot }: Verdict): void {
+  const servers = diff.changes.length;
+  const sandboxes = diff.sandboxChanges.length;
+  const counts = snapshot.tallies.servers;
+  const inWords = statuses
+    .filter((status) => counts[status] > 0)
+    .map((status) => `${countText(counts[status])} ${conditionOfStatus(status)}`);
+  const listed = `${counted(servers, "server")} in ${counted(sandboxes, "sandbox", "sandboxes")}`;
+  log.info(
+    { event: "target.first_listing", ...target, servers, ...counts, sandboxes },
+    `${targetName(target)} lists ${listed}${inWords.length > 0 ? `: ${inWords.join(", ")}` : ""}`,
+  );
+}
+
+function sandboxLine(level: LogLine["level"], target: Target, change: SandboxDiff): LogLine {
+  const { sandboxId: sandbox_id, before, after } = change;
+  const { benchmark = null, servers = [] } = after ?? before ?? {};
+  const [from, to] = [statusBefore(change), statusAfter(change)];
+  const { region, key } = target;
+  const ids = { region, key, sandbox_id, benchmark };
+  const text = `sandbox ${readable(sandbox_id.slice(0, 8), longestName)}`;
+  return {
+    level,
+    fields: { event: "sandbox.changed", ...ids, from, to, servers: servers.length },
+    msg: `${targetName(target)} ${text}: ${from} -> ${to} (${counted(servers.length, "server")})`,
+  };
+}
+
+function serverLine(level: LogLine["level"], target: Target, change: ServerDiff): LogLine {
   const server = change.after ?? change.before;
   const serverId = server?.id ?? "";
   const serverName = server?.name ?? null;

@@ -1,87 +1,25 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type InferResult } from "kysely";
-import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { Target } from "../fleet/model.ts";
 import { presences, type Presence } from "../fleet/status.ts";
-import { batches, paced } from "../lib/iterables.ts";
-import {
-  beginsWith,
-  isBeyond,
-  lastSequence,
-  lookedAtOnce,
-  prepareRows,
-  rowsPerInsert,
-  takeSequence,
-} from "./sql-helpers.ts";
-import { createRowReading, oneOf } from "./damaged-rows.ts";
-import type { PollDiff } from "./snapshots.ts";
+import { beginsWith, isBeyond, lastSequence, lookedAtOnce } from "./sql-helpers.ts";
+import { cursorText, readCursor, type ChangeCursor } from "./change-cursor.ts";
+import { createRowReading, oneOf, textIn } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
 
-/**
- * Within the transaction of the polls, after their servers were written: each change refers to its server's row, which the
- * statement looks up, so that no map of row ids has to be kept.
- *
- * @param polls in their order
- */
-export async function writeChanges(
-  trx: Db,
-  targetId: number,
-  polls: readonly PollDiff[],
-): Promise<void> {
-  const count = polls.reduce(
-    (sum, { diff }) => sum + diff.changes.length + diff.interruptions.length,
-    0,
-  );
-  if (count === 0) return;
-  const last = await takeSequence(trx, count);
-  const rows = changeRows(targetId, polls, last - count + 1);
-  for await (const some of paced(batches(rows, rowsPerInsert))) await insertChanges(trx, some);
-}
+/** What a change is of. */
+export const changeSubjects = ["server", "sandbox"] as const;
+export type ChangeSubject = (typeof changeSubjects)[number];
 
-type ChangeRow = readonly (string | number | null)[];
-
-function* changeRows(
-  targetId: number,
-  polls: readonly PollDiff[],
-  firstSeq: number,
-): Iterable<ChangeRow> {
-  let seq = firstSeq;
-  for (const { at, diff } of polls) {
-    for (const each of [...diff.changes, ...diff.interruptions]) {
-      const { sandboxId, before, after, kind, dwellMs } = each;
-      const server = [targetId, sandboxId, (after ?? before)?.id ?? ""];
-      const observation = kind === "missing" || kind === "seen" ? kind : null;
-      const statuses = [statusBefore(each), statusAfter(each)];
-      yield [seq, at.utcMs, ...server, ...statuses, dwellMs, observation];
-      seq += 1;
-    }
-  }
-}
-
-const insertChanges = prepareRows(
-  (db, rows: readonly ChangeRow[]) => {
-    const values = rows.map(
-      ([seq, atMs, targetId, sandboxId, serverId, ...change]) => sql`(${seq}, ${atMs}, (
-        select id from servers
-        where target_id = ${targetId} and sandbox_id = ${sandboxId} and server_id = ${serverId}
-      ), ${sql.join(change)})`,
-    );
-    const statement = sql`
-      insert into changes (seq, at_ms, server, from_status, to_status, dwell_ms, observation)
-      values ${sql.join(values)}
-    `;
-    return { compile: () => statement.compile(db) };
-  },
-  (row) => row,
-);
-
-/** A server was missing from a complete listing, or observed again as it was. */
+/** A sandbox or server was missing from a complete listing, or observed again as it was. */
 export type Observation = (typeof observations)[number];
 
 const observations = ["missing", "seen"] as const;
 
-/** A change as it is stored. */
-export type StoredChange = ReturnType<typeof readChange>;
+/** A change of a server as it is stored. */
+export type StoredChange = ReturnType<typeof readServerChange>;
+export type StoredSandboxChange = ReturnType<typeof readSandboxChange>;
+export type StoredSubjectChange = StoredChange | StoredSandboxChange;
 
 /** Some sandboxes of a target, in the order of their ids; the first and the last one are among them. */
 export interface SandboxRange {
@@ -100,6 +38,8 @@ export interface ChangeSelection {
   readonly serverId?: string | undefined;
   /** The sandbox's id, or how it begins. */
   readonly sandbox?: string | undefined;
+  /** The whole id of a sandbox. */
+  readonly sandboxId?: string | undefined;
   readonly sandboxes?: SandboxRange | undefined;
   readonly name?: readonly string[] | undefined;
   /** From one of these, or to one. */
@@ -110,7 +50,13 @@ export interface ChangeSelection {
   readonly observations?: boolean | undefined;
 }
 
-export interface ChangeQuery extends ChangeSelection {
+/** What is asked for of a server leaves out sandboxes. */
+export interface SubjectSelection extends ChangeSelection {
+  /** Undefined or empty: sandboxes and servers. */
+  readonly subject?: readonly ChangeSubject[] | undefined;
+}
+
+interface Paging {
   /** Inclusive. UTC milliseconds. */
   readonly fromMs: number;
   /** Exclusive. */
@@ -122,59 +68,106 @@ export interface ChangeQuery extends ChangeSelection {
   readonly keptUpTo?: string | undefined;
 }
 
+export type ChangeQuery = ChangeSelection & Paging;
+export type SubjectQuery = SubjectSelection & Paging;
+
 const changesAtOnce = 1_000;
 
-/** A selection that more servers match is left to the database as a condition. */
-const mostServersByRow = 500;
+/** A selection that more sandboxes or servers match is left to the database as a condition. */
+const mostByRow = 500;
 
 /** Reads changes in pages, concurrently with writes. */
 export function createChangeHistory(reader: Db, reading = createRowReading()) {
-  const read = (rows: readonly StoredRow[]): readonly StoredChange[] =>
-    reading.all("changes", rows, ({ seq }) => seq, readChange);
+  const read = <Change extends object>(
+    rows: readonly StoredRow[],
+    readRow: (row: StoredRow) => Change,
+  ): readonly Change[] => reading.all("changes", rows, ({ seq }) => seq, readRow);
 
-  /** The rows of the servers that a selection names, where they are few: then their changes are found by an index. */
-  const serversOf = async ({ server, serverId, sandbox, sandboxes }: ChangeSelection) => {
-    if ([server, serverId, sandbox, sandboxes].every((each) => each === undefined)) return null;
-    let query = reader.selectFrom("servers").select("id");
-    if (serverId !== undefined) query = query.where("server_id", "=", serverId);
+  /** The rows that a selection names, where they are few: then their changes are found by an index. */
+  const rowsOf = async (
+    subject: ChangeSubject,
+    selection: ChangeSelection,
+  ): Promise<SelectedRows> => {
+    const { server, serverId, sandbox, sandboxId, sandboxes } = selection;
+    const given = [server, serverId, sandbox, sandboxId, sandboxes].some(
+      (each) => each !== undefined,
+    );
+    if (!given) return { subject, ids: null };
+    let query = reader.selectFrom(subjectRows(subject)).select("of.id");
+    if (serverId !== undefined) query = query.where("of.server_id", "=", serverId);
     if (server !== undefined) query = query.where(isServer(server));
-    if (sandbox !== undefined) query = query.where(beginsWith("servers.sandbox_id", sandbox));
+    if (sandbox !== undefined) query = query.where(beginsWith("of.sandbox_id", sandbox));
+    if (sandboxId !== undefined) query = query.where("of.sandbox_id", "=", sandboxId);
     if (sandboxes) query = query.where(isIn(sandboxes));
-    const rows = await query.limit(mostServersByRow + 1).execute();
-    return rows.length > mostServersByRow ? null : rows.map(({ id }) => id);
+    const rows = await query.limit(mostByRow + 1).execute();
+    return { subject, ids: rows.length > mostByRow ? null : rows.map(({ id }) => id) };
   };
 
-  /** In the order of time, and for one moment in the order in which they were stored, either way. */
-  async function* between(query: ChangeQuery): AsyncGenerator<StoredChange, void> {
+  const allRowsOf = async (selection: SubjectSelection): Promise<readonly SelectedRows[]> => {
+    const { subject = [], server, serverId, name = [] } = selection;
+    const isOfServers = server !== undefined || serverId !== undefined || name.length > 0;
+    const subjects = changeSubjects.filter(
+      (each) =>
+        (subject.length === 0 || subject.includes(each)) && (each === "server" || !isOfServers),
+    );
+    const found: SelectedRows[] = [];
+    for (const each of subjects) found.push(await rowsOf(each, selection));
+    return found.filter(({ ids }) => ids?.length !== 0);
+  };
+
+  /** Pages of rows of each kind are merged: with one query for both, neither would be found by its own index. */
+  async function* pagesBetween(
+    query: ChangeQuery,
+    selected: readonly SelectedRows[],
+  ): AsyncGenerator<readonly StoredRow[], void> {
+    if (selected.length === 0) return;
     const { fromMs, toMs, direction, keptUpTo } = query;
-    const servers = await serversOf(query);
-    if (servers?.length === 0) return;
+    const sign = direction === "desc" ? -1 : 1;
     const lastSeq = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : readCursor(keptUpTo).seq;
+    const areFew = selected.every(({ ids }) => ids !== null);
     let after = query.cursor === undefined ? null : readCursor(query.cursor);
     for (;;) {
-      const end: Cursor | null = servers ? null : await windowEnd(reader, query, after);
-      let page = selectChanges(reader, query, servers)
-        .where("changes.seq", "<=", lastSeq)
-        .where("changes.at_ms", ">=", fromMs)
-        .where("changes.at_ms", "<", toMs)
-        .orderBy("changes.at_ms", direction)
-        .orderBy("changes.seq", direction)
-        .limit(changesAtOnce);
-      if (after) page = page.where(isBeyond(place, beyond(direction), [after.atMs, after.seq]));
-      if (end) {
-        const until = direction === "desc" ? ">=" : "<=";
-        page = page.where(isBeyond(place, until, [end.atMs, end.seq]));
+      const end: ChangeCursor | null = areFew ? null : await windowEnd(reader, query, after);
+      const found: StoredRow[] = [];
+      for (const rows of selected) {
+        let page = selectChanges(reader, query, rows)
+          .where("changes.seq", "<=", lastSeq)
+          .where("changes.at_ms", ">=", fromMs)
+          .where("changes.at_ms", "<", toMs)
+          .orderBy("changes.at_ms", direction)
+          .orderBy("changes.seq", direction)
+          .limit(changesAtOnce);
+        if (after) page = page.where(isBeyond(place, beyond(direction), [after.atMs, after.seq]));
+        if (end) {
+          const until = direction === "desc" ? ">=" : "<=";
+          page = page.where(isBeyond(place, until, [end.atMs, end.seq]));
+        }
+        found.push(...(await page.execute()));
       }
-      const rows = await page.execute();
-      yield* read(rows);
-      after = rows.length < changesAtOnce ? end : (rows.at(-1) ?? null);
+      const page = found
+        .toSorted((a, b) => sign * (a.atMs - b.atMs || a.seq - b.seq))
+        .slice(0, changesAtOnce);
+      yield page;
+      after = page.length < changesAtOnce ? end : (page.at(-1) ?? null);
       if (after === null) return;
       await setImmediate();
     }
   }
 
+  /** Of servers, in the order of time, and for one moment in the order in which they were stored, either way. */
+  async function* between(query: ChangeQuery): AsyncGenerator<StoredChange, void> {
+    const selected = await allRowsOf({ ...query, subject: ["server"] });
+    for await (const rows of pagesBetween(query, selected)) yield* read(rows, readServerChange);
+  }
+
   return {
     between,
+
+    /** The same, of sandboxes too. */
+    async *ofSubjects(query: SubjectQuery): AsyncIterable<StoredSubjectChange> {
+      const selected = await allRowsOf(query);
+      for await (const rows of pagesBetween(query, selected)) yield* read(rows, readSubjectChange);
+    },
 
     /** The ids of sandboxes of a target that have or had servers, from one on, in their order. */
     async sandboxes({ region, key }: Target, first: string, limit: number) {
@@ -220,24 +213,24 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
     },
 
     /** What was stored after a cursor, in that order, whatever the clock said; and where to go on. */
-    async after(cursor: string, selection: ChangeSelection, limit: number) {
+    async after(cursor: string, selection: SubjectSelection, limit: number) {
       const newest = await newestCursor(reader);
       const given = readCursor(cursor);
       // The cursor is of another store: what is later by its clock follows.
       const isUnknown = given.seq > newest.seq;
-      const servers = await serversOf(selection);
-      const rows =
-        servers?.length === 0
-          ? []
-          : await selectChanges(reader, selection, servers)
-              .where("changes.seq", ">", isUnknown ? 0 : given.seq)
-              .where("changes.seq", "<=", newest.seq)
-              .where("changes.at_ms", ">", isUnknown ? given.atMs : Number.MIN_SAFE_INTEGER)
-              .orderBy("changes.seq")
-              .limit(limit)
-              .execute();
+      const found: StoredRow[] = [];
+      for (const selected of await allRowsOf(selection)) {
+        const page = selectChanges(reader, selection, selected)
+          .where("changes.seq", ">", isUnknown ? 0 : given.seq)
+          .where("changes.seq", "<=", newest.seq)
+          .where("changes.at_ms", ">", isUnknown ? given.atMs : Number.MIN_SAFE_INTEGER)
+          .orderBy("changes.seq")
+          .limit(limit);
+        found.push(...(await page.execute()));
+      }
+      const rows = found.toSorted((a, b) => a.seq - b.seq).slice(0, limit);
       const last = rows.length === limit ? rows.at(-1) : undefined;
-      return { changes: read(rows), cursor: cursorText(last ?? newest) };
+      return { changes: read(rows, readSubjectChange), cursor: cursorText(last ?? newest) };
     },
   };
 }
@@ -252,8 +245,8 @@ function beyond(direction: ChangeQuery["direction"]): "<" | ">" {
 async function windowEnd(
   reader: Db,
   { fromMs, toMs, direction }: Pick<ChangeQuery, "fromMs" | "toMs" | "direction">,
-  after: Cursor | null,
-): Promise<Cursor | null> {
+  after: ChangeCursor | null,
+): Promise<ChangeCursor | null> {
   let rows = reader
     .selectFrom("changes")
     .select(["changes.at_ms as atMs", "changes.seq"])
@@ -269,21 +262,43 @@ async function windowEnd(
   return end ?? null;
 }
 
-/** @param servers the rows of those that are meant; null: the selection says it */
-function selectChanges(reader: Db, selection: ChangeSelection, servers: readonly number[] | null) {
-  const { region = [], key = [], server, serverId, sandbox, sandboxes, name = [] } = selection;
+interface SelectedRows {
+  readonly subject: ChangeSubject;
+  /** Of those that are meant; null: the selection says it. */
+  readonly ids: readonly number[] | null;
+}
+
+interface SubjectRow {
+  readonly id: number;
+  readonly target_id: number;
+  readonly sandbox_id: string;
+  readonly server_id: string | null;
+  readonly server_name: string | null;
+}
+
+function subjectRows(subject: ChangeSubject) {
+  const columns =
+    subject === "server"
+      ? sql`server_id, server_name from servers`
+      : sql`null as server_id, null as server_name from sandboxes`;
+  return sql<SubjectRow>`(select id, target_id, sandbox_id, ${columns})`.as("of");
+}
+
+function selectChanges(reader: Db, selection: ChangeSelection, { subject, ids }: SelectedRows) {
+  const { region = [], key = [], server, serverId, sandbox, sandboxId } = selection;
+  const { sandboxes, name = [] } = selection;
   const { status = [], from = [], to = [] } = selection;
   let query = reader
     .selectFrom("changes")
-    .innerJoin("servers", "servers.id", "changes.server")
-    .innerJoin("targets", "targets.id", "servers.target_id")
+    .innerJoin(subjectRows(subject), (join) => join.onRef("of.id", "=", `changes.${subject}`))
+    .innerJoin("targets", "targets.id", "of.target_id")
     .select(["changes.seq", "changes.at_ms as atMs", "changes.dwell_ms as dwellMs"])
     .select(["changes.from_status as from", "changes.to_status as to", "changes.observation"])
-    .select(["servers.sandbox_id as sandboxId", "servers.server_id as serverId"])
-    .select(["servers.server_name as serverName", "targets.region", "targets.key"]);
+    .select(["of.sandbox_id as sandboxId", "of.server_id as serverId"])
+    .select(["of.server_name as serverName", "targets.region", "targets.key"]);
   if (region.length > 0) query = query.where("targets.region", "in", region);
   if (key.length > 0) query = query.where("targets.key", "in", key);
-  if (name.length > 0) query = query.where("servers.server_name", "in", name);
+  if (name.length > 0) query = query.where("of.server_name", "in", name);
   if (from.length > 0) query = query.where("changes.from_status", "in", from);
   if (to.length > 0) query = query.where("changes.to_status", "in", to);
   if (status.length > 0) {
@@ -292,15 +307,28 @@ function selectChanges(reader: Db, selection: ChangeSelection, servers: readonly
     );
   }
   if (selection.observations !== true) query = query.where("changes.observation", "is", null);
-  if (servers) return query.where("changes.server", "in", servers);
-  if (sandbox !== undefined) query = query.where(beginsWith("servers.sandbox_id", sandbox));
+  if (ids) return query.where(`changes.${subject}`, "in", ids);
+  if (sandbox !== undefined) query = query.where(beginsWith("of.sandbox_id", sandbox));
+  if (sandboxId !== undefined) query = query.where("of.sandbox_id", "=", sandboxId);
   if (sandboxes) query = query.where(isIn(sandboxes));
   if (server !== undefined) query = query.where(isServer(server));
-  if (serverId !== undefined) query = query.where("servers.server_id", "=", serverId);
+  if (serverId !== undefined) query = query.where("of.server_id", "=", serverId);
   return query;
 }
 
 type StoredRow = InferResult<ReturnType<typeof selectChanges>>[number];
+
+function readServerChange(row: StoredRow) {
+  return { subject: "server" as const, ...readChange(row), serverId: textIn(row.serverId) };
+}
+
+function readSandboxChange(row: StoredRow) {
+  return { subject: "sandbox" as const, ...readChange(row), serverId: null };
+}
+
+function readSubjectChange(row: StoredRow): StoredSubjectChange {
+  return row.serverId === null ? readSandboxChange(row) : readServerChange(row);
+}
 
 function readChange({ seq, region, key, ...row }: StoredRow) {
   const { observation } = row;
@@ -316,43 +344,17 @@ function readChange({ seq, region, key, ...row }: StoredRow) {
 }
 
 function isServer(server: string) {
-  return sql<boolean>`(${beginsWith("servers.server_id", server)} or servers.server_name = ${server})`;
+  return sql<boolean>`(${beginsWith("of.server_id", server)} or "of".server_name = ${server})`;
 }
 
 function isIn({ target, first, last }: SandboxRange) {
   return sql<boolean>`(
-    servers.target_id = (select id from targets where region = ${target.region} and key = ${target.key})
-    and servers.sandbox_id >= ${first} and servers.sandbox_id <= ${last}
+    "of".target_id = (select id from targets where region = ${target.region} and key = ${target.key})
+    and "of".sandbox_id >= ${first} and "of".sandbox_id <= ${last}
   )`;
 }
 
-/** The position of a change among all that are stored. As text it is for others to hand back, and for nothing else. */
-interface Cursor {
-  readonly atMs: number;
-  /** The order in which changes were stored, whatever the clock said. */
-  readonly seq: number;
-}
-
-function cursorText({ atMs, seq }: Cursor): string {
-  return `${atMs}_${seq}`;
-}
-
-const cursorPattern = /^(-?\d{1,15})_(\d{1,15})$/;
-
-export function isChangeCursor(text: string): boolean {
-  return cursorPattern.test(text);
-}
-
-/** @throws {RangeError} when it is not a cursor */
-function readCursor(text: string): Cursor {
-  const [, atMs, seq] = cursorPattern.exec(text) ?? [];
-  if (atMs === undefined || seq === undefined) {
-    throw new RangeError("a cursor of changes must be one that they gave");
-  }
-  return { atMs: Number(atMs), seq: Number(seq) };
-}
-
-async function newestCursor(reader: Db): Promise<Cursor> {
+async function newestCursor(reader: Db): Promise<ChangeCursor> {
   // Not the number of the last change that is there: it may be pruned before earlier ones, and a cursor must not go back.
   const seq = await lastSequence(reader);
   const row = await reader

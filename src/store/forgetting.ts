@@ -5,7 +5,7 @@ import type { Db } from "./tables.ts";
 
 const rowsAtOnce = 500;
 const bucketsAtOnce = 25;
-const serversAtOnce = 20;
+const subjectsAtOnce = 20;
 const incidentsAtOnce = 50;
 const notificationsAtOnce = 20;
 
@@ -79,8 +79,8 @@ function slicesOf(kysely: Db, key: string): readonly Slice[] {
     deletes(sql`delete from probes where key = ${key}`),
     () => forgetIncidents(kysely, key),
     () => forgetReports(kysely, key),
-    () => forgetServers(kysely, key),
-    ofTargets("sandboxes", "target_id, sandbox_id"),
+    () => forgetSubjects(kysely, key, "servers", "server"),
+    () => forgetSubjects(kysely, key, "sandboxes", "sandbox"),
     () => forgetBuckets(kysely, key),
     ofTargets("open_buckets", "target_id, resolution"),
     ofTargets("gaps", "target_id, from_at_ms"),
@@ -186,19 +186,25 @@ function forgetIncidents(kysely: Db, key: string): Promise<number> {
 }
 
 /** With their changes. */
-function forgetServers(kysely: Db, key: string): Promise<number> {
+function forgetSubjects(
+  kysely: Db,
+  key: string,
+  table: "servers" | "sandboxes",
+  subject: "server" | "sandbox",
+): Promise<number> {
   return kysely.transaction().execute(async (trx) => {
     const { rows } = await sql<{ readonly id: number }>`
-      select id from servers where target_id in (${targetsOf(key)}) limit ${serversAtOnce}
+      select id from ${sql.table(table)}
+      where target_id in (${targetsOf(key)}) limit ${subjectsAtOnce}
     `.execute(trx);
     if (rows.length === 0) return 0;
     const ids = sql.join(rows.map(({ id }) => id));
     const changes = await sql`delete from changes where seq in (
-      select seq from changes where server in (${ids}) limit ${rowsAtOnce}
+      select seq from changes where ${sql.ref(subject)} in (${ids}) limit ${rowsAtOnce}
     )`.execute(trx);
     const deleted = Number(changes.numAffectedRows ?? 0);
     if (deleted === rowsAtOnce) return deleted;
-    await sql`delete from servers where id in (${ids})`.execute(trx);
+    await sql`delete from ${sql.table(table)} where id in (${ids})`.execute(trx);
     return deleted + rows.length;
   });
 }

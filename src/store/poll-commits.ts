@@ -3,7 +3,7 @@ import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import type { PoolOutcome } from "../alerts/judge-pools.ts";
 import type { BucketWrite } from "../fleet/accounting.ts";
-import { writeChanges } from "./changes.ts";
+import { writeChanges } from "./write-changes.ts";
 import { writeGap } from "./gaps.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
 import { bucketToJson } from "./occupancy-columns.ts";
@@ -38,7 +38,7 @@ export function createPollCommits(commits: SharedCommits) {
         together(writeTargets, [rowOf(targetId, polls.last)]);
         for (const { gap } of each) if (gap) await writeGap(trx, targetId, gap);
         writeOccupancy(together, targetId, accounting);
-        await writeSnapshot(trx, together, targetId, each);
+        writeSnapshot(together, targetId, each);
       },
       async writeNumbered(trx) {
         await writeIncidents(trx, targetId, incidents);

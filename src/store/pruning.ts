@@ -43,18 +43,25 @@ export function createPruning(kysely: Db) {
       )`);
     },
 
-    /** Also deletes servers that are gone and to which no change refers any more. */
+    /** Also deletes sandboxes and servers that are gone and to which no change refers any more. */
     async changes(beforeMs: number): Promise<boolean> {
       const old = sql`delete from changes where seq in (
         select seq from changes where at_ms < ${beforeMs} order by at_ms limit ${rowsAtOnce}
       )`;
-      const unused = sql`delete from servers where id in (
-        select id from servers
-        where gone_at_ms < ${beforeMs}
-          and not exists (select 1 from changes where changes.server = servers.id)
-        order by gone_at_ms limit ${rowsAtOnce}
-      )`;
-      return (await deleteSome(old)) || deleteSome(unused);
+      const unused = (table: "sandboxes" | "servers", subject: "sandbox" | "server") => {
+        const [rows, row] = [sql.table(table), sql.ref(`changes.${subject}`)];
+        return sql`delete from ${rows} where id in (
+          select id from ${rows}
+          where gone_at_ms < ${beforeMs}
+            and not exists (select 1 from changes where ${row} = ${rows}.id)
+          order by gone_at_ms limit ${rowsAtOnce}
+        )`;
+      };
+      return (
+        (await deleteSome(old)) ||
+        (await deleteSome(unused("servers", "server"))) ||
+        deleteSome(unused("sandboxes", "sandbox"))
+      );
     },
 
     /** Those that ended before. */

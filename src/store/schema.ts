@@ -70,8 +70,9 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       unique (region, key)
     )${table}`,
 
-    // Sandboxes as they were last observed.
+    // Sandboxes as they were last observed, also those that are gone, for as long as changes refer to them.
     `create table sandboxes (
+      id ${identity},
       target_id ${bigint} not null references targets (id),
       sandbox_id ${text} not null,
       benchmark ${text},
@@ -88,10 +89,13 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       since_witnessed integer not null,
       -- Complete listings in a row that lacked it.
       missing integer not null,
-      primary key (target_id, sandbox_id)
-    )${clustered}`,
+      -- When it was found to be gone. Null: it is not.
+      gone_at_ms ${bigint},
+      unique (target_id, sandbox_id)
+    )${table}`,
+    `create index sandboxes_gone on sandboxes (gone_at_ms) where gone_at_ms is not null`,
 
-    // Servers as they were last observed, also those that are gone, for as long as changes refer to them.
+    // The same of servers.
     `create table servers (
       id ${identity},
       target_id ${bigint} not null references targets (id),
@@ -109,28 +113,31 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       since_observed_ms ${double} not null,
       since_witnessed integer not null,
       missing integer not null,
-      -- When it was found to be gone. Null: it is not.
       gone_at_ms ${bigint},
       unique (target_id, sandbox_id, server_id)
     )${table}`,
     `create index servers_by_id on servers (server_id)`,
     `create index servers_gone on servers (gone_at_ms) where gone_at_ms is not null`,
 
-    // A server appeared, changed status or disappeared; or, with \`observation\`, it was missing from a complete
-    // listing or observed again as it was.
+    // A sandbox or a server appeared, changed status or disappeared; or, with \`observation\`, it was missing from a
+    // complete listing or observed again as it was.
     `create table changes (
       seq ${bigint} primary key,
       at_ms ${bigint} not null,
-      server ${bigint} not null references servers (id),
+      -- One of these two is null.
+      server ${bigint} references servers (id),
+      sandbox ${bigint} references sandboxes (id),
       from_status ${text} not null,
       to_status ${text} not null,
       -- How long it was observed in from_status. Null: that is not known.
       dwell_ms ${bigint},
       -- 'missing' or 'seen'. Null: a change of status.
-      observation ${text}
+      observation ${text},
+      check ((server is null) <> (sandbox is null))
     )${table}`,
     `create index changes_by_time on changes (at_ms)`,
-    `create index changes_of_server on changes (server, seq)`,
+    `create index changes_of_server on changes (server, seq) where server is not null`,
+    `create index changes_of_sandbox on changes (sandbox, seq) where sandbox is not null`,
 
     `create table server_names (
       id ${identity},

@@ -4,7 +4,6 @@ import type { Verdict } from "../alerts/judge.ts";
 import { emptySnapshot, restoreSnapshot } from "../fleet/snapshot.ts";
 import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
-import { batches, paced } from "../lib/iterables.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import { isBeyond, prepareUpsert } from "./sql-helpers.ts";
 import type { Together } from "./shared-commits.ts";
@@ -19,36 +18,35 @@ export type PollDiff = Pick<Verdict, "at" | "diff">;
 
 /**
  * Writes what polls changed, within their transaction: one row for each sandbox and server that is another object than
- * before. The row of a server that is gone stays, as changes refer to it.
+ * before. The row of one that is gone stays, as changes refer to it.
  *
  * @param polls that followed one another
  */
-export async function writeSnapshot(
-  trx: Db,
+export function writeSnapshot(
   together: Together,
   targetId: number,
   polls: readonly PollDiff[],
-): Promise<void> {
-  const last = new Map<string, Sandbox | null>();
-  for (const { diff } of polls) {
-    for (const { before, after } of diff.sandboxes) last.set((after ?? before)?.id ?? "", after);
-  }
-  const known = last
-    .values()
-    .flatMap((sandbox) => (sandbox ? [sandboxToRow(targetId, sandbox)] : []));
-  together(upsertSandboxes, known);
-  const gone = last.entries().flatMap(([id, sandbox]) => (sandbox ? [] : [id]));
-  for await (const some of paced(batches(gone, idsPerStatement))) {
-    await trx
-      .deleteFrom("sandboxes")
-      .where("target_id", "=", targetId)
-      .where("sandbox_id", "in", some)
-      .execute();
-  }
+): void {
+  together(upsertSandboxes, lastSandboxes(targetId, polls));
   together(upsertServers, lastServers(targetId, polls));
 }
 
-/** The rows of one poll as they come; of several each server's last one, as a statement may hold a row just once. */
+/** The rows of one poll as they come; of several each sandbox's last one, as a statement may hold a row just once. */
+function lastSandboxes(
+  targetId: number,
+  polls: readonly PollDiff[],
+): Iterable<Insertable<Tables["sandboxes"]>> {
+  const rows = polls.values().flatMap(({ at, diff }) =>
+    diff.sandboxes.values().flatMap(({ before, after }) => {
+      const sandbox = after ?? before;
+      return sandbox ? [sandboxToRow(targetId, sandbox, after ? null : at.utcMs)] : [];
+    }),
+  );
+  if (polls.length === 1) return rows;
+  return new Map(rows.map((row) => [row.sandbox_id, row] as const)).values();
+}
+
+/** The same of servers. */
 function lastServers(
   targetId: number,
   polls: readonly PollDiff[],
@@ -69,7 +67,11 @@ function lastServers(
 const upsertSandboxes = prepareUpsert("sandboxes", ["target_id", "sandbox_id"]);
 const upsertServers = prepareUpsert("servers", ["target_id", "sandbox_id", "server_id"]);
 
-function sandboxToRow(targetId: number, sandbox: Sandbox): Insertable<Tables["sandboxes"]> {
+function sandboxToRow(
+  targetId: number,
+  sandbox: Sandbox,
+  goneAtMs: number | null,
+): Insertable<Tables["sandboxes"]> {
   return {
     target_id: targetId,
     sandbox_id: sandbox.id,
@@ -79,6 +81,7 @@ function sandboxToRow(targetId: number, sandbox: Sandbox): Insertable<Tables["sa
     stated_status: sandbox.statedStatus,
     ...sinceColumns(sandbox.since),
     missing: sandbox.missing,
+    gone_at_ms: goneAtMs,
   };
 }
 
@@ -133,18 +136,17 @@ export async function readSnapshots(
     .selectFrom("sandboxes")
     .selectAll()
     .where("target_id", "in", targetIds)
+    .where("gone_at_ms", "is", null)
     .orderBy("target_id")
     .orderBy("sandbox_id")
     .execute();
   const byTarget = Map.groupBy(rows, (row) => row.target_id);
   const snapshots = new Map<number, Snapshot>();
   for (const targetId of targetIds) {
-    const idOf = (row: Selectable<Tables["sandboxes"]>): string =>
-      `${row.sandbox_id} of target ${targetId}`;
     const sandboxes = reading.all(
       "sandboxes",
       byTarget.get(targetId) ?? [],
-      idOf,
+      ({ id }) => id,
       (row): Sandbox => ({
         id: row.sandbox_id,
         status: oneOf(statuses, row.status),

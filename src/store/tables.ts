@@ -27,19 +27,20 @@ export interface Tables {
     };
   sandboxes: Numbers<"target_id" | SinceColumn | "missing"> &
     Texts<"sandbox_id"> &
-    OrNull<Texts<"benchmark"> & Numbers<"created_at_ms">> & {
+    OrNull<Texts<"benchmark"> & Numbers<"created_at_ms" | "gone_at_ms">> & {
+      id: Generated<number>;
       status: Status;
       stated_status: Status | null;
     };
   servers: { id: Generated<number>; status: Status } & Texts<"sandbox_id" | "server_id"> &
     Numbers<"target_id" | "has_stated" | SinceColumn | "missing"> &
     OrNull<Texts<"server_name" | "benchmark" | "tags"> & Numbers<"gone_at_ms">>;
-  changes: Numbers<"seq" | "at_ms" | "server"> & {
-    from_status: Presence;
-    to_status: Presence;
-    dwell_ms: number | null;
-    observation: "missing" | "seen" | null;
-  };
+  changes: Numbers<"seq" | "at_ms"> &
+    OrNull<Numbers<"server" | "sandbox" | "dwell_ms">> & {
+      from_status: Presence;
+      to_status: Presence;
+      observation: "missing" | "seen" | null;
+    };
   server_names: { id: Generated<number>; name: string };
   target_buckets: BucketKey &
     ExtentColumns &

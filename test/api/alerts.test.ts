@@ -208,6 +208,7 @@ describe("an explanation of a server", () => {
 
   it("has the sandbox of each change of a server that moves between sandboxes", () => {
     const change = {
+      subject: "server" as const,
       target: { region: "us", key: "research" },
       serverId: "a",
       serverName: "github",

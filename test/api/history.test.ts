@@ -15,12 +15,14 @@ describe("changes", () => {
     expect(whole).toMatchObject({ next: null, notes: [] });
     expect(whole.changes).toMatchObject([
       { server_id: first, from: "idle", to: "error", stay_seconds: null, lapse: null },
-      { from: "absent", to: "idle", stay_seconds: null },
+      { subject: "sandbox", server_id: null, server_name: null, from: "idle", to: "error" },
+      { subject: "server", from: "absent", to: "idle", stay_seconds: null },
       { from: "absent" },
       { from: "absent" },
+      { subject: "sandbox", from: "absent", to: "idle" },
     ]);
-    const page = await api(listChanges, { limit: 3 });
-    const rest = await api(listChanges, { limit: 3, before: page.next ?? "" });
+    const page = await api(listChanges, { limit: 4 });
+    const rest = await api(listChanges, { limit: 4, before: page.next ?? "" });
     expect([...page.changes, ...rest.changes]).toEqual(whole.changes);
     expect(rest.next).toBeNull();
 
@@ -28,11 +30,15 @@ describe("changes", () => {
       (await api(listChanges, query)).changes.map(({ server_id }) => server_id);
     const before = new Date(world.clock.now().utcMs - 2_000).toISOString();
     expect(await idsOf({ server: third })).toEqual([third]);
-    expect(await idsOf({ status: "error" })).toEqual([first]);
-    expect(await idsOf({ from_status: "absent,error", key: "research" })).toHaveLength(3);
-    expect(await idsOf({ to_status: ["error", "absent"] })).toEqual([first]);
-    expect(await idsOf({ from: "2s" })).toEqual([first]);
-    expect(await idsOf({ to: before })).toHaveLength(3);
+    expect(await idsOf({ status: "error" })).toEqual([first, null]);
+    expect(await idsOf({ subject: "server", status: "error" })).toEqual([first]);
+    expect(await idsOf({ subject: "sandbox" })).toEqual([null, null]);
+    expect(await idsOf({ subject: "sandbox,server" })).toHaveLength(6);
+    expect(await idsOf({ sandbox: whole.changes[0]?.sandbox_id.slice(0, 8) })).toHaveLength(6);
+    expect(await idsOf({ from_status: "absent,error", key: "research" })).toHaveLength(4);
+    expect(await idsOf({ to_status: ["error", "absent"] })).toEqual([first, null]);
+    expect(await idsOf({ from: "2s" })).toEqual([first, null]);
+    expect(await idsOf({ to: before })).toHaveLength(4);
     expect(await idsOf({ sandbox: "no such box" })).toEqual([]);
     expect(await idsOf({ name: ["no, such", "name"] })).toEqual([]);
   });
@@ -43,8 +49,8 @@ describe("changes", () => {
     const tz = "+05:30";
     const atMs = Date.parse(all[0]?.at ?? "");
     const shown = new Date(atMs + 330 * 60_000 - 1).toISOString().replace("Z", "");
-    expect((await api(listChanges, { from: shown, tz })).changes).toEqual(all.slice(0, 1));
-    expect((await api(listChanges, { to: shown, tz })).changes).toEqual(all.slice(1));
+    expect((await api(listChanges, { from: shown, tz })).changes).toEqual(all.slice(0, 2));
+    expect((await api(listChanges, { to: shown, tz })).changes).toEqual(all.slice(2));
     expect((await api(listIncidents, { from: shown, tz })).incidents).toHaveLength(1);
     expect((await api(listIncidents, { to: shown, tz })).incidents).toHaveLength(0);
   });
@@ -62,7 +68,7 @@ describe("changes", () => {
     }
     const lines: string[] = [];
     for (let cursor = after; ;) {
-      const later = await api(listChanges, { after: cursor, limit: 2 });
+      const later = await api(listChanges, { after: cursor, limit: 2, subject: "server" });
       lines.push(...later.changes.map((each) => `${each.from} ${each.to} ${each.stay_seconds}`));
       if (later.after === cursor) break;
       cursor = later.after;
@@ -77,6 +83,7 @@ describe("changes", () => {
     [{ from: "soon" }, "from: a time such as"],
     [{ tz: "Mars" }, "tz: a time zone such as"],
     [{ status: "busy" }, "status: "],
+    [{ subject: "target" }, "subject: "],
     [{ before: "1_2_3" }, "before: next of the previous page"],
     [{ after: "x" }, "after: after of a previous response"],
     [{ after: "1_1", from: "1h" }, "after without before, from and to"],
@@ -182,6 +189,8 @@ describe("events", () => {
     expect(await kinds({ kind: "incident" })).toEqual(["incident"]);
     expect(await kinds({ kind: "change,incident" })).toEqual(["change", "change", "incident"]);
     expect(await kinds({ server: world.serverIds[2] })).toEqual(["change"]);
+    const [{ sandbox_id: sandbox } = { sandbox_id: "" }] = (await api(listChanges, {})).changes;
+    expect(await kinds({ sandbox, kind: "change" })).toEqual(["change", "change"]);
     const other = await readEvents(api, { after, region: "eu" });
     expect(other.events).toEqual([]);
     expect(await readEvents(api, { after: other.after })).toMatchObject({ events: [] });
@@ -194,7 +203,9 @@ describe("events", () => {
     const first = await readEvents(api, { after: "0_0,0_" });
     expect([first.events.length, first.hasMore]).toEqual([500, true]);
     const rest = await readEvents(api, { after: first.after });
-    expect([rest.events.length, rest.hasMore]).toEqual([100, false]);
+    const { changes } = await api(listChanges, { subject: "sandbox", limit: 1_000 });
+    expect(changes.length).toBeGreaterThan(100);
+    expect([rest.events.length, rest.hasMore]).toEqual([100 + changes.length, false]);
     const response = await fetch(`${await world.address()}/api/v1/events?after=${first.after}`);
     let text = "";
     for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {

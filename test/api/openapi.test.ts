@@ -4,6 +4,7 @@ import { z } from "zod";
 import { describeApi } from "../../src/api/openapi.ts";
 import { pathFields } from "../../src/api/operation.ts";
 import { apiOperations } from "../../src/api/operations.ts";
+import { listChanges } from "../../src/api/operations/changes.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listNotifications } from "../../src/api/operations/notifications.ts";
 import { listSandboxes } from "../../src/api/operations/sandboxes.ts";
@@ -86,6 +87,7 @@ describe("the OpenAPI document", () => {
     const { incidents } = await api(listIncidents, {});
     const { sandboxes } = await api(listSandboxes, {});
     const { notifications } = await api(listNotifications, {});
+    const { changes } = await api(listChanges, { limit: 1 });
     const [silence, incident, seq] = [silences[0]?.id, incidents[0]?.id, notifications[0]?.seq];
     const calls: Readonly<Record<string, readonly [path: string, body?: object, status?: number]>> =
       {
@@ -109,6 +111,7 @@ describe("the OpenAPI document", () => {
         listDrift: ["/api/v1/drift"],
         checkConformance: ["/api/v1/conformance", { user: "user-1" }],
         explainServer: [`/api/v1/explain?server=${world.serverIds[0]}`],
+        explainSandbox: [`/api/v1/explain/sandbox?sandbox=${changes[0]?.sandbox_id}`],
         listIncidents: ["/api/v1/incidents?state=firing,resolved"],
         showIncident: [`/api/v1/incidents/${incident}`],
         acknowledgeIncident: [`/api/v1/incidents/${incident}/acknowledge`, { author: "ann" }],
@@ -144,6 +147,7 @@ describe("the OpenAPI document", () => {
   it.each([
     ["listServers", "GET", "/api/v1/servers?statsu=idle", 400],
     ["showSandbox", "GET", "/api/v1/sandboxes/show?region=us&key=research&sandbox=nothing", 404],
+    ["explainSandbox", "GET", "/api/v1/explain/sandbox?sandbox=nothing", 404],
     ["explainServer", "GET", "/api/v1/explain?server=nothing", 404],
     ["showNotification", "GET", "/api/v1/notifications/7", 404],
     ["addSilence", "POST", "/api/v1/silences", 415],

@@ -35,7 +35,8 @@ const spoilt: readonly (readonly [table: string, change: string, row: RegExp])[]
   ["probe_flap_records", "entered = 'x'", /^1 probe-failing$/],
   ["probe_results", "reason = 'bored'", /^1 \d+$/],
   ["drift", "problem = 'odd'", /unknown_field|odd/],
-  ["sandboxes", "status = 'odd'", /^\S+ of target 1$/],
+  ["sandboxes", "status = 'odd'", /^\d+$/],
+  ["sandboxes", "stated_status = 'odd'", /^\d+$/],
   ["servers", "status = 'odd'", /^\d+$/],
   ["servers", "tags = '{}'", /^\d+$/],
 ];
@@ -47,7 +48,7 @@ const tooLarge = [
   ["targets", "last_poll_at_ms observed_polls observed_ms failures_in_a_row", /^1$/],
   ["probes", "attempted_runs last_success_at_ms failures_in_a_row", /^1$/],
   ["servers", "since_at_ms", /^\d+$/],
-  ["sandboxes", "missing", /^\S+ of target 1$/],
+  ["sandboxes", "missing since_at_ms created_at_ms", /^\d+$/],
   ["probe_results", "at_ms", /^1 \d+$/],
   ["drift", "last_seen_at_ms", /unknown_field/],
 ] as const;

@@ -52,6 +52,13 @@ it("the commands about alerts call the daemon that runs, and use the store when 
   const explained = await run("explain", serverId.slice(0, 13));
   expect(explained.out).toMatch(/acknowledged by ann/);
   expect(explained.out).toMatch(/delivery\.taken +oncall accepted: firing/);
+  const { servers } = JSON.parse((await run("servers", "--server", serverId, "--json")).out);
+  const sandbox = await run("explain", servers[0].sandbox_id.slice(0, 13));
+  expect(sandbox.out).toContain(`sandbox ${servers[0].sandbox_id}\n`);
+  expect(sandbox.out).toMatch(/absent +\S+ +the sandbox/);
+  const nothing = await run("explain", "no-such-id");
+  expect(nothing).toMatchObject({ code: 1, out: "" });
+  expect(nothing.err).toContain('No known server or sandbox matches "no-such-id"');
   const changed = await run("changes", "--server", serverId, "--json");
   expect(JSON.parse(changed.out)).toMatchObject({ changes: [{ from: "absent", to: "error" }] });
   expect(notifications(world)).toEqual(["server-error firing"]);

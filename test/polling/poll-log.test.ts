@@ -1,10 +1,12 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
 import { logPoll } from "../../src/polling/poll-log.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { judgeBy, listing, research, serverError, watchFleet } from "../support/fleet.ts";
+import { server as fleetServer } from "../support/fleet.ts";
 
-function start(judge = judgeBy([])) {
-  const { log, lines } = captureLog();
+function start(judge = judgeBy([]), level: "info" | "debug" = "info") {
+  const { log, lines } = captureLog(level);
   const fleet = watchFleet(research, { judge });
   /** The lines of one poll. */
   const poll = async (outcome: Parameters<typeof fleet.poll>[0]) => {
@@ -33,7 +35,7 @@ it("changes of a first listing are one line with counts, all later ones a line e
       ...research,
       servers: 1_005,
       idle: 1_005,
-      msg: "us/research lists 1,005 servers: 1,005 idle",
+      msg: "us/research lists 1,005 servers in 1 sandbox: 1,005 idle",
     },
   ]);
   const lines = await say(all("occupied"));
@@ -55,6 +57,89 @@ it("a change is logged with everything that identifies the server", async () => 
       msg: "us/research github (a): idle -> error",
     },
   ]);
+});
+
+describe("a sandbox", () => {
+  type BoxStatus = ListedSandbox["status"];
+  const box = (id: string, status: BoxStatus, ...servers: readonly BoxStatus[]): ListedSandbox => ({
+    id,
+    status,
+    benchmark: "MCP_Atlas",
+    createdAt: null,
+    servers: servers.map((each, at) => fleetServer(`${id}-${at}`, { status: each })),
+  });
+  const listed = (...sandboxes: readonly ListedSandbox[]) => ({ complete: true, sandboxes });
+  const first = box("first", "idle", "idle");
+
+  it("that appears or disappears with its servers is one line with their number", async () => {
+    const { poll, say } = start();
+    await poll(listed(first));
+    expect(await poll(listed(first, box("b", "idle", "idle", "error")))).toEqual([
+      {
+        level: "info",
+        event: "sandbox.changed",
+        ...research,
+        sandbox_id: "b",
+        benchmark: "MCP_Atlas",
+        from: "absent",
+        to: "idle",
+        servers: 2,
+        msg: "us/research sandbox b: absent -> idle (2 servers)",
+      },
+    ]);
+    await say(listed(first));
+    expect(await say(listed(first))).toEqual([
+      "info: sandbox.changed: us/research sandbox b: idle -> absent (2 servers)",
+    ]);
+  });
+
+  it("and its servers have a line each for the status that each of them states", async () => {
+    const { poll, say } = start();
+    await poll(listed(first));
+    expect(await say(listed(box("first", "error", "error")))).toEqual([
+      "info: sandbox.changed: us/research sandbox first: idle -> error (1 server)",
+      "info: server.changed: us/research github (first-0): idle -> error",
+    ]);
+    expect(await say(listed(box("first", "error", "idle")))).toEqual([
+      "info: server.changed: us/research github (first-0): error -> idle",
+    ]);
+    expect(await say(listed(box("first", null, "idle")))).toEqual([
+      "info: sandbox.changed: us/research sandbox first: error -> unknown (1 server)",
+    ]);
+  });
+
+  it("has no line for a status that its servers state, and they have none for one that it states", async () => {
+    const { poll, say } = start();
+    await poll(listed(box("a", null, "idle"), box("b", "idle", null)));
+    expect(await say(listed(box("a", null, "error"), box("b", "error", null)))).toEqual([
+      "info: sandbox.changed: us/research sandbox b: idle -> error (1 server)",
+      "info: server.changed: us/research github (a-0): idle -> error",
+    ]);
+  });
+
+  it("has these at the level debug, as those of a first listing", async () => {
+    const { say } = start(judgeBy([]), "debug");
+    const lines = await say(listed(box("a", null, "idle")));
+    expect(lines).toEqual([
+      "info: target.first_listing: us/research lists 1 server in 1 sandbox: 1 idle",
+      "debug: sandbox.changed: us/research sandbox a: absent -> idle (1 server)",
+      "debug: server.changed: us/research github (a-0): absent -> idle",
+    ]);
+    expect(await say(listed(box("a", null, "error")))).toEqual([
+      "debug: sandbox.changed: us/research sandbox a: idle -> error (1 server)",
+      "info: server.changed: us/research github (a-0): idle -> error",
+    ]);
+  });
+
+  it("without servers is logged, also where no other is listed", async () => {
+    const { say } = start();
+    expect(await say(listed(box("a", "idle")))).toEqual([
+      "info: target.first_listing: us/research lists 0 servers in 1 sandbox",
+    ]);
+    expect(await say(listed(box("a", "error")))).toEqual([
+      "info: sandbox.changed: us/research sandbox a: idle -> error (0 servers)",
+    ]);
+  });
 });
 
 it("incidents of a server are one line a step", async () => {

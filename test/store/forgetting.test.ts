@@ -63,7 +63,9 @@ describe("store forget", () => {
     // More of each than one transaction deletes.
     database.exec(`
       insert into changes with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
-        select i + 1000000, 0, (select min(id) from servers where target_id = ${Number(id)}), 'idle', 'error', null, null from n;
+        select i + 1000000, 0, (select min(id) from servers where target_id = ${Number(id)}), null, 'idle', 'error', null, null from n
+        union all
+        select i + 1100000, 0, null, (select min(id) from sandboxes where target_id = ${Number(id)}), 'idle', 'error', null, null from n;
       update commit_sequence set value = 2000000;
       insert into gaps with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
         select ${Number(id)}, i * 10, i * 10 + 5 from n;`);

@@ -80,11 +80,11 @@ describe("store check", () => {
       "buckets with a negative time, or with more unobserved time than time: 1",
     ],
     [
-      "insert into sandboxes values (1, 's', null, 0, 'eror', null, 0, 0, 0, 0)",
+      "insert into sandboxes values (1, 1, 's', null, 0, 'eror', null, 0, 0, 0, 0, null)",
       "unknown statuses: 1",
     ],
     [
-      "insert into sandboxes values (1, 's', null, 0, 'idle', 'idel', 0, 0, 0, 0)",
+      "insert into sandboxes values (1, 1, 's', null, 0, 'idle', 'idel', 0, 0, 0, 0, null)",
       "unknown statuses: 1",
     ],
     ["update targets set open_bucket = '{'", "values that are not JSON: 1"],

@@ -1,11 +1,20 @@
 import { z } from "zod";
 import { presences } from "../../fleet/model.ts";
 import { firstOf } from "../../lib/iterables.ts";
-import { isChangeCursor, type StoredChange } from "../../store/changes.ts";
+import { isChangeCursor } from "../../store/change-cursor.ts";
+import { changeSubjects, type StoredSubjectChange } from "../../store/changes.ts";
 import { unreadableNotes } from "../../store/damaged-rows.ts";
 import type { StoreContext } from "../context.ts";
 import { continuation, cursorField, flag, historyRange, historyRequest } from "../fields.ts";
-import { listed, listOfWords, pageOf, previousNext, serverLabels, time } from "../fields.ts";
+import {
+  listed,
+  listOfWords,
+  nullableText,
+  pageOf,
+  previousNext,
+  serverLabels,
+  time,
+} from "../fields.ts";
 import { matchNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
 import { toView } from "../view-fields.ts";
@@ -13,8 +22,10 @@ import { toView } from "../view-fields.ts";
 const presenceList = listOfWords(presences);
 
 export const changeView = z.object({
+  subject: z.enum(changeSubjects),
   at: time,
   ...serverLabels,
+  server_id: nullableText.describe("Null: the change is of the sandbox"),
   from: z.string(),
   to: z.string(),
   stay_seconds: z
@@ -24,7 +35,9 @@ export const changeView = z.object({
   lapse: z
     .enum(["missing", "seen"])
     .nullable()
-    .describe("With `lapses`: the server did not change, but was missing or was listed again"),
+    .describe(
+      "With `lapses`: the sandbox or server did not change, but was missing or was listed again",
+    ),
 });
 type ChangeView = z.output<typeof changeView>;
 
@@ -33,9 +46,12 @@ export const listChanges = defineOperation({
   method: "GET",
   permission: "read",
   path: "/changes",
-  summary: "Changes of servers, latest first; with `after` in the order of storage",
+  summary: "Changes of sandboxes and servers, latest first; with `after` in the order of storage",
   request: historyRequest(
     {
+      subject: listOfWords(changeSubjects).describe(
+        "Of what the changes are. Default: both; with `server` or `name`, only of servers",
+      ),
       status: presenceList.describe("To or from one of these"),
       from_status: presenceList,
       to_status: presenceList,
@@ -59,7 +75,10 @@ export const listChanges = defineOperation({
     const newest = await store.changes.newest();
     const range = historyRange({ from, to }, { nowMs: clock.now().utcMs, zone });
     const query = { ...filter, ...range, keptUpTo: newest, cursor: before };
-    const found = await firstOf(store.changes.between({ ...query, direction: "desc" }), limit + 1);
+    const found = await firstOf(
+      store.changes.ofSubjects({ ...query, direction: "desc" }),
+      limit + 1,
+    );
     const { page, next } = pageOf(found, limit, ({ cursor }) => cursor);
     const unknown = found.length === 0 ? matchNotes(context, fields) : [];
     return {
@@ -71,7 +90,7 @@ export const listChanges = defineOperation({
   },
 });
 
-function viewChange(change: StoredChange): ChangeView {
+export function viewChange(change: StoredSubjectChange): ChangeView {
   const { cursor: _, target, dwellMs: stayMs, observation: lapse, ...rest } = change;
   return toView({ ...rest, ...target, stayMs, lapse });
 }

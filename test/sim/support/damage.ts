@@ -54,7 +54,7 @@ const kinds: readonly [Kind, ...Kind[]] = [
     kind: "servers",
     rows: `select target_id || sandbox_id as id, ${target}, concat_ws('|', sandbox_id, (select group_concat(${box}, '|')
       from servers where servers.target_id = sandboxes.target_id and servers.sandbox_id = sandboxes.sandbox_id)) as servers
-      from sandboxes`,
+      from sandboxes where gone_at_ms is null`,
     key: "target_id || sandbox_id",
     set: [`status = 'odd'`],
   },

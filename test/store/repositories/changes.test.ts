@@ -1,7 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Presence } from "../../../src/fleet/model.ts";
-import { type ChangeQuery, type StoredChange } from "../../../src/store/changes.ts";
+import type { Presence, Status } from "../../../src/fleet/model.ts";
+import type {
+  ChangeQuery,
+  ChangeSubject,
+  StoredSubjectChange,
+  SubjectQuery,
+} from "../../../src/store/changes.ts";
 import { allTime } from "../../../src/reports/time-range.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { collect } from "../../support/collect.ts";
@@ -28,13 +33,16 @@ describe.each(engines)("changes on $name", (engine) => {
     return { ...opened, poll };
   }
 
+  const ofServers = { subject: ["server"] } as const;
+
   const all = ({ store }: Pick<PollStore, "store">, query: Partial<ChangeQuery> = {}) =>
     collect(store.changes.between({ ...allTime, direction: "asc", ...query }));
 
-  const lines = (changes: readonly StoredChange[]): readonly string[] =>
-    changes.map(({ atMs, target, serverId, from, to, observation }) => {
+  const lines = (changes: readonly StoredSubjectChange[]): readonly string[] =>
+    changes.map(({ atMs, target, sandboxId, serverId, from, to, observation }) => {
       const poll = (atMs - startMs) / 30_000;
-      return `${poll} ${target.region} ${serverId.slice(-4)} ${observation ?? `${from} ${to}`}`;
+      const id = serverId?.slice(-4) ?? `(${sandboxId})`;
+      return `${poll} ${target.region} ${id} ${observation ?? `${from} ${to}`}`;
     });
 
   it("come in the order of time, either way, with how long the status before lasted", async () => {
@@ -123,15 +131,16 @@ describe.each(engines)("changes on $name", (engine) => {
     late.poll(listing({ a: "idle" }));
     const three = listing({ a: "error", b: "idle", c: "idle" });
     await opened.store.commitPoll(opened.targetId, late.poll(three, -90));
-    const some = await changes.after(here, {}, 2);
+    const some = await changes.after(here, ofServers, 2);
     expect(lines(some.changes)).toEqual(["-2 us a idle error", "-2 us b absent idle"]);
-    const more = await changes.after(some.cursor, {}, 2);
+    const more = await changes.after(some.cursor, ofServers, 2);
     expect(lines(more.changes)).toEqual(["-2 us c absent idle"]);
     expect(await changes.after(more.cursor, {}, 2)).toEqual({ changes: [], cursor: more.cursor });
-    expect((await changes.after(here, { to: ["error"] }, 9)).changes).toHaveLength(1);
-    expect((await changes.after(nothing, {}, 99)).changes).toHaveLength(5);
+    expect((await changes.after(here, { ...ofServers, to: ["error"] }, 9)).changes).toHaveLength(1);
+    expect((await changes.after(nothing, ofServers, 99)).changes).toHaveLength(5);
+    expect((await changes.after(nothing, {}, 99)).changes).toHaveLength(7);
     // A cursor of another store: what came after its time follows.
-    const others = await changes.after(`${startMs}_900`, {}, 9);
+    const others = await changes.after(`${startMs}_900`, ofServers, 9);
     expect(lines(others.changes)).toEqual(["1 us a absent idle", "1 eu a absent idle"]);
   });
 
@@ -154,6 +163,60 @@ describe.each(engines)("changes on $name", (engine) => {
     expect((await changes.after(newest, {}, 9)).changes).toHaveLength(1);
   });
 
+  it("of sandboxes come with those of their servers, and are not among those of servers alone", async () => {
+    const opened = await openTwoTargets();
+    const box = (status: Status | null) => {
+      return { id: "box", status, benchmark: null, createdAt: null, servers: [server("a")] };
+    };
+    for (const status of ["idle", null, "error"] as const) {
+      await opened.poll({ complete: true, sandboxes: [box(status)] }, "failed");
+    }
+    const { changes } = opened.store;
+    const of = async (query: Partial<SubjectQuery> = {}) =>
+      lines(await collect(changes.ofSubjects({ ...allTime, direction: "asc", ...query })));
+    const ofBox = ["1 us (box) absent idle", "2 us (box) idle unknown", "3 us (box) unknown error"];
+    expect(await of({ subject: ["sandbox"] })).toEqual(ofBox);
+    expect(await of({ sandbox: "bo" })).toEqual([
+      ofBox[0],
+      "1 us a absent idle",
+      ...ofBox.slice(1),
+    ]);
+    expect(await of({ server: "a" })).toEqual(["1 us a absent idle"]);
+    expect(await of({ name: ["github"] })).toEqual(["1 us a absent idle"]);
+    expect(lines(await all(opened))).toEqual(["1 us a absent idle"]);
+    const [first, ...later] = (await changes.after("0_0", {}, 2)).changes;
+    expect(lines(first ? [first] : [])).toEqual(ofBox.slice(0, 1));
+    expect(lines(later)).toEqual(["1 us a absent idle"]);
+  });
+
+  it("are given page by page, whatever they are of", async () => {
+    const opened = await openPollStore(engine);
+    const { poll } = watchFleet();
+    const ids = Array.from({ length: 700 }, (_, at) => `${at}`.padStart(4, "0"));
+    const sandboxes = ids.map((id) => {
+      return {
+        id,
+        status: "idle" as const,
+        benchmark: null,
+        createdAt: null,
+        servers: [server(id)],
+      };
+    });
+    await opened.store.commitPoll(opened.targetId, poll({ complete: true, sandboxes }));
+    for (const direction of ["asc", "desc"] as const) {
+      const found = await collect(opened.store.changes.ofSubjects({ ...allTime, direction }));
+      expect(found).toHaveLength(1_400);
+      const inOrder = direction === "asc" ? found : found.toReversed();
+      expect(inOrder.map((change) => change.serverId ?? change.sandboxId)).toEqual([
+        ...ids,
+        ...ids,
+      ]);
+    }
+    const half = await opened.store.changes.after("0_0", {}, 1_050);
+    const rest = await opened.store.changes.after(half.cursor, {}, 1_050);
+    expect([half, rest].map((each) => each.changes.length)).toEqual([1_050, 350]);
+  });
+
   it("are what looking at all of them gives, for any range, selection and cursor", async () => {
     const opened = await openTwoTargets();
     const statuses = ["idle", "occupied", "error"] as const;
@@ -164,11 +227,15 @@ describe.each(engines)("changes on $name", (engine) => {
           const status = statuses[(index * 7 + poll * ((index + box) % 5)) % 3] ?? "idle";
           return server(serverId, { status, name: index % 2 === 0 ? "github" : "0a1b" });
         });
-        return { id, status: "idle" as const, benchmark: null, createdAt: null, servers };
+        const status = statuses[(poll >> box) % 4] ?? null;
+        return { id, status, benchmark: null, createdAt: null, servers };
       });
       await opened.poll({ complete: true, sandboxes });
     }
-    const everything = await all(opened, { observations: true });
+    const ofSubjects = (query: Partial<SubjectQuery>) =>
+      collect(opened.store.changes.ofSubjects({ ...allTime, direction: "asc", ...query }));
+    const everything = await ofSubjects({ observations: true });
+    expect(everything.filter(({ subject }) => subject === "sandbox").length).toBeGreaterThan(60);
     const times = fc.integer({ min: -1, max: 62 }).map((poll) => startMs + poll * 30_000);
     const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
     const presences = optional(fc.subarray<Presence>(["idle", "error", "absent"]));
@@ -177,6 +244,7 @@ describe.each(engines)("changes on $name", (engine) => {
       fromMs: times,
       toMs: times,
       direction: fc.constantFrom("asc", "desc"),
+      subject: optional(fc.subarray<ChangeSubject>(["server", "sandbox"])),
       server: optional(fc.constantFrom(...named)),
       serverId: optional(fc.constantFrom(first, first.slice(0, -1))),
       sandbox: optional(fc.constantFrom("box", "nowhere")),
@@ -201,8 +269,9 @@ describe.each(engines)("changes on $name", (engine) => {
             (change) =>
               change.atMs >= query.fromMs &&
               change.atMs < query.toMs &&
+              isIn(query.subject, change.subject) &&
               (query.server === undefined ||
-                change.serverId.startsWith(query.server) ||
+                change.serverId?.startsWith(query.server) === true ||
                 change.serverName === query.server) &&
               (query.serverId === undefined || change.serverId === query.serverId) &&
               (query.sandbox === undefined || change.sandboxId.startsWith(query.sandbox)) &&
@@ -210,14 +279,17 @@ describe.each(engines)("changes on $name", (engine) => {
                 (change.sandboxId === "other" && change.target.region === "us")) &&
               isIn(query.region, change.target.region) &&
               isIn(query.key, change.target.key) &&
-              isIn(query.name, change.serverName) &&
+              isIn<string | null>(query.name, change.serverName) &&
               isIn(query.from, change.from) &&
               isIn(query.to, change.to) &&
               (isIn(query.status, change.from) || isIn(query.status, change.to)) &&
               (query.observations || change.observation === null),
           );
         const cursor = after === undefined ? undefined : inOrder[after]?.cursor;
-        expect(await all(opened, { ...query, cursor })).toEqual(expected);
+        expect(await ofSubjects({ ...query, cursor })).toEqual(expected);
+        const servers = expected.filter((change) => change.subject === "server");
+        if (query.subject !== undefined) return;
+        expect(await all(opened, { ...query, cursor })).toEqual(servers);
       }),
       { numRuns: engine.runs(60) },
     );

@@ -157,7 +157,37 @@ describe.each(engines)("commits of polls on $name", (engine) => {
     ]);
     const snapshot = await next.targets.snapshotOf(targetId);
     expect(findServer(snapshot, "box", "a")?.name).toBe("git");
-    const statuses = (await rows("changes")).map((row) => row["to_status"]);
+    const changes = (await rows("changes")).filter((row) => row["server"] !== null);
+    const statuses = changes.map((row) => row["to_status"]);
     expect(statuses).toEqual(["idle", "idle", "absent", "occupied"]);
+  });
+
+  it("keep the row of a sandbox that is gone, with what its changes refer to", async () => {
+    const { store, targetId, rows } = await openPollStore(engine);
+    const { poll } = watchFleet();
+    const createdAt = 1_771_275_925_770;
+    const box = {
+      id: "box",
+      status: "idle",
+      benchmark: "MCP_Atlas",
+      createdAt,
+      servers: [],
+    } as const;
+    for (const sandboxes of [[box], [], [], [{ ...box, status: "error" as const }]]) {
+      await store.commitPoll(targetId, poll({ complete: true, sandboxes }));
+    }
+    const [only, ...others] = await rows("sandboxes");
+    expect(others).toEqual([]);
+    expect(only).toMatchObject({ status: "error", stated_status: "error", gone_at_ms: null });
+    expect(only).toMatchObject({ benchmark: "MCP_Atlas", created_at_ms: createdAt });
+    const changes = await rows("changes");
+    expect(
+      changes.map((row) => [row["sandbox"], row["server"], row["to_status"], row["observation"]]),
+    ).toEqual([
+      [only?.["id"], null, "idle", null],
+      [only?.["id"], null, "idle", "missing"],
+      [only?.["id"], null, "absent", null],
+      [only?.["id"], null, "error", null],
+    ]);
   });
 });

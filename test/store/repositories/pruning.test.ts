@@ -60,19 +60,22 @@ describe.each(engines)("pruning on $name", (engine) => {
     }
   });
 
-  it("deletes changes from before, and then the servers that are gone", async () => {
+  it("deletes changes from before, and then the sandboxes and servers that are gone", async () => {
     const { store, targetId, rows } = await openPollStore(engine);
     const { poll } = watchFleet();
-    const polls = [{ a: "idle" }, { a: "error" }, {}, {}] as const;
-    const verdicts = polls.map((each) => poll(listing(each)));
+    const none = { complete: true, sandboxes: [] };
+    const polls = [listing({ a: "idle" }), listing({ a: "error" }), none, none];
+    const verdicts = polls.map((each) => poll(each));
     for (const verdict of verdicts) await store.commitPoll(targetId, verdict);
+    const times = async (subject: "server" | "sandbox") =>
+      (await rows("changes")).flatMap((row) => (row[subject] === null ? [] : [row["at_ms"]]));
     await pruneAll(() => store.prune.changes(verdicts[1]?.at.utcMs ?? 0));
-    expect((await rows("changes")).map((row) => row["at_ms"])).toEqual(
-      verdicts.slice(1).map(({ at }) => at.utcMs),
-    );
-    expect(await rows("servers")).toHaveLength(1);
+    expect(await times("server")).toEqual(verdicts.slice(1).map(({ at }) => at.utcMs));
+    // It is missing, and gone.
+    expect(await times("sandbox")).toEqual(verdicts.slice(2).map(({ at }) => at.utcMs));
+    for (const table of ["sandboxes", "servers"]) expect(await rows(table)).toHaveLength(1);
     await pruneAll(() => store.prune.changes(everMs));
-    expect(await rows("servers")).toEqual([]);
+    for (const table of ["sandboxes", "servers"]) expect(await rows(table)).toEqual([]);
   });
 
   it("deletes incidents, with their receivers and acknowledgements, that were resolved before and have no items", async () => {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { judgePoll, type Verdict } from "../../../src/alerts/judge.ts";
+import type { Diff } from "../../../src/fleet/diff.ts";
 import { resolutions } from "../../../src/fleet/buckets.ts";
 import { statuses } from "../../../src/fleet/model.ts";
 import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts";
@@ -62,12 +63,19 @@ describe.each(engines)("what is stored on $name", (engine) => {
     { ...serverError, name: "later", for: { kind: "polls", polls: 2 } as const },
   ];
 
+  const changesIn = (diff: Diff) => [
+    ...diff.changes,
+    ...diff.interruptions,
+    ...diff.sandboxChanges,
+    ...diff.sandboxInterruptions,
+  ];
+
   /** All that follows from polls, but for numbers that count what was written. */
   async function resultsOf({ store, rows }: PollStore): Promise<unknown> {
     const sorted = async (table: string): Promise<readonly string[]> =>
       (await rows(table)).map((row) => JSON.stringify({ ...row, revision: null })).toSorted();
     const query = { ...allTime, direction: "asc", observations: true } as const;
-    const changes = await collect(store.changes.between(query));
+    const changes = await collect(store.changes.ofSubjects(query));
     return {
       tables: await Promise.all(["incidents", "flap_records", "outbox_items", "gaps"].map(sorted)),
       changes: changes.map((change) => ({ ...change, cursor: null })),
@@ -93,7 +101,7 @@ describe.each(engines)("what is stored on $name", (engine) => {
           expect(await contentOf(store)).toEqual(contentOfTarget(watched));
         }
         expect(await resultsOf(other)).toEqual(await resultsOf(one));
-        const changes = verdicts.flatMap(({ diff }) => [...diff.changes, ...diff.interruptions]);
+        const changes = verdicts.flatMap(({ diff }) => changesIn(diff));
         expect(await one.rows("changes")).toHaveLength(changes.length);
       }),
       { numRuns: engine.runs(60) },
@@ -124,7 +132,7 @@ describe.each(engines)("what is stored on $name", (engine) => {
           if (happens === "lost") {
             const before = await opened.everything();
             // The last row that a poll writes is refused where it has changes, else its first one.
-            const hasChanges = verdict.diff.changes.length + verdict.diff.interruptions.length > 0;
+            const hasChanges = changesIn(verdict.diff).length > 0;
             const spoilt = hasChanges
               ? { ...verdict, at: { ...at, utcMs: 0.5 } }
               : { ...verdict, progress: { ...verdict.progress, lastPollAtMs: 0.5 } };
