@@ -55,7 +55,6 @@ export const explainSandbox = defineOperation({
   method: "GET",
   permission: "read",
   path: "/explain/sandbox",
-  isLive: true,
   summary: "What a sandbox is, and the changes of it and its servers, oldest first",
   request: z.strictObject({
     sandbox: sandboxText,
