@@ -16,13 +16,13 @@ interface Options {
 function watch({ sandbox = {}, server: more = {}, silenced = false }: Options = {}) {
   const down = { ...targetDown, keepFiringForMs: 60_000 };
   const rules = [{ ...serverError, ...more }, { ...sandboxError, ...sandbox }, down];
-  const suppressions = silenced
-    ? { ...noSuppressions, silenced: [{ sandbox_id: ["box"] }] }
-    : noSuppressions;
+  const silence = { ...noSuppressions, silenced: [{ sandbox_id: ["box"] }] };
+  const suppressions = silenced ? silence : noSuppressions;
   const judge = { ...judgeBy(rules), receivers: wantAll(["oncall", "desk"]), suppressions };
   const { poll, watched } = watchFleet(undefined, { judge });
   return {
     watched,
+    silence: () => void (judge.suppressions = silence),
     fail: (times: number) => Array.from({ length: times }, () => poll("failed")),
     /** Without a status of the server, there is none. */
     poll(stated: Status | null, ...servers: readonly Status[]): readonly string[] {
@@ -82,6 +82,16 @@ describe("the incident of a sandbox is inhibited by one of its server with the s
     const { poll, open } = watch({ silenced: true });
     expect(poll("error", "error")).toEqual([]);
     expect(open()).toEqual(["server firing", "sandbox firing inhibited"]);
+  });
+
+  it("also by the one that goes on after a silence has ended both", () => {
+    const { poll, silence, watched } = watch({ sandbox: { receivers: ["oncall", "desk"] } });
+    poll("error", "error");
+    silence();
+    expect(poll("error", "error")).toEqual(["server resolved: oncall", "sandbox resolved: desk"]);
+    const [ofServer, ofSandbox] = watched.state.incidents.values();
+    expect(ofServer?.phase.name).toBe("firing");
+    expect(ofSandbox?.inhibitedBy).toBe(ofServer?.id);
   });
 
   it("for the receivers of that alone", () => {
