@@ -25,7 +25,7 @@ import { sendReport } from "./operations/reports.ts";
 import { listSandboxes, searchSandboxes, showSandbox } from "./operations/sandboxes.ts";
 import { searchServers } from "./operations/search-servers.ts";
 import { showIncident } from "./operations/show-incident.ts";
-import { showTimeline } from "./operations/show-timeline.ts";
+import { showSandboxTimeline, showTimeline } from "./operations/show-timeline.ts";
 import { addSilence, expireSilence, listSilences } from "./operations/silences.ts";
 import { showStatus } from "./operations/status.ts";
 import { listServers, listTargets, pollTargets } from "./operations/targets.ts";
@@ -37,6 +37,7 @@ export const apiOperations: readonly Operation[] = [
   listSandboxes,
   searchSandboxes,
   showSandbox,
+  showSandboxTimeline,
   listServers,
   searchServers,
   showTimeline,

@@ -1,28 +1,29 @@
 import { targetName, type Target } from "../fleet/model.ts";
 import type { ShownStatus } from "../fleet/server-search.ts";
 import type { Server } from "../fleet/snapshot.ts";
-import type { StoredChange } from "../store/changes.ts";
+import type { StoredSubjectChange } from "../store/changes.ts";
 import type { Store } from "../store/store.ts";
 import type { ReportSources } from "./report-sources.ts";
 import { readTargetTimes } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 
-/** A server where it is, or was. */
-export interface ServerPlace {
+/** A server or sandbox where it is, or was. */
+export interface TimelineSubject {
   readonly target: Target;
   readonly sandboxId: string;
-  readonly serverId: string;
+  /** Null: the sandbox itself. */
+  readonly serverId: string | null;
 }
 
-/** A time in which a server had one status; `absent`: it was not there. */
+/** A time in which it had one status; `absent`: it was not there. */
 export interface Segment extends TimeRange {
   readonly status: ShownStatus | "absent";
 }
 
-/** How a server is known now. */
+/** How it is known now. */
 export interface PresentState {
   /** Undefined: it is not there. */
-  readonly server: Server | undefined;
+  readonly present: Pick<Server, "status" | "since"> | undefined;
   /** Whether its target is up: then nothing is known to have changed since the last poll. */
   readonly up: boolean;
 }
@@ -30,17 +31,17 @@ export interface PresentState {
 const mostChanges = 2_000;
 
 /**
- * What a server was, from its changes: the segments of a range that ends now, in order and without a gap between them.
+ * What a server or sandbox was, from its changes: the segments of a range that ends now, in order and without a gap between them.
  * Time of which nothing is known is unobserved.
  */
 export async function readTimeline(
-  { target, sandboxId, serverId }: ServerPlace,
-  { server, up }: PresentState,
+  { target, sandboxId, serverId }: TimelineSubject,
+  { present, up }: PresentState,
   { fromMs, toMs }: TimeRange,
   { changes, reports }: { readonly changes: Store["changes"]; readonly reports: ReportSources },
 ): Promise<{ readonly segments: readonly Segment[]; readonly truncated: boolean }> {
-  const about = changes.between({
-    serverId,
+  const about = changes.ofSubjects({
+    ...(serverId === null ? { subject: ["sandbox"] } : { serverId }),
     sandboxes: { target, first: sandboxId, last: sandboxId },
     observations: true,
     direction: "desc",
@@ -48,7 +49,7 @@ export async function readTimeline(
     toMs,
   });
   const segments: Segment[] = [];
-  let oldest: StoredChange | null = null;
+  let oldest: StoredSubjectChange | null = null;
   let endMs = toMs;
   let count = 0;
   for await (const change of about) {
@@ -62,7 +63,7 @@ export async function readTimeline(
     count += 1;
     if (endMs <= fromMs || count === mostChanges) break;
   }
-  segments.unshift(...beforeChanges(oldest, server, { fromMs, toMs: endMs }));
+  segments.unshift(...beforeChanges(oldest, present, { fromMs, toMs: endMs }));
   const { extents } = await reports.occupancy.open({ region: [target.region], key: [target.key] });
   const watched = (await reports.targets()).find(
     (each) => targetName(each.target) === targetName(target),
@@ -79,12 +80,12 @@ export async function readTimeline(
 
 /** What is known of the time before the oldest change that is kept. */
 function beforeChanges(
-  oldest: StoredChange | null,
-  server: Server | undefined,
+  oldest: StoredSubjectChange | null,
+  present: PresentState["present"],
   { fromMs, toMs }: TimeRange,
 ): readonly Segment[] {
-  const status = oldest ? oldest.from : (server?.status ?? "absent");
-  const knownMs = oldest ? toMs - (oldest.dwellMs ?? 0) : (server?.since.atMs ?? toMs);
+  const status = oldest ? oldest.from : (present?.status ?? "absent");
+  const knownMs = oldest ? toMs - (oldest.dwellMs ?? 0) : (present?.since.atMs ?? toMs);
   const knownFromMs = status === "absent" ? fromMs : Math.max(fromMs, knownMs);
   return [
     { status: "unobserved", fromMs, toMs: knownFromMs },

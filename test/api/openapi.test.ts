@@ -100,6 +100,7 @@ describe("the OpenAPI document", () => {
         showSandbox: [
           `/api/v1/sandboxes/show?region=us&key=research&sandbox=${sandboxes[0]?.sandbox_id}`,
         ],
+        showSandboxTimeline: ["/api/v1/sandboxes/timeline?region=us&key=research&sandbox=a"],
         listServers: ["/api/v1/servers?limit=2&status=error,idle"],
         searchServers: ["/api/v1/servers/search?q=a&status=error,unobserved&sort=since"],
         showTimeline: ["/api/v1/servers/timeline?region=us&key=research&sandbox=a&server=b"],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import { listSandboxes, searchSandboxes, showSandbox } from "../../src/api/operations/sandboxes.ts";
+import { showSandboxTimeline } from "../../src/api/operations/show-timeline.ts";
 import { listTargets } from "../../src/api/operations/targets.ts";
 import { startListedService } from "../support/listed-service.ts";
 import { watchWorld } from "../support/watched-world.ts";
@@ -158,4 +159,21 @@ describe("sandboxes", () => {
     const { api } = (await watchWorld()).daemon();
     await expect(api(listSandboxes, query)).rejects.toMatchObject(refusal("invalid", allowed));
   });
+});
+
+it("the timeline of a sandbox has what it was at each time, whatever its servers were", async () => {
+  const { api, world, service } = await watchSandboxes({ a: ["idle", ["occupied"]] });
+  await world.poll();
+  service.list({ a: ["error", ["idle"]] });
+  await world.poll(2);
+  world.clock.advance(2_000);
+  const request = { ...place, sandbox: "a", from: "30s" };
+  const { segments, truncated } = await api(showSandboxTimeline, request);
+  const lengths = segments.map(
+    ({ status, from, to }) => `${status} ${(Date.parse(to) - Date.parse(from)) / 1_000}`,
+  );
+  expect(lengths).toEqual(["unobserved 8", "absent 5", "idle 10", "error 7"]);
+  expect(truncated).toBe(false);
+  const unknown = await api(showSandboxTimeline, { ...request, sandbox: "b" });
+  expect(unknown.segments.map(({ status }) => status)).not.toContain("error");
 });

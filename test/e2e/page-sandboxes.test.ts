@@ -41,6 +41,7 @@ it("the search of the overview leads to a sandbox, and its page to what can be d
   await world.poll();
   await page.locator(".now", { hasText: "idle for" }).waitFor();
   await page.getByRole("row", { name: /github lone\/0 error/ }).waitFor();
+  await page.getByRole("cell", { name: "occupied → idle" }).waitFor();
 
   await page.getByRole("link", { name: "Acknowledge" }).press("Enter");
   const dialog = page.getByRole("dialog");

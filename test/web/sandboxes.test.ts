@@ -137,18 +137,69 @@ describe("the page of a sandbox", () => {
 
   it("is not there for a sandbox that nothing is known of", async () => {
     const { open } = await watch();
-    for (const path of ["sandbox?region=us&key=research&sandbox=none", "sandbox"]) {
+    for (const path of ["sandbox?region=us&key=research&sandbox=none", "sandbox?sandbox=none"]) {
       const { status, text } = await open(path);
       expect([path, status]).toEqual([path, 404]);
-      expect(text).toContain("Not Found");
+      expect(text).toContain("No known sandbox matches");
     }
+    expect((await open("sandbox")).status).toBe(400);
+  });
+
+  it("shows what it was, and the changes of it and its servers, the latest first", async () => {
+    const { open, world, service } = await watch({ a: ["idle", ["idle"]], b: ["idle", []] });
+    await world.poll();
+    service.list({ a: ["error", ["idle"]], b: ["idle", []] });
+    await world.poll(2);
+    const path = sandboxAddress({ ...place, sandbox_id: "a" });
+    const { text, markup } = await open(path);
+    expect(text).toContain("error for 5 s");
+    expect(text).toContain("idle 10 s error 5 s unobserved");
+    expect(markup).toMatch(/aria-label="The last 24 hours: idle 10 s, error 5 s, unobserved/);
+    const [, changes = ""] = text.split("Changes Time Of Change");
+    const [first, second, third] = changes.split(" UTC ").slice(1);
+    expect(first).toContain("sandbox idle → error");
+    expect([second, third].join(" ")).toContain("sandbox absent → idle");
+    expect([second, third].join(" ")).toContain("github a/0 absent → idle");
+    expect(text).toContain("sandwatch explain a");
+    const week = await open(`${path}&range=7d`);
+    expect(week.markup).toMatch(/"The last 7 days: idle 10 s, error 5 s, unobserved 6 d/);
+    const wrong = await open(`${path}&range=7y`);
+    expect(wrong.text).toContain("There is no range &quot;7y&quot;: this is 24h.");
+    // As `explain`: by the id alone.
+    expect((await open("sandbox?sandbox=a")).text).toContain("us / research");
+  });
+
+  it("is there for one that is gone, with what it was", async () => {
+    const { open, world, service } = await watch({ a: ["error", ["idle"]], b: ["idle", []] });
+    service.list({ b: ["idle", []] });
+    await world.poll(4);
+    const { text, status } = await open("sandbox?sandbox=a");
+    expect(status).toBe(200);
+    expect(text).toContain("Gone : it is not listed there any more.");
+    expect(text).toContain("us / research");
+    expect(text).toContain("sandbox error → absent");
+    expect(text).toMatch(/absent \d+ s/);
+    expect(text).toContain("Servers None.");
+  });
+
+  it("names the other targets that list the same sandbox", async () => {
+    const service = await startListedService({ a: ["occupied", ["idle"]] });
+    const world = await watchWorld({ baseUrl: service.baseUrl, keys: ["research", "production"] });
+    await world.poll();
+    const path = sandboxAddress({ ...place, sandbox_id: "a" });
+    const markup = await (await fetch(`${await world.address()}/${path}`)).text();
+    const other = escaped(sandboxAddress({ region: "us", key: "production", sandbox_id: "a" }));
+    expect(markup).toContain(`href="${other}"`);
+    expect(textOf(markup)).toContain("Also listed in us / production, occupied");
+    expect(textOf(markup)).toContain("in us/production absent → occupied");
   });
 
   it("counts servers that it does not list", async () => {
     const { open } = await watch({ full: ["idle", Array.from({ length: 120 }, () => "idle")] });
     const { text, markup } = await open(sandboxAddress({ ...place, sandbox_id: "full" }));
     expect(text).toContain("and 20 more servers");
-    expect(markup.match(/href="server\?/g)).toHaveLength(100);
+    const [, servers = ""] = markup.split('id="servers"');
+    expect(servers.split('id="timeline"')[0]?.match(/href="server\?/g)).toHaveLength(100);
   });
 
   it("offers what the role of its reader allows, and to acknowledge only what fires", async () => {

@@ -1,14 +1,16 @@
+import type { SandboxExplanation } from "../../api/operations/explain-sandbox.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import type { SandboxView } from "../../api/operations/sandboxes.ts";
 import type { ServerView } from "../../api/operations/targets.ts";
 import { counted } from "../../fleet/plural.ts";
 import { countByStatus } from "../../fleet/tallies.ts";
 import { ageOf, html, type Html } from "../html.ts";
+import type { Timeline } from "./band.ts";
 import { shortText, statusOf } from "./fleet-list.ts";
 import { presentTotals } from "./fleet-totals.ts";
-import { incidentsCard } from "./history-cards.ts";
+import { changesCard, incidentsCard, timelineCard, type Range } from "./history-cards.ts";
 import { page, type PageAt } from "./layout.ts";
-import { sandboxesAddress, serversAddress } from "./servers-address.ts";
+import { sandboxAddress, sandboxesAddress, serversAddress } from "./servers-address.ts";
 import type { SandboxPlace } from "./servers-address.ts";
 import { serverCells } from "./servers.ts";
 import { shellWord } from "./shell-word.ts";
@@ -16,10 +18,15 @@ import { hatch, totalsText } from "./status-bar.ts";
 
 export interface SandboxPageView {
   readonly place: SandboxPlace;
-  readonly present: SandboxView;
+  readonly explanation: SandboxExplanation;
+  /** Undefined: it is gone from there. */
+  readonly present: SandboxView | undefined;
   /** The worst ones. */
   readonly servers: readonly ServerView[];
+  readonly range: Range;
+  readonly timeline: Timeline;
   readonly incidents: readonly IncidentView[];
+  readonly remarks: readonly string[];
   readonly mayAct: boolean;
   readonly mayCall: boolean;
 }
@@ -27,12 +34,14 @@ export interface SandboxPageView {
 const longestId = 512;
 
 export function renderSandbox(view: SandboxPageView, at: PageAt): string {
-  const { place, present, incidents } = view;
+  const { place, explanation, present, range, timeline, incidents, remarks } = view;
+  const address = sandboxAddress(place);
   const id = shortText(place.sandbox_id, longestId);
-  const status = present.stale ? "unobserved" : present.status;
+  const status = present === undefined ? "gone" : present.stale ? "unobserved" : present.status;
   return page({ title: `sandbox ${shortText(id, 8)} · ${status}`, section: "Sandboxes", ...at }, [
     hatch,
     html`<div class="card" id="sandbox" data-live>
+      ${remarks.map((remark) => html`<p class="remark" role="status">${shortText(remark, 500)}</p>`)}
       <h1>Sandbox <span class="id">${id}</span></h1>
       <p class="now">${nowOf(present, at)}</p>
       <dl>
@@ -42,17 +51,20 @@ export function renderSandbox(view: SandboxPageView, at: PageAt): string {
             >${place.region} / ${place.key}</a
           >
         </dd>
-        ${factsOf(present, at)}
+        ${factsOf(present, at)} ${elsewhereOf(view)}
       </dl>
       ${view.mayAct ? actionsOf(view) : ""}
     </div>`,
     serversCard(view, at),
+    timelineCard(address, range, timeline),
     incidentsCard(incidents, at),
+    changesCard(`${address}&range=${range}`, place, explanation),
     commandsCard(view),
   ]);
 }
 
-function nowOf(present: SandboxView, { nowMs }: PageAt): Html {
+function nowOf(present: SandboxView | undefined, { nowMs }: PageAt): Html {
+  if (!present) return html`<strong>Gone</strong>: it is not listed there any more.`;
   const spokenFor =
     present.stated_status === null && !present.stale
       ? html` <small>the worst of its servers, as the service states no status of it</small>`
@@ -60,7 +72,8 @@ function nowOf(present: SandboxView, { nowMs }: PageAt): Html {
   return html`${statusOf(present)} for ${ageOf(Date.parse(present.since), nowMs)}${spokenFor}`;
 }
 
-function factsOf(present: SandboxView, { nowMs }: PageAt): readonly Html[] {
+function factsOf(present: SandboxView | undefined, { nowMs }: PageAt): readonly Html[] {
+  if (!present) return [];
   const { created_at: created, benchmark, missing } = present;
   const facts: readonly (readonly [name: string, value: Html | string | null])[] = [
     ["Age", created === null ? null : ageOf(Date.parse(created), nowMs)],
@@ -89,6 +102,20 @@ function serversText({ servers, stale }: SandboxView): string {
   return all === 0 ? "none" : `${all}: ${totalsText(presentTotals(servers, stale))}`;
 }
 
+/** Two keys may list the same sandbox. */
+function elsewhereOf({ place, explanation: { listed } }: SandboxPageView): Html | "" {
+  const places = listed.map((each) => ({ ...each, sandbox_id: place.sandbox_id }));
+  const elsewhere = places.filter((each) => sandboxAddress(each) !== sandboxAddress(place));
+  if (elsewhere.length === 0) return "";
+  return html`<dt>Also listed in</dt>
+    <dd>
+      ${elsewhere.map(
+        (each) =>
+          html`<a href="${sandboxAddress(each)}">${each.region} / ${each.key}, ${each.status}</a> `,
+      )}
+    </dd>`;
+}
+
 function actionsOf({ place, incidents }: SandboxPageView): Html {
   const { region, key, sandbox_id: sandbox } = place;
   const query = new URLSearchParams({ region, key, sandbox }).toString();
@@ -104,7 +131,7 @@ function actionsOf({ place, incidents }: SandboxPageView): Html {
 }
 
 function serversCard({ place, present, servers }: SandboxPageView, { nowMs }: PageAt): Html {
-  const more = countByStatus(present.servers) - servers.length;
+  const more = present ? countByStatus(present.servers) - servers.length : 0;
   const all = serversAddress({
     q: place.sandbox_id,
     region: [place.region],
@@ -148,6 +175,7 @@ function commandsCard({ place, mayCall }: SandboxPageView): Html {
   const { region, key, sandbox_id: id } = place;
   return html`<div class="card">
     <h2>On the command line</h2>
+    <p><code>sandwatch explain ${shellWord(id)}</code></p>
     <p><code>sandwatch servers --sandbox ${shellWord(id)}</code></p>
     ${
       mayCall

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { listChanges } from "../../api/operations/changes.ts";
 import { explainServer } from "../../api/operations/explain.ts";
+import { explainSandbox, type SandboxExplanation } from "../../api/operations/explain-sandbox.ts";
 import { listIncidents } from "../../api/operations/incidents.ts";
 import { showSandbox } from "../../api/operations/sandboxes.ts";
-import { showTimeline } from "../../api/operations/show-timeline.ts";
+import { showSandboxTimeline, showTimeline } from "../../api/operations/show-timeline.ts";
 import { listServers } from "../../api/operations/targets.ts";
 import { allows, type Permission } from "../../lib/access.ts";
 import type { ApiDeps } from "../api/api.ts";
@@ -58,12 +59,23 @@ export function addServerPages(
     return { place, explanation, present, range, timeline, incidents, remarks };
   };
 
-  const readSandbox = async ({ region = "", key = "", sandbox: id = "" }: Texts) => {
-    const request = { region, key, sandbox: id };
-    const { sandbox, servers } = showSandbox.response.parse(await call(showSandbox, request));
-    const found = await readIncidents({ region: [region], key: [key], sandbox: id });
-    const incidents = found.filter(({ sandbox_id }) => sandbox_id === id);
-    return { place: sandbox, present: sandbox, servers, incidents };
+  const readSandbox = async ({ range: wanted, before, ...asked }: Texts) => {
+    const { range, remarks } = readRange(wanted);
+    const explanation = explainSandbox.response.parse(
+      await call(explainSandbox, { sandbox: asked["sandbox"] ?? "", limit: mostEvents, before }),
+    );
+    const place = findSandboxPlace(asked, explanation);
+    const { region, key, sandbox_id: sandbox } = place;
+    const isListed = explanation.listed.some((each) => each.region === region && each.key === key);
+    const { sandbox: present, servers } = isListed
+      ? showSandbox.response.parse(await call(showSandbox, { region, key, sandbox }))
+      : { sandbox: undefined, servers: [] };
+    const found = await readIncidents({ region: [region], key: [key], sandbox });
+    const incidents = found.filter(({ sandbox_id }) => sandbox_id === sandbox);
+    const timeline = showSandboxTimeline.response.parse(
+      await call(showSandboxTimeline, { region, key, sandbox, from: range }),
+    );
+    return { place, explanation, present, servers, range, timeline, incidents, remarks };
   };
 
   addPage("/server", (request, at) => {
@@ -123,6 +135,15 @@ export function addServerPages(
 function placeOf({ query }: FastifyRequest): SandboxPlace {
   const { region = "", key = "", sandbox = "" } = textsOf(query);
   return { region, key, sandbox_id: sandbox };
+}
+
+/** Where the address says, or where it is listed, or where it was last. */
+function findSandboxPlace(
+  { region, key }: Texts,
+  { sandbox_id, listed, changes }: SandboxExplanation,
+): SandboxPlace {
+  if (region !== undefined && key !== undefined) return { region, key, sandbox_id };
+  return { region: "", key: "", ...(listed[0] ?? changes.at(-1)), sandbox_id };
 }
 
 type Explanation = ReturnType<typeof explainServer.response.parse>;
