@@ -65,8 +65,8 @@ const oddValues: readonly unknown[] = [
 describe("the JSON Schema of the configuration", () => {
   it("is named in the first line of every configuration that there is", () => {
     expect(shipped.toSorted()).toEqual([
-      "config/compose/standby.yaml",
       "config/compose/simulated.yaml",
+      "config/compose/standby.yaml",
       "config/kubernetes/example/sandwatch.yaml",
       "config/kubernetes/standby/sandwatch.yaml",
       "config/sandwatch.example.yaml",
