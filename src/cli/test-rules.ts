@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { formatDuration } from "../fleet/duration.ts";
 import { loadTests } from "./rule-tests/load-tests.ts";
 import type { PlacedTest } from "./rule-tests/load-tests.ts";
-import { runRuleTest } from "./rule-tests/run-test.ts";
+import { isOr, runRuleTest } from "./rule-tests/run-test.ts";
 import type { SentMessage } from "./rule-tests/run-test.ts";
 import type { Expectation } from "./rule-tests/schema.ts";
 import { CommandError } from "./exit-codes.ts";
@@ -54,7 +54,7 @@ function resultText({ name, passed, missing, unexpected }: TestResult): string {
 /** Fields that an expectation does not have are not compared. */
 function fits({ atMs, notification }: SentMessage, expected: Expectation): boolean {
   const { incidents, truncated } = notification;
-  const servers = serversOf(notification);
+  const { servers, sandboxes } = idsOf(notification);
   return (
     atMs === expected.at &&
     notification.type === `incident.${expected.type}` &&
@@ -64,6 +64,7 @@ function fits({ atMs, notification }: SentMessage, expected: Expectation): boole
     isOr(expected.summary, notification.summary) &&
     isOr(expected.count, incidents.length + truncated) &&
     isOr(expected.servers?.toSorted().join("\n"), servers.toSorted().join("\n")) &&
+    isOr(expected.sandboxes?.toSorted().join("\n"), sandboxes.toSorted().join("\n")) &&
     incidents.every(
       ({ resolvedReason, flapping }) =>
         isOr(expected.reason, resolvedReason) && isOr(expected.flapping, flapping),
@@ -71,12 +72,13 @@ function fits({ atMs, notification }: SentMessage, expected: Expectation): boole
   );
 }
 
-function isOr<T>(expected: T | undefined, found: T | null): boolean {
-  return expected === undefined || expected === found;
-}
-
-function serversOf({ incidents }: SentMessage["notification"]): readonly string[] {
-  return incidents.flatMap(({ serverId }) => serverId ?? []);
+/** Of the servers and of the sandboxes that its incidents are about. */
+function idsOf({ incidents }: SentMessage["notification"]) {
+  const ofSandboxes = incidents.filter(({ subject }) => subject === "sandbox");
+  return {
+    servers: incidents.flatMap(({ serverId }) => serverId ?? []),
+    sandboxes: ofSandboxes.flatMap(({ sandboxId }) => sandboxId ?? []),
+  };
 }
 
 function expectationText({ at, receiver, type, rule, ...rest }: Expectation): string {
@@ -86,11 +88,12 @@ function expectationText({ at, receiver, type, rule, ...rest }: Expectation): st
 
 export function messageText({ atMs, notification }: SentMessage): string {
   const { receiver, rule, type, summary, incidents } = notification;
-  const servers = serversOf(notification);
+  const { servers, sandboxes } = idsOf(notification);
   const reasons = new Set(incidents.flatMap(({ resolvedReason }) => resolvedReason ?? []));
   return [
     `${formatDuration(atMs)}  ${receiver}  ${rule} ${type.replace("incident.", "")}`,
     ...(servers.length > 0 ? [`servers: ${servers.join(", ")}`] : []),
+    ...(sandboxes.length > 0 ? [`sandboxes: ${sandboxes.join(", ")}`] : []),
     ...(reasons.size > 0 ? [`reason: ${[...reasons].join(", ")}`] : []),
     JSON.stringify(summary),
   ].join("  ");

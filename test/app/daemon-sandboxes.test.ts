@@ -160,7 +160,18 @@ it("what is inhibited is so after a restart, and its silence is about the sandbo
   await world.restart();
   await world.poll(2);
   expect(world.alerts.map(messageText)).toEqual(["firing: server A/0", "firing: sandbox B"]);
-  expect(world.alerts.map(({ data }) => data.summary)).toEqual([
+  const [{ data } = { data: { incidents: [] } }] = world.alerts.slice(1);
+  expect(data.incidents).toMatchObject([
+    {
+      subject: "sandbox",
+      sandbox_id: "B",
+      benchmark: "MCP_Atlas",
+      server_id: null,
+      server_name: null,
+      status: "error",
+    },
+  ]);
+  expect(world.alerts.map(({ data: { summary } }) => summary)).toEqual([
     "1 github server in error in us/research since 09:30 UTC",
     "sandbox B in error in us/research since 09:30 UTC",
   ]);
@@ -204,6 +215,7 @@ async function serve(listed: () => Stated): Promise<string> {
       const [, status = "", servers = ""] = /^(\S+)(?: \[(.*)\])?$/.exec(text) ?? [];
       return {
         local_sandbox_id: id,
+        benchmark: "MCP_Atlas",
         ...stated(status),
         servers: servers
           .split(" ")

@@ -55,6 +55,40 @@ const configWith = (receiver: object, more: object = {}) => ({
 const named = { config: "sandwatch.yaml" };
 
 describe("a rule test", () => {
+  it("of a sandbox that states a status itself, of one that does not, and of one that is acknowledged", async () => {
+    const sandboxError = {
+      name: "sandbox-error",
+      on: "sandbox",
+      status: "error",
+      remind_every: "30s",
+    };
+    const rules = { rules: [sandboxError] };
+    const box = (timeline: string, more: object = {}) => ({
+      servers: [{ sandbox: "spoken-for", server: "a", timeline: "error" }],
+      sandboxes: [{ sandbox: "box", timeline, ...more }],
+    });
+    expect(await messagesOf(box("idle error unstated idle gone"), rules)).toEqual([
+      "30s sandbox-error firing sandboxes: box",
+      "1m30s sandbox-error resolved sandboxes: box reason: recovered",
+    ]);
+    const acknowledge = [{ at: "30s", rule: "sandbox-error", sandbox: "box" }];
+    expect(await messagesOf({ ...box("idle error*4 gone*3"), acknowledge }, rules)).toEqual([
+      "30s sandbox-error firing sandboxes: box",
+      "3m sandbox-error resolved sandboxes: box reason: gone",
+    ]);
+    const { test, sent } = await sentBy({
+      ...rules,
+      tests: [
+        {
+          name: "x",
+          ...box("idle error"),
+          expect: [{ at: "30s", type: "firing", rule: "sandbox-error", sandboxes: ["spoken-for"] }],
+        },
+      ],
+    });
+    expect(resultOf(test, sent)).toMatchObject({ passed: false });
+  });
+
   it.each([
     ["of an error", "idle*2 error*2 idle", ["1m firing", "2m resolved recovered"]],
     ["of a server that is gone", "error gone*3", ["0s firing", "1m resolved gone"]],
@@ -230,7 +264,9 @@ describe("a file of rule tests", () => {
   it("passes as the example does, or fails with what differs", async () => {
     const passed = await runCommand(["test-rules", "config/rules.test.example.yaml", "--json"]);
     expect(passed).toMatchObject({ code: 0, err: "" });
-    expect(JSON.parse(passed.out)).toMatchObject({ tests: [{ passed: true }, {}, {}, {}] });
+    expect(JSON.parse(passed.out)).toMatchObject({
+      tests: Array.from({ length: 5 }, () => ({ passed: true })),
+    });
     const failing = { ...test, name: "bad", servers: [{ server: "a", timeline: "error" }] };
     const file = writeTests({ rules: [serverError], tests: [test, failing] });
     const failed = await runCommand(["test-rules", file]);

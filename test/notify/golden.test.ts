@@ -197,6 +197,51 @@ it.each(Object.entries(formats))(
   },
 );
 
+it("messages about sandboxes are those that were reviewed", async () => {
+  const servers = [
+    ["github", 3],
+    ["slack", 2],
+    [null, 2],
+  ] as const;
+  const stored = [0, 1].map((n) =>
+    outboxItem({
+      rule: "sandbox-error",
+      servers: n === 0 ? servers : null,
+      incident: {
+        id: incidentId(n),
+        subject: "sandbox",
+        sandboxId: server(n).sandboxId,
+        serverId: null,
+        serverName: null,
+        benchmark: "MCP_Atlas",
+      },
+    }),
+  );
+  const settings = {
+    groupBy: ["rule", "region", "key"],
+    groupWaitMs: 0,
+    groupIntervalMs: 0,
+    groupLimit: 5,
+    maxIncidents: 20,
+  } as const;
+  const texts = [1, 2].flatMap((count) => {
+    const items = stored.slice(0, count).map((item, seq) => ({ ...item, seq }));
+    const [message] = composeMessages(items, settings, startMs + 5_000).messages;
+    if (!message) throw new Error("no message");
+    const notification = { id: "msg_1", ...message.notification };
+    const shown = Object.entries({
+      webhook: webhookBody(notification, startMs, externalUrl),
+      "webhook-alertmanager": alertmanagerBody(notification, startMs, externalUrl),
+      slack: slackMessage(notification, startMs, externalUrl),
+      pagerduty: pagerdutyEvent("0".repeat(32), "trigger", "key", notification, startMs),
+    });
+    return shown.map(
+      ([format, body]) => `# ${count} ${format}\n${JSON.stringify(body, null, 2)}\n`,
+    );
+  });
+  await expect(texts.join("\n")).toMatchFileSnapshot("golden/sandboxes.txt");
+});
+
 const sender = {
   from: { name: "sandwatch", address: "sandwatch@example.com" },
   to: ["planners@example.com"],

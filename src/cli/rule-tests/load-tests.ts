@@ -36,7 +36,11 @@ export function loadTests(file: string, environment: Environment) {
 function configOf(file: string, tests: TestFile, environment: Environment): Config {
   const { config: named, rules, receivers = [usualReceiver] } = tests;
   const from = named === undefined ? file : resolve(dirname(file), named);
-  const places = tests.tests.flatMap((test) => [...test.servers, ...test.targets]);
+  const places = tests.tests.flatMap((test) => [
+    ...test.servers,
+    ...test.sandboxes,
+    ...test.targets,
+  ]);
   const regions = new Set(["us", ...places.flatMap(({ region }) => region ?? [])]);
   const keys = new Set(["research", ...places.flatMap(({ key }) => key ?? [])]);
   const content = {
@@ -96,7 +100,9 @@ export type PlacedTest = ReturnType<typeof placeTest>;
 function placeTest(test: RuleTest, config: Config) {
   const { schedule } = config.poll;
   const every = test.every ?? (schedule.kind === "every" ? schedule.ms : usualEveryMs);
-  const timelines = [...test.servers, ...test.targets].map(({ timeline }) => timeline.length);
+  const timelines = [...test.servers, ...test.sandboxes, ...test.targets].map(
+    ({ timeline }) => timeline.length,
+  );
   const lengthMs = (Math.max(1, ...timelines) - 1) * every;
   const placed = <Each extends { region?: string | undefined; key?: string | undefined }>(
     each: Each,
@@ -113,6 +119,7 @@ function placeTest(test: RuleTest, config: Config) {
     every,
     until: test.until ?? Math.max(lengthMs, ...test.expect.map(({ at }) => at)),
     servers: test.servers.map(placed),
+    sandboxes: test.sandboxes.map(placed),
     targets: test.targets.map(placed),
   };
 }

@@ -1,7 +1,7 @@
 import { restoreSuppressions } from "../../api/suppressions.ts";
 import { composeAcknowledged, type Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { composeMessages } from "../../alerts/compose-messages.ts";
-import type { Incident } from "../../alerts/incident.ts";
+import { subjectFacts, type Incident } from "../../alerts/incident.ts";
 import { judgeRegion, type RegionTarget } from "../../alerts/judge-region.ts";
 import { judgePoll } from "../../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome } from "../../alerts/judge.ts";
@@ -155,11 +155,17 @@ function regionTarget({ target, state }: WatchedTarget): RegionTarget {
 }
 
 function isNamed(
-  { rule, server }: RuleTest["acknowledge"][number],
+  { rule, server, sandbox }: RuleTest["acknowledge"][number],
   { rule: owner, subject, phase }: Incident,
 ): boolean {
   if (owner !== rule || phase.name !== "firing" || phase.notifiedAtMs === null) return false;
-  return server === undefined || (subject.kind === "server" && subject.serverId === server);
+  const { sandboxId, serverId } = subjectFacts(null, subject);
+  return isOr(server, serverId) && isOr(sandbox, sandboxId);
+}
+
+/** Whether it is as asked for, where something is asked for. */
+export function isOr<T>(asked: T | undefined, found: T | null): boolean {
+  return asked === undefined || asked === found;
 }
 
 /** Composes messages when they are due, as the worker of a receiver does. */
@@ -202,26 +208,30 @@ function outcomeOf(test: PlacedTest, target: Target, poll: number): PollOutcome 
   return { kind: "listed", listing };
 }
 
-/** A sandbox is listed as long as one of its servers is. */
+/**
+ * A sandbox with a timeline states what that says. Another one states no status, and is listed as long as one of its servers
+ * is.
+ */
 function sandboxesAt(test: PlacedTest, target: Target, poll: number): readonly ListedSandbox[] {
-  const listed = test.servers.flatMap(({ timeline, ...server }) => {
-    const status = targetName(server) === targetName(target) && atPoll(timeline, poll);
+  const isHere = (each: Target): boolean => targetName(each) === targetName(target);
+  const listed = test.servers.filter(isHere).flatMap(({ timeline, ...server }) => {
+    const status = atPoll(timeline, poll);
     return !status || status === "gone" ? [] : [{ ...server, status }];
   });
-  const sandboxes = Map.groupBy(listed, ({ sandbox }) => sandbox);
-  return Array.from(sandboxes, ([id, servers]) => ({
-    id,
-    status: "occupied",
-    benchmark: null,
-    createdAt: null,
-    servers: servers.map(({ server, name = null, status, benchmark = null, tags }) => ({
-      id: server,
-      name,
-      status,
-      benchmark,
-      tags,
-    })),
-  }));
+  const own = test.sandboxes.filter(isHere);
+  const ids = new Set([...own, ...listed].map(({ sandbox }) => sandbox));
+  return [...ids].flatMap((id): readonly ListedSandbox[] => {
+    const { timeline = [], benchmark = null } = own.find(({ sandbox }) => sandbox === id) ?? {};
+    const word = atPoll(timeline, poll) ?? "unstated";
+    if (word === "gone") return [];
+    const servers = listed
+      .filter(({ sandbox }) => sandbox === id)
+      .map(({ server, name = null, status, benchmark: ofServer = null, tags }) => {
+        return { id: server, name, status, benchmark: ofServer, tags };
+      });
+    const status = word === "unstated" ? null : word;
+    return [{ id, status, benchmark, createdAt: null, servers }];
+  });
 }
 
 function atPoll<Word>(timeline: readonly Word[], poll: number): Word | undefined {

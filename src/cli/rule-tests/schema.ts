@@ -51,6 +51,14 @@ const serverSchema = settings({
   timeline: timeline([...statuses, "gone"]),
 });
 
+const sandboxSchema = settings({
+  region: name().optional(),
+  key: name().optional(),
+  sandbox: word(),
+  benchmark: word().optional(),
+  timeline: timeline([...statuses, "unstated", "gone"]),
+});
+
 const targetSchema = settings({
   region: name().optional(),
   key: name().optional(),
@@ -68,6 +76,7 @@ const acknowledgementSchema = settings({
   at: moment,
   rule: name(),
   server: word().optional(),
+  sandbox: word().optional(),
   by: text().default("on-call"),
 });
 
@@ -78,6 +87,7 @@ const expectationSchema = settings({
   rule: name(),
   severity: oneOf(severities).optional(),
   servers: z.array(word(), "a list of ids").readonly().optional(),
+  sandboxes: z.array(word(), "a list of ids").readonly().optional(),
   count: count(1, 1_000_000).optional(),
   reason: oneOf(["recovered", "gone", "silenced", "rule_removed"]).optional(),
   flapping: z.boolean("true or false").optional(),
@@ -98,6 +108,15 @@ const testSchema = settings({
     .superRefine(
       eachOnce("each server of a sandbox once", ({ region, key, sandbox, server }) =>
         JSON.stringify([region, key, sandbox, server]),
+      ),
+    )
+    .readonly()
+    .default([]),
+  sandboxes: z
+    .array(sandboxSchema, "a list of sandboxes")
+    .superRefine(
+      eachOnce("each sandbox once", ({ region, key, sandbox }) =>
+        JSON.stringify([region, key, sandbox]),
       ),
     )
     .readonly()
