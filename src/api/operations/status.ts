@@ -27,9 +27,17 @@ export const showStatus = defineOperation({
   async handle({ store }: Pick<StoreContext, "store">) {
     const processes = await store.processes();
     return {
-      processes: processes.map(({ isActive: active, isLive: live, seenAtMs, sinceMs, ...rest }) => {
-        return { ...rest, active, since: timeText(sinceMs), last_seen: timeText(seenAtMs), live };
-      }),
+      processes: processes.map(
+        ({ isActive: active, isLive: live, renewedAtMs, sinceMs, ...rest }) => {
+          return {
+            ...rest,
+            active,
+            since: timeText(sinceMs),
+            last_seen: timeText(renewedAtMs),
+            live,
+          };
+        },
+      ),
     };
   },
 });

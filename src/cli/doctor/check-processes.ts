@@ -40,12 +40,12 @@ async function readProcesses(store: Config["store"]): Promise<readonly Process[]
 }
 
 async function checkProcess(
-  { address, isActive, sinceMs, seenAtMs }: Process,
+  { address, isActive, sinceMs, renewedAtMs }: Process,
   cluster: Config["cluster"],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const state = isActive ? "is active" : "stands by";
-  const times = `since ${timeOf(sinceMs)}, last seen ${timeOf(seenAtMs)}`;
+  const times = `since ${timeOf(sinceMs)}, last seen ${timeOf(renewedAtMs)}`;
   const shown: Finding = {
     level: "ok",
     text: `${address ?? "a process without cluster.address"} ${state} ${times}`,

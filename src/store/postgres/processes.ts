@@ -9,7 +9,7 @@ export interface Process {
   readonly isActive: boolean;
   /** Since when it has been active, or has stood by. */
   readonly sinceMs: number;
-  readonly seenAtMs: number;
+  readonly renewedAtMs: number;
   /** Whether its lease has not ended. */
   readonly isLive: boolean;
 }
@@ -27,7 +27,7 @@ const sessionOf = (holder: string): string => `(select ${sessionName} from (${ho
 /** Gives the processes, the active one first. */
 export const processesQuery = (schema: string): string => `
   select address, version, coalesce(session = ${sessionOf(lockHolders(schema))}, false) as "isActive",
-    since_at_ms as "sinceMs", seen_at_ms as "seenAtMs", seen_at_ms + lease_ms > ${nowMs} as "isLive"
+    since_at_ms as "sinceMs", seen_at_ms as "renewedAtMs", seen_at_ms + lease_ms > ${nowMs} as "isLive"
   from processes order by 3 desc, since_at_ms, id`;
 
 export interface OwnProcess {
