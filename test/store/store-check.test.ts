@@ -30,13 +30,13 @@ describe("store check", () => {
     const body = JSON.stringify({ type: "report" });
     execute(
       path,
-      `insert into notifications values (1, 'n', 'r', 'pending', 0, 0, 0, 0, 0, null, null, null, '${body}')`,
+      `insert into notifications values (1, 'n', 'r', 'pending', 0, 0, 0, 0, 0, null, null, null, null, '${body}')`,
     );
     expect(await runOn(path, "store", "check")).toMatchObject({ code: 0, err: "" });
   });
 
   const notification = (seq: number, state: string, waitsFor: number | null) =>
-    `insert into notifications values (${seq}, 'n${seq}', 'oncall', '${state}', 0, 0, 0, 0, 0, ${waitsFor}, null, ${state === "pending" ? null : 1}, '{}'); insert into outbox_items values (null, 'oncall', 'a', 's', 'incident.firing', '{}', 0, ${seq})`;
+    `insert into notifications values (${seq}, 'n${seq}', 'oncall', '${state}', 0, 0, 0, 0, 0, ${waitsFor}, null, ${state === "pending" ? null : 1}, null, '{}'); insert into outbox_items values (null, 'oncall', 'a', 's', 'incident.firing', '{}', 0, ${seq})`;
 
   it.each([
     ["delete from targets", "1 row of gaps without the row of targets"],
@@ -55,11 +55,11 @@ describe("store check", () => {
       "acknowledgements without their incident: 1",
     ],
     [
-      "insert into notifications values (1, 'n', 'r', 'pending', 0, 0, 0, 0, 0, null, null, null, '{}')",
+      "insert into notifications values (1, 'n', 'r', 'pending', 0, 0, 0, 0, 0, null, null, null, null, '{}')",
       "pending notifications without an outbox item: 1",
     ],
     [
-      "insert into notifications values (1, 'n', 'r', 'dead', 0, 0, 0, 0, 0, null, null, null, '{}')",
+      "insert into notifications values (1, 'n', 'r', 'dead', 0, 0, 0, 0, 0, null, null, null, null, '{}')",
       "notifications whose state contradicts their times: 1",
     ],
     [
