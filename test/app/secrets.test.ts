@@ -40,6 +40,7 @@ async function callEverything(world: SecretWorld): Promise<void> {
     "/explain": "?server=server-1",
     "/explain/sandbox": "?sandbox=sandbox-1",
     "/sandboxes/show": "?region=us&key=research&sandbox=sandbox-1",
+    "/sandboxes/timeline": "?region=us&key=research&sandbox=sandbox-1",
     "/occupancy": "?from=1d&by=server_name",
     "/insights": "?from=1d",
     "/servers/timeline": `?${place}`,
