@@ -201,7 +201,8 @@ export interface Bucket {
 export interface StoredChange {
   readonly atMs: number;
   readonly sandboxId: string;
-  readonly serverId: string;
+  /** Null: it is a change of the sandbox. */
+  readonly serverId: string | null;
   readonly from: Presence;
   readonly to: Presence;
   readonly dwellMs: number | null;

@@ -1,5 +1,11 @@
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
-import { ofIncidents, ofListings, type Mutation, type NegativeControl } from "./mutation.ts";
+import {
+  ofIncidents,
+  ofListings,
+  ofVerdicts,
+  type Mutation,
+  type NegativeControl,
+} from "./mutation.ts";
 
 interface ListedSandbox {
   status?: string | null;
@@ -63,5 +69,10 @@ export const sandboxControls: Readonly<Record<string, NegativeControl>> = {
     ...ofIncidents(({ outbox }) => ({
       outbox: outbox.filter(({ incident }) => incident.subject !== "sandbox"),
     })),
+  },
+  "records no change of a sandbox": {
+    from: 50,
+    caughtAs: /changes lack .*"box-\d"/,
+    ...ofVerdicts((verdict) => ({ ...verdict, diff: { ...verdict.diff, sandboxChanges: [] } })),
   },
 };

@@ -12,13 +12,13 @@ const mostViolations = 3;
 export function checkHistory(
   evidence: Evidence,
   target: string,
-  { polls, truth }: TargetHistory,
+  { polls, truth, boxes }: TargetHistory,
 ): readonly Violation[] {
   const stored = evidence.stored.get(target);
   if (!stored) return [violation(`${target}: nothing is stored`, target)];
   const damaged = damagesOf(evidence, "change").filter((each) => each.target === target);
   const changes = linesWithout(
-    truth.changes.map(trueChangeLine),
+    [...truth.changes, ...boxes.changes].map(trueChangeLine),
     damaged.map(({ line }) => line),
   );
   const isSteppedBack = steppedBackAt(polls) >= 0;
@@ -43,7 +43,8 @@ function steppedBackAt(polls: readonly PollRecord[]): number {
 
 function changeLine({ atMs, sandboxId, serverId, from, to, ...rest }: StoredChange): string {
   const { dwellMs, observation } = rest;
-  return JSON.stringify([atMs, `${sandboxId} ${serverId}`, from, to, dwellMs, observation]);
+  const subject = [sandboxId, serverId ?? []].flat().join(" ");
+  return JSON.stringify([atMs, subject, from, to, dwellMs, observation]);
 }
 
 function trueChangeLine({ atMs, server, from, to, dwellMs, observation }: TrueChange): string {

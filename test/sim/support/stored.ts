@@ -154,7 +154,7 @@ async function readHistory(
     );
   }
   const inOrder = { ...query, direction: "asc", observations: true } as const;
-  const changes = await collect(store.changes.between(inOrder));
+  const changes = await collect(store.changes.ofSubjects(inOrder));
   using database = new DatabaseSync(path, { readOnly: true });
   const rows = database.prepare(gapsOf).all(region, key);
   const gaps = rows.map(({ fromMs, toMs }) => ({ fromMs: Number(fromMs), toMs: Number(toMs) }));
