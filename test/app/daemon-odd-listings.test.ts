@@ -28,7 +28,7 @@ async function watchText(first: string) {
       await world.poll(times);
     },
     changes: () =>
-      lines("server.changed").map(({ msg }) => String(msg).replace("us/research ", "")),
+      lines("sandbox.changed").map(({ msg }) => String(msg).replace("us/research ", "")),
     errors: () =>
       world.alerts
         .filter(({ data }) => data.rule === "server-error")
@@ -50,7 +50,7 @@ it.each<[object | null, string, string]>([
     expect(lines("listing.partial")).toMatchObject([{ not_kept: 1 }]);
     await pollText(listing(sandbox("a", "error")));
     expect(lines("listing.complete")).toHaveLength(1);
-    expect(changes()).toContain("git (b-1): error -> absent");
+    expect(changes()).toContain("sandbox b: error -> absent (1 server)");
   },
 );
 
