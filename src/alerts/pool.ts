@@ -1,19 +1,21 @@
 import type { Status, Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import { addTimes, noneByStatus, type CountByStatus } from "../fleet/tallies.ts";
+import { addTimes, countByStatus, noneByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { PoolSubject } from "./subjects.ts";
 import { matchesAny, matchesTarget, type PoolMeasure, type PoolRule } from "./rule.ts";
 
 export interface PoolCount {
   readonly subject: PoolSubject;
-  readonly servers: CountByStatus;
+  readonly counts: CountByStatus;
 }
 
 /** Pools by `poolKey`. */
 export type PoolCounts = ReadonlyMap<string, PoolCount>;
 
-export function poolKey({ region, key, serverName }: PoolSubject): string {
-  return JSON.stringify([region, key, serverName]);
+/** Among the pools of one rule. */
+export function poolKey(subject: PoolSubject): string {
+  const name = subject.kind === "pool" ? subject.serverName : null;
+  return JSON.stringify([subject.region, subject.key, name]);
 }
 
 /** What of a target its pools are distinguished by. */
@@ -53,24 +55,29 @@ export function poolScopes(
 }
 
 export function countPools(rule: PoolRule, target: Target, { tallies }: Snapshot): PoolCounts {
-  const counts = new Map<string, PoolCount>();
+  const pools = new Map<string, PoolCount>();
+  if (rule.of === "sandboxes") {
+    const subject: PoolSubject = { kind: "sandbox_pool", ...placeOf(rule, target) };
+    return pools.set(poolKey(subject), { subject, counts: tallies.sandboxes });
+  }
   for (const { name, servers } of tallies.names.values()) {
     if (!matchesAny(rule.match.serverName, name)) continue;
     const serverName = rule.by.includes("server_name") ? name : null;
     const subject: PoolSubject = { kind: "pool", ...placeOf(rule, target), serverName };
     const key = poolKey(subject);
-    const others = counts.get(key)?.servers ?? noneByStatus;
-    counts.set(key, { subject, servers: addTimes(others, servers, 1) });
+    const others = pools.get(key)?.counts ?? noneByStatus;
+    pools.set(key, { subject, counts: addTimes(others, servers, 1) });
   }
-  return counts;
+  return pools;
 }
 
-/** Null: it has no value, as no server's status is known. */
-const valueOf: Readonly<Record<PoolMeasure, (servers: CountByStatus) => number | null>> = {
-  occupied_ratio: (servers) => ratio(servers.occupied, servers),
-  error_ratio: (servers) => ratio(servers.error, servers),
+/** Null: it has no value, as no status is known. */
+const valueOf: Readonly<Record<PoolMeasure, (counts: CountByStatus) => number | null>> = {
+  occupied_ratio: (counts) => ratio(counts.occupied, counts),
+  error_ratio: (counts) => ratio(counts.error, counts),
   idle: ({ idle }) => idle,
-  servers: ({ idle, occupied, error, unknown }) => idle + occupied + error + unknown,
+  servers: countByStatus,
+  sandboxes: countByStatus,
 };
 
 function ratio(count: number, { idle, occupied, error }: CountByStatus): number | null {
@@ -80,18 +87,18 @@ function ratio(count: number, { idle, occupied, error }: CountByStatus): number 
 
 const countedBy = { occupied_ratio: "occupied", error_ratio: "error", idle: "idle" } as const;
 
-/** Whether the rule's condition holds. Null: that depends on the servers whose status is unknown. */
-export function holdsForPool(rule: PoolRule, { servers }: PoolCount): boolean | null {
+/** Whether the rule's condition holds. Null: that depends on those whose status is unknown. */
+export function holdsForPool(rule: PoolRule, { counts }: PoolCount): boolean | null {
   const { measure, side, limit } = rule;
-  const isBeyond = (counts: CountByStatus): boolean => {
-    const value = valueOf[measure](counts);
+  const isBeyond = (these: CountByStatus): boolean => {
+    const value = valueOf[measure](these);
     return value !== null && (side === "above" ? value > limit : value < limit);
   };
-  if (measure === "servers") return isBeyond(servers);
+  if (measure === "servers" || measure === "sandboxes") return isBeyond(counts);
   const ifAllAre = (status: Status): CountByStatus => ({
-    ...servers,
+    ...counts,
     unknown: 0,
-    [status]: servers[status] + servers.unknown,
+    [status]: counts[status] + counts.unknown,
   });
   const counted = countedBy[measure];
   const holds = isBeyond(ifAllAre(counted));
@@ -99,9 +106,9 @@ export function holdsForPool(rule: PoolRule, { servers }: PoolCount): boolean | 
 }
 
 /** The condition in words, as in "servers named github in us over 90% occupied (95%)". */
-export function poolCondition({ measure, side, limit }: PoolRule, { servers }: PoolCount): string {
-  const value = valueOf[measure](servers);
-  if (measure === "idle" || measure === "servers") {
+export function poolCondition({ measure, side, limit }: PoolRule, { counts }: PoolCount): string {
+  const value = valueOf[measure](counts);
+  if (measure === "idle" || measure === "servers" || measure === "sandboxes") {
     return `with ${side === "above" ? "more" : "fewer"} than ${limit} ${measure} (${value})`;
   }
   const what = measure === "occupied_ratio" ? "occupied" : "in error";

@@ -79,18 +79,22 @@ export function failureText(reason: FailureReason, status: number | null): strin
   return status === null ? reason : `HTTP ${status}`;
 }
 
-/** Servers that are alike in all of these make one pool. */
+/** What is counted. */
+export const pooled = ["servers", "sandboxes"] as const;
+
+/** Servers or sandboxes that are alike in all of these make one pool. Sandboxes have no name. */
 export const poolFields = ["region", "key", "server_name"] as const;
 export type PoolField = (typeof poolFields)[number];
 
-/** Ratios are of the servers whose status is known. */
-export const poolMeasures = ["occupied_ratio", "idle", "error_ratio", "servers"] as const;
+/** Ratios are of those whose status is known. */
+export const poolMeasures = ["occupied_ratio", "idle", "error_ratio", ...pooled] as const;
 export type PoolMeasure = (typeof poolMeasures)[number];
 
 /** Holds for a pool while a measure of it is above or below a limit; at the limit it does not hold. */
 export interface PoolRule extends RuleBase {
   readonly on: "pool";
-  /** Empty: one pool of all servers that the rule is about. */
+  readonly of: (typeof pooled)[number];
+  /** Empty: one pool of all that the rule is about. */
   readonly by: readonly PoolField[];
   readonly measure: PoolMeasure;
   readonly side: "above" | "below";
@@ -197,7 +201,8 @@ export function ruleFingerprint(rule: Rule): string {
     }
     case "pool": {
       const condition = [rule.by.toSorted(), rule.measure, rule.side, rule.limit, rule.forMs];
-      return JSON.stringify([name, on, condition, keepFiringForMs, scope]);
+      const kind = rule.of === "servers" ? on : `${on}:${rule.of}`;
+      return JSON.stringify([name, kind, condition, keepFiringForMs, scope]);
     }
     case "region":
       return JSON.stringify([name, on, rule.for, keepFiringForMs, scope]);

@@ -92,6 +92,7 @@ export const subjectKinds = [
   "target",
   "region",
   "pool",
+  "sandbox_pool",
   "probe",
   "receiver",
 ] as const;
@@ -180,6 +181,17 @@ const kinds = {
       return `${pools}${where === "" ? "" : ` in ${where}`} ${condition}`;
     },
   },
+  sandbox_pool: {
+    ids: [],
+    scope: ["region", "key"],
+    details: [],
+    condition: () => "beyond its limit",
+    name: () => "sandboxes",
+    statement({ all, condition, where }) {
+      const pools = all.length === 1 ? "sandboxes" : counted(all.length, "pool");
+      return `${pools}${where === "" ? "" : ` in ${where}`} ${condition}`;
+    },
+  },
   probe: {
     ids: ["probe", "region", "key"],
     scope: [],
@@ -217,12 +229,16 @@ export type SubjectOf<Kind extends SubjectKind> = { readonly kind: Kind } & {
 
 export type ServerSubject = SubjectOf<"server">;
 export type SandboxSubject = SubjectOf<"sandbox">;
-/** The servers that are alike in what the rule pools `by`; null: the rule is not by it. */
-export type PoolSubject = SubjectOf<"pool">;
+/** The servers or sandboxes that are alike in what the rule pools `by`; null: the rule is not by it. */
+export type PoolSubject = SubjectOf<"pool"> | SubjectOf<"sandbox_pool">;
 export type ProbeSubject = SubjectOf<"probe">;
 
 /** What an incident is about. One of a server, a sandbox or a target belongs to a target, which it does not name. */
 export type Subject = { [Kind in SubjectKind]: SubjectOf<Kind> }[SubjectKind];
+
+export function isPool(subject: Subject): subject is PoolSubject {
+  return subject.kind === "pool" || subject.kind === "sandbox_pool";
+}
 
 export function kindOf(subject: SubjectKind): KindOfSubject {
   return kinds[subject];

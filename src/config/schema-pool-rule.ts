@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { poolFields, poolMeasures } from "../alerts/rule.ts";
+import { pooled, poolFields, poolMeasures } from "../alerts/rule.ts";
 import { duration, eachOnce, numberIn, oneOf, oneOfSettings, optional } from "./fields.ts";
 import { refuse, scalar, settings, textLike } from "./fields.ts";
 import { ruleSettings, serverNamePatterns, targetPatterns } from "./rule-fields.ts";
@@ -64,37 +64,47 @@ const measure = (schema: ReturnType<typeof limitSchema>, what: string) =>
 
 export const poolRuleSchema = ruleSettings(
   "pool",
-  "The condition holds while one measure of a group of servers is above or below a limit.",
+  "The condition holds while one measure of a group of servers or sandboxes is above or below a limit.",
   "warning",
   {
+    of: oneOf(pooled)
+      .prefault("servers")
+      .describe(
+        "What is counted. Sandboxes have no name: `server_name` is neither in `by` nor in `match` then.",
+      ),
     by: poolBySchema
       .prefault(["region", "key"])
       .describe(
-        "The fields that define pools: servers with equal values are one pool. With `[]` all servers are one pool.",
+        "The fields that define pools: servers or sandboxes with equal values are one pool. With `[]` all are one pool.",
       ),
     occupied_ratio: measure(
       ratioSchema,
-      "The share of the servers with a known status that are occupied",
+      "The share of those with a known status that are occupied",
     ),
-    idle: measure(countSchema, "The number of idle servers"),
-    error_ratio: measure(
-      ratioSchema,
-      "The share of the servers with a known status that are in error",
-    ),
+    idle: measure(countSchema, "The number of idle servers or sandboxes"),
+    error_ratio: measure(ratioSchema, "The share of those with a known status that are in error"),
     servers: measure(countSchema, "The number of servers"),
+    sandboxes: measure(countSchema, "The number of sandboxes, with `of: sandboxes`"),
     forMs: duration("0s")
       .prefault("0s")
       .describe("How long the condition must hold before the incident fires."),
     match: settings({ ...targetPatterns, serverName: serverNamePatterns })
       .prefault({})
-      .describe("Limits the rule to servers that match every given field."),
+      .describe("Limits the rule to servers or sandboxes that match every given field."),
   },
 )
   .meta({ allOf: [oneOfSettings(poolMeasures)] })
-  .transform(({ occupied_ratio, idle, error_ratio, servers, ...rule }, context) => {
-    const limits = { occupied_ratio, idle, error_ratio, servers };
+  .transform(({ occupied_ratio, idle, error_ratio, servers, sandboxes, ...rule }, context) => {
+    const limits = { occupied_ratio, idle, error_ratio, servers, sandboxes };
     const [given, ...others] = poolMeasures.filter((each) => limits[each] !== null);
     const limit = given && limits[given];
+    if (rule.of === "sandboxes" && (rule.by.includes("server_name") || rule.match.serverName)) {
+      const path = [rule.match.serverName ? "match" : "by"];
+      return refuse(context, "no server_name: sandboxes have none", { path, found: "server_name" });
+    }
+    if (given !== rule.of && pooled.some((each) => each === given)) {
+      return refuse(context, `${rule.of}, as of says`, { path: [given ?? ""] });
+    }
     if (given && limit && others.length === 0) return { ...rule, measure: given, ...limit };
     const example = "such as occupied_ratio: { above: 0.9 }";
     return refuse(context, `one of ${poolMeasures.join(", ")}, ${example}`);

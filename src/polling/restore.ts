@@ -1,3 +1,4 @@
+import { isPool } from "../alerts/subjects.ts";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Incident } from "../alerts/incident.ts";
@@ -251,7 +252,7 @@ async function incidentsOfPools(
   store: Pick<StoredState, "incidentsWithoutTarget">,
 ): Promise<readonly Incident[]> {
   const open = await store.incidentsWithoutTarget.open();
-  return open.filter(({ subject }) => subject.kind === "pool");
+  return open.filter(({ subject }) => isPool(subject));
 }
 
 interface WithIncidents {

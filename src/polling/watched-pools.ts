@@ -6,6 +6,7 @@ import { holdIncidents, keyOfIncident } from "../alerts/open-incidents.ts";
 import { countPools, placeOf, poolKey, poolScopes, scopeName } from "../alerts/pool.ts";
 import type { PoolCount, PoolCounts } from "../alerts/pool.ts";
 import type { PoolRule } from "../alerts/rule.ts";
+import { isPool } from "../alerts/subjects.ts";
 import { targetName, type Instant, type Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { addTimes, countByStatus, noneByStatus } from "../fleet/tallies.ts";
@@ -48,7 +49,7 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
   const scopesWith = (target: Target): readonly WatchedScope[] =>
     scopesOf.get(targetName(target)) ?? [];
   const scopeWith = ({ rule, subject }: Incident): WatchedScope | undefined =>
-    subject.kind === "pool" ? scopes.get(scopeName(rule, subject)) : undefined;
+    isPool(subject) ? scopes.get(scopeName(rule, subject)) : undefined;
   const isWatched = (incident: Incident): boolean => scopeWith(incident) !== undefined;
   const held = holdIncidents(openIncidents.filter(isWatched));
 
@@ -202,12 +203,12 @@ class WatchedScope {
     const changed = new Map<string, PoolCount>();
     for (const [key, { subject }] of [...before, ...after]) {
       if (changed.has(key)) continue;
-      const total = this.totals.get(key)?.servers ?? noneByStatus;
-      const without = addTimes(total, before.get(key)?.servers ?? noneByStatus, -1);
-      const servers = addTimes(without, after.get(key)?.servers ?? noneByStatus, 1);
-      const pool = { subject, servers };
+      const total = this.totals.get(key)?.counts ?? noneByStatus;
+      const without = addTimes(total, before.get(key)?.counts ?? noneByStatus, -1);
+      const counts = addTimes(without, after.get(key)?.counts ?? noneByStatus, 1);
+      const pool = { subject, counts };
       changed.set(key, pool);
-      if (countByStatus(servers) === 0) this.totals.delete(key);
+      if (countByStatus(counts) === 0) this.totals.delete(key);
       else this.totals.set(key, pool);
     }
     this.added.set(target, after);
@@ -215,12 +216,12 @@ class WatchedScope {
     return changed;
   }
 
-  /** Pools that contain no server any more, but have an open incident: it goes on, or ends, with them. */
+  /** Pools that contain nothing any more, but have an open incident: it goes on, or ends, with them. */
   private *emptied(): Iterable<readonly [key: string, pool: PoolCount]> {
     for (const { subject } of this.incidents.values()) {
-      if (subject.kind !== "pool") continue;
+      if (!isPool(subject)) continue;
       const key = poolKey(subject);
-      if (!this.totals.has(key)) yield [key, { subject, servers: noneByStatus }];
+      if (!this.totals.has(key)) yield [key, { subject, counts: noneByStatus }];
     }
   }
 }

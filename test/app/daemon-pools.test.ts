@@ -26,3 +26,22 @@ it("the time around a poll that could not be stored does not count toward `for` 
   await world.poll();
   expect(notifications(world)).toEqual(["full firing"]);
 });
+
+it("a pool of sandboxes counts these instead of servers, also over a restart", async () => {
+  const rule = { name: "none-free", on: "pool", of: "sandboxes", by: [], idle: { below: 1 } };
+  // In one sandbox that states no status, so it has the worst of theirs.
+  const world = await watchWorld({ servers: 2, alerts: { rules: [rule] } });
+  await world.poll();
+  expect(notifications(world)).toEqual([]);
+  world.show(0, "occupied");
+  await world.poll();
+  await world.restart();
+  await world.poll();
+  expect(notifications(world)).toEqual(["none-free firing"]);
+  expect(world.alerts.map(({ data }) => [data.summary, data.incidents[0]?.subject])).toEqual([
+    ["sandboxes with fewer than 1 idle (0) since 09:30 UTC", "sandbox_pool"],
+  ]);
+  world.show(0, "idle");
+  await world.poll();
+  expect(notifications(world)).toEqual(["none-free firing", "none-free resolved"]);
+});

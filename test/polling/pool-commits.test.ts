@@ -15,6 +15,7 @@ describe("polls of two targets of a pool", () => {
   const rule: PoolRule = {
     name: "all-occupied",
     on: "pool",
+    of: "servers",
     by: [],
     measure: "idle",
     side: "below",

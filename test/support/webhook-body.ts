@@ -31,7 +31,16 @@ export const webhookBodySchema = z.strictObject({
       z.strictObject({
         id: z.string(),
         state: z.enum(["firing", "resolved"]),
-        subject: z.enum(["server", "sandbox", "target", "region", "pool", "probe", "receiver"]),
+        subject: z.enum([
+          "server",
+          "sandbox",
+          "target",
+          "region",
+          "pool",
+          "sandbox_pool",
+          "probe",
+          "receiver",
+        ]),
         region: z.string().nullable(),
         key: z.string().nullable(),
         sandbox_id: z.string().nullable(),

@@ -199,7 +199,8 @@ function presentText(
         unmonitored: down.reduce((sum, each) => sum + totalsOf(each).unobserved, 0),
       };
     }
-    case "pool": {
+    case "pool":
+    case "sandbox_pool": {
       if (rule?.on !== "pool") return {};
       const pools = poolsOf(rule).get(poolKey(subject));
       return pools ? { condition: poolCondition(rule, pools) } : {};
@@ -228,16 +229,16 @@ function countPoolsOnce(targets: readonly WatchedView[]): (rule: PoolRule) => Po
   return (rule) => {
     const found = known.get(rule);
     if (found) return found;
-    const counts = new Map<string, PoolCount>();
-    known.set(rule, counts);
+    const pools = new Map<string, PoolCount>();
+    known.set(rule, pools);
     for (const { target, state, withheld } of targets) {
       if (withheld || !matchesTarget(rule.match, target)) continue;
-      for (const [key, { subject, servers }] of countPools(rule, target, state.snapshot)) {
-        const others = counts.get(key)?.servers ?? noneByStatus;
-        counts.set(key, { subject, servers: addTimes(others, servers, 1) });
+      for (const [key, { subject, counts }] of countPools(rule, target, state.snapshot)) {
+        const others = pools.get(key)?.counts ?? noneByStatus;
+        pools.set(key, { subject, counts: addTimes(others, counts, 1) });
       }
     }
-    return counts;
+    return pools;
   };
 }
 

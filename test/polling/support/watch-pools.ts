@@ -25,6 +25,7 @@ export function poolRule(more: Partial<PoolRule> = {}): PoolRule {
     ...base,
     name: "pool-full",
     on: "pool",
+    of: "servers",
     by: ["region", "key", "server_name"],
     measure: "occupied_ratio",
     side: "above",
