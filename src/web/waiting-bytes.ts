@@ -19,7 +19,9 @@ export function limitWaitingBytes(
     waiting.delete(response);
   };
   server.addHook("onSend", (_, { raw: response }, payload, done) => {
-    if (typeof payload === "string" || Buffer.isBuffer(payload)) {
+    // Nothing waits for a client that has left, and its response is closed already, so that it would never be forgotten.
+    const isOpen = !response.destroyed;
+    if (isOpen && (typeof payload === "string" || Buffer.isBuffer(payload))) {
       const bytes = Buffer.byteLength(payload);
       waiting.set(response, bytes);
       sum += bytes;

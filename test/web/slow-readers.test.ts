@@ -46,3 +46,34 @@ it("of the responses that wait to be read, the oldest is cut off when they are t
   expect(first?.bytesRead).toBeLessThan(text.length);
   for (const reader of others) await until("read", async () => reader.bytesRead > text.length);
 });
+
+it("a response that was made after its client had left does not count", async () => {
+  let answers = 0;
+  const left = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const text = "x".repeat(8 * 2 ** 20);
+  const { address, refusals, get } = await serveWeb({
+    api: {
+      call: async () => {
+        answers += 1;
+        if (answers === 4) asked.resolve();
+        if (answers <= 4) await left.promise;
+        return { text };
+      },
+      events: () => Promise.reject(new Error("not called")),
+    },
+    mostWaitingBytes: 30 * 2 ** 20,
+  });
+  const closed = Array.from({ length: 4 }, () => {
+    const socket = connect(Number(new URL(address).port), "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write("GET /api/v1/targets HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    return socket;
+  });
+  await asked.promise;
+  for (const socket of closed) socket.resetAndDestroy();
+  await get("/-/healthy");
+  left.resolve();
+  expect((await get("/api/v1/targets")).status).toBe(200);
+  expect(refusals).toEqual([]);
+});
