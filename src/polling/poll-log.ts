@@ -103,9 +103,9 @@ export async function logPoll(
 }
 
 /**
- * What comes or goes with its sandbox, or has its status from it, is told by the line of the sandbox with the number of
- * servers; a line for each is for debugging, as for each of a first listing. What a sandbox has from its servers is told
- * by theirs.
+ * The line of a sandbox, with the number of its servers, reports servers that come or go with it or have their status from
+ * it. A line for each of them is for debugging, as for each of a first listing. The lines of servers report the status that a
+ * sandbox has from them.
  */
 async function logChanges(log: Logger, target: Target, verdict: Verdict): Promise<void> {
   const { changes, sandboxChanges } = verdict.diff;
@@ -114,7 +114,8 @@ async function logChanges(log: Logger, target: Target, verdict: Verdict): Promis
   const ofSandboxes = new Set(
     sandboxChanges.filter(({ kind }) => kind !== "changed").map(({ sandboxId }) => sandboxId),
   );
-  const levelOf = (isTold: boolean): LogLine["level"] => (isFirst || !isTold ? "debug" : "info");
+  const levelOf = (isReported: boolean): LogLine["level"] =>
+    isFirst || !isReported ? "debug" : "info";
   const lines = [
     ...sandboxChanges.map((change) => {
       const isOwn = change.kind !== "changed" || change.after?.statedStatus !== null;

@@ -4,7 +4,7 @@ import { listing, watchFleet } from "../support/fleet.ts";
 
 type Step = readonly [outcome: Parameters<typeof listing>[0] | "failed", seconds?: number];
 
-/** What receivers are told of the end of what these polls observed. */
+/** The message about the end of what these polls observed. */
 function resolvedAfter(...steps: readonly Step[]): string {
   const fleet = watchFleet();
   const outbox = steps.flatMap(([outcome, seconds = 30]) => {

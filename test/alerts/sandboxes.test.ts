@@ -18,14 +18,14 @@ function watch({ sandbox = {}, server: more = {}, silenced = false }: Options = 
   const rules = [{ ...serverError, ...more }, { ...sandboxError, ...sandbox }, down];
   const silence = { ...noSuppressions, silenced: [{ sandbox_id: ["box"] }] };
   const suppressions = silenced ? silence : noSuppressions;
-  const judge = { ...judgeBy(rules), receivers: wantAll(["oncall", "desk"]), suppressions };
+  const judge = { ...judgeBy(rules), receivers: wantAll(["oncall", "chat"]), suppressions };
   const { poll, watched } = watchFleet(undefined, { judge });
   return {
     watched,
     silence: () => void (judge.suppressions = silence),
     fail: (times: number) => Array.from({ length: times }, () => poll("failed")),
     /** Without a status of the server, there is none. */
-    poll(stated: Status | null, ...servers: readonly Status[]): readonly string[] {
+    poll: (stated: Status | null, ...servers: readonly Status[]): readonly string[] => {
       const { incidents } = poll({
         complete: true,
         sandboxes: [
@@ -85,18 +85,18 @@ describe("the incident of a sandbox is inhibited by one of its server with the s
   });
 
   it("also by the one that goes on after a silence has ended both", () => {
-    const { poll, silence, watched } = watch({ sandbox: { receivers: ["oncall", "desk"] } });
+    const { poll, silence, watched } = watch({ sandbox: { receivers: ["oncall", "chat"] } });
     poll("error", "error");
     silence();
-    expect(poll("error", "error")).toEqual(["server resolved: oncall", "sandbox resolved: desk"]);
+    expect(poll("error", "error")).toEqual(["server resolved: oncall", "sandbox resolved: chat"]);
     const [ofServer, ofSandbox] = watched.state.incidents.values();
     expect(ofServer?.phase.name).toBe("firing");
     expect(ofSandbox?.inhibitedBy).toBe(ofServer?.id);
   });
 
   it("for the receivers of that alone", () => {
-    const { poll, open } = watch({ sandbox: { receivers: ["oncall", "desk"] } });
-    expect(poll("error", "error")).toEqual(["server firing: oncall", "sandbox firing: desk"]);
+    const { poll, open } = watch({ sandbox: { receivers: ["oncall", "chat"] } });
+    expect(poll("error", "error")).toEqual(["server firing: oncall", "sandbox firing: chat"]);
     expect(open()).toEqual(["server firing", "sandbox firing inhibited"]);
     expect(poll("error", "idle")).toEqual(["server resolved: oncall", "sandbox firing: oncall"]);
   });

@@ -77,7 +77,8 @@ export async function killVictims(
       }
     }
   }
-  const [{ sandboxId = "", servers: [{ serverId = "" } = {}] = [] } = {}] = sandboxesOf(target.key);
+  const [first] = sandboxesOf(target.key);
+  const [sandboxId, serverId] = [first?.sandboxId ?? "", first?.servers[0]?.serverId ?? ""];
   const watched = { server: [serverId], sandbox: [sandboxId], both: [sandboxId, serverId] };
   const show = (status: "error" | "idle"): void => {
     if (subject === "probe") simulator.setFaults(status === "error" ? [unknownUser] : []);

@@ -225,8 +225,8 @@ it("messages about sandboxes are those that were reviewed", async () => {
     maxIncidents: 20,
   } as const;
   const texts = [1, 2].flatMap((count) => {
-    const items = stored.slice(0, count).map((item, seq) => ({ ...item, seq }));
-    const [message] = composeMessages(items, settings, startMs + 5_000).messages;
+    const some = stored.slice(0, count).map((item, seq) => ({ ...item, seq }));
+    const [message] = composeMessages(some, settings, startMs + 5_000).messages;
     if (!message) throw new Error("no message");
     const notification = { id: "msg_1", ...message.notification };
     const shown = Object.entries({

@@ -5,8 +5,8 @@ import { captureLog } from "../support/capture-log.ts";
 import { judgeBy, listing, research, serverError, watchFleet } from "../support/fleet.ts";
 import { server as fleetServer } from "../support/fleet.ts";
 
-function start(judge = judgeBy([]), level: "info" | "debug" = "info") {
-  const { log, lines } = captureLog(level);
+function start(judge = judgeBy([]), least: "info" | "debug" = "info") {
+  const { log, lines } = captureLog(least);
   const fleet = watchFleet(research, { judge });
   /** The lines of one poll. */
   const poll = async (outcome: Parameters<typeof fleet.poll>[0]) => {

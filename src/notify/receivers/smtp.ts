@@ -29,7 +29,10 @@ export class SmtpError extends Error {
 }
 
 /** What an e-mail consists of, and who it is from. */
-export type Email = MailOptions & { readonly from: { readonly address: string } };
+export interface Email extends MailOptions {
+  from: { readonly name: string; readonly address: string };
+  text: string;
+}
 
 const minuteMs = 60_000;
 /** How long a server may take for an answer, and after the final dot: RFC 5321, section 4.5.3.2. There is no limit for all. */

@@ -184,8 +184,8 @@ describe.each(engines)("changes on $name", (engine) => {
     expect(await of({ server: "a" })).toEqual(["1 us a absent idle"]);
     expect(await of({ name: ["github"] })).toEqual(["1 us a absent idle"]);
     expect(lines(await all(opened))).toEqual(["1 us a absent idle"]);
-    const [first, ...later] = (await changes.after("0_0", {}, 2)).changes;
-    expect(lines(first ? [first] : [])).toEqual(ofBox.slice(0, 1));
+    const [oldest, ...later] = (await changes.after("0_0", {}, 2)).changes;
+    expect(lines(oldest ? [oldest] : [])).toEqual(ofBox.slice(0, 1));
     expect(lines(later)).toEqual(["1 us a absent idle"]);
   });
 
