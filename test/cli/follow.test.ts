@@ -59,6 +59,8 @@ const inColumns = (lines: readonly string[], ...columns: readonly number[]): rea
     return line.startsWith("!") ? line : columns.map((column) => cells[column]).join(" ");
   });
 
+const ofServers = ["--subject", "server"];
+
 describe("changes --follow", () => {
   it("prints the last changes, oldest first, and then each new one once, in one table", async () => {
     const { world, poll, url } = await polledWorld();
@@ -67,7 +69,7 @@ describe("changes --follow", () => {
       await poll(undefined, "error");
     };
     const steps = [() => poll("occupied"), () => {}, twoPolls];
-    const lines = await followed(addChanges, ["--limit", "2", "--url", url], steps);
+    const lines = await followed(addChanges, [...ofServers, "--limit", "2", "--url", url], steps);
     const first = ["from to", "absent idle", "absent idle"];
     const then = ["idle occupied", "occupied idle", "idle error"];
     expect(inColumns(lines, 6, 7)).toEqual([...first, ...then]);
@@ -78,7 +80,7 @@ describe("changes --follow", () => {
   it("prints a JSON object a line with --json, of what is selected only", async () => {
     const { world, poll, url } = await polledWorld();
     const steps = [() => poll("occupied"), () => poll(undefined, "error"), () => poll("idle")];
-    const args = ["--json", "--from-status", "occupied,error", "--url", url];
+    const args = [...ofServers, "--json", "--from-status", "occupied,error", "--url", url];
     const lines = await followed(addChanges, args, steps);
     expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
       { from: "occupied", to: "idle", server_id: world.serverIds[0], stay_seconds: 10 },
@@ -109,7 +111,11 @@ describe("changes --follow", () => {
       () => void (isOpen = true),
       () => poll("idle"),
     ];
-    const lines = await followed(addChanges, ["--limit", "1", "--url", baseUrl], steps);
+    const lines = await followed(
+      addChanges,
+      [...ofServers, "--limit", "1", "--url", baseUrl],
+      steps,
+    );
     expect(inColumns(lines, 6, 7)).toEqual([
       "from to",
       "absent idle",

@@ -139,6 +139,7 @@ describe("a Slack message", () => {
       "• incident-1: github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since T
       • incident-1: server-1 in sandbox sandbox-1 in us/research: error, was absent; since T
       • incident-1: github (server-1) in sandbox sandbox-1 in us/research: idle, was error, recovered; from T to T
+      • incident-1: sandbox sandbox-1 in us/research: error, was occupied; since T
       • incident-1: us/research; since T
       • incident-1: servers named github; since T
       • incident-1: receiver pager; since T
