@@ -87,7 +87,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     ...ofRules((rule) => (rule.on === "server" ? { ...rule, flap: null } : rule)),
   },
   "ends incidents of removed rules without a notification": {
-    from: 78,
+    from: 79,
     ...ofStore((store) => ({
       commitIncidents: (targetId, incidents) =>
         store.commitIncidents(targetId, { ...incidents, outbox: [] }),
@@ -98,7 +98,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     ...ofReceivers((receiver) => ({ ...receiver, groupIntervalMs: 0 })),
   },
   "merges groups too soon": {
-    from: 53,
+    from: 54,
     ...ofReceivers((receiver) => ({ ...receiver, groupLimit: 1 })),
   },
   "notifies of no dead letter": {
@@ -200,7 +200,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     ...forgetsFlapping,
   },
   "counts for flapping what did not fire": {
-    from: 50,
+    from: 54,
     ...ofRules((rule) =>
       "flap" in rule && rule.flap ? { ...rule, flap: { ...rule.flap, firingOnly: false } } : rule,
     ),

@@ -20,7 +20,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "inhibits for ever": {
-    from: 50,
+    from: 51,
     caughtAs:
       /nobody was notified, though it held|was sent incident\.firing of .* 0 times instead of 1/,
     ...ofStore((store) => {
@@ -144,7 +144,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
   },
 
   "inhibits whatever fails while a region does": {
-    from: 48,
+    from: 202,
     caughtAs: /is inhibited by .*, which does not explain it/,
     ...ofPart("regions", (regions) => ({
       async read(region) {
