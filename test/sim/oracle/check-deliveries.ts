@@ -141,7 +141,9 @@ function checkNotified(
   }
   const own = evidence.acknowledgements.filter(({ incidentId }) => incidentId === id);
   const isPossible = route.may && sendAcknowledged && own.length > 0;
-  const isSure = isPossible && !hasStages(scenario) && own.some(({ sure }) => sure);
+  // A receiver that is not notified of it, as another incident is, is not notified of this either.
+  const isNotified = inhibitedUntilMs(evidence, id, name) === 0;
+  const isSure = isPossible && isNotified && !hasStages(scenario) && own.some(({ sure }) => sure);
   const acknowledged = count("incident.acknowledged");
   if (acknowledged > (isPossible ? 1 : 0) || acknowledged < (isSure ? 1 : 0)) {
     found.push(`${name} was sent ${acknowledged} times that ${id} was acknowledged`);
