@@ -143,7 +143,7 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
     return ask(first.prometheus, panel, target, choice);
   };
   const identity = { region: "us", key: "research", sandbox, server };
-  expect(await answerOf("fleet.json", "In error")).toMatchObject([{ values: [1] }]);
+  expect(await answerOf("fleet.json", "Servers in error")).toMatchObject([{ values: [1] }]);
   expect(await answerOf("fleet.json", "Servers in error now")).toMatchObject([
     { metric: { ...identity, server_name: info?.metric["server_name"] } },
   ]);
@@ -155,7 +155,7 @@ it("a real Prometheus answers every query of every dashboard with data, from eit
   world.fail({ kind: "status", status: 500 });
   const untilNothing = (file: string, title: string) =>
     until(`nothing in ${title}`, async () => (await answerOf(file, title)).length === 0);
-  for (const title of ["In error", "Servers in error now", "Servers", "Occupied"]) {
+  for (const title of ["Servers in error", "Servers in error now", "Servers", "Occupied"]) {
     await untilNothing("fleet.json", title);
   }
   await untilNothing("server.json", "Status");

@@ -74,7 +74,7 @@ it("a store that is damaged while sandwatch runs fails its commits, is refused a
   damage(trial.store);
   trial.showAll("error");
   expect(await daemon.line("poll.failed")).toContain("database disk image is malformed");
-  expect(await daemon.readiness()).toMatch(/^503 .*did not accept the last poll.*disk is full/s);
+  expect(await daemon.readiness()).toMatch(/^503 .*did not accept the last poll/);
   daemon.send("SIGTERM");
   expect(await daemon.ended).toMatchObject({ code: 0, err: "" });
   const refused = await runSandwatch(["run", ...withConfig]);
