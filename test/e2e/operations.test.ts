@@ -33,7 +33,7 @@ it.each(readdirSync(join(prometheusFolder, "tests")))("promtool passes %s", asyn
 });
 
 it("Prometheus and Alertmanager accept the configurations that they are given", async () => {
-  for (const name of ["prometheus.yaml", "prometheus-replicas.yaml"]) {
+  for (const name of ["prometheus.yaml", "prometheus-standby.yaml"]) {
     await run("promtool", ["check", "config", "--syntax-only", join(config, "compose", name)]);
   }
   const ofAlertmanager = join(config, "compose/alertmanager.yaml");
@@ -41,7 +41,7 @@ it("Prometheus and Alertmanager accept the configurations that they are given", 
   expect(stdout).toContain("SUCCESS");
 });
 
-it.skipIf(!isHere("kubectl")).each(["example", "replicas"])(
+it.skipIf(!isHere("kubectl")).each(["example", "standby"])(
   "kustomize builds %s, all of it in its namespace",
   async (name) => {
     const folder = join(config, "kubernetes", name);
@@ -62,7 +62,7 @@ it.skipIf(!isHere("kubectl")).each(["example", "replicas"])(
     const names = Array.from(stdout.matchAll(/name: (sandwatch-(?:config|secrets)-\w+)$/gm));
     expect(names.length).toBe(4);
     const [, count] = /^  replicas: (\d+)$/m.exec(stdout) ?? [];
-    expect(count).toBe(name === "replicas" ? "3" : "1");
+    expect(count).toBe(name === "standby" ? "2" : "1");
   },
 );
 

@@ -62,8 +62,8 @@ describe("a reader that follows events", () => {
     }
     await polled;
 
-    // The server appears, and then fails and recovers in turn.
-    const changesOfEach = 1 + Math.floor(pollsOfEach / 3) + Math.floor((pollsOfEach - 1) / 3);
+    // The sandbox and the server appear, and the server then fails and recovers in turn.
+    const changesOfEach = 2 + Math.floor(pollsOfEach / 3) + Math.floor((pollsOfEach - 1) / 3);
     expect(changes).toHaveLength(keys.length * changesOfEach);
     expect(new Set(changes).size).toBe(changes.length);
     const stored = await writer.incidents.page({ limit: 1_000, before: null });
