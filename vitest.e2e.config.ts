@@ -10,8 +10,6 @@ export default defineConfig({
       "test/app/secrets.test.ts",
       "test/app/daemon-sandboxes.test.ts",
     ],
-    // It has not passed with standbys yet.
-    exclude: ["test/e2e/postgres-outages.test.ts"],
     globalSetup: ["test/store/support/postgres-server.ts"],
     // Several of them wait for several things in a row, each with that patience.
     testTimeout: 3 * testTimeoutMs,

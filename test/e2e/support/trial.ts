@@ -90,12 +90,17 @@ export async function prepareTrial(options: TrialOptions = {}) {
     show,
     showAll: (status: string): void => serverIds.forEach((_, index) => show(index, status)),
     fail: (...faults: Fault[]): void => simulator.setFaults(faults),
-    /** Polls from now on. */
+    /**
+     * Polls from now on, or stands by.
+     *
+     * @param known where it serves; default: it is read from its log, where a standby does not have it
+     */
     async start(
       run: (args: readonly string[]) => SandwatchProcess = startSandwatch,
+      known?: string,
     ): Promise<RunningTrial> {
       const daemon = run(["run", "--config", config]);
-      const { address }: { address: string } = JSON.parse(await daemon.line("daemon.started"));
+      const address = known ?? addressIn(await daemon.line("daemon.started"));
       const running = {
         ...daemon,
         address,
@@ -113,6 +118,11 @@ export async function prepareTrial(options: TrialOptions = {}) {
       return running;
     },
   };
+}
+
+function addressIn(line: string): string {
+  const { address }: { address: string } = JSON.parse(line);
+  return address;
 }
 
 export interface RunningTrial extends SandwatchProcess {
