@@ -124,6 +124,7 @@ const mostStates = 1_000;
  * are followed: one of them has to agree with the notifications.
  *
  * @param next the possible states after an observation; null: nothing can be said
+ * @param last the possible states once the last observation is past
  */
 export function follow<O extends Observation, S extends State>(
   evidence: Evidence,
@@ -134,6 +135,7 @@ export function follow<O extends Observation, S extends State>(
     step: Pick<Step, "at" | "rule" | "expected">,
     observation: O,
   ) => readonly S[] | null,
+  last: (state: S, step: Pick<Step, "at" | "expected">) => readonly S[] = (state) => [state],
 ): readonly Violation[] {
   const { name, about = name, rule, observations, notified } = followed;
   const expected = expect(evidence, followed);
@@ -154,7 +156,8 @@ export function follow<O extends Observation, S extends State>(
     if (states.length === 0) return faults(observation.fromMs);
   }
   expected.takeFaults();
-  return states.some((state) => expected.isAll(state)) ? [] : faults(evidence.endMs);
+  const ends = states.flatMap((state) => last(state, { at: observations.length - 1, expected }));
+  return ends.some((state) => expected.isAll(state)) ? [] : faults(evidence.endMs);
 }
 
 export function distinct<T>(values: readonly T[]): readonly T[] {
@@ -211,6 +214,11 @@ export function checkStatusRule(
       };
       return states.flatMap((state) => [...advance(state, full), ...(certain ? [] : [state])]);
     },
+    // A process that starts with another rule ends incidents, though it observes nothing any more.
+    (state, { at, expected }) =>
+      lives.slice(life).some((_, later) => ruleIn(life + later + 1) !== present)
+        ? [state, ...retire(state, at, expected)]
+        : [state],
   );
 }
 
