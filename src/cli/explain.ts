@@ -14,7 +14,7 @@ import type { Terminal } from "./terminal.ts";
 
 export function addExplain(program: Command, terminal: Terminal): void {
   const description =
-    "show everything that happened to a server and all notifications about it, or a sandbox and its changes, oldest first";
+    "show everything that happened to a server or a sandbox, and all notifications about it, oldest first";
   const asServer = callsOperation(terminal, {
     operation: explainServer,
     request: (fields, server) => ({ ...fields, server }),
@@ -62,13 +62,16 @@ function explanationText(view: ExplanationView, look: Look): string {
     ...(view.listed.length === 0 ? ["  not listed now"] : []),
     "",
   ];
-  const nothing = "Nothing is stored about it.";
-  const columns: Columns<ExplanationView["events"][number]> = {
+  return linesText(lines) + eventsText(view, look);
+}
+
+function eventsText({ events, next }: Pick<ExplanationView, "events" | "next">, look: Look) {
+  const columns: Columns<(typeof events)[number]> = {
     at: ({ at }, { timeText }) => timeText(at),
     what: "event",
     "": "text",
   };
-  return linesText(lines) + listText(view.events, nothing, view.next, columns, look);
+  return listText(events, "Nothing is stored about it.", next, columns, look);
 }
 
 function sandboxText(view: SandboxExplanation, look: Look): string {
@@ -90,13 +93,6 @@ function sandboxText(view: SandboxExplanation, look: Look): string {
     server: "server_id",
     "stated by": ({ states_status: isOwn }) => (isOwn ? "server" : "sandbox"),
   };
-  const changes: Columns<SandboxExplanation["changes"][number]> = {
-    at: ({ at }, { timeText }) => timeText(at),
-    from: ({ from }) => statusCell(from),
-    to: ({ to }) => statusCell(to),
-    of: ({ server_id: id, server_name: name }) =>
-      id === null ? "the sandbox" : `${name ?? "server"} (${id})`,
-  };
   return [
     linesText([
       `sandbox ${view.sandbox_id}`,
@@ -104,7 +100,7 @@ function sandboxText(view: SandboxExplanation, look: Look): string {
       "",
     ]),
     ...(servers.length > 0 ? [renderTable(servers, columns, look), "\n"] : []),
-    listText(view.changes, "No changes of it are stored.", view.next, changes, look),
+    eventsText(view, look),
   ].join("");
 }
 

@@ -48,6 +48,22 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
   const select = (selection: IncidentSelection) =>
     selectStored(reader).where(isSelected(selection));
 
+  const of = async (
+    column: "incidents.server_id" | "incidents.sandbox_id",
+    id: string,
+    begunByMs: number,
+    limit: number,
+  ): Promise<readonly StoredIncident[]> => {
+    const rows = await selectStored(reader)
+      .where(column, "=", id)
+      .where("incidents.started_at_ms", "<=", begunByMs)
+      .orderBy(sql`coalesce(incidents.resolved_at_ms, ${Number.MAX_SAFE_INTEGER})`, "desc")
+      .orderBy("incidents.id", "desc")
+      .limit(limit)
+      .execute();
+    return rows.flatMap((row) => read(row) ?? []);
+  };
+
   return {
     /** Latest begun first. */
     page: ({
@@ -115,20 +131,12 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
     },
 
     /** The incidents of a server that began by a moment: the open ones, then those that were resolved latest. */
-    async ofServer(
-      serverId: string,
-      begunByMs: number,
-      limit: number,
-    ): Promise<readonly StoredIncident[]> {
-      const rows = await selectStored(reader)
-        .where("incidents.server_id", "=", serverId)
-        .where("incidents.started_at_ms", "<=", begunByMs)
-        .orderBy(sql`coalesce(incidents.resolved_at_ms, ${Number.MAX_SAFE_INTEGER})`, "desc")
-        .orderBy("incidents.id", "desc")
-        .limit(limit)
-        .execute();
-      return rows.flatMap((row) => read(row) ?? []);
-    },
+    ofServer: (serverId: string, begunByMs: number, limit: number) =>
+      of("incidents.server_id", serverId, begunByMs, limit),
+
+    /** The same of a sandbox and its servers. */
+    ofSandbox: (sandboxId: string, begunByMs: number, limit: number) =>
+      of("incidents.sandbox_id", sandboxId, begunByMs, limit),
 
     /** Servers whose id begins like this. */
     async serversBeginningWith(prefix: string, limit: number): Promise<readonly KnownServer[]> {

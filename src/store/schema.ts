@@ -245,7 +245,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     `create index incidents_by_time on incidents (started_at_ms, id)`,
     `create index incidents_resolved on incidents (resolved_at_ms) where phase = 'resolved'`,
     `create index incidents_of_server on incidents (server_id) where server_id is not null`,
-    `create index incidents_of_sandbox on incidents (sandbox_id) where subject = 'sandbox'`,
+    `create index incidents_of_sandbox on incidents (sandbox_id) where sandbox_id is not null`,
     `create index incidents_of_receiver on incidents (receiver, started_at_ms) where receiver is not null`,
 
     // The receivers that were notified that an incident fires. They are only added to.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { explainServer, timeline } from "../../src/api/operations/explain.ts";
+import { changeText, explainServer } from "../../src/api/operations/explain.ts";
 import {
   acknowledgeIncident,
   acknowledgeIncidents,
@@ -207,23 +207,12 @@ describe("an explanation of a server", () => {
   });
 
   it("has the sandbox of each change of a server that moves between sandboxes", () => {
-    const change = {
-      subject: "server" as const,
-      target: { region: "us", key: "research" },
-      serverId: "a",
-      serverName: "github",
-      dwellMs: null,
-      observation: null,
-      atMs: 1_000,
-      cursor: "1_0",
-    };
+    const target = { region: "us", key: "research" };
     const changes = [
-      { ...change, sandboxId: "B", from: "absent" as const, to: "error" as const },
-      { ...change, sandboxId: "A", from: "error" as const, to: "absent" as const },
-    ];
-    const nothing = { incidents: [], silences: [], windows: [], items: [], attempts: [] };
-    const events = timeline({ changes, ...nothing }, 3_000);
-    expect(events.map(({ text }) => text)).toEqual([
+      { target, sandboxId: "B", from: "absent", to: "error" },
+      { target, sandboxId: "A", from: "error", to: "absent" },
+    ] as const;
+    expect(changes.map(changeText)).toEqual([
       "absent -> error in sandbox B of us/research",
       "error -> absent in sandbox A of us/research",
     ]);

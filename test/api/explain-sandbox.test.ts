@@ -1,3 +1,5 @@
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { addSilence } from "../../src/api/operations/silences.ts";
 import { describe, expect, it } from "vitest";
 import { explainSandbox } from "../../src/api/operations/explain-sandbox.ts";
 import { listServers } from "../../src/api/operations/targets.ts";
@@ -30,14 +32,63 @@ describe("an explanation of a sandbox", () => {
       { status: "idle" },
       { status: "idle" },
     ]);
-    const lines = view.changes.map(({ subject, from, to }) => `${subject}: ${from} -> ${to}`);
-    expect(lines).toEqual([
-      "sandbox: absent -> idle",
-      "server: absent -> idle",
-      "server: absent -> idle",
-      "server: absent -> idle",
-      "sandbox: idle -> error",
-      "server: idle -> error",
+    const server = `puppeteer (${world.serverIds[0]?.slice(0, 8)}): `;
+    const lines = view.events
+      .filter(({ event }) => event.endsWith(".changed"))
+      .map(({ event, text }) => `${event} ${text}`);
+    expect(lines.filter((line) => !/filesystem|terminal/.test(line))).toEqual([
+      "sandbox.changed absent -> idle in us/research",
+      `server.changed ${server}absent -> idle in us/research`,
+      "sandbox.changed idle -> error in us/research",
+      `server.changed ${server}idle -> error in us/research`,
+    ]);
+  });
+
+  it("has its incidents and those of its servers, what inhibited them, silences and deliveries", async () => {
+    let listed = { status: "error", server: "error" };
+    const { baseUrl } = await startPeer((_request, response) => {
+      const sandbox = {
+        local_sandbox_id: "box-1",
+        status: listed.status,
+        servers: [{ id: "s-1", server_name: "github", status: listed.server }],
+      };
+      const body = { local_sandboxes: [sandbox], total_count: 1 };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    const world = await watchWorld({ baseUrl });
+    const { api } = world.daemon();
+    const explain = async () => {
+      const { events } = await api(explainSandbox, { sandbox: "box-1" });
+      return events.map(({ event, text }) => `${event} ${text}`);
+    };
+    await world.poll();
+    const { incidents } = await api(listIncidents, {});
+    const ofServer = incidents.find(({ subject }) => subject === "server")?.id;
+    expect(await explain()).toContain(
+      `incident.inhibited sandbox-error: not notified because of incident ${ofServer}`,
+    );
+    listed = { status: "error", server: "idle" };
+    await world.poll();
+    world.clock.advance(1_000);
+    const by = { author: "ann", reason: "being moved", duration: "1h" };
+    await api(addSilence, { ...by, match: { sandbox_id: "box-1" } });
+    await api(addSilence, { ...by, match: { sandbox_id: "box-2" } });
+    expect(await explain()).toEqual([
+      "sandbox.changed absent -> error in us/research",
+      "server.changed github (s-1): absent -> error in us/research",
+      "incident.opened github (s-1): server-error: opened",
+      "incident.fired github (s-1): server-error: firing (critical), notifies oncall",
+      "incident.opened sandbox-error: opened",
+      "notification.queued oncall: firing",
+      "delivery.taken oncall accepted: firing",
+      "server.changed github (s-1): error -> idle in us/research",
+      "incident.resolved github (s-1): server-error: resolved (recovered)",
+      "incident.fired sandbox-error: firing (critical), notifies oncall",
+      "notification.queued oncall: resolved",
+      "notification.queued oncall: firing",
+      "delivery.taken oncall accepted: resolved",
+      "delivery.taken oncall accepted: firing",
+      "silence.began silence by ann: being moved - began",
     ]);
   });
 
@@ -50,18 +101,18 @@ describe("an explanation of a sandbox", () => {
     const { api } = world.daemon();
     const sandbox = await sandboxOf(world);
     const whole = await api(explainSandbox, { sandbox });
-    expect(whole.changes).toHaveLength(8);
+    expect(whole.events).toHaveLength(15);
     for (const limit of [1, 3, 7]) {
       let page = await api(explainSandbox, { sandbox, limit });
       expect(page.listed[0]?.servers).toHaveLength(Math.min(limit, 3));
-      let changes = page.changes;
+      let events = page.events;
       while (page.next !== null) {
-        expect([page.truncated, page.changes.length]).toEqual([true, limit]);
+        expect([page.truncated, page.events.length]).toEqual([true, limit]);
         await world.poll();
         page = await api(explainSandbox, { sandbox, limit, before: page.next });
-        changes = [...page.changes, ...changes];
+        events = [...page.events, ...events];
       }
-      expect(changes).toEqual(whole.changes);
+      expect(events).toEqual(whole.events);
     }
   });
 
@@ -92,7 +143,10 @@ describe("an explanation of a sandbox", () => {
     await world.poll(3);
     await world.restart();
     const gone = await explain("box-1");
-    expect([gone.listed, gone.changes.at(-1)]).toMatchObject([[], { to: "absent" }]);
+    expect(gone.listed).toEqual([]);
+    expect(gone.events.map(({ event, text }) => `${event} ${text}`)).toContain(
+      "sandbox.changed error -> absent in us/research",
+    );
     expect((await explain("box")).sandbox_id).toBe("box-2");
     await expect(explain("nothing")).rejects.toMatchObject(
       refusal("not_found", "No known sandbox matches"),

@@ -55,7 +55,7 @@ it("the commands about alerts call the daemon that runs, and use the store when 
   const { servers } = JSON.parse((await run("servers", "--server", serverId, "--json")).out);
   const sandbox = await run("explain", servers[0].sandbox_id.slice(0, 13));
   expect(sandbox.out).toContain(`sandbox ${servers[0].sandbox_id}\n`);
-  expect(sandbox.out).toMatch(/absent +\S+ +the sandbox/);
+  expect(sandbox.out).toMatch(/sandbox\.changed +absent -> \w+ in us\/research/);
   const nothing = await run("explain", "no-such-id");
   expect(nothing).toMatchObject({ code: 1, out: "" });
   expect(nothing.err).toContain('No known server or sandbox matches "no-such-id"');

@@ -155,11 +155,13 @@ describe("the page of a sandbox", () => {
     expect(text).toContain("error for 5 s");
     expect(text).toContain("idle 10 s error 5 s unobserved");
     expect(markup).toMatch(/aria-label="The last 24 hours: idle 10 s, error 5 s, unobserved/);
-    const [, changes = ""] = text.split("Changes Time Of Change");
-    const [first, second, third] = changes.split(" UTC ").slice(1);
-    expect(first).toContain("sandbox idle → error");
-    expect([second, third].join(" ")).toContain("sandbox absent → idle");
-    expect([second, third].join(" ")).toContain("github a/0 absent → idle");
+    const [, history = ""] = text.split("Changes, incidents and notifications Time Kind Event");
+    const changes = history.split(" UTC ").filter((event) => event.startsWith("change "));
+    const [first, second, third] = changes;
+    expect(first).toContain("idle -&gt; error in us/research");
+    expect([second, third].join(" ")).toContain("change absent -&gt; idle in us/research");
+    expect([second, third].join(" ")).toContain("github (a/0): absent -&gt; idle in us/research");
+    expect(history).toContain("incident sandbox-error: firing (critical), notifies oncall");
     expect(text).toContain("sandwatch explain a");
     const week = await open(`${path}&range=7d`);
     expect(week.markup).toMatch(/"The last 7 days: idle 10 s, error 5 s, unobserved 6 d/);
@@ -177,7 +179,7 @@ describe("the page of a sandbox", () => {
     expect(status).toBe(200);
     expect(text).toContain("Gone : it is not listed there any more.");
     expect(text).toContain("us / research");
-    expect(text).toContain("sandbox error → absent");
+    expect(text).toContain("change error -&gt; absent in us/research");
     expect(text).toMatch(/absent \d+ s/);
     expect(text).toContain("Servers None.");
   });
@@ -191,7 +193,7 @@ describe("the page of a sandbox", () => {
     const other = escaped(sandboxAddress({ region: "us", key: "production", sandbox_id: "a" }));
     expect(markup).toContain(`href="${other}"`);
     expect(textOf(markup)).toContain("Also listed in us / production, occupied");
-    expect(textOf(markup)).toContain("in us/production absent → occupied");
+    expect(textOf(markup)).toContain("absent -&gt; occupied in us/production");
   });
 
   it("counts servers that it does not list", async () => {

@@ -1,19 +1,22 @@
 import { z } from "zod";
+import type { Rule } from "../../alerts/rule.ts";
+import { silenceFacts, type SilenceFacts } from "../../alerts/silence.ts";
+import { serverText, type SubjectFacts } from "../../alerts/subjects.ts";
 import type { WatchedView } from "../../alerts/target-view.ts";
-import type { Target } from "../../fleet/model.ts";
+import { targetName, type Target } from "../../fleet/model.ts";
 import { findSandbox, type Sandbox } from "../../fleet/snapshot.ts";
 import type { Status } from "../../fleet/status.ts";
 import { batches, firstOf, paced } from "../../lib/iterables.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { allTime } from "../../reports/time-range.ts";
+import type { StoredSubjectChange } from "../../store/changes.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoreContext } from "../context.ts";
-import { cursorOf, cursorText, limitOf, listed, nextField } from "../fields.ts";
-import { nullableText, nullableTime, sandboxText, targetLabels, time } from "../fields.ts";
+import { listed, nullableText, nullableTime, sandboxText, targetLabels, time } from "../fields.ts";
 import { completeId } from "../find-server.ts";
 import { defineOperation } from "../operation.ts";
+import { eventsRequest, eventsResponse, pageOfEvents } from "../subject-events.ts";
 import { timeText } from "../view-fields.ts";
-import { changeView, viewChange } from "./changes.ts";
 
 const serverView = z.object({
   server_id: z.string(),
@@ -39,52 +42,67 @@ const explanationView = z.object({
       servers: listed(serverView).describe("Up to `limit` of them, the worst first"),
     }),
   ).describe("Where it is listed now; empty: nowhere"),
-  changes: listed(changeView).describe(
-    "The latest up to `before` of it and its servers, oldest first",
-  ),
-  truncated: z.boolean().describe("Whether there are older changes"),
-  next: nextField,
+  ...eventsResponse,
 });
 export type SandboxExplanation = z.output<typeof explanationView>;
-
-/** The oldest change of a page: its moment, and how many changes of that moment were returned. */
-const beforeChange = cursorOf(z.object({ atMs: z.int(), returned: z.int() }));
 
 export const explainSandbox = defineOperation({
   name: "explainSandbox",
   method: "GET",
   permission: "read",
   path: "/explain/sandbox",
-  summary: "What a sandbox is, and the changes of it and its servers, oldest first",
-  request: z.strictObject({
-    sandbox: sandboxText,
-    limit: limitOf(1_000, 10_000),
-    before: beforeChange,
-  }),
+  summary: "What a sandbox is, and everything that happened to it and its servers, oldest first",
+  request: z.strictObject({ sandbox: sandboxText, ...eventsRequest }),
   response: explanationView,
   refusals: [404, 409],
-  async handle({ store, targets, clock }: StoreContext, { sandbox: text, limit, before }) {
+  async handle(context: StoreContext, { sandbox: text, ...page }) {
+    const { store, targets, rules } = context;
     const sandboxId = await findSandboxId(text, targets, store);
-    const { atMs: untilMs, returned } = before ?? { atMs: clock.now().utcMs, returned: 0 };
-    const range = { ...allTime, toMs: untilMs + 1, direction: "desc" } as const;
-    const end = returned + limit;
-    const found = await firstOf(store.changes.ofSubjects({ ...range, sandboxId }), end + 1);
-    const page = found.slice(returned, end);
-    const atMs = page.at(-1)?.atMs;
-    const ofMoment = found.slice(0, end).filter((change) => change.atMs === atMs);
-    const next = found.length > end ? cursorText({ atMs, returned: ofMoment.length }) : null;
+    const found = targets.flatMap(({ target, state }) => {
+      const sandbox = findSandbox(state.snapshot, sandboxId);
+      return sandbox ? [{ target, sandbox }] : [];
+    });
+    const events = await pageOfEvents(
+      context,
+      {
+        selection: { sandboxId },
+        incidents: (begunByMs, limit) => store.incidents.ofSandbox(sandboxId, begunByMs, limit),
+        changeText: ({ target, from, to, ...of }) =>
+          `${nameOf(of)}${from} -> ${to} in ${targetName(target)}`,
+        nameOf: (subject) => (subject.kind === "server" ? nameOf(subject) : ""),
+        facts: (changes) => factsOf(sandboxId, found, changes, rules),
+      },
+      page,
+    );
     return {
       sandbox_id: sandboxId,
-      listed: targets.flatMap(({ target, state }) => {
-        const sandbox = findSandbox(state.snapshot, sandboxId);
-        return sandbox ? [viewSandbox(target, sandbox, limit)] : [];
-      }),
-      changes: page.toReversed().map(viewChange),
-      truncated: next !== null,
-      next,
+      listed: found.map(({ target, sandbox }) => viewSandbox(target, sandbox, page.limit)),
+      ...events,
     };
   },
 });
+
+function nameOf(of: Pick<SubjectFacts, "serverId" | "serverName">): string {
+  return of.serverId === null ? "" : `${serverText(of)}: `;
+}
+
+/** Silences and windows can match the sandbox where it is, or was last. */
+function factsOf(
+  sandboxId: string,
+  found: readonly { readonly target: Target; readonly sandbox: Sandbox }[],
+  changes: readonly StoredSubjectChange[],
+  rules: readonly Rule[],
+): readonly SilenceFacts[] {
+  const now = found.map(({ target, sandbox: { benchmark } }) => ({ target, benchmark }));
+  const before = changes.slice(-1).map(({ target }) => ({ target, benchmark: null }));
+  return rules
+    .filter(({ on }) => on === "sandbox")
+    .flatMap((rule) =>
+      (now.length > 0 ? now : before).map(({ target, benchmark }) =>
+        silenceFacts(rule, target, { kind: "sandbox", sandboxId, benchmark }),
+      ),
+    );
+}
 
 const fromWorst: readonly Status[] = ["error", "unknown", "occupied", "idle"];
 

@@ -1,29 +1,14 @@
 import { z } from "zod";
-import { silenceFacts, silences as isAbout, type SilenceMatch } from "../../alerts/silence.ts";
+import { silenceFacts } from "../../alerts/silence.ts";
+import type { SilenceFacts } from "../../alerts/silence.ts";
 import type { Rule } from "../../alerts/rule.ts";
-import { firstOf } from "../../lib/iterables.ts";
-import { allTime } from "../../reports/time-range.ts";
-import type { StoredChange } from "../../store/changes.ts";
-import type { StoredIncident } from "../../store/incidents.ts";
-import type { StoredAttempt, StoredNotificationItem } from "../../store/notifications.ts";
-import type { StoredSilence } from "../../store/silences.ts";
-import type { ListCursor } from "../../store/sql-helpers.ts";
-import type { Store } from "../../store/store.ts";
+import type { StoredSubjectChange } from "../../store/changes.ts";
 import type { StoreContext } from "../context.ts";
-import { cursorOf, cursorText, limitOf, listed, nextField } from "../fields.ts";
-import { nullableText, serverText, targetLabels, time } from "../fields.ts";
+import { listed, nullableText, serverText, targetLabels, time } from "../fields.ts";
 import { findServer, type FoundServer } from "../find-server.ts";
-import type { TimedWindow } from "../suppressions.ts";
 import { defineOperation } from "../operation.ts";
-import { timeText, toView } from "../view-fields.ts";
-
-export const eventView = z.object({
-  at: time,
-  event: z.string(),
-  text: z.string(),
-  incident_id: nullableText,
-  notification_id: nullableText,
-});
+import { eventsRequest, eventsResponse, pageOfEvents } from "../subject-events.ts";
+import { timeText } from "../view-fields.ts";
 
 const explanationView = z.object({
   server_id: z.string(),
@@ -31,18 +16,9 @@ const explanationView = z.object({
   listed: listed(
     z.object({ ...targetLabels, sandbox_id: z.string(), status: z.string(), since: time }),
   ).describe("Where it is listed now; empty: nowhere"),
-  events: listed(eventView).describe("The latest up to `before`, oldest first"),
-  truncated: z.boolean().describe("Whether there are older events"),
-  next: nextField,
+  ...eventsResponse,
 });
 export type ExplanationView = z.output<typeof explanationView>;
-
-/** The oldest event of a page: its moment, and how many events of that moment were returned. */
-const beforeEvent = cursorOf(z.object({ atMs: z.int(), returned: z.int() }));
-
-/** More than happens to a server at one moment, and more incidents than it has while one of them is being notified. */
-const mostAtOnce = 1_000;
-const silencesAtOnce = 1_000;
 
 export const explainServer = defineOperation({
   name: "explainServer",
@@ -50,264 +26,59 @@ export const explainServer = defineOperation({
   permission: "read",
   path: "/explain",
   summary: "Everything that happened to a server, oldest first",
-  request: z.strictObject({
-    server: serverText,
-    limit: limitOf(1_000, 10_000),
-    before: beforeEvent,
-  }),
+  request: z.strictObject({ server: serverText, ...eventsRequest }),
   response: explanationView,
   refusals: [404, 409],
-  async handle({ store, targets, suppressions, rules, clock }: StoreContext, request) {
-    const server = await findServer(request.server, targets, store);
+  async handle(context: StoreContext, { server: text, ...page }) {
+    const { store, targets, rules } = context;
+    const server = await findServer(text, targets, store);
     const { serverId, serverName } = server;
-    const nowMs = clock.now().utcMs;
-    const { atMs: untilMs, returned } = request.before ?? { atMs: nowMs, returned: 0 };
-    const most = request.limit + returned + mostAtOnce;
-    const range = { ...allTime, toMs: untilMs + 1 };
-    const about = store.changes.between({ ...range, direction: "desc", serverId });
-    const changes = (await firstOf(about, most)).toReversed();
-    const { windows } = suppressions;
-    // A window is shown from its opening on, for an incident that began later.
-    const begunByMs = Math.max(
-      ...windows.map((window) => window.openingAt(untilMs)?.endsAtMs ?? untilMs),
-      untilMs,
+    const events = await pageOfEvents(
+      context,
+      {
+        selection: { serverId },
+        incidents: (begunByMs, limit) => store.incidents.ofServer(serverId, begunByMs, limit),
+        changeText,
+        facts: (changes) => factsOf(server, changes, rules),
+      },
+      page,
     );
-    const incidents = await store.incidents.ofServer(serverId, begunByMs, most);
-    const items = await store.notifications.about(incidents.map(({ incident }) => incident.id));
-    const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
-    const concerns = concernOf({ server, changes, incidents }, rules);
-    const history = {
-      changes,
-      incidents,
-      silences: await silencesThat(concerns, store),
-      windows: windows.filter(concerns),
-      items,
-      attempts: await store.notifications.attempts([...new Set(seqs)]),
-    };
-    const all = timeline(history, untilMs);
-    const end = Math.max(0, all.length - returned);
-    const begin = Math.max(0, end - request.limit);
-    const atMs = all[begin]?.atMs;
-    const ofMoment = all.slice(begin).filter((event) => event.atMs === atMs);
-    const next = begin === 0 ? null : cursorText({ atMs, returned: ofMoment.length });
     return {
       server_id: serverId,
       server_name: serverName,
       listed: server.listed.map(({ target, sandbox, server: { status, since } }) => {
         return { ...target, sandbox_id: sandbox.id, status, since: timeText(since.atMs) };
       }),
-      events: all.slice(begin, end).map(viewEvent),
-      truncated: next !== null,
-      next,
+      ...events,
     };
   },
 });
 
-export function viewEvent(event: TimelineEvent) {
-  const { incidentId, notificationId } = event;
-  return toView({
-    ...event,
-    incidentId: incidentId ?? null,
-    notificationId: notificationId ?? null,
-  });
+/** A server that moves to another sandbox has two changes at the same time. */
+export function changeText({
+  target,
+  sandboxId,
+  from,
+  to,
+}: Pick<StoredSubjectChange, "target" | "sandboxId" | "from" | "to">): string {
+  return `${from} -> ${to} in sandbox ${sandboxId} of ${target.region}/${target.key}`;
 }
 
-/** What is known of one server, with the silences and windows that concern it. */
-interface ServerHistory {
-  readonly changes: readonly StoredChange[];
-  readonly incidents: readonly StoredIncident[];
-  readonly silences: readonly StoredSilence[];
-  readonly windows: readonly TimedWindow[];
-  readonly items: readonly StoredNotificationItem[];
-  readonly attempts: readonly StoredAttempt[];
-}
-
-/** Something that happened, in words. */
-interface TimelineEvent {
-  readonly atMs: number;
-  readonly event: string;
-  readonly text: string;
-  readonly incidentId?: string;
-  readonly notificationId?: string;
-}
-
-/** What happened to a server and what was notified of it, up to a moment, oldest first. */
-export function timeline(history: ServerHistory, untilMs: number): readonly TimelineEvent[] {
-  const events = [
-    ...history.changes.map(changeEvent),
-    ...incidentEvents(history.incidents),
-    ...silenceEvents(history),
-    ...history.items.map(queuedEvent),
-    ...deliveryEvents(history),
-  ];
-  return events.filter(({ atMs }) => atMs <= untilMs).toSorted((a, b) => a.atMs - b.atMs);
-}
-
-function changeEvent({ atMs, target, sandboxId, from, to }: StoredChange): TimelineEvent {
-  // A server that moves to another sandbox has two changes at the same time.
-  const where = `sandbox ${sandboxId} of ${target.region}/${target.key}`;
-  return { atMs, event: "server.changed", text: `${from} -> ${to} in ${where}` };
-}
-
-function incidentEvents(stored: readonly StoredIncident[]): readonly TimelineEvent[] {
-  // Of two that began at once, the one that fired first: a silence continues it as another one, which fires later.
-  const incidents = stored.toSorted(
-    ({ incident: a }, { incident: b }) =>
-      a.startedAtMs - b.startedAtMs || (a.firedAtMs ?? Infinity) - (b.firedAtMs ?? Infinity),
-  );
-  return incidents.flatMap(({ incident, acknowledgement }) => {
-    const { id: incidentId, rule, severity, phase, receivers, inhibitedBy } = incident;
-    const { startedAtMs, firedAtMs, resolvedAtMs } = incident;
-    // An incident that a silence resolved continues as another one with the same start.
-    const silencedAtMs = incidents
-      .map((each) => each.incident)
-      .filter((each) => each.rule === rule && each.startedAtMs === startedAtMs)
-      .flatMap(({ id, resolvedAtMs: endedAtMs }) => (id === incidentId ? [] : (endedAtMs ?? [])))
-      .filter((endedAtMs) => endedAtMs <= (firedAtMs ?? Infinity))
-      .toSorted((a, b) => b - a)[0];
-    const isSilenced = firedAtMs === null && inhibitedBy === null && phase.name !== "pending";
-    const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
-    const note = acknowledgement?.note ? `: ${acknowledgement.note}` : "";
-    const happened: readonly (readonly [atMs: number | null, event: string, text: string])[] = [
-      silencedAtMs === undefined
-        ? [startedAtMs, "opened", isSilenced ? "opened, silenced" : "opened"]
-        : [silencedAtMs, "muted", "continues, silenced"],
-      [
-        inhibitedBy === null ? null : (firedAtMs ?? startedAtMs),
-        "inhibited",
-        `not notified because of incident ${inhibitedBy}`,
-      ],
-      [firedAtMs, "fired", `firing (${severity}), notifies ${names}`],
-      [
-        acknowledgement?.atMs ?? null,
-        "acknowledged",
-        `acknowledged by ${acknowledgement?.author}${note}`,
-      ],
-      [resolvedAtMs, "resolved", `resolved (${phase.name === "resolved" ? phase.reason : "?"})`],
-    ];
-    return happened.flatMap(([atMs, event, text]) =>
-      atMs === null
-        ? []
-        : [{ atMs, event: `incident.${event}`, text: `${rule}: ${text}`, incidentId }],
-    );
-  });
-}
-
-type Concerns = (suppression: { readonly match: SilenceMatch }) => boolean;
-
-/** Whether a silence or window matches the server where it is, or was last, or one of its incidents. */
-function concernOf(
-  {
-    server,
-    changes,
-    incidents,
-  }: Pick<ServerHistory, "changes" | "incidents"> & { readonly server: FoundServer },
+/** Silences and windows can match the server where it is, or was last. */
+function factsOf(
+  { serverId, serverName, listed: found }: FoundServer,
+  changes: readonly StoredSubjectChange[],
   rules: readonly Rule[],
-): Concerns {
-  const { serverId, serverName } = server;
-  const now = server.listed.map(({ target, sandbox, server: { benchmark, tags } }) => {
+): readonly SilenceFacts[] {
+  const now = found.map(({ target, sandbox, server: { benchmark, tags } }) => {
     return { target, sandboxId: sandbox.id, benchmark, tags };
   });
   const before = changes.slice(-1).map(({ target, sandboxId }) => ({ target, sandboxId }));
-  const places = now.length > 0 ? now : before;
-  const facts = [
-    ...rules
-      .filter(({ on }) => on === "server")
-      .flatMap((rule) =>
-        places.map(({ target, sandboxId, ...observed }) =>
-          silenceFacts(rule, target, { kind: "server", sandboxId, serverId, serverName }, observed),
-        ),
+  return rules
+    .filter(({ on }) => on === "server")
+    .flatMap((rule) =>
+      (now.length > 0 ? now : before).map(({ target, sandboxId, ...observed }) =>
+        silenceFacts(rule, target, { kind: "server", sandboxId, serverId, serverName }, observed),
       ),
-    ...incidents.map(({ incident, target }) =>
-      silenceFacts({ ...incident, name: incident.rule }, target, incident.subject),
-    ),
-  ];
-  return ({ match }) => facts.some((each) => isAbout(match, each));
-}
-
-export async function silencesThat(
-  concerns: Concerns,
-  { silences }: Pick<Store, "silences">,
-): Promise<readonly StoredSilence[]> {
-  const found: StoredSilence[] = [];
-  let before: ListCursor | null = null;
-  for (;;) {
-    const page: readonly StoredSilence[] = await silences.page({
-      ended: true,
-      nowMs: 0,
-      limit: silencesAtOnce,
-      before,
-    });
-    found.push(...page.filter(concerns));
-    const last = page.at(-1);
-    if (!last || page.length < silencesAtOnce) return found;
-    before = { atMs: last.createdAtMs, id: last.id };
-  }
-}
-
-function silenceEvents({ silences, windows, incidents }: ServerHistory): readonly TimelineEvent[] {
-  const bounds = (
-    { startsAtMs, endsAtMs }: { readonly startsAtMs: number; readonly endsAtMs: number },
-    kind: "silence" | "maintenance",
-    text: string,
-  ): readonly TimelineEvent[] => [
-    { atMs: startsAtMs, event: `${kind}.began`, text: `${text} - began` },
-    { atMs: endsAtMs, event: `${kind}.ended`, text: `${text} - ended` },
-  ];
-  return [
-    ...silences
-      .filter(({ startsAtMs, endsAtMs }) => endsAtMs > startsAtMs)
-      .flatMap((silence) =>
-        bounds(silence, "silence", `silence by ${silence.author}: ${silence.reason}`),
-      ),
-    // A window may have opened many times. Shown are the openings during which an incident started.
-    ...windows.flatMap((window) => {
-      const openings = incidents.flatMap(
-        ({ incident }) => window.openingAt(incident.startedAtMs) ?? [],
-      );
-      const byStart = new Map(openings.map((opening) => [opening.startsAtMs, opening]));
-      const text = `maintenance window ${window.name}`;
-      return [...byStart.values()].flatMap((opening) => bounds(opening, "maintenance", text));
-    }),
-  ];
-}
-
-const messageWords: Readonly<Record<StoredNotificationItem["type"], string>> = {
-  "incident.firing": "firing",
-  "incident.reminder": "still firing",
-  "incident.acknowledged": "acknowledged",
-  "incident.resolved": "resolved",
-};
-
-function queuedEvent(item: StoredNotificationItem): TimelineEvent {
-  const { incidentId, receiver, type, causedAtMs: atMs, notification } = item;
-  const text = `${receiver}: ${messageWords[type]}`;
-  const notificationId = notification && { notificationId: notification.id };
-  return { atMs, event: "notification.queued", text, incidentId, ...notificationId };
-}
-
-/** Every attempt that is stored. If the last one is not, how the notification ended. */
-function deliveryEvents({ items, attempts }: ServerHistory): readonly TimelineEvent[] {
-  const attemptsOf = Map.groupBy(attempts, ({ notificationSeq }) => notificationSeq);
-  const bySeq = new Map(items.map((item) => [item.notification?.seq, item]));
-  return [...bySeq.values()].flatMap(({ notification, receiver, type }) => {
-    if (!notification) return [];
-    const { seq, id: notificationId, state, lastReason, settledAtMs } = notification;
-    const what = messageWords[type];
-    const accepted = { event: "delivery.taken", text: `${receiver} accepted: ${what}` };
-    const stored = (attemptsOf.get(seq) ?? []).map(({ atMs, reason, detail }): TimelineEvent => {
-      if (reason === null) return { atMs, ...accepted, notificationId };
-      const why = detail === null ? reason : `${reason}: ${detail}`;
-      const text = `${receiver} did not accept: ${what} (${why})`;
-      return { atMs, event: "delivery.failed", text, notificationId };
-    });
-    if (settledAtMs === null) return stored;
-    if (state === "delivered") {
-      const isStored = stored.some(({ event }) => event === accepted.event);
-      return isStored ? stored : [...stored, { atMs: settledAtMs, ...accepted, notificationId }];
-    }
-    const reason = state === "dead" ? ` (${lastReason ?? "no reason stored"})` : "";
-    const text = `${receiver}: ${state}: ${what}${reason}`;
-    return [...stored, { atMs: settledAtMs, event: `notification.${state}`, text, notificationId }];
-  });
+    );
 }

@@ -4,14 +4,20 @@ import { regionText } from "../../alerts/judge-region.ts";
 import type { ItemText } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import type { Rule } from "../../alerts/rule.ts";
-import { silenceFacts, silences, type SilenceMatch } from "../../alerts/silence.ts";
+import { silences, type SilenceMatch } from "../../alerts/silence.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import { targetName } from "../../fleet/model.ts";
 import type { StoreContext } from "../context.ts";
 import { idBeginning, listed, nullableText, nullableTime } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
+import {
+  eventView,
+  factsOfIncident,
+  silencesThat,
+  timeline,
+  viewEvent,
+} from "../subject-events.ts";
 import { timeText } from "../view-fields.ts";
-import { eventView, silencesThat, timeline, viewEvent } from "./explain.ts";
 import { findIncident, incidentView, viewIncident } from "./incidents.ts";
 import { matchOf, silenceView } from "./silences.ts";
 
@@ -43,7 +49,7 @@ export const showIncident = defineOperation({
     const text = { ...rule, ...(await presentText(context, incident, rule)) };
     const item = currentItem(target, incident, acknowledgement?.author ?? null, text);
     const { runbookUrlTemplate } = item;
-    const facts = silenceFacts({ ...incident, name: incident.rule }, target, incident.subject);
+    const facts = factsOfIncident(stored);
     const concerns = (each: { readonly match: SilenceMatch }) => silences(each.match, facts);
     const endsAtMs = incident.resolvedAtMs ?? nowMs;
     const found = (await silencesThat(concerns, store)).filter(

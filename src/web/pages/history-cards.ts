@@ -1,12 +1,10 @@
 import type { ExplanationView } from "../../api/operations/explain.ts";
-import type { SandboxExplanation } from "../../api/operations/explain-sandbox.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import { html, table, timeOf, type Column, type Html } from "../html.ts";
 import { band, bandSums, bandTable, type Timeline } from "./band.ts";
 import { shortText } from "./fleet-list.ts";
 import { incidentColumns } from "./incident-pages.ts";
 import type { PageAt } from "./layout.ts";
-import { serverAddress, type SandboxPlace } from "./servers-address.ts";
 
 /** Ranges of a timeline. */
 export const ranges = ["24h", "7d", "30d"] as const;
@@ -80,53 +78,10 @@ export function historyCard(
   address: string,
   { events, next }: Pick<ExplanationView, "events" | "next">,
 ): Html {
-  const title = "Changes, incidents and notifications";
-  return latestFirst({ title, rows: events, columns: eventColumns, next }, address);
-}
-
-type Change = SandboxExplanation["changes"][number];
-
-const changeColumns = (place: SandboxPlace): readonly Column<Change>[] => [
-  { head: "Time", cell: ({ at }) => timeOf(Date.parse(at)) },
-  { head: "Of", cell: (change) => html`${subjectOf(change)} ${elsewhereOf(change, place)}` },
-  { head: "Change", cell: ({ from, to }) => `${from} → ${to}` },
-];
-
-function subjectOf({ server_id: id, server_name: name, ...place }: Change): string | Html {
-  if (id === null) return "sandbox";
-  const address = serverAddress({ ...place, server_id: id });
-  return html`<a href="${address}">${shortText(name ?? "") || "unnamed"}</a>
-    <span class="id">${shortText(id, 8)}</span>`;
-}
-
-/** Two keys may list the same sandbox. */
-function elsewhereOf({ region, key }: Change, place: SandboxPlace): string {
-  return region === place.region && key === place.key ? "" : `in ${region}/${key}`;
-}
-
-/** The changes of a sandbox and its servers, the latest first. */
-export function changesCard(
-  address: string,
-  place: SandboxPlace,
-  { changes, next }: Pick<SandboxExplanation, "changes" | "next">,
-): Html {
-  const columns = changeColumns(place);
-  return latestFirst({ title: "Changes", rows: changes, columns, next }, address);
-}
-
-interface History<Row> {
-  readonly title: string;
-  /** The oldest first. */
-  readonly rows: readonly Row[];
-  readonly columns: readonly Column<Row>[];
-  readonly next: string | null;
-}
-
-function latestFirst<Row>({ title, rows, columns, next }: History<Row>, address: string): Html {
   const older = `${address}&before=${encodeURIComponent(next ?? "")}#history`;
   return html`<div class="card" id="history" data-live>
-    <h2>${title}</h2>
-    ${rows.length === 0 ? html`<p class="quiet">None is kept.</p>` : table(rows.toReversed(), columns)}
+    <h2>Changes, incidents and notifications</h2>
+    ${events.length === 0 ? html`<p class="quiet">None is kept.</p>` : table(events.toReversed(), eventColumns)}
     ${next === null ? "" : html`<p><a class="button" href="${older}">Older</a></p>`}
   </div>`;
 }

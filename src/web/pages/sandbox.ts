@@ -8,7 +8,7 @@ import { ageOf, html, type Html } from "../html.ts";
 import type { Timeline } from "./band.ts";
 import { shortText, statusOf } from "./fleet-list.ts";
 import { presentTotals } from "./fleet-totals.ts";
-import { changesCard, incidentsCard, timelineCard, type Range } from "./history-cards.ts";
+import { historyCard, incidentsCard, timelineCard, type Range } from "./history-cards.ts";
 import { page, type PageAt } from "./layout.ts";
 import { sandboxAddress, sandboxesAddress, serversAddress } from "./servers-address.ts";
 import type { SandboxPlace } from "./servers-address.ts";
@@ -58,7 +58,7 @@ export function renderSandbox(view: SandboxPageView, at: PageAt): string {
     serversCard(view, at),
     timelineCard(address, range, timeline),
     incidentsCard(incidents, at),
-    changesCard(`${address}&range=${range}`, place, explanation),
+    historyCard(`${address}&range=${range}`, explanation),
     commandsCard(view),
   ]);
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { listChanges } from "../../api/operations/changes.ts";
-import { explainServer } from "../../api/operations/explain.ts";
+import { explainServer, type ExplanationView } from "../../api/operations/explain.ts";
 import { explainSandbox, type SandboxExplanation } from "../../api/operations/explain-sandbox.ts";
 import { listIncidents } from "../../api/operations/incidents.ts";
 import { showSandbox } from "../../api/operations/sandboxes.ts";
@@ -64,7 +64,7 @@ export function addServerPages(
     const explanation = explainSandbox.response.parse(
       await call(explainSandbox, { sandbox: asked["sandbox"] ?? "", limit: mostEvents, before }),
     );
-    const place = findSandboxPlace(asked, explanation);
+    const place = await findSandboxPlace(asked, explanation);
     const { region, key, sandbox_id: sandbox } = place;
     const isListed = explanation.listed.some((each) => each.region === region && each.key === key);
     const { sandbox: present, servers } = isListed
@@ -117,18 +117,32 @@ export function addServerPages(
   /** Where the address says, or where it is listed, or where it was last. */
   const findPlace = async (
     { region, key, sandbox }: Texts,
-    { server_id, listed }: Pick<Explanation, "server_id" | "listed">,
+    { server_id, listed }: Pick<ExplanationView, "server_id" | "listed">,
   ): Promise<ServerPlace> => {
     if (region !== undefined && key !== undefined && sandbox !== undefined) {
       return { region, key, sandbox_id: sandbox, server_id };
     }
     const [first] = listed;
     if (first) return { ...first, server_id };
-    const { changes } = listChanges.response.parse(
-      await call(listChanges, { server: server_id, limit: 1_000 }),
-    );
+    const changes = await lastChanges({ server: server_id });
     const last = changes.find((change) => change.server_id === server_id);
     return { region: "", key: "", sandbox_id: "", ...last, server_id };
+  };
+
+  const findSandboxPlace = async (
+    { region, key }: Texts,
+    { sandbox_id, listed: [first] }: Pick<SandboxExplanation, "sandbox_id" | "listed">,
+  ): Promise<SandboxPlace> => {
+    if (region !== undefined && key !== undefined) return { region, key, sandbox_id };
+    if (first) return { ...first, sandbox_id };
+    const changes = await lastChanges({ sandbox: sandbox_id });
+    const last = changes.find((change) => change.sandbox_id === sandbox_id);
+    return { region: "", key: "", ...last, sandbox_id };
+  };
+
+  const lastChanges = async (of: object) => {
+    const found = await call(listChanges, { ...of, limit: 1_000 });
+    return listChanges.response.parse(found).changes;
   };
 }
 
@@ -136,17 +150,6 @@ function placeOf({ query }: FastifyRequest): SandboxPlace {
   const { region = "", key = "", sandbox = "" } = textsOf(query);
   return { region, key, sandbox_id: sandbox };
 }
-
-/** Where the address says, or where it is listed, or where it was last. */
-function findSandboxPlace(
-  { region, key }: Texts,
-  { sandbox_id, listed, changes }: SandboxExplanation,
-): SandboxPlace {
-  if (region !== undefined && key !== undefined) return { region, key, sandbox_id };
-  return { region: "", key: "", ...(listed[0] ?? changes.at(-1)), sandbox_id };
-}
-
-type Explanation = ReturnType<typeof explainServer.response.parse>;
 
 type Texts = Readonly<Record<string, string | undefined>>;
 

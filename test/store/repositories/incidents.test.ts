@@ -96,7 +96,7 @@ describe.each(engines)("incidents on $name", (engine) => {
     expect(await store.incidentsWithoutTarget.open()).toEqual([ofPool]);
   });
 
-  it("of a server are those that began by a moment, first the open ones, then those resolved latest", async () => {
+  it("of a server or a sandbox are those that began by a moment, first the open ones, then those resolved latest", async () => {
     const { store, targetId } = await openPollStore(engine);
     const open = firing("open", { startedAtMs: startMs + 1 });
     const { subject } = open;
@@ -107,6 +107,16 @@ describe.each(engines)("incidents on $name", (engine) => {
     const serverId = subject.kind === "server" ? subject.serverId : "";
     const found = await store.incidents.ofServer(serverId, startMs + 90, 2);
     expect(found.map(({ incident }) => incident.id)).toEqual(["open", "long"]);
+    const sandboxId = subject.kind === "server" ? subject.sandboxId : "";
+    const sandbox = { kind: "sandbox", sandboxId, benchmark: null } as const;
+    const written = [
+      firing("own", { subject: sandbox, startedAtMs: startMs + 2 }),
+      firing("another's", { subject: { ...sandbox, sandboxId: "another" } }),
+    ];
+    await store.commitIncidents(targetId, { ...noOutcome, written });
+    const ofSandbox = await store.incidents.ofSandbox(sandboxId, startMs + 90, 9);
+    const ids = ofSandbox.map(({ incident }) => incident.id);
+    expect(ids).toEqual(["own", "open", "long", "short"]);
   });
 
   it("that a silence began instead of others are the ones that are known", async () => {
