@@ -64,10 +64,14 @@ function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: bo
   }
 }
 
-/** What ended while nobody observed it ended between two moments: "after 5 s to 5 min". */
+/**
+ * What ended while nobody observed it ended between two moments: "after 5 s to 5 min". What is gone was missing for a while:
+ * "after up to 5 min".
+ */
 function lastedText({ incident, unobservedSinceMs }: OutboxItem): string | null {
   const { startedAtMs, resolvedAtMs } = incident;
   const most = durationText((resolvedAtMs ?? startedAtMs) - startedAtMs, "s");
+  if (incident.resolvedReason === "gone") return most && `up to ${most}`;
   if (typeof unobservedSinceMs !== "number" || most === null) return most;
   const least = durationText(unobservedSinceMs - startedAtMs, "s") ?? "0 s";
   return least === most ? most : `${least} to ${most}`;

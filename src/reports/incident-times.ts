@@ -1,4 +1,4 @@
-import { targetName } from "../fleet/model.ts";
+import { targetName, type Target } from "../fleet/model.ts";
 import type { ReportSources } from "./report-sources.ts";
 import type { TimeRange } from "./time-range.ts";
 
@@ -10,44 +10,94 @@ export interface IncidentTime {
   readonly serverName: string | null;
   readonly sandboxId: string | null;
   readonly serverId: string | null;
-  /** From when the condition was first observed to hold. Null: it began to fire. */
-  readonly recoveryMs: number | null;
+  /** Null: it began to fire. */
+  readonly recovery: RecoveryTime | null;
+}
+
+/**
+ * The time from when the condition was first observed to hold. A server that recovered while it was not observed may have
+ * done so at any time since it was.
+ */
+interface RecoveryTime {
+  readonly leastMs: number;
+  readonly mostMs: number;
 }
 
 export interface IncidentCounts {
   incidents: number;
-  readonly recoveries: { count: number; ms: number };
+  readonly recoveries: { count: number; leastMs: number; mostMs: number };
 }
 
-export function countIncident(counts: IncidentCounts, { recoveryMs }: IncidentTime): void {
-  if (recoveryMs === null) {
+export function noIncidents(): IncidentCounts {
+  return { incidents: 0, recoveries: { count: 0, leastMs: 0, mostMs: 0 } };
+}
+
+export function countIncident(counts: IncidentCounts, { recovery }: IncidentTime): void {
+  if (recovery === null) {
     counts.incidents += 1;
   } else {
     counts.recoveries.count += 1;
-    counts.recoveries.ms += recoveryMs;
+    counts.recoveries.leastMs += recovery.leastMs;
+    counts.recoveries.mostMs += recovery.mostMs;
   }
 }
 
 /** In order of time. @param numbers of targets, by their names */
 export async function readIncidentTimes(
-  sources: Pick<ReportSources, "incidents">,
+  sources: {
+    readonly incidents: ReportSources["incidents"];
+    readonly occupancy: Pick<ReportSources["occupancy"], "gaps">;
+  },
   range: TimeRange,
   numbers: ReadonlyMap<string, number>,
 ): Promise<readonly IncidentTime[]> {
   const times: IncidentTime[] = [];
-  const add = (time: IncidentTime): void => {
-    if (time.atMs >= range.fromMs && time.atMs < range.toMs) times.push(time);
-  };
+  const recovered = new Map<number, { target: Target; all: IncidentTime[] }>();
+  const isWithin = (atMs: number): boolean => atMs >= range.fromMs && atMs < range.toMs;
   for await (const incident of sources.incidents(range)) {
     const { serverName, sandboxId, serverId, startedAtMs, firedAtMs, recoveredAtMs } = incident;
     const target = numbers.get(targetName(incident));
     // An incident that never fired has no recovery.
     if (target === undefined || firedAtMs === null) continue;
     const server = { target, serverName, sandboxId, serverId };
-    add({ ...server, atMs: firedAtMs, recoveryMs: null });
-    if (recoveredAtMs !== null) {
-      add({ ...server, atMs: recoveredAtMs, recoveryMs: recoveredAtMs - startedAtMs });
+    if (isWithin(firedAtMs)) times.push({ ...server, atMs: firedAtMs, recovery: null });
+    if (recoveredAtMs === null || !isWithin(recoveredAtMs)) continue;
+    const mostMs = recoveredAtMs - startedAtMs;
+    const ofTarget = recovered.get(target) ?? { target: incident, all: [] };
+    recovered.set(target, ofTarget);
+    ofTarget.all.push({ ...server, atMs: recoveredAtMs, recovery: { leastMs: mostMs, mostMs } });
+  }
+  for (const { target, all } of recovered.values()) {
+    for (const time of await withGaps(sources, target, inOrder(all))) times.push(time);
+  }
+  return inOrder(times);
+}
+
+/** Those of a target in order of time, with how much of each recovery was not observed until its end. */
+async function withGaps(
+  { occupancy }: { readonly occupancy: Pick<ReportSources["occupancy"], "gaps"> },
+  target: Target,
+  recovered: readonly IncidentTime[],
+): Promise<readonly IncidentTime[]> {
+  const toMs = (recovered.at(-1)?.atMs ?? 0) + 1;
+  const fromMs = recovered.reduce(
+    (ms, { atMs, recovery }) => Math.min(ms, atMs - (recovery?.mostMs ?? 0)),
+    toMs,
+  );
+  let at = 0;
+  const times = [...recovered];
+  for await (const gap of occupancy.gaps({ target, fromMs, toMs })) {
+    for (; at < times.length; at += 1) {
+      const time = times[at];
+      if (!time?.recovery || time.atMs > gap.toMs) break;
+      const { mostMs } = time.recovery;
+      const unobservedMs = Math.max(0, time.atMs - gap.fromMs);
+      times[at] = { ...time, recovery: { leastMs: Math.max(0, mostMs - unobservedMs), mostMs } };
     }
   }
+  return times;
+}
+
+function inOrder(times: readonly IncidentTime[]): readonly IncidentTime[] {
   return times.toSorted((one, other) => one.atMs - other.atMs);
 }

@@ -7,7 +7,12 @@ import type { BucketRange, TargetBucket } from "../store/occupancy-history.ts";
 import { weekdays, type Cell } from "./calendar-cells.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
 import { createRowGroups, type Group, type Groups, type Leaf } from "./row-groups.ts";
-import { countIncident, type IncidentCounts, type IncidentTime } from "./incident-times.ts";
+import {
+  countIncident,
+  noIncidents,
+  type IncidentCounts,
+  type IncidentTime,
+} from "./incident-times.ts";
 import type { Plan } from "./bucket-plan.ts";
 import {
   placeRows,
@@ -186,7 +191,7 @@ async function* bucketsSince(
 function sumsOfGroup({ rows }: CellSums, group: Group): RowSums {
   let sums = rows.get(group);
   if (!sums) {
-    const nothing = { accounts: new Map(), incidents: 0, recoveries: { count: 0, ms: 0 } };
+    const nothing = { accounts: new Map(), ...noIncidents() };
     const peaks = { peak: new PeakSum(), serversPeak: new PeakSum(), highest: 0 };
     rows.set(group, (sums = { ...nothing, ...peaks }));
   }

@@ -56,6 +56,20 @@ export function headroomText({ headroom, occupied_peak_exact }: Peaks, isUnicode
   return `${occupied_peak_exact === false ? least : ""}${countText(headroom)}`;
 }
 
+/** The mean length of recoveries, or a bound of it where some were not observed. */
+export function recoveryText(
+  { recovery_mean_seconds: most, recovery_mean_least_seconds: least }: Recoveries,
+  isUnicode: boolean,
+): string {
+  const bound = isUnicode ? "≤" : "<=";
+  return `${least === most ? "" : bound}${durationText(most)}`;
+}
+
+interface Recoveries {
+  readonly recovery_mean_seconds: number | null;
+  readonly recovery_mean_least_seconds: number | null;
+}
+
 const reasons: Readonly<Record<ForecastReason, string>> = {
   too_little: "unknown: fewer than four weeks observed",
   passed_already: "already",

@@ -2,6 +2,7 @@ import { serverMsOf } from "../fleet/buckets.ts";
 import type { DwellHistogram } from "../fleet/dwell.ts";
 import type { Target } from "../fleet/model.ts";
 import { byStatus, countByStatus, type CountByStatus } from "../fleet/tallies.ts";
+import type { IncidentCounts } from "./incident-times.ts";
 import type { ReportField } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
 
@@ -27,8 +28,8 @@ export interface ReportRow {
   readonly dwells: DwellHistogram;
   /** Incidents that began to fire. */
   readonly incidents: number;
-  /** Incidents that ended because the server recovered. */
-  readonly recoveries: { readonly count: number; readonly ms: number };
+  /** Incidents that ended because the server recovered, and how long they lasted at least and at most in all. */
+  readonly recoveries: Readonly<IncidentCounts["recoveries"]>;
 }
 
 /** The most servers that were occupied at a time. */

@@ -6,7 +6,12 @@ import { countByStatus, noneByStatus } from "../fleet/tallies.ts";
 import type { SandboxRange } from "../store/changes.ts";
 import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
 import type { ReportField } from "./report-fields.ts";
-import { countIncident, type IncidentCounts, type IncidentTime } from "./incident-times.ts";
+import {
+  countIncident,
+  noIncidents,
+  type IncidentCounts,
+  type IncidentTime,
+} from "./incident-times.ts";
 import { compareValues, placeRows } from "./report-rows.ts";
 import type { PlacedRow, ReportRow, RowPosition } from "./report-rows.ts";
 import type { PresentServers, ReportSources, ServerChange } from "./report-sources.ts";
@@ -260,8 +265,7 @@ function emptyUnit(first: ServerState, time: TargetTime, sinceMs: number): Unit 
     sinceMs,
     most: null,
     errors: 0,
-    incidents: 0,
-    recoveries: { count: 0, ms: 0 },
+    ...noIncidents(),
   };
 }
 

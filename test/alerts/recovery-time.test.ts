@@ -21,6 +21,7 @@ function resolvedAfter(...steps: readonly Step[]): string {
 
 const error = { a: "error" } as const;
 const idle = { a: "idle" } as const;
+const gone = {} as const;
 const failed = Array.from({ length: 9 }, (): Step => ["failed"]);
 
 it.each<readonly [said: string, steps: readonly Step[]]>([
@@ -32,6 +33,10 @@ it.each<readonly [said: string, steps: readonly Step[]]>([
   ["Resolved after 5 s to 5 min: ", [[error], [error, 5], [idle, 295]]],
   // It was observed again before it recovered.
   ["Resolved after 5 min: ", [[error], ...failed.slice(1), [error], [idle]]],
+  // Gone, which complete listings show only after it was missing for a while.
+  ["Resolved after up to 5 min: ", [[error], ...failed.slice(1), [gone], [gone]]],
+  ["Resolved after up to 1 min: ", [[error], [gone], [gone]]],
+  ["Resolved after up to 5 min: ", [[error], [gone], ...failed.slice(1), [gone]]],
   // Both bounds are the same in minutes.
   ["Resolved after 1h: ", [[error], [error, 3_600], ["failed"], [idle, 15]]],
 ])("a recovery that was not observed has bounds: %s", (said, steps) => {

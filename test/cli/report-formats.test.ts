@@ -24,7 +24,7 @@ function row(group: Partial<RowView>, more: Partial<ReportRow> = {}): RowView {
     serversPeak: 4,
     dwells: noDwells,
     incidents: 1,
-    recoveries: { count: 1, ms: 65_000 },
+    recoveries: { count: 1, leastMs: 5_000, mostMs: 65_000 },
     ...more,
   });
   return { ...figures, ...group };
@@ -104,8 +104,8 @@ describe("a report as a table", () => {
     const wide = await table(reportOf(["region", "key"], rows, "Europe/Berlin"));
     expect(wide.split("\n").slice(0, 3)).toEqual([
       "2026-11-01T01:00+01:00 to 2026-11-08T01:00+01:00, Europe/Berlin",
-      "region  key       occupied            unobserved   error    idle    avg    peak  servers  headroom  incid.   stays   median      p95  in error  unknown     mean  recover",
-      "us      research  ████████     75.0%        0.0%   <0.1%   25.0%   1.50      ≤2     2.00        ≥2       1       0        -        -      3.6s     0.0%        -     1m5s",
+      "region  key       occupied            unobserved   error    idle    avg    peak  servers  headroom  incid.   stays   median      p95  in error  unknown     mean   recover",
+      "us      research  ████████     75.0%        0.0%   <0.1%   25.0%   1.50      ≤2     2.00        ≥2       1       0        -        -      3.6s     0.0%        -     ≤1m5s",
     ]);
     const narrow = await table(reportOf(["region", "key"], rows), { columns: 80 });
     expect(narrow.split("\n")[1]).toBe(

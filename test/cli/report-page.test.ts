@@ -28,7 +28,7 @@ function row(labels: Partial<RowView>, occupied: number | null): RowView {
       serversPeak: isObserved ? 1 : null,
       dwells: noDwells,
       incidents: 0,
-      recoveries: { count: 0, ms: 0 },
+      recoveries: { count: 0, leastMs: 0, mostMs: 0 },
     }),
     ...labels,
   };

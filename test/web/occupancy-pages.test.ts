@@ -292,6 +292,7 @@ const noFigures = {
   incidents: 0,
   recoveries: 0,
   recovery_mean_seconds: null,
+  recovery_mean_least_seconds: null,
 };
 
 it("a range that is refused is replaced by the default once, and the default is not asked for again", async () => {

@@ -63,7 +63,9 @@ const measures = z.object({
   stay_p95_seconds: nullable,
   incidents: number,
   recoveries: number,
+  /** The least is smaller where servers recovered while they were not observed. */
   recovery_mean_seconds: nullable,
+  recovery_mean_least_seconds: nullable,
 });
 
 /** In the order of columns. */
@@ -170,6 +172,7 @@ export function viewRow(row: ReportRow): RowView {
   const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, dwells, recoveries } = row;
   const shares = sharesOf(row);
   const unobservedShare = unobservedShareOf(row);
+  const mean = (ms: number) => (recoveries.count === 0 ? null : ms / recoveries.count);
   return {
     ...group,
     occupied_share: toRatio(shares?.occupied ?? null),
@@ -196,7 +199,7 @@ export function viewRow(row: ReportRow): RowView {
     stay_p95_seconds: toSeconds(dwellQuantileMs(dwells, 0.95)),
     incidents: row.incidents,
     recoveries: recoveries.count,
-    recovery_mean_seconds:
-      recoveries.count === 0 ? null : toSeconds(recoveries.ms / recoveries.count),
+    recovery_mean_seconds: toSeconds(mean(recoveries.mostMs)),
+    recovery_mean_least_seconds: toSeconds(mean(recoveries.leastMs)),
   };
 }

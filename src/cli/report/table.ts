@@ -1,7 +1,7 @@
 import type { ReportField } from "../../reports/report-fields.ts";
 import type { RowView } from "../../api/operations/occupancy.ts";
 import { averageText, bar, countText, durationText } from "../../reports/quantities.ts";
-import { headroomText, peakText, shareText } from "../../reports/quantities.ts";
+import { headroomText, peakText, recoveryText, shareText } from "../../reports/quantities.ts";
 import { localText } from "../../reports/zone.ts";
 import { printableLine } from "../../lib/printable.ts";
 import { lookOf } from "../look.ts";
@@ -62,7 +62,7 @@ const figures: readonly Figure[] = [
   ["in error", 8, (row) => durationText(row.error_seconds)],
   ["unknown", 7, (row) => shareText(row.unknown_share)],
   ["mean", 7, (row) => durationText(row.stay_mean_seconds)],
-  ["recover", 7, (row) => durationText(row.recovery_mean_seconds)],
+  ["recover", 8, recoveryText],
 ];
 
 /** The labels, and as many figures as fit beside those of the first rows. */

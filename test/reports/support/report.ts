@@ -57,6 +57,7 @@ export function addUp(rows: readonly ReportRow[]): Readonly<Record<string, numbe
     dwells: sum(({ dwells }) => countDwells(dwells)),
     dwellMs: sum(({ dwells }) => dwells.sumMs),
     incidents: sum(({ incidents }) => incidents),
-    recoveryMs: sum(({ recoveries }) => recoveries.ms),
+    leastRecoveryMs: sum(({ recoveries }) => recoveries.leastMs),
+    mostRecoveryMs: sum(({ recoveries }) => recoveries.mostMs),
   };
 }
