@@ -172,7 +172,7 @@ export function viewRow(row: ReportRow): RowView {
   const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, dwells, recoveries } = row;
   const shares = sharesOf(row);
   const unobservedShare = unobservedShareOf(row);
-  const mean = (ms: number) => (recoveries.count === 0 ? null : ms / recoveries.count);
+  const mean = (sumMs: number) => (recoveries.count === 0 ? null : sumMs / recoveries.count);
   return {
     ...group,
     occupied_share: toRatio(shares?.occupied ?? null),
