@@ -150,7 +150,11 @@ function openStandbyWeb(deps: StandbyDeps, seen: Seen) {
   const { tls } = http;
   const active = (): ActivePeer => {
     const retryAfterMs = cluster?.leaseMs ?? usualLeaseMs;
-    if (seen.problem !== null) return { address: null, text: seen.problem, retryAfterMs };
+    if (seen.problem !== null) {
+      // The problem names the database, and not everyone may ask for the readiness.
+      const text = "It cannot use PostgreSQL; /-/ready has the reason.";
+      return { address: null, text, retryAfterMs };
+    }
     if (seen.isTakingOver) {
       return { address: null, text: "It is becoming active.", retryAfterMs: connectAgainMs };
     }

@@ -1,10 +1,9 @@
-import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Agent } from "undici";
 import type { AccessSettings } from "../lib/access.ts";
 import { isInNetworks } from "../lib/networks.ts";
 import type { Secret } from "../lib/secret.ts";
-import { sendProblem } from "./api/problem.ts";
+import { bodyLimit, sendProblem, tooLarge } from "./api/problem.ts";
 import { createBaseServer, type ServerDeps, type WebServer } from "./server.ts";
 
 /** The process that is active, as far as this one knows. */
@@ -41,7 +40,7 @@ const ofConnection: ReadonlySet<string> = new Set([
 ]);
 
 /** By which a request is known that was passed on once, so that it does not go round in a circle. */
-const ownName = "sandwatch";
+const passedOn = "1.1 sandwatch-standby";
 
 /**
  * The HTTP server of a process that stands by. What it does not answer itself it passes on to the active process, as it is
@@ -61,16 +60,18 @@ export function createStandbyServer(deps: StandbyDeps): WebServer {
     bodyTimeout: 0,
   });
 
-  const requestHeaders = ({ headers, raw, socket, sender }: FastifyRequest) => {
-    const passed = withoutConnection(headers);
+  const requestHeaders = ({ raw, socket, sender }: FastifyRequest) => {
+    // Each value of a header that was sent twice: the active process decides what it means.
+    const passed = withoutConnection(raw.headersDistinct);
     // Otherwise anyone could name a user to a process that trusts this one.
     const isNamed = proxy !== null && isInNetworks(socket.remoteAddress ?? "", proxy.trusted);
-    if (proxy && !(isNamed && raw.headersDistinct[proxy.header]?.length === 1)) {
-      delete passed[proxy.header];
-    }
+    if (proxy && !isNamed) delete passed[proxy.header];
     // The active process believes it only if it trusts this one as a proxy.
-    passed["x-forwarded-for"] = sender;
-    return { ...passed, via: [headers.via, `1.1 ${ownName}`].filter(Boolean).join(", ") };
+    passed["x-forwarded-for"] = [sender];
+    passed["via"] = [...(passed["via"] ?? []), passedOn];
+    return Object.entries(passed).flatMap(([name, values = []]) =>
+      values.flatMap((value) => [name, value]),
+    );
   };
 
   const passOn = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -78,8 +79,12 @@ export function createStandbyServer(deps: StandbyDeps): WebServer {
     const refuse = (why: string): FastifyReply =>
       sendProblem(reply, { status: 503, detail: `${why} ${text}`, retryAfterMs });
     if (address === null) return refuse("This process stands by.");
-    if (request.headers.via?.includes(ownName)) {
+    if (request.headers.via?.includes(passedOn)) {
       return refuse("This process stands by, and another one took it for the active one.");
+    }
+    // The active process would refuse it while it is still being sent, and its answer would be lost.
+    if (Number(request.headers["content-length"]) > bodyLimit) {
+      return sendProblem(reply, tooLarge);
     }
     const ended = new AbortController();
     reply.raw.once("close", () => ended.abort());
@@ -116,8 +121,10 @@ export function createStandbyServer(deps: StandbyDeps): WebServer {
   };
 }
 
-function withoutConnection(headers: IncomingHttpHeaders) {
-  const named = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
+function withoutConnection<Value>(headers: NodeJS.Dict<Value>): NodeJS.Dict<Value> {
+  const named = String(headers["connection"] ?? "")
+    .split(",")
+    .map((name) => name.trim().toLowerCase());
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !ofConnection.has(name) && !named.includes(name)),
   );

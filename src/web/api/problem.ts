@@ -48,6 +48,8 @@ export function sayRetryAfter(reply: FastifyReply, ms: number | undefined): void
 /** Of a request. */
 export const bodyLimit = 256 * 1_024;
 
+export const tooLarge: Problem = { status: 413, detail: `A body has at most ${bodyLimit} bytes.` };
+
 const statusOf = {
   invalid: 400,
   not_found: 404,
@@ -64,7 +66,7 @@ export function asProblem(error: unknown): Problem {
   }
   const status = clientStatus(error);
   if (status === null) return { status: 500, detail: "Internal error; see the log." };
-  if (status === 413) return { status, detail: `A body has at most ${bodyLimit} bytes.` };
+  if (status === tooLarge.status) return tooLarge;
   return { status, detail: "The body must be JSON." };
 }
 
