@@ -51,6 +51,8 @@ LABEL org.opencontainers.image.title="sandwatch" \
   org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
 ENV NODE_ENV=production
 ENV SANDWATCH_REVISION=$REVISION
+# So that `docker exec ... sandwatch status` needs no --config.
+ENV SANDWATCH_CONFIG=/etc/sandwatch/sandwatch.yaml
 # Where SQLite sorts data that does not fit into memory; the rest of the file system may be read-only.
 ENV SQLITE_TMPDIR=/data
 # Returns freed memory to the system: one malloc arena, ...

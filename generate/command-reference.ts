@@ -13,6 +13,9 @@ On a terminal, tables fit its width: empty columns are omitted, UUIDs are shorte
 for \`explain\`, \`--server\` and \`--sandbox\`, and long values are cut. Anywhere else nothing is cut, unless \`COLUMNS\` sets a
 width. Times are shown as ages, such as \`12 min ago\`; with \`--timestamps\` they are exact and in UTC. A terminal shows
 colours unless \`NO_COLOR\` is set; \`FORCE_COLOR\` sets them anywhere. Programs should read \`--json\`.
+
+The variable \`SANDWATCH_CONFIG\` names the configuration file of commands that are given neither \`--config\` nor an address. The
+image sets it, so \`docker exec NAME sandwatch status\` needs no options.
 `;
 
 /** Every command with all that can be given to it. */
@@ -49,7 +52,7 @@ function argumentText(argument: Argument): string {
 
 function optionRow(option: Option): readonly string[] {
   const notes = [
-    ...(option.mandatory ? ["required"] : []),
+    ...requiredNote(option),
     ...(option.argChoices
       ? [`${option instanceof WordsOption ? "any" : "one"} of ${option.argChoices.join(", ")}`]
       : []),
@@ -57,6 +60,11 @@ function optionRow(option: Option): readonly string[] {
   ];
   const after = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
   return [`\`${option.flags}\``, escaped(option.description + after)];
+}
+
+function requiredNote({ mandatory, envVar }: Option): readonly string[] {
+  if (envVar !== undefined) return [`default: $${envVar}`];
+  return mandatory ? ["required"] : [];
 }
 
 function defaultNote({ defaultValue, negate }: Option): readonly string[] {

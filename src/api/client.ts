@@ -48,11 +48,6 @@ export interface ApiClientOptions {
  */
 export function createApiClient(address: string, options: ApiClientOptions = {}): CallApi {
   return async (operation, request) => {
-    if (options.token && leavesUnencrypted(new URL(address))) {
-      throw new ApiUnavailableError(
-        `The token is not sent to ${address}, because it would not be encrypted. Use https, or an address of this machine.`,
-      );
-    }
     // Checked here because a URL would change text that is not well-formed.
     readRequest(operation.request, request);
     const response = await send(address, operation, Object(request), options);
@@ -125,6 +120,25 @@ function destroyUnconnected(request: http.ClientRequest, { protocol }: URL, afte
   request.on("close", () => clearTimeout(timer));
 }
 
+/**
+ * Asks a running daemon to read its configuration again.
+ *
+ * @returns what it says, and whether it accepts the configuration
+ */
+export async function requestReload(
+  address: string,
+  options: ApiClientOptions,
+): Promise<{ readonly isAccepted: boolean; readonly text: string }> {
+  const url = new URL("-/reload", address.endsWith("/") ? address : `${address}/`);
+  const response = await sendRequest(address, url, { method: "POST", headers: {} }, options);
+  const said = (await response.text()).trimEnd();
+  if (response.status === 404 || response.status === 405) {
+    throw new ApiUnavailableError(`The server at ${address} is not a sandwatch of this version.`);
+  }
+  if (response.ok || response.status === 400) return { isAccepted: response.ok, text: said };
+  throw new ApiUnavailableError(`${address}: ${said}`);
+}
+
 const kinds: ReadonlyMap<number, RefusalKind> = new Map([
   [400, "invalid"],
   [404, "not_found"],
@@ -138,7 +152,6 @@ async function send(
   request: Readonly<Record<string, unknown>>,
   options: ApiClientOptions,
 ): Promise<Response> {
-  const { signal, token } = options;
   const inPath = pathFields(path);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(request[name])),
@@ -153,18 +166,39 @@ async function send(
       }
     }
   }
+  const body = method === "POST" && { body: JSON.stringify(Object.fromEntries(sent)) };
+  const headers = { ...(body && { "content-type": "application/json" }) };
+  return sendRequest(address, url, { method, headers, timeoutMs, ...body }, options);
+}
+
+interface Request {
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly timeoutMs?: number;
+}
+
+/** Sends a request with the headers and the token of the options. */
+async function sendRequest(
+  address: string,
+  url: URL,
+  { headers, timeoutMs = usualTimeoutMs, ...request }: Request,
+  options: ApiClientOptions,
+): Promise<Response> {
+  const { signal, token } = options;
+  if (token && leavesUnencrypted(url)) {
+    throw new ApiUnavailableError(
+      `The token is not sent to ${address}, because it would not be encrypted. Use https, or an address of this machine.`,
+    );
+  }
+  const credentials = token && { authorization: `Bearer ${token.reveal()}` };
+  const sent = {
+    ...request,
+    headers: { ...options.headers, ...credentials, ...headers },
+    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
+  };
   try {
-    const init: Sent = {
-      method,
-      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
-      headers: {
-        ...options.headers,
-        ...(token && { authorization: `Bearer ${token.reveal()}` }),
-        ...(method === "POST" && { "content-type": "application/json" }),
-      },
-      ...(method === "POST" && { body: JSON.stringify(Object.fromEntries(sent)) }),
-    };
-    return await sendDirectly(options, url, init);
+    return await sendDirectly(options, url, sent);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     if (code === "ECONNREFUSED") {

@@ -23,7 +23,7 @@ const mostListed = 20;
 
 /**
  * Notes on the names of a match that the configuration does not have. They are no errors: what is stored
- * may be older than the configuration. But most are misspelt, and a misspelt silence has no effect.
+ * may be older than the configuration.
  */
 export function matchNotes(
   { rules, targets, probes }: KnownNames,

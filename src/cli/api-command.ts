@@ -4,15 +4,20 @@ import type { z } from "zod";
 import type { Operation } from "../api/operation.ts";
 import { callOperation } from "./call-api.ts";
 import { lookOf, type Look } from "./look.ts";
-import { wholeNumber } from "./options.ts";
+import { optionalConfigOption, wholeNumber } from "./options.ts";
 import { show } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Gives a command the options that say where its answer comes from, and for whom it is printed. */
 export function apiCommand(command: Command, description: string): Command {
+  return daemonCommand(command, description).option("--json", "print JSON");
+}
+
+/** Gives a command the options that say which daemon it calls. */
+export function daemonCommand(command: Command, description: string): Command {
   return command
     .description(description)
-    .addOption(new Option("-c, --config <file>", "the configuration file"))
+    .addOption(optionalConfigOption())
     .addOption(
       new Option(
         "--url <address>",
@@ -22,8 +27,7 @@ export function apiCommand(command: Command, description: string): Command {
     .option(
       "--token-file <file>",
       "a file with the token for the daemon (default: $SANDWATCH_TOKEN)",
-    )
-    .option("--json", "print JSON");
+    );
 }
 
 /** The same for a command that prints times. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { z } from "zod";
-import { ApiUnavailableError, createApiClient } from "../api/client.ts";
+import { ApiUnavailableError, createApiClient, requestReload } from "../api/client.ts";
 import type { ApiClientOptions } from "../api/client.ts";
 import type { HistoryContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
@@ -20,7 +20,7 @@ import { unreadableNotes } from "../store/damaged-rows.ts";
 import { isConfiguredInUse } from "../store/store-in-use.ts";
 import { storeName } from "../store/store-settings.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
-import { readConfig } from "./options.ts";
+import { readConfig, usualConfig } from "./options.ts";
 import { showNotes } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -33,28 +33,38 @@ export interface ApiOptions {
 
 /** The daemon that the options name. Without an api, its port is chosen when it starts. */
 type NamedDaemon =
-  | { readonly api: CallApi; readonly config: null }
-  | { readonly api: CallApi | null; readonly config: Config };
+  | { readonly api: CallApi; readonly reload: Reload; readonly config: null }
+  | { readonly api: CallApi | null; readonly reload: Reload | null; readonly config: Config };
+
+type Reload = () => ReturnType<typeof requestReload>;
 
 function namedDaemon(
-  { config: file, url: given, tokenFile }: ApiOptions,
+  { config: givenFile, url: given, tokenFile }: ApiOptions,
   terminal: Terminal,
   signal?: AbortSignal,
 ): NamedDaemon {
-  const url = given ?? (file === undefined ? process.env["SANDWATCH_URL"] : undefined);
+  const url = given ?? (givenFile === undefined ? process.env["SANDWATCH_URL"] : undefined);
   const clientCertificate = readClientCertificate();
   const client = { signal, token: readToken(tokenFile), clientCertificate };
   if (url !== undefined) {
     const address = parseBaseUrl(url);
-    if (address !== undefined) return { api: createApiClient(address, client), config: null };
+    if (address !== undefined) {
+      const reload = () => requestReload(address, client);
+      return { api: createApiClient(address, client), reload, config: null };
+    }
     throw wrongUse(
       `${given === undefined ? "SANDWATCH_URL" : "--url"} must be an address such as http://127.0.0.1:9740, without user, password and query.`,
     );
   }
-  if (file === undefined)
-    throw wrongUse("Give either --config FILE or --url ADDRESS, or set SANDWATCH_URL.");
+  const file = givenFile ?? usualConfig();
+  if (file === undefined) {
+    throw wrongUse(
+      "Give either --config FILE or --url ADDRESS, or set SANDWATCH_CONFIG or SANDWATCH_URL.",
+    );
+  }
   const config = readConfig(file, terminal);
-  return { api: config.http.port === 0 ? null : configuredApi(config, client), config };
+  if (config.http.port === 0) return { api: null, reload: null, config };
+  return { ...configuredDaemon(config, client), config };
 }
 
 /** Undefined: the daemon may need none. */
@@ -92,12 +102,12 @@ function readFile(file: string, what: string): string {
  * Calls the daemon at the configured address, once it is known to be the configured one: two configurations with
  * the default address name the same one. After a failed call another daemon may answer there, so it is checked again.
  */
-function configuredApi(config: Config, client: ApiClientOptions): CallApi {
+function configuredDaemon(config: Config, client: ApiClientOptions) {
   const address = localAddress(config.http);
-  const certificateFile = config.http.tls?.certificateFile;
-  const api = createApiClient(address, { ...client, certificateFile });
+  const options = { ...client, certificateFile: config.http.tls?.certificateFile };
+  const api = createApiClient(address, options);
   let isChecked = false;
-  return async (operation, request) => {
+  const callChecked: CallApi = async (operation, request) => {
     try {
       if (!isChecked) await checkWatches(config, address, api);
       isChecked = true;
@@ -107,6 +117,11 @@ function configuredApi(config: Config, client: ApiClientOptions): CallApi {
       throw error;
     }
   };
+  const reload: Reload = async () => {
+    await checkWatches(config, address, api);
+    return requestReload(address, options);
+  };
+  return { api: callChecked, reload };
 }
 
 const targetsAtOnce = 1_000;
@@ -197,5 +212,17 @@ export async function readHistory(
 export function runningApi(options: ApiOptions, terminal: Terminal, signal: AbortSignal): CallApi {
   const { api } = namedDaemon(options, terminal, signal);
   if (api) return api;
-  throw wrongUse("http.listen has port 0, so the port is not known: give the address with --url.");
+  throw wrongUse(portUnknown);
+}
+
+const portUnknown =
+  "http.listen has port 0, so the port is not known: give the address with --url.";
+
+/** Lets the daemon read its configuration again. @returns what it says */
+export async function reloadDaemon(options: ApiOptions, terminal: Terminal): Promise<string> {
+  const { reload } = namedDaemon(options, terminal);
+  if (!reload) throw wrongUse(portUnknown);
+  const { isAccepted, text } = await reload();
+  if (!isAccepted) throw wrongUse(`The daemon refuses its configuration:\n${text}`);
+  return text;
 }

@@ -5,9 +5,21 @@ import { loadConfig, type LoadOptions } from "../config/load-config.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
+const configVariable = "SANDWATCH_CONFIG";
+
 /** A configuration that a command needs. */
 export function configOption(): Option {
-  return new Option("-c, --config <file>", "the configuration file").makeOptionMandatory();
+  return optionalConfigOption().env(configVariable).makeOptionMandatory();
+}
+
+/** A configuration that a command can use instead of something else. Its default is `usualConfig`. */
+export function optionalConfigOption(): Option {
+  return new Option("-c, --config <file>", "the configuration file");
+}
+
+/** The configuration file that the environment names. Undefined: none. */
+export function usualConfig(): string | undefined {
+  return process.env[configVariable];
 }
 
 /** @throws {CommandError} with every fault of the configuration */

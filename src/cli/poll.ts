@@ -22,7 +22,7 @@ import { CommandError, wrongUse } from "./exit-codes.ts";
 import { adviceFor } from "./failure-advice.ts";
 import type { Failed } from "./failure-advice.ts";
 import { lookOf, type Look } from "./look.ts";
-import { readConfig } from "./options.ts";
+import { readConfig, usualConfig } from "./options.ts";
 import { jsonText, show } from "./output.ts";
 import { renderTable, type Cell, type Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -38,7 +38,8 @@ export function addPoll(program: Command, terminal: Terminal): void {
     .option("--key <names>", "with --now: only these keys, separated by commas")
     .action(async ({ now, region, key, json, verbose, ...options }) => {
       if (now) return pollNow({ ...options, json }, { region, key }, terminal);
-      const { config } = options;
+      const { url } = options;
+      const config = options.config ?? (url === undefined ? usualConfig() : undefined);
       if (region !== undefined || key !== undefined) {
         throw wrongUse("--region and --key need --now.");
       }
@@ -56,7 +57,7 @@ export function addPoll(program: Command, terminal: Terminal): void {
 }
 
 const configUse =
-  "Give --config FILE: without --now, poll calls the service itself, with the addresses and keys of a configuration. With --now, the daemon at --url or SANDWATCH_URL polls.";
+  "Give --config FILE, or set SANDWATCH_CONFIG: without --now, poll calls the service itself, with the addresses and keys of a configuration. With --now, the daemon at --url or SANDWATCH_URL polls.";
 
 async function pollNow(
   options: ApiOptions,

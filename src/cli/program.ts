@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   demo: async () => (await import("./demo.ts")).addDemo,
   init: async () => (await import("./init.ts")).addInit,
   run: async () => (await import("./run.ts")).addRun,
+  reload: async () => (await import("./reload.ts")).addReload,
   "check-config": async () => (await import("./check-config.ts")).addCheckConfig,
   doctor: async () => (await import("./doctor/doctor.ts")).addDoctor,
   poll: async () => (await import("./poll.ts")).addPoll,

@@ -48,12 +48,13 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
     .requiredOption("--reason <text>", "the reason")
     .option("--for <duration>", "how long it lasts, such as 2h")
     .option("--until <time>", "when it ends, such as 2026-11-21T18:00:00Z")
-    .option("--from <time>", "when it starts (default: now)");
+    .option("--from <time>", "when it starts (default: now)")
+    .option("--force", "add it although nothing has one of the given names");
   for (const option of Object.values(matchOptions)) add.addOption(option);
   add.action(
     callsOperation(terminal, {
       operation: addSilence,
-      request({ author, reason, from, until, for: duration, all, ...patterns }, incident) {
+      request({ author, reason, from, until, for: duration, all, force, ...patterns }, incident) {
         if ((until === undefined) === (duration === undefined)) {
           throw wrongUse("Give either --for, such as 2h, or --until, a time.");
         }
@@ -64,7 +65,7 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
         }
         const match = all ? { rule: ["*"] } : fields;
         const times = { starts_at: from, ends_at: until, duration };
-        return { ...(incident === "" ? { match } : { incident }), author, reason, ...times };
+        return { ...(incident === "" ? { match } : { incident }), author, reason, force, ...times };
       },
       text: ({ id, state, starts_at: start, ends_at: end, matched }) =>
         `silence ${id}${state === "to_come" ? ` from ${start}` : ""} until ${end}; it matches ${counted(matched, "firing incident")}\n`,

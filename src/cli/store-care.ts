@@ -11,7 +11,7 @@ import { storeName } from "../store/store-settings.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
-import { configOption, readConfig } from "./options.ts";
+import { configOption, optionalConfigOption, readConfig, usualConfig } from "./options.ts";
 import { show, showNotes } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -55,8 +55,9 @@ export function addStoreCommands(program: Command, terminal: Terminal): void {
     .command("check")
     .description("check every page of the store and that its rows agree; the daemon may run")
     .argument("[file]", "the file of a backup, instead of the configured store")
-    .option("-c, --config <file>", "the configuration file")
-    .action((file: string | undefined, { config }) => {
+    .addOption(optionalConfigOption())
+    .action((file: string | undefined, { config: given }) => {
+      const config = given ?? (file === undefined ? usualConfig() : undefined);
       if ((file === undefined) === (config === undefined)) {
         throw wrongUse("Give either --config FILE or the file of a backup.");
       }

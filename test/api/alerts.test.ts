@@ -109,7 +109,7 @@ describe("an explanation of a server", () => {
     await api(acknowledgeIncident, { id: incidentId, author: "ann", note: "rebooting" });
     world.clock.advance(1_000);
     await api(addSilence, { ...sound, match: { server_id: id } });
-    await api(addSilence, { ...sound, match: { region: "eu" }, reason: "elsewhere" });
+    await api(addSilence, { ...sound, match: { region: "eu" }, reason: "elsewhere", force: true });
     await world.poll();
     world.show(0, "idle");
     await world.poll();

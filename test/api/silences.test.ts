@@ -63,7 +63,7 @@ describe("a silence", () => {
     const match = { rule: ["server-error"], region: ["us"], key: ["research"] };
     expect(one).toMatchObject({ match: { ...match, server_id: [server] }, matched: 1 });
     const all = await api(addSilence, { ...about, match: { rule: "*" } });
-    const none = await api(addSilence, { ...about, match: { region: "eu" } });
+    const none = await api(addSilence, { ...about, match: { region: "eu" }, force: true });
     expect([all.matched, none.matched]).toEqual([3, 0]);
     const unknown = api(addSilence, { ...about, incident: "nothing" });
     await expect(unknown).rejects.toMatchObject(refusal("not_found"));
@@ -203,7 +203,16 @@ describe("a note", () => {
       benchmark: "z",
       tag: "t",
     };
-    const { id, notes } = await api(addSilence, { ...sound, match: { ...names, ...servers } });
+    const misspelt = { ...sound, match: { ...names, ...servers } };
+    const refused = refusal("invalid", 'did you mean "server-error"? To add it all the same, set');
+    await expect(
+      api(addSilence, { ...sound, match: { rule: "server-eror" } }),
+    ).rejects.toMatchObject(refused);
+    const elsewhere = refusal("invalid", 'has the server_name "jira"');
+    const unlisted = { ...sound, match: { region: "us", server_name: "jira" } };
+    await expect(api(addSilence, unlisted)).rejects.toMatchObject(elsewhere);
+    expect((await api(listSilences, {})).silences).toEqual([]);
+    const { id, notes } = await api(addSilence, { ...misspelt, force: true });
     expect(notes).toEqual([
       'no rule is called "server-eror"; known: server-error, sandbox-error, key-refused, target-down, target-partial, region-down, receiver-failing; did you mean "server-error"?',
       'no severity is called "urgent"; known: critical, warning, info',

@@ -64,7 +64,13 @@ it.each([
   async (table, statements, row) => {
     const world = await watchWorld({ servers: 4, alerts: { rules }, probes });
     await world.poll(2);
-    const silence = { match: { rule: "nothing" }, author: "ann", reason: "r", duration: "1d" };
+    const silence = {
+      match: { rule: "nothing" },
+      author: "ann",
+      reason: "r",
+      duration: "1d",
+      force: true,
+    };
     await world.daemon().api(addSilence, silence);
     world.fail({ kind: "status", status: 404, operation: "get_user" });
     world.show(0, "error");

@@ -30,7 +30,13 @@ async function watched() {
     receiver: { give_up_after: "1m" },
   });
   await world.poll();
-  const silence = { match: { rule: "nothing" }, author: "ann", reason: "old", duration: "1m" };
+  const silence = {
+    match: { rule: "nothing" },
+    author: "ann",
+    reason: "old",
+    duration: "1m",
+    force: true,
+  };
   await world.daemon().api(addSilence, silence);
   world.show(0, "error");
   world.show(1, "occupied");
@@ -137,7 +143,7 @@ describe("a command that acts while no daemon runs", () => {
     const incident = await firstId(world);
     await world.daemon().stop();
     for (const [command, ...tables] of [
-      ["silence add --region us --author ann --reason moved --for 2h", "silences"],
+      ["silence add --all --author ann --reason moved --for 2h", "silences"],
       [`ack ${incident} --author ann`, "acknowledgements", "commit_sequence", "incidents"],
       ["notifications replay --seq 1", "notifications"],
       ["notifications replay --receiver other"],

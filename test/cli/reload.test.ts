@@ -6,6 +6,7 @@ import { createReloads } from "../../src/cli/run.ts";
 import { startPeer } from "../service/peer.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { writeConfig } from "../support/config-file.ts";
+import { runCommand } from "../support/run-command.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
@@ -37,6 +38,7 @@ async function startSite() {
   return {
     store,
     daemon,
+    config,
     address,
     peer,
     /** Replaces text in the configuration. */
@@ -104,6 +106,30 @@ describe("a reload", () => {
     expect((await reload()).status).toBe(200);
     await shows("sandwatch_config_last_reload_successful 1");
     expect(countOf(await stop(), "daemon.reloading")).toBe(1);
+  });
+
+  it("by the command prints what the daemon says, and fails with the faults of a configuration", async () => {
+    const { edit, config, address, daemon, stop } = await startSite();
+    const url = `http://${address}`;
+    const accepted = { code: 0, out: "the configuration is valid and is applied now\n", err: "" };
+    expect(await runCommand(["reload", "--config", config])).toEqual(accepted);
+    await daemon.lines('"daemon.started"', 2);
+    edit('"error"', '"erorr"');
+    for (const from of [
+      ["--config", config],
+      ["--url", url],
+    ]) {
+      const refused = await runCommand(["reload", ...from]);
+      expect(refused).toMatchObject({ code: 2, out: "" });
+      expect(refused.err).toContain('did you mean "error"');
+    }
+    edit('"erorr"', '"error"');
+    await stop();
+    const lost = await runCommand(["reload", "--url", url]);
+    expect(lost).toEqual({ code: 1, out: "", err: `Nothing listens at ${url}.\n` });
+    const other = await startPeer((_, response) => response.writeHead(404).end("nothing here"));
+    const foreign = await runCommand(["reload", "--url", other.baseUrl]);
+    expect(foreign).toMatchObject({ code: 1, err: expect.stringContaining("is not a sandwatch") });
   });
 
   it("returns to the previous configuration when its address is in use", async () => {

@@ -7,6 +7,7 @@ import { addTargets } from "../../src/cli/targets.ts";
 import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
 import { Command } from "commander";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { writeConfig } from "../support/config-file.ts";
 import { startListedService } from "../support/listed-service.ts";
 import { runCommand } from "../support/run-command.ts";
 import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
@@ -177,6 +178,28 @@ it("commands find the daemon by SANDWATCH_URL, where neither a configuration nor
   expect(found).toEqual({ code: 0, out: "There are no such incidents.\n", err: "" });
   const wrong = await runCommand(["incidents"], { SANDWATCH_URL: "x" });
   expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("SANDWATCH_URL must be") });
+});
+
+it("commands find the configuration by SANDWATCH_CONFIG, but for those that are given another place", async () => {
+  const { config } = writeConfig();
+  const environment = { SANDWATCH_CONFIG: config };
+  const found = await runCommand(["check-config"], environment);
+  expect(found).toMatchObject({ code: 0, out: expect.stringContaining(`${config} is valid`) });
+  const beginnings = {
+    poll: "us/research: ",
+    status: "There is no store",
+    "store check": "There is",
+  };
+  for (const [command, beginning] of Object.entries(beginnings)) {
+    const ended = await runCommand(command.split(" "), environment);
+    expect(ended.err.slice(0, beginning.length)).toBe(beginning);
+  }
+  const elsewhere = await runCommand(["status", "--url", "http://127.0.0.1:1"], environment);
+  expect(elsewhere).toMatchObject({ code: 1, err: "Nothing listens at http://127.0.0.1:1.\n" });
+  const backup = await runCommand(["store", "check", "/nowhere.db"], environment);
+  expect(backup.err).toContain("/nowhere.db");
+  const poll = await runCommand(["poll", "--url", "http://127.0.0.1:1"], environment);
+  expect(poll).toMatchObject({ code: 2, err: expect.stringContaining("Give --config FILE") });
 });
 
 it.each([

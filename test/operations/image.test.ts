@@ -29,6 +29,13 @@ it("the image has the package's command", () => {
   expect(read("src/cli.js")).toMatch(/^#!\/usr\/bin\/env node\n/);
 });
 
+it("commands in a container use the configuration that the daemon runs with", () => {
+  const [, command = ""] = /^CMD (.+)$/m.exec(read("Dockerfile")) ?? [];
+  const [run, option, file]: string[] = JSON.parse(command);
+  expect([run, option]).toEqual(["run", "--config"]);
+  expect(read("Dockerfile")).toContain(`\nENV SANDWATCH_CONFIG=${file}\n`);
+});
+
 it("Node.js gets the same arguments in the image, as a service and in a checkout", () => {
   const [, entry = ""] = /^ENTRYPOINT (.+)$/m.exec(read("Dockerfile")) ?? [];
   const [node, ...args]: string[] = JSON.parse(entry);

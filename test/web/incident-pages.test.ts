@@ -159,7 +159,7 @@ describe("a page that confirms", () => {
     expect(silencePage).toContain('data-next="../"');
     const silence = postOf(silencePage);
     const match = { rule: ["server-error"], region: ["us"], key: ["research"] };
-    expect(silence).toEqual({ path: "../api/v1/silences", fields: { match } });
+    expect(silence).toEqual({ path: "../api/v1/silences", fields: { match, force: true } });
     const { text } = await read(`/incidents/acknowledge${query}`);
     expect(text).toContain("<strong>2 firing incidents</strong>");
     expect(text).toContain("sandwatch ack --rule server-error --region us --key research");

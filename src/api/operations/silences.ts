@@ -54,6 +54,9 @@ const silenceRequest = z.strictObject({
   starts_at: timeField,
   ends_at: timeField,
   duration: parsed("a duration such as 30m, 2h or 1d12h", parseDuration).optional(),
+  force: flag.describe(
+    "Whether it is added although `match` has a name that nothing has; `notes` then say so",
+  ),
 });
 
 export const silenceView = z.object({
@@ -119,6 +122,12 @@ export const addSilence = defineOperation({
     const { author, reason } = request;
     const period = readPeriod(request, nowMs);
     const match = await readMatch(context, request);
+    const unmatched = await unmatchedNotes(context, request);
+    if (unmatched.length > 0 && !request.force) {
+      const why = unmatched.map((note) => (note.endsWith("?") ? note : `${note}.`)).join(" ");
+      const message = `The silence was not added: ${why} To add it all the same, set force (--force).`;
+      throw new RefusedError("invalid", message);
+    }
     const added = { match, author, reason, createdAtMs: nowMs, ...period };
     if (suppressions.openSilences(nowMs).length >= mostOpenSilences) {
       const message = `There are already ${mostOpenSilences} open silences. Expire some, or replace several by one that matches more.`;
@@ -132,11 +141,19 @@ export const addSilence = defineOperation({
       { event: "silence.added", silence: view },
       `${author} added a silence until ${view.ends_at}: ${reason}`,
     );
-    const unmatched = await listedNotes(match, context.targets);
     const matched = await countMatched(context, match);
-    return { ...view, matched, notes: [...matchNotes(context, match), ...unmatched] };
+    return { ...view, matched, notes: unmatched };
   },
 });
+
+/** Most names that nothing has are misspelt, and a misspelt silence has no effect. Incidents have names of the past, too. */
+async function unmatchedNotes(
+  context: StoreContext,
+  { match }: z.output<typeof silenceRequest>,
+): Promise<readonly string[]> {
+  if (match === undefined) return [];
+  return [...matchNotes(context, match), ...(await listedNotes(match, context.targets))];
+}
 
 async function readMatch(
   context: StoreContext,

@@ -160,7 +160,8 @@ function renderMatchSilence(
     what: silenceText(match),
     actor,
     post: "silences",
-    fields: { match },
+    // It may be gone by now.
+    fields: { match, force: true },
     inputs: silenceInputs,
     next,
     command: `${command} --for 2h --reason TEXT --author NAME`,
