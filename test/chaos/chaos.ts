@@ -1,64 +1,59 @@
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { buildProgram, freePort } from "../../bench/support/daemon.ts";
-import { startHelper } from "../../bench/support/helper.ts";
+import { startHelper, type Helper } from "../../bench/support/helper.ts";
 import { tempFolder } from "../../bench/support/temp-folder.ts";
 import { seededRandom } from "../../src/lib/random.ts";
 import { createPostgresServer } from "../store/support/postgres-server.ts";
-import { copyUnfenced } from "./unfenced.ts";
-import { checkCalls } from "./check-calls.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkMessages } from "./check-messages.ts";
 import { startEpisodes } from "./episodes.ts";
-import {
-  countFaults,
-  faultKinds,
-  inflict,
-  needsCalm,
-  planFaults,
-  type FaultKind,
-  type Victims,
-} from "./faults.ts";
+import { countFaults, inflict, planFaults, type FaultKind, type Victims } from "./faults.ts";
 import { startReceiver } from "./receiver.ts";
-import { createReplica, type Note, type Replica } from "./replica.ts";
+import { measureTakeOvers, type MeasuredFault, type TakeOver } from "./take-overs.ts";
+import { checkTerms, watchTerms } from "./terms.ts";
+import { copyUnfenced } from "./unfenced.ts";
+import { createVictim, type LogEvent, type Victim } from "./victim.ts";
 import { callSchema, intervalMs, leaseMs, targets, targetNameOf, truthSchema } from "./world.ts";
 import type { Call, Truth } from "./world.ts";
 
 export interface ChaosOptions {
   readonly kills: number;
   readonly seed: number;
-  readonly replicas: number;
   /** Of which kinds the faults are. */
   readonly kinds?: readonly FaultKind[];
-  /** Runs replicas that have no fence. */
+  /** Runs processes that have no fence. */
   readonly isUnfenced: boolean;
   /** Ends the run, and all processes. */
   readonly signal: AbortSignal;
-  /** Where the logs of the replicas are kept. */
+  /** Where the logs of the processes are kept. */
   readonly logFile?: string | undefined;
 }
 
 export interface ChaosResult {
   readonly problems: readonly string[];
   readonly faults: ReadonlyMap<FaultKind, number>;
-  readonly takeOversMs: readonly number[];
-  readonly handOversMs: readonly number[];
-  /** Of the log, by event. */
-  readonly events: ReadonlyMap<string, number>;
+  readonly takeOvers: readonly TakeOver[];
+  readonly events: readonly LogEvent[];
   readonly counts: Readonly<Record<string, number>>;
 }
 
-const takenSchema = z.object({ truth: z.array(truthSchema), calls: z.array(callSchema) });
+const names = ["a", "b"];
 const longestQuietMs = 60_000;
+/** How long all has been well before a fault is measured. */
+const settlingMs = 2_000;
+const reportEvery = 10;
 
-/** Replicas on a PostgreSQL, to which everything happens that can; and what comes of it. */
+/** Two processes on a PostgreSQL, to which everything happens that can; and what comes of it. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { kills, seed, replicas: count, kinds = faultKinds, isUnfenced, signal, logFile } = options;
+  const { kills, seed, isUnfenced, logFile } = options;
   const startedMs = Date.now();
   const problems: string[] = [];
-  const onProblem = (problem: string): void => void problems.push(problem);
-  const notes: Note[] = [];
-  const events = new Map<string, number>();
+  const onProblem = (problem: string): void => {
+    problems.push(problem);
+    process.stderr.write(`${new Date().toISOString()} ${problem}\n`);
+  };
+  const events: LogEvent[] = [];
   await using ending = new AsyncDisposableStack();
   const folder = ending.use(tempFolder()).path;
   const program = isUnfenced ? copyUnfenced(folder) : await buildProgram(folder);
@@ -68,120 +63,148 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const service = ending.use(startHelper("../../test/chaos/service-process.ts"));
   const receiver = ending.use(await startReceiver(seededRandom(seed + 1)));
   const origin = await service.ask("open", null, z.string());
-  const replicas: Replica[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const port = await freePort();
-    const isAlone = count === 1;
-    const addresses = { service: origin, hook: receiver.origin, port, isAlone };
-    const replica = await createReplica({
-      name: `r${index}`,
-      program,
-      folder,
-      addresses,
-      postgres: server.folder,
-      notes,
-      onProblem,
-      events,
-      logFile,
-    });
-    ending.defer(() => replica.proxy.close());
-    ending.defer(() => replica.kill());
-    replicas.push(replica);
+  const both: Victim[] = [];
+  for (const name of names) {
+    const addresses = { service: origin, hook: receiver.origin, port: await freePort() };
+    const postgres = server.folder;
+    const own = { name, program, folder, addresses, postgres, events, onProblem, logFile };
+    const victim = await createVictim(own);
+    ending.defer(() => victim.proxy.close());
+    ending.defer(() => victim.kill());
+    both.push(victim);
   }
-
-  const victims: Victims = {
-    replicas,
-    service,
-    server,
-    generation: 2,
-    done: new Map(),
-    busy: new Map(),
-    blocked: new Set(),
-  };
-  await startAll(victims);
+  const generation = 1;
+  for (const victim of both) {
+    victim.start(generation);
+    if (!(await victim.ready(longestQuietMs))) throw new Error(`${victim.name} does not start`);
+  }
+  const terms = watchTerms(both);
+  ending.defer(async () => void (await terms.stop()));
   const observedMs = Date.now() + 5_000;
 
-  const truth: Truth[] = [];
-  const calls: Call[] = [];
-  const take = async (): Promise<void> => {
-    const taken = await service.ask("take", null, takenSchema);
-    truth.push(...taken.truth);
-    calls.push(...taken.calls);
-  };
+  const history = collectHistory(service);
   const episodes = startEpisodes({
     random: seededRandom(seed + 2),
     service,
     receiver,
-    origins: replicas.map((replica) => replica.origin),
+    origins: both.map((victim) => victim.origin),
     onProblem,
     isPlain: isUnfenced,
   });
   await setTimeout(2_000);
-  const inflicted: Promise<void>[] = [];
-  for (const [index, fault] of planFaults(seededRandom(seed), kills, count, kinds).entries()) {
-    await setTimeout(fault.afterMs, null, { signal });
-    const victim = replicas[fault.victim];
-    if (victim) await victims.busy.get(victim);
-    if (needsCalm(fault)) await Promise.all(inflicted);
-    const inflicting = inflict(victims, fault).catch((error: unknown) =>
-      onProblem(`${fault.kind}: ${String(error)}`),
-    );
-    inflicted.push(inflicting);
-    if (needsCalm(fault)) await inflicting;
-    if (index % 10 === 9) {
-      await take();
-      process.stderr.write(`${index + 1} of ${kills}, ${problems.length} problems\n`);
-    }
-  }
-  await Promise.all(inflicted);
+  const { active } = terms;
+  const done = new Map<FaultKind, number>();
+  const victims: Victims = { both, active, service, server, generation, done, busy: new Map() };
+  const measured = await inflictAll(victims, options, {
+    onProblem,
+    async onProgress(count) {
+      await history.take();
+      process.stderr.write(`${count} of ${kills}, ${problems.length} problems\n`);
+    },
+  });
   receiver.setFailing(false);
-  const done = await episodes.stop();
-  for (const replica of replicas) {
-    if (!(await replica.ready(longestQuietMs)))
-      onProblem(`${replica.name} is not ready at the end`);
-  }
+  const shown = await episodes.stop();
+  await allAreWell(victims, onProblem);
   await setTimeout(leaseMs);
-  await take();
+  await history.take();
+  const { truth, calls } = history;
   problems.push(...checkResumed(calls, Date.now()));
-  await Promise.all(replicas.map((replica) => replica.stop()));
-  await take();
-
-  const { takeOversMs, handOversMs, ...called } = checkCalls(calls, notes);
+  const watched = await terms.stop();
+  await Promise.all(both.map((victim) => victim.stop()));
+  await history.take();
   problems.push(
-    ...called.problems,
-    ...checkMessages(done, receiver.heard),
+    ...checkTerms(watched, calls),
+    ...checkMessages(shown, receiver.heard),
     ...(await checkHistory(server.folder, truth, observedMs)),
   );
   return {
     problems,
-    faults: victims.done,
-    takeOversMs,
-    handOversMs,
+    faults: done,
+    takeOvers: measureTakeOvers(measured, events, calls),
     events,
     counts: {
-      replicas: count,
-      targets: targets.length,
       seconds: Math.round((Date.now() - startedMs) / 1_000),
       calls: calls.length,
-      episodes: done.length,
+      episodes: shown.length,
       incidents: new Set(receiver.heard.map(({ incident }) => incident)).size,
+      terms: watched.length,
       "messages accepted": receiver.heard.length,
-      missed: kills - countFaults(victims.done),
       "accepted again under the same id": receiver.repeated(),
+      missed: kills - countFaults(done),
     },
   };
 }
 
-/** The first one runs with an older configuration for a moment, so that there is one. */
-async function startAll({ replicas, generation }: Victims): Promise<void> {
-  const [first, ...others] = replicas;
-  first?.start(generation - 1);
-  if (!(await first?.ready(longestQuietMs))) throw new Error("the first replica does not start");
-  await first?.stop();
-  for (const replica of [first, ...others]) replica?.start(generation);
-  for (const replica of replicas) {
-    if (!(await replica.ready(longestQuietMs))) throw new Error(`${replica.name} does not start`);
+interface Progress {
+  readonly onProblem: (problem: string) => void;
+  readonly onProgress: (count: number) => Promise<void>;
+}
+
+/** @returns those after which a take-over can be measured */
+async function inflictAll(
+  victims: Victims,
+  { kills, seed, kinds, signal }: ChaosOptions,
+  { onProblem, onProgress }: Progress,
+): Promise<readonly MeasuredFault[]> {
+  const { both, active, busy } = victims;
+  const measured: MeasuredFault[] = [];
+  let inflicted: Promise<void>[] = [];
+  for (const [index, fault] of planFaults(seededRandom(seed), kills, kinds).entries()) {
+    const { kind, isMeasured, isOfActive } = fault;
+    await setTimeout(fault.afterMs, null, { signal });
+    if (isMeasured) {
+      await Promise.all(inflicted);
+      inflicted = [];
+      await allAreWell(victims, onProblem);
+      await setTimeout(settlingMs);
+    }
+    const role = active() ?? both[0];
+    const victim = isOfActive ? role : both.find((each) => each !== role);
+    if (!victim) throw new Error("there are two processes");
+    await busy.get(victim);
+    const incarnation = victim.incarnation();
+    if (isMeasured && incarnation !== null) {
+      measured.push({ kind, incarnation, atMs: Date.now() });
+    }
+    const inflicting = inflict(victims, fault, victim).catch((error: unknown) =>
+      onProblem(`${kind}: ${String(error)}`),
+    );
+    inflicted.push(inflicting);
+    if (isMeasured) {
+      await inflicting;
+      await allAreWell(victims, onProblem);
+    }
+    if ((index + 1) % reportEvery === 0) await onProgress(index + 1);
   }
+  await Promise.all(inflicted);
+  return measured;
+}
+
+/** Both are ready, and one of them is active. */
+async function allAreWell({ both, active }: Victims, onProblem: Progress["onProblem"]) {
+  for (const victim of both) {
+    if (!(await victim.ready(longestQuietMs))) onProblem(`${victim.name} does not become ready`);
+  }
+  for (const endMs = Date.now() + longestQuietMs; !active(); await setTimeout(100)) {
+    if (Date.now() > endMs) return onProblem("no process becomes active");
+  }
+}
+
+const takenSchema = z.object({ truth: z.array(truthSchema), calls: z.array(callSchema) });
+
+/** What the service has shown, and who has called it. */
+function collectHistory(service: Helper) {
+  const truth: Truth[] = [];
+  const calls: Call[] = [];
+  return {
+    truth,
+    calls,
+    async take(): Promise<void> {
+      const taken = await service.ask("take", null, takenSchema);
+      truth.push(...taken.truth);
+      calls.push(...taken.calls);
+    },
+  };
 }
 
 /** In the last seconds each target is polled, by one process. */

@@ -32,7 +32,7 @@ const bucketMs = 300_000;
 const clockErrorShare = 0.0005;
 
 /**
- * Compares what the store has with what the service showed, where the time is observed. The replicas have stopped after
+ * Compares what the store has with what the service showed, where the time is observed. The processes have stopped after
  * all was delivered.
  *
  * @param folder of the socket of PostgreSQL

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { tempFolder } from "../support/temp-folder.ts";
 import type { ChaosResult } from "./chaos.ts";
-import { checkCalls } from "./check-calls.ts";
 import { checkMessages } from "./check-messages.ts";
+import type { FaultKind } from "./faults.ts";
 import type { Heard } from "./receiver.ts";
-import type { Note } from "./replica.ts";
 import { judgeChaos } from "./report.ts";
+import { measureTakeOvers } from "./take-overs.ts";
+import { checkTerms } from "./terms.ts";
 import { copyUnfenced } from "./unfenced.ts";
-import { receivers } from "./world.ts";
+import { receivers, type Call } from "./world.ts";
 
 const episode = { subject: "server", startMs: 10_000, endMs: 20_000, isLong: true };
 
@@ -57,52 +58,50 @@ describe("what is compared with notifications", () => {
   });
 });
 
-const every = (incarnation: string, fromMs: number, count: number) =>
+/** Calls of one target, each second. */
+const every = (incarnation: string, fromMs: number, count: number): readonly Call[] =>
   Array.from({ length: count }, (_, index) => {
     const startMs = fromMs + index * 1_000;
     return { incarnation, region: "us", key: "key-0", startMs, endMs: startMs + 10 };
   });
 
-const note = (incarnation: string, what: Note["what"], atMs: number, generation = 1): Note => ({
+const term = (incarnation: string, fromMs: number, untilMs: number) => ({
   incarnation,
-  what,
-  generation,
-  atMs,
+  fromMs,
+  untilMs,
 });
 
-describe("what is compared with calls", () => {
-  it("accepts one call by a replica that lost the target, and measures how long taking over takes", () => {
-    const notes = [
-      note("r0.1", "started", 0),
-      note("r1.1", "started", 0),
-      note("r0.1", "killed", 30_500),
-    ];
-    const calls = [...every("r0.1", 20_000, 11), ...every("r1.1", 35_000, 5)];
-    const stray = every("r0.1", 36_500, 1);
-    expect(checkCalls([...calls, ...stray], notes)).toEqual({
-      problems: [],
-      takeOversMs: [5_000],
-      handOversMs: [],
-    });
+describe("what is compared with who was active", () => {
+  it("accepts one process after the other, and one that takes over again", () => {
+    const terms = [term("a.1", 0, 9_000), term("b.1", 9_100, 20_000), term("a.1", 20_100, 30_000)];
+    const calls = [...every("a.1", 0, 9), ...every("b.1", 9_500, 10), ...every("a.1", 20_500, 9)];
+    expect(checkTerms(terms, calls)).toEqual([]);
   });
 
-  it("finds two replicas that call the same target", () => {
-    const { problems } = checkCalls([...every("r0.1", 0, 4), ...every("r1.1", 500, 4)], []);
-    expect(problems).toContainEqual(expect.stringMatching(/^two replicas called us\/key-0/));
+  it("finds two processes that are active at once", () => {
+    const terms = [term("b.1", 8_000, 20_000), term("a.1", 0, 9_000)];
+    expect(checkTerms(terms, [])).toEqual(["a.1 and b.1 are active at 1970-01-01T00:00:08.000Z"]);
   });
 
-  it("finds a key above its limit", () => {
-    const burst = Array.from({ length: 9 }, () => every("r0.1", 5_000, 1)).flat();
-    expect(checkCalls(burst, []).problems).toContainEqual(
-      expect.stringMatching(/^key-0 was above its limit/),
-    );
+  it("finds a process that polls while another one is active", () => {
+    const terms = [term("a.1", 0, 9_000), term("b.1", 9_100, 20_000)];
+    expect(checkTerms(terms, every("a.1", 0, 12))).toEqual([
+      "a.1 polls while b.1 is active: 1970-01-01T00:00:10.000Z",
+    ]);
   });
+});
 
-  it("finds an older configuration that takes over although a newer one is there", () => {
-    const notes = [note("r0.1", "started", 0, 2), note("r1.1", "started", 20_000, 1)];
-    const { problems } = checkCalls(every("r1.1", 22_000, 2), notes);
-    expect(problems).toContainEqual(expect.stringMatching(/^r1\.1, whose configuration is older/));
-  });
+it("measures how long taking over takes, until the process is active, has started, and polls", () => {
+  const events = [
+    { incarnation: "b.1", event: "process.active", atMs: 15_200 },
+    { incarnation: "b.1", event: "daemon.started", atMs: 15_400 },
+  ];
+  const calls = [...every("a.1", 0, 11), ...every("b.1", 15_900, 3)];
+  const fault = { kind: "freeze", incarnation: "a.1", atMs: 10_000 } as const;
+  expect(measureTakeOvers([fault], events, calls)).toEqual([
+    { kind: "freeze", activeMs: 5_200, startMs: 200, polledMs: [5_900] },
+  ]);
+  expect(measureTakeOvers([fault], [], calls)).toEqual([]);
 });
 
 describe("what is compared with limits", () => {
@@ -110,38 +109,40 @@ describe("what is compared with limits", () => {
     judgeChaos({
       problems: ["lost"],
       faults: new Map([["kill", 99]]),
-      takeOversMs: [6_000],
-      handOversMs: [...Array<number>(2).fill(1_000), 6_000],
-      events: new Map(),
-      counts: { replicas: 3 },
+      takeOvers: [takeOver("freeze", 6_500), takeOver("stop", 3_500)],
+      events: [],
+      counts: {},
       ...changed,
     });
+  const takeOver = (kind: FaultKind, ms: number) => ({
+    kind,
+    activeMs: ms,
+    startMs: 500,
+    polledMs: [ms],
+  });
 
-  it("accepts take-overs after a lease, and most hand-overs long before", () => {
+  it("accepts take-overs within a lease, the start and an interval, and after a stop within two seconds more", () => {
     expect(judged({})).toEqual(["lost"]);
-    expect(judged({ takeOversMs: [], handOversMs: [] })).toEqual(["lost"]);
-    expect(judged({ counts: { replicas: 3, missed: 20 } })).toEqual(["lost"]);
-    const faults = new Map([["kill", 100]] as const);
-    expect(judged({ faults, takeOversMs: [], counts: { replicas: 1 } })).toEqual(["lost"]);
+    expect(judged({ takeOvers: [] })).toEqual(["lost"]);
+    expect(judged({ counts: { missed: 20 } })).toEqual(["lost"]);
   });
 
   it.each([
-    ["a slow take-over", { takeOversMs: [1_000, 6_001] }, /^taking over took 6001 ms, p99/],
-    ["a slow hand-over", { handOversMs: [1_000, 1_000, 6_001] }, /^handing over .* 6001 ms, p99/],
-    ["that nothing is released", { handOversMs: [4_000, 5_000] }, /^handing over .* 4000 ms, p50/],
+    ["a slow take-over", { takeOvers: [takeOver("freeze", 6_501)] }, /^targets were polled 1 ms/],
+    ["a slow take-over after a stop", { takeOvers: [takeOver("stop", 3_501)] }, /polled 1 ms/],
     [
       "that too many faults found nothing to happen to",
-      { counts: { replicas: 3, missed: 30 } },
+      { counts: { missed: 30 } },
       /^30 faults found nothing/,
     ],
     [
       "that no take-over was measured",
       {
-        takeOversMs: [],
-        faults: new Map([
+        takeOvers: [],
+        faults: new Map<FaultKind, number>([
           ["kill", 60],
           ["freeze", 40],
-        ] as const),
+        ]),
       },
       /^no take-over/,
     ],

@@ -17,6 +17,8 @@ export interface Episode {
 
 /** Nothing of what the faults do takes as long. */
 const longestMs = 150_000;
+/** Without a fence errors are lost, for which nobody needs to wait as long. */
+const plainMs = 30_000;
 const apartMs = 4_000;
 const atOnce = 6;
 const silencedSeconds = 10;
@@ -25,7 +27,7 @@ export interface EpisodesOptions {
   readonly random: Random;
   readonly service: Helper;
   readonly receiver: Receiver;
-  /** Of the replicas: any of them takes a silence. */
+  /** Of the processes: any of them takes a silence, or passes it on. */
   readonly origins: readonly string[];
   readonly onProblem: (problem: string) => void;
   /** All servers stay in error until that is notified, and none is silenced. */
@@ -58,7 +60,7 @@ export function startEpisodes(options: EpisodesOptions) {
           each.subject === subject &&
           each.state === state &&
           each.startedMs >= startMs,
-        longestMs,
+        isPlain ? plainMs : longestMs,
       );
       if (isHeard) return;
       onProblem(
@@ -89,10 +91,10 @@ export function startEpisodes(options: EpisodesOptions) {
     if (receiver.heard.some(isOf)) await allHear(subject, "resolved", startMs);
   };
 
-  /** A server that is silenced, by way of any replica, before it goes into error. */
+  /** A server that is silenced, by way of any process, before it goes into error. */
   const silenced = async (place: ServerPlace) => {
     const untilMs = await silence(origins, place, random);
-    if (untilMs === null) return onProblem(`no replica silenced ${place.server}`);
+    if (untilMs === null) return onProblem(`no process silenced ${place.server}`);
     const fromMs = Date.now();
     await long(place.server, [place], "error");
     // The end of the episode before may be notified late.
@@ -140,7 +142,7 @@ export function startEpisodes(options: EpisodesOptions) {
   };
 }
 
-/** @returns until when; null: no replica did */
+/** @returns until when; null: no process did */
 async function silence(
   origins: readonly string[],
   { server }: ServerPlace,

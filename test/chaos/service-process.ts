@@ -12,7 +12,6 @@ const statuses = new Map<string, string>();
 const random = seededRandom(1);
 let truth: Truth[] = [];
 let calls: Call[] = [];
-let isBlocked = (_name: string): boolean => false;
 /** Errors that nobody was shown yet. */
 const unshown = new Set<string>();
 
@@ -46,7 +45,6 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const [, region = ""] = (request.url ?? "").split("/");
   const { key, incarnation } = readApiKey(request.headers.authorization);
   const name = nameOf(incarnation);
-  if (isBlocked(name)) return void request.socket.destroy();
   const write = (): void =>
     void calls.push({ incarnation, region, key, startMs, endMs: Date.now() });
   response.on("close", write);
@@ -84,11 +82,7 @@ answerParent({
     const { status, ...at } = place.extend({ status: z.string() }).parse(params);
     return show(at.region, at.key, at.server, status);
   },
-  block(params) {
-    const names = z.array(z.string()).parse(params);
-    isBlocked = (name) => names.includes(name);
-  },
-  /** Holds the answer to the next call of a replica. Gives its name. */
+  /** Holds the answer to the next call of a process. Gives its name. */
   holdCallOf(params) {
     const name = z.string().parse(params);
     return setTrap((caller) => caller === name);

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 
 /**
- * Loaded before the program of a replica. The monotonic clock of Linux stands still while a machine is suspended, and so do
+ * Loaded before the program. The monotonic clock of Linux stands still while a machine is suspended, and so do
  * timers: here it does for the time that the process was stopped if, by then, the file in `SUSPENDED_FILE` was there.
  */
 const file = process.env["SUSPENDED_FILE"] ?? "";

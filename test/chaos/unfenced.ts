@@ -8,13 +8,17 @@ const fence: readonly { readonly file: string; readonly from: string; readonly t
   // A standby becomes active without ending the session of a process whose lease has ended.
   {
     file: "src/store/postgres/processes.ts",
-    from: "select pg_terminate_backend(pid) as ended from",
-    to: "select true as ended from",
+    from: "  await session.query(\n    `select pg_terminate_backend(pid, ${endingMs}) from",
+    to: "  return session.query(\n    `select from",
   },
   {
     file: "src/store/postgres/candidate.ts",
-    from: "      if (this.isEntered) await endExpired(session, connector);\n      return false;\n",
-    to: "      if (!this.isEntered || !(await endExpired(session, connector))) return false;\n",
+    from: `    if (this.isEntered) await endExpired(session, connector);
+    if (!(await tryLock(session, connector))) return false;
+`,
+    to: `    const expired = this.isEntered ? await endExpired(session, connector) : { rowCount: 0 };
+    if (!(await tryLock(session, connector)) && expired.rowCount === 0) return false;
+`,
   },
   // That process goes on, though another one is active.
   {

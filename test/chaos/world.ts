@@ -4,10 +4,6 @@ import { z } from "zod";
 export const intervalMs = 1_000;
 export const leaseMs = 5_000;
 export const timeoutMs = 2_000;
-/** How long a process may take after its start, or after what was done to it, until it acts as usual. */
-export const settlingMs = 5_000;
-/** Of a key: a little more than its regions need. */
-export const requestsPerSecond = 4;
 export const regions = ["us", "eu", "ap"];
 export const keys = Array.from({ length: 6 }, (_, index) => `key-${index}`);
 export const schema = "chaos";
@@ -60,15 +56,7 @@ export function listingOf(
   return JSON.stringify({ local_sandboxes: [sandbox], total_count: 1 });
 }
 
-/** A process of a replica: `name` is that of the replica, and `life` counts its processes. */
-export interface Incarnation {
-  readonly name: string;
-  readonly life: number;
-}
-
-export const incarnationName = ({ name, life }: Incarnation): string => `${name}.${life}`;
-
-/** Each process has keys of its own, by which the service knows who calls. They are secrets, so no replica knows a difference. */
+/** Each process has keys of its own, by which the service knows who calls. They are secrets, so no process knows a difference. */
 export const apiKeyOf = (key: string, incarnation: string): string => `${key}.${incarnation}`;
 
 export function readApiKey(authorization: string | undefined) {
@@ -81,12 +69,11 @@ export interface Addresses {
   readonly service: string;
   readonly hook: string;
   readonly port: number;
-  readonly isAlone: boolean;
 }
 
 /** @param generation which configuration: a later one is newer */
 export function configurationText(
-  { service, hook, port, isAlone }: Addresses,
+  { service, hook, port }: Addresses,
   incarnation: string,
   generation: number,
 ): string {
@@ -106,10 +93,10 @@ export function configurationText(
     poll: {
       every: `${intervalMs}ms`,
       timeout: `${timeoutMs}ms`,
-      rate_limit: { requests: requestsPerSecond, per: "1s" },
+      rate_limit: { requests: 100, per: "1s" },
     },
     store: { postgres: { url_file: "url", schema } },
-    ...(!isAlone && { cluster: { address: `http://${listen}`, lease: `${leaseMs}ms` } }),
+    cluster: { address: `http://${listen}`, lease: `${leaseMs}ms` },
     http: { listen },
     log: { level: "info", format: "json" },
     history: { changes: `${300 + generation}d` },

@@ -4,6 +4,8 @@ import { connect, createServer, type Socket } from "node:net";
 /** What to do with a connection when a part of it comes from the client. */
 export type Cut = "before" | "after" | "hold" | null;
 
+export type Way = "to server" | "to client";
+
 interface Target {
   readonly host: string;
   readonly port: number;
@@ -15,10 +17,12 @@ export interface PostgresProxy {
   redirect(to: Target): void;
   /** From now on connections are refused, or not. */
   refuse(isRefused: boolean): void;
-  /** Nothing passes any more, in either direction, and no connection ends: a network that is cut off. */
-  hold(): void;
+  /** Nothing passes any more and no connection ends: a network that is cut off. Default: in either direction. */
+  hold(ways?: readonly Way[]): void;
   /** The same for the connections that there are, as when a firewall forgets them: others can be made. */
-  strand(): void;
+  strand(ways?: readonly Way[]): void;
+  /** From now on each part takes so long, in either direction. */
+  delay(ms: number): void;
   /** What was held passes, and everything after it. */
   release(): void;
   /** The same for the connection on which a part was held. */
@@ -27,6 +31,8 @@ export interface PostgresProxy {
   drop(): void;
   close(): Promise<void>;
 }
+
+const both: readonly Way[] = ["to server", "to client"];
 
 interface Pair {
   readonly client: Socket;
@@ -48,20 +54,33 @@ export async function startPostgresProxy(
   const pairs = new Set<Pair>();
   let target = first;
   let isRefusing = false;
-  let mayAct = false;
+  let held: readonly Way[] = [];
+  let delayMs = 0;
   const end = (pair: Pair): void => {
     pairs.delete(pair);
     for (const each of [pair.client, pair.upstream]) each.destroy();
   };
-  const strand = (): void => {
+  const strand = (ways: readonly Way[] = both): void => {
     for (const { client, upstream } of pairs) {
-      client.pause();
-      upstream.pause();
+      if (ways.includes("to server")) client.pause();
+      if (ways.includes("to client")) upstream.pause();
     }
   };
-  const hold = (): void => {
-    mayAct = true;
-    strand();
+  const hold = (ways: readonly Way[] = both): void => {
+    held = ways;
+    strand(ways);
+  };
+  /** What was delayed more than what comes after it passes with it: nothing overtakes. */
+  const passOnTo = (to: Socket): ((data: Buffer) => void) => {
+    const waiting: Buffer[] = [];
+    return (data) => {
+      if (delayMs === 0 && waiting.length === 0) return void to.write(data);
+      waiting.push(data);
+      setTimeout(() => {
+        const next = waiting.shift();
+        if (next && to.writable) to.write(next);
+      }, delayMs);
+    };
   };
   const server = createServer((client) => {
     if (isRefusing) return void client.destroy();
@@ -70,16 +89,22 @@ export async function startPostgresProxy(
       : connect(target);
     const pair: Pair = { client, upstream, kept: null };
     pairs.add(pair);
-    const cut = (): void => end(pair);
+    const cut = (): void => {
+      // No end passes either.
+      if (held.length > 0) return;
+      if (delayMs === 0) end(pair);
+      else setTimeout(() => end(pair), delayMs);
+    };
+    const [passToServer, passToClient] = [passOnTo(upstream), passOnTo(client)];
     for (const each of [client, upstream]) {
       each.on("error", cut);
       each.on("close", cut);
     }
-    upstream.on("data", (data) => void client.write(data));
+    upstream.on("data", passToClient);
     client.on("data", (data) => {
       const decision = cutAt(data.toString("latin1"));
       if (decision === "before") return cut();
-      if (decision === null) return void upstream.write(data);
+      if (decision === null) return passToServer(data);
       if (decision === "hold") {
         pair.kept = data;
         return hold();
@@ -91,13 +116,14 @@ export async function startPostgresProxy(
       upstream.end(data);
       client.destroy();
     });
-    if (mayAct) hold();
+    if (held.length > 0) hold(held);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   if (typeof address !== "object" || !address) throw new TypeError("not listening on a port");
   const release = (pair: Pair): void => {
+    if (pair.client.destroyed || pair.upstream.destroyed) return end(pair);
     if (pair.kept) pair.upstream.write(pair.kept);
     pair.kept = null;
     pair.client.resume();
@@ -110,8 +136,9 @@ export async function startPostgresProxy(
     refuse: (next) => void (isRefusing = next),
     hold,
     strand,
+    delay: (ms) => void (delayMs = ms),
     release() {
-      mayAct = false;
+      held = [];
       pairs.forEach(release);
     },
     releasePart: () => [...pairs].filter(({ kept }) => kept !== null).forEach(release),
