@@ -37,7 +37,7 @@ export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
     perServer: config.metrics.perServer,
     readOutbox: () => store.outbox.figures(),
     readIncidentsWithoutTarget: () => store.incidentsWithoutTarget.open(),
-    readActivity: () => ({ isActive: true, takeOvers, leaseRemainingMs: lease.remainingMs() }),
+    readActivity: () => ({ takeOvers, leaseRemainingMs: lease.remainingMs() }),
     readReload,
     checkStore: () => store.check(),
     readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),

@@ -165,7 +165,7 @@ function openStandbyWeb(deps: StandbyDeps, seen: Seen) {
     metrics: createStandbyMetrics({
       build: { version, revision },
       readReload: lastReload,
-      readActivity: () => ({ isActive: false, takeOvers, leaseRemainingMs: 0 }),
+      readActivity: () => ({ takeOvers, leaseRemainingMs: 0 }),
     }),
     async readiness() {
       if (seen.problem !== null) return { ready: false, reason: seen.problem };

@@ -34,9 +34,8 @@ export interface ProcessGaugeOptions {
   /** How the configuration was last read. UTC milliseconds. */
   readonly readReload: () => { readonly successful: boolean; readonly successAtMs: number };
   readonly readActivity: () => {
-    readonly isActive: boolean;
     readonly takeOvers: number;
-    /** Infinite: there is no lease. */
+    /** For how long this process may act. Infinite: there is no lease. 0: it stands by. */
     readonly leaseRemainingMs: number;
   };
 }
@@ -280,9 +279,9 @@ function processGauges(options: ProcessGaugeOptions): readonly GaugeFamily[] {
     },
     {
       name: "sandwatch_active",
-      help: "Whether this process polls, stores and delivers; 0: it stands by.",
+      help: "Whether this process polls, stores and delivers; 0: it stands by, or has not renewed its lease.",
       labels: [],
-      read: () => [[{}, Number(readActivity().isActive)]],
+      read: () => [[{}, Number(readActivity().leaseRemainingMs > 0)]],
     },
     {
       name: "sandwatch_lease_remaining_seconds",

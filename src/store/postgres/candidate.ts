@@ -79,8 +79,7 @@ export class Candidate {
   }
 
   /**
-   * Tries to become active. Until then it ends the session of an active process whose lease has ended; the next try finds
-   * the lock free.
+   * Tries to become active, after it has ended the session of an active process whose lease has ended.
    *
    * @returns whether it is active
    */
@@ -89,10 +88,8 @@ export class Candidate {
     this.isEntered = this.isEntered
       ? (await renewLease(session, connector, this.own)) !== null
       : await enterProcess(session, this.own);
-    if (!(await tryLock(session, connector))) {
-      if (this.isEntered) await endExpired(session, connector);
-      return false;
-    }
+    if (this.isEntered) await endExpired(session, connector);
+    if (!(await tryLock(session, connector))) return false;
     await prepareSchema(session, connector, this.options.schema);
     await enterProcess(session, this.own);
     this.isActive = true;

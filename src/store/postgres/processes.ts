@@ -85,23 +85,24 @@ export async function renewLease(
   return rows[0]?.holds ?? null;
 }
 
+/** How long PostgreSQL waits for a session to end. */
+const endingMs = 1_000;
+
 /**
- * Ends the session of the active process if its lease has ended. Whatever that process was writing is rolled back.
- *
- * @returns whether a session was ended
+ * Ends the session of the active process if its lease has ended, which frees the lock. Whatever that process was writing is
+ * rolled back.
  */
 export async function endExpired(
   session: Session,
   { schema }: Pick<Connector, "schema">,
-): Promise<boolean> {
-  const { rows } = await session.query(
-    `select pg_terminate_backend(pid) as ended from (${lockHolders(schema)}) as holder
+): Promise<void> {
+  await session.query(
+    `select pg_terminate_backend(pid, ${endingMs}) from (${lockHolders(schema)}) as holder
      where exists (
        select from processes where session = ${sessionName}
          and (seen_at_ms + lease_ms <= ${nowMs} or seen_at_ms > ${nowMs} + lease_ms)
      )`,
   );
-  return rows.some(({ ended }) => ended === true);
 }
 
 export const leaving = "delete from processes where id = $1";
