@@ -1,5 +1,5 @@
 import { formatDuration } from "../fleet/duration.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted, countText } from "../fleet/plural.ts";
 import { isBlank, readable, shownName } from "../fleet/readable-text.ts";
 import { endedUnobserved } from "./notification.ts";
 import type { OutboxItem, ServerNames } from "./notification.ts";
@@ -179,7 +179,7 @@ function countedNames(some: ServerNames): string {
   const counts = [...totals].toSorted(([, one], [, other]) => other - one);
   const named = counts
     .slice(0, mostNamed)
-    .map(([name, count]) => (count === 1 ? name : `${count} ${name}`));
+    .map(([name, count]) => (count === 1 ? name : `${countText(count)} ${name}`));
   const more = counts.slice(mostNamed).reduce((sum, [, count]) => sum + count, others);
   const list = named.join(", ");
   return more > 0 && list !== "" ? `${list} and ${counted(more, "other")}` : list;

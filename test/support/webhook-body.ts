@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { subjectKinds } from "../../src/alerts/subjects.ts";
 
 const time = z.iso.datetime({ precision: 3 });
 const reportFigures = z.looseObject({
@@ -31,16 +32,7 @@ export const webhookBodySchema = z.strictObject({
       z.strictObject({
         id: z.string(),
         state: z.enum(["firing", "resolved"]),
-        subject: z.enum([
-          "server",
-          "sandbox",
-          "target",
-          "region",
-          "pool",
-          "sandbox_pool",
-          "probe",
-          "receiver",
-        ]),
+        subject: z.enum(subjectKinds),
         region: z.string().nullable(),
         key: z.string().nullable(),
         sandbox_id: z.string().nullable(),
