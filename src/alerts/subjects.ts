@@ -98,6 +98,21 @@ export const subjectKinds = [
 ] as const;
 export type SubjectKind = (typeof subjectKinds)[number];
 
+function textsOfPools(
+  pooled: "servers" | "sandboxes",
+): Pick<KindOfSubject, "condition" | "name" | "statement"> {
+  const name = ({ serverName }: Pick<SubjectFacts, "serverName">): string =>
+    `${pooled}${isBlank(serverName) ? "" : ` named ${shownName(serverName ?? "")}`}`;
+  return {
+    condition: () => "beyond its limit",
+    name,
+    statement({ all, condition, where }) {
+      const pools = all.length === 1 ? name(all[0]) : counted(all.length, "pool");
+      return `${pools}${where === "" ? "" : ` in ${where}`} ${condition}`;
+    },
+  };
+}
+
 /** All that differs between kinds of subjects. A new kind is one more entry. */
 const kinds = {
   server: {
@@ -169,29 +184,9 @@ const kinds = {
     ids: [],
     scope: ["region", "key", "serverName"],
     details: [],
-    condition: () => "beyond its limit",
-    name: ({ serverName }) =>
-      `servers${serverName === null ? "" : ` named ${shownName(serverName)}`}`,
-    statement({ all, condition, where }) {
-      const [{ serverName }] = all;
-      const servers = isBlank(serverName)
-        ? "servers"
-        : `servers named ${shownName(serverName ?? "")}`;
-      const pools = all.length === 1 ? servers : counted(all.length, "pool");
-      return `${pools}${where === "" ? "" : ` in ${where}`} ${condition}`;
-    },
+    ...textsOfPools("servers"),
   },
-  sandbox_pool: {
-    ids: [],
-    scope: ["region", "key"],
-    details: [],
-    condition: () => "beyond its limit",
-    name: () => "sandboxes",
-    statement({ all, condition, where }) {
-      const pools = all.length === 1 ? "sandboxes" : counted(all.length, "pool");
-      return `${pools}${where === "" ? "" : ` in ${where}`} ${condition}`;
-    },
-  },
+  sandbox_pool: { ids: [], scope: ["region", "key"], details: [], ...textsOfPools("sandboxes") },
   probe: {
     ids: ["probe", "region", "key"],
     scope: [],

@@ -1,5 +1,5 @@
 import { targetName, type Target } from "../fleet/model.ts";
-import type { ShownStatus } from "../fleet/server-search.ts";
+import type { ShownStatus } from "../fleet/fleet-search.ts";
 import type { Server } from "../fleet/snapshot.ts";
 import type { StoredSubjectChange } from "../store/changes.ts";
 import type { Store } from "../store/store.ts";

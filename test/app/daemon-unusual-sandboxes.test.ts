@@ -27,13 +27,13 @@ async function watchListings() {
   return {
     world,
     /** What receivers are notified of by one more poll, in any order. */
-    async poll(...next: readonly Item[]): Promise<readonly string[]> {
+    poll: async (...next: readonly Item[]): Promise<readonly string[]> => {
       listed = next;
       const before = world.alerts.length;
       await world.poll();
       return world.alerts.slice(before).map(messageText).toSorted();
     },
-    async statuses(): Promise<Readonly<Record<string, string>>> {
+    statuses: async (): Promise<Readonly<Record<string, string>>> => {
       const { sandboxes } = await world.daemon().api(listSandboxes, {});
       return Object.fromEntries(sandboxes.map(({ sandbox_id: id, status }) => [id, status]));
     },

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { WatchedView } from "../../alerts/target-view.ts";
 import { statuses } from "../../fleet/model.ts";
-import { pageOfItems, sandboxItself } from "../../fleet/server-page.ts";
-import { sandboxSorts, searchedSandboxes, searchedServers } from "../../fleet/server-search.ts";
-import { searchFleet } from "../../fleet/server-search.ts";
+import { pageOfItems, sandboxItself } from "../../fleet/fleet-page.ts";
+import { sandboxSorts, searchedSandboxes, searchedServers } from "../../fleet/fleet-search.ts";
+import { searchFleet } from "../../fleet/fleet-search.ts";
 import { findSandbox, type Sandbox } from "../../fleet/snapshot.ts";
 import { noneByStatus } from "../../fleet/tallies.ts";
 import { RefusedError } from "../../lib/refused-error.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { searchFleet, searchedServers, serverSorts } from "../../fleet/server-search.ts";
-import { shownStatuses } from "../../fleet/server-search.ts";
+import { searchFleet, searchedServers, serverSorts } from "../../fleet/fleet-search.ts";
+import { shownStatuses } from "../../fleet/fleet-search.ts";
 import type { Sandbox, Server } from "../../fleet/snapshot.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";
 import type { FleetContext } from "../context.ts";

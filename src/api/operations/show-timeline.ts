@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shownStatuses } from "../../fleet/server-search.ts";
+import { shownStatuses } from "../../fleet/fleet-search.ts";
 import { findSandbox } from "../../fleet/snapshot.ts";
 import { readTimeline } from "../../reports/server-timeline.ts";
 import type { StoreContext } from "../context.ts";

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import type { WatchedView } from "../../alerts/target-view.ts";
 import { failureReasons, statuses, type Target } from "../../fleet/model.ts";
-import { pageOfItems, serversOf } from "../../fleet/server-page.ts";
+import { pageOfItems, serversOf } from "../../fleet/fleet-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { showTimeline } from "../../api/operations/show-timeline.ts";
-import { shownStatuses } from "../../fleet/server-search.ts";
+import { shownStatuses } from "../../fleet/fleet-search.ts";
 import { ageText } from "../browser/age.ts";
 import { html, timeOf, type Html } from "../html.ts";
 import { fillOf, swatch } from "./status-bar.ts";

@@ -1,4 +1,4 @@
-import { shownStatuses, type ShownStatus } from "../../fleet/server-search.ts";
+import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
 import { readable } from "../../fleet/readable-text.ts";
 import { html, numberOf, type Html } from "../html.ts";
 import { page, type PageAt } from "./layout.ts";

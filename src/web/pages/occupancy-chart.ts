@@ -1,5 +1,5 @@
 import type { SeriesView } from "../../api/operations/occupancy-series.ts";
-import { shownStatuses, type ShownStatus } from "../../fleet/server-search.ts";
+import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
 import { openZone, toLocal, utc, type Zone } from "../../reports/zone.ts";
 import { html, numberOf, table, timeOf, type Html } from "../html.ts";
 import { fillOf, swatch } from "./status-bar.ts";

@@ -1,5 +1,5 @@
 import { shownName } from "../../fleet/readable-text.ts";
-import { shownStatuses, type ShownStatus } from "../../fleet/server-search.ts";
+import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
 import type { Slices } from "../../fleet/slices.ts";
 import { html, numberOf, type Html } from "../html.ts";
 import { findFiring, type FiringView } from "./firing.ts";

@@ -1,5 +1,5 @@
 import { unknownNames } from "../../api/match-notes.ts";
-import { sandboxSorts, serverSorts, shownStatuses } from "../../fleet/server-search.ts";
+import { sandboxSorts, serverSorts, shownStatuses } from "../../fleet/fleet-search.ts";
 
 /** The two lists, which can be filtered in the same way. */
 export type ListKind = "servers" | "sandboxes";

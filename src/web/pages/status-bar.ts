@@ -1,4 +1,4 @@
-import { shownStatuses, type ShownStatus } from "../../fleet/server-search.ts";
+import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
 import { html, type Html } from "../html.ts";
 import { countAll, type Totals } from "./fleet-totals.ts";
 

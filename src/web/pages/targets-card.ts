@@ -1,6 +1,6 @@
 import type { WatchedView } from "../../alerts/target-view.ts";
 import { targetName } from "../../fleet/model.ts";
-import { shownStatuses } from "../../fleet/server-search.ts";
+import { shownStatuses } from "../../fleet/fleet-search.ts";
 import { ageOf, html, numberOf, table, type Column, type Html } from "../html.ts";
 import { failureOf } from "./firing.ts";
 import { countAll, totalsOf, type FleetTotals, type Totals } from "./fleet-totals.ts";

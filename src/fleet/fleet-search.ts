@@ -1,5 +1,5 @@
-import { compareIds, compareTexts, sandboxItself, serversOf } from "./server-page.ts";
-import type { FleetItem, ItemsOf, PlacedItem } from "./server-page.ts";
+import { compareIds, compareTexts, sandboxItself, serversOf } from "./fleet-page.ts";
+import type { FleetItem, ItemsOf, PlacedItem } from "./fleet-page.ts";
 import { eachInSlices, sandboxesPerSlice } from "./slices.ts";
 import type { Slices } from "./slices.ts";
 import type { Sandbox, Server, Snapshot } from "./snapshot.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { searchedSandboxes, searchedServers } from "../../src/fleet/server-search.ts";
-import { searchFleet, serverSorts, sortedWindow } from "../../src/fleet/server-search.ts";
-import type { Found, sandboxSorts, Search } from "../../src/fleet/server-search.ts";
+import { searchedSandboxes, searchedServers } from "../../src/fleet/fleet-search.ts";
+import { searchFleet, serverSorts, sortedWindow } from "../../src/fleet/fleet-search.ts";
+import type { Found, sandboxSorts, Search } from "../../src/fleet/fleet-search.ts";
 import type { Sandbox, Server } from "../../src/fleet/snapshot.ts";
 import type { Status } from "../../src/fleet/status.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { pageOfItems, sandboxItself, serversOf } from "../../src/fleet/server-page.ts";
-import type { PageQuery } from "../../src/fleet/server-page.ts";
+import { pageOfItems, sandboxItself, serversOf } from "../../src/fleet/fleet-page.ts";
+import type { PageQuery } from "../../src/fleet/fleet-page.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import {
   eachServer,
