@@ -13,6 +13,12 @@ describe("a daemon on PostgreSQL that is killed at every statement of commit and
     expect(killings.killedAtStatements).toBeGreaterThan(25);
   });
 
+  it("keeps the same promises of a sandbox whose servers are well", async ({ signal }) => {
+    const killings = await killVictims(signal, { ...onPostgres, subject: "sandbox" });
+    expect(brokenPromises(killings)).toEqual([]);
+    expect(killings.killedAtStatements).toBeGreaterThan(25);
+  });
+
   // At statements around those between the two transactions.
   it.for([
     ["SQLite", { firstStatement: 8, lastStatement: 16 }],
