@@ -32,6 +32,8 @@ export interface ComposeDeps {
   readonly onStored: () => Promise<void>;
   /** Open items that cannot be read. */
   readonly onUnreadable: (itemSeqs: readonly number[]) => Promise<void>;
+  /** Items wait until a notification of the receiver has ended. */
+  readonly onHeld: () => void;
 }
 
 /**
@@ -42,15 +44,16 @@ export interface ComposeDeps {
 export async function composeDue(
   receiver: string,
   settings: ComposeSettings,
-  { outbox, clock, deliveryClock, most = Infinity, onStored, onUnreadable }: ComposeDeps,
+  { outbox, clock, deliveryClock, most = Infinity, ...on }: ComposeDeps,
 ): Promise<number | null> {
   const { groupWaitMs, groupIntervalMs, giveUpAfterMs } = settings;
   // Otherwise a group never waits longer for its last notification than for its own items.
   const hasInterval = groupIntervalMs > groupWaitMs;
   for (;;) {
     const unreadable: number[] = [];
-    const items = await outbox.openItems(receiver, maxItems, (seq) => unreadable.push(seq));
-    if (unreadable.length > 0) await onUnreadable(unreadable);
+    const onUnreadable = (seq: number): unknown => unreadable.push(seq);
+    const items = await outbox.openItems(receiver, maxItems, onUnreadable, on.onHeld);
+    if (unreadable.length > 0) await on.onUnreadable(unreadable);
     // Only now: items stored while these were read would otherwise be from the future and not wait.
     const nowMs = clock.now().utcMs;
     const deliveryNowMs = deliveryClock();
@@ -84,7 +87,7 @@ export async function composeDue(
         });
       }
       await outbox.compose(notifications);
-      await onStored();
+      await on.onStored();
     }
     if (now.length < messages.length) return deliveryNowMs;
     if (items.length < maxItems || messages.length === 0) {

@@ -18,7 +18,7 @@ export interface DueNotification {
   /** Null: its row cannot be read. */
   readonly notification: Notification | null;
   readonly attempts: number;
-  /** The recipients of its receiver that have it, where there are several. */
+  /** The recipients of its receiver that have it or refused it for good, where there are several. */
   readonly takenBy: readonly string[];
   /** An attempt that fails from then on is the last. Milliseconds of the delivery clock. */
   readonly giveUpAtMs: number;
@@ -52,11 +52,15 @@ export type JudgeReceiver = (state: ReceiverState) => IncidentOutcome;
 
 /** What delivery needs of the store. Each call is one transaction, and rejects only when the store fails. */
 export interface Outbox {
-  /** Items of the receiver that are in no notification yet, oldest first, without those that cannot be read. */
+  /**
+   * Items of the receiver that are in no notification yet, oldest first, without those that cannot be read, and those that
+   * wait until a pending notification about their subject has ended.
+   */
   openItems(
     receiver: string,
     limit: number,
     onUnreadable: (seq: number) => void,
+    onHeld: () => void,
   ): Promise<readonly StoredOutboxItem[]>;
   /** Dead-letters items that cannot be read. The receiver is judged as in `settle`. */
   settleUnreadable(

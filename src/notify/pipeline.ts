@@ -48,9 +48,9 @@ const notHeldMs = 500;
  *
  * 1. group: which items become one notification; wait: until `group_wait` and `group_interval` are over
  *    (`alerts/grouping.ts`)
- * 2. compose: text and stable id, stored as pending (`alerts/compose-messages.ts`, `compose.ts`); for a receiver with a
- *    pause between messages, once the next one can be sent
- * 3. order: wait for earlier notifications about the same subject (`Outbox.due`)
+ * 2. order: wait until earlier notifications about the same subject have ended (`Outbox.openItems`)
+ * 3. compose: text and stable id, stored as pending (`alerts/compose-messages.ts`, `compose.ts`); for a receiver with a
+ *    pause between messages, once the next one can be sent. What one step composes keeps its order, too (`Outbox.due`)
  * 4. pace: how many attempts at a time, and the pause that the receiver asked for
  * 5. send: one attempt (`receivers/`, `outbound.ts`)
  * 6. retry: delivered, tried again later, or dead-lettered (`retry.ts`)
@@ -77,6 +77,8 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   /** When items are read again, on the delivery clock. Infinite: at the next `wake`. */
   let groupDueAtMs = deliveryClock();
+  /** Whether items wait until a notification has ended. */
+  let holdsItems = false;
   let cancelTimer = (): void => {};
 
   /** Stages 1 to 4; the others follow for each notification that begins. */
@@ -104,6 +106,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     if (groupDueAtMs > deliveryClock() || !(await canCompose())) return;
     // Cleared first: a wake while the items are composed sets it again.
     groupDueAtMs = Infinity;
+    holdsItems = false;
     // If the store fails, everything is read again.
     let dueAtMs: number | null = deliveryClock();
     try {
@@ -114,6 +117,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
         most,
         onStored: beginDue,
         onUnreadable,
+        onHeld: () => void (holdsItems = true),
       });
     } finally {
       groupDueAtMs = Math.min(groupDueAtMs, dueAtMs ?? Infinity);
@@ -163,6 +167,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     if (ended === null) return;
     const stored = await untilStored(() => recorder.store(due, ended), runSoon);
     if (stored) recorder.report(due, ended, stored.value);
+    if (holdsItems && ended.decision.kind !== "retry") groupDueAtMs = deliveryClock();
   };
 
   /** Null: it was aborted. */

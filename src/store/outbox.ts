@@ -33,6 +33,7 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       receiver: string,
       limit: number,
       onUnreadable: (seq: number) => void = () => {},
+      onHeld: () => void = () => {},
     ): Promise<readonly StoredOutboxItem[]> {
       const items: StoredOutboxItem[] = [];
       let lastSeq = 0;
@@ -41,6 +42,7 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
         const rows = await kysely
           .selectFrom("outbox_items")
           .select(itemColumns)
+          .select(isHeld)
           .where("receiver", "=", receiver)
           .where("notification_seq", "is", null)
           .where("seq", ">", lastSeq)
@@ -48,10 +50,14 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
           .limit(most)
           .execute();
         for (const row of rows) {
+          lastSeq = row.seq;
+          if (row.held === 1) {
+            onHeld();
+            continue;
+          }
           const item = reading.read("outbox_items", row.seq, row, readItem);
           if (item) items.push({ ...item, seq: row.seq });
           else onUnreadable(row.seq);
-          lastSeq = row.seq;
         }
         if (rows.length < most || items.length >= limit) return items;
         await setImmediate();
@@ -205,6 +211,16 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
     },
   };
 }
+
+/** Whether a notification about the subject of an open item is pending: the item says how things are once that has ended. */
+const isHeld = sql<number>`case when exists (
+  select 1 from notifications as other
+  where other.receiver = outbox_items.receiver and other.state = 'pending'
+) and exists (
+  select 1 from outbox_items as theirs
+  join notifications as earlier on earlier.seq = theirs.notification_seq
+  where theirs.subject = outbox_items.subject and earlier.state = 'pending'
+) then 1 else 0 end`.as("held");
 
 function readTexts(json: string | null): readonly string[] {
   const texts: unknown = json === null ? [] : JSON.parse(json);

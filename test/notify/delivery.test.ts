@@ -115,6 +115,7 @@ describe("delivery", () => {
         deliveryClock: () => nowMs,
         onStored: nothing,
         onUnreadable: nothing,
+        onHeld: nothing,
       });
     await insert("large", 0, 1);
     await compose(startMs);

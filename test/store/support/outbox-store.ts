@@ -52,7 +52,12 @@ function helpersOf({ kysely, close }: Opened) {
     ): Promise<number> => {
       await insertOutboxItems(kysely, items);
       const receiver = items[0]?.receiver ?? "oncall";
-      const open = await outbox.openItems(receiver, 10_000);
+      const open = await kysely
+        .selectFrom("outbox_items")
+        .select("seq")
+        .where("receiver", "=", receiver)
+        .where("notification_seq", "is", null)
+        .execute();
       const summary = `about ${id}`;
       await outbox.compose([
         {
