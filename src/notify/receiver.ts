@@ -25,7 +25,7 @@ export interface AttemptFailure {
   readonly detail: string;
   /** The pause that the receiver asked for. Milliseconds; null: it did not ask. */
   readonly retryAfterMs: number | null;
-  /** Of a receiver with several recipients: those that have it, and need not get it again. */
+  /** Of a receiver with several recipients: those that have it or refused it for good, and need not get it again. */
   readonly takenBy?: readonly string[];
 }
 

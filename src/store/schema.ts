@@ -329,7 +329,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       waits_for ${bigint} references notifications (seq),
       last_reason ${text},
       settled_at_ms ${bigint},
-      -- JSON: the recipients that have it, where only some do.
+      -- JSON: the recipients that have it or refused it for good, where others do not yet.
       taken_by ${text},
       -- JSON: the notification.
       body ${text} not null

@@ -31,13 +31,52 @@ describe("of several recipients", () => {
     ],
     [
       { [ann]: 550, [bob]: 451 },
-      { ...failed("server_error", `SMTP 550 for ${ann}; SMTP 451 for ${bob}`), takenBy: [] },
+      {
+        ...failed("server_error", `SMTP 550 for ${ann}; SMTP 451 for ${bob}`),
+        takenBy: [`550 ${ann}`],
+      },
     ],
     [{ [ann]: 550, [bob]: 553 }, failed("rejected", `SMTP 550 for ${ann}; SMTP 553 for ${bob}`)],
   ])("those that the server refuses are distinguished: %j", async (codes, expected) => {
     const { port } = await refusing(codes);
     expect(await sendEmail({ port })).toEqual(expected);
   });
+
+  it.each([
+    ["accepts it", undefined, "delivered", `not accepted for each recipient: SMTP 550 for ${ann}`],
+    ["refuses it for good, too", 553, "dead", `SMTP 550 for ${ann}; SMTP 553 for ${bob}`],
+  ])(
+    "one that refused it for good is not asked again, and is named when the other %s",
+    async (_, code, state, detail) => {
+      const asked: string[] = [];
+      let codes: Readonly<Record<string, number | undefined>> = { [ann]: 550, [bob]: 451 };
+      const { port, emails } = await startSmtpPeer({
+        onRcptTo({ address }, _session, done) {
+          asked.push(address);
+          const answer = codes[address];
+          done(answer === undefined ? null : refusal(answer));
+        },
+      });
+      const clock = createFakeClock();
+      const { pass, insert, store } = openDelivery(
+        () => [{ ...oneByOne, receiver: openEmail({ name: "oncall", port }, clock) }],
+        { clock },
+      );
+      await insert(fire("a"));
+      await pass(0);
+      await pass(600_000);
+      codes = { [bob]: code };
+      await pass(600_000);
+      expect(asked).toEqual([ann, bob, bob, bob]);
+      expect(emails.map(({ to }) => to)).toEqual(code === undefined ? [[bob]] : []);
+      expect((await store.states()).slice(0, 1)).toEqual([state]);
+      const attempts = await createNotifications(store.kysely).attempts([1]);
+      expect(attempts.map((each) => each.detail)).toEqual([
+        ...Array<string>(2).fill(`SMTP 550 for ${ann}; SMTP 451 for ${bob}`),
+        detail,
+      ]);
+    },
+  );
 
   it("only those that do not have it are tried again, under the same id", async () => {
     const codes: Record<string, number> = { [bob]: 451 };

@@ -44,7 +44,8 @@ export function createEmailReceiver(settings: EmailSettings, deps: EmailDeps): R
     name: settings.name,
     restMs: settings.pauseMs,
     async send(notification, signal, takenBy = []) {
-      const recipients = settings.to.filter((each) => !takenBy.includes(each));
+      const done = new Set([...takenBy, ...refusedBefore(takenBy).map(({ address }) => address)]);
+      const recipients = settings.to.filter((each) => !done.has(each));
       if (recipients.length === 0) return { kind: "delivered" };
       const attachments = await attachmentsOf(notification);
       if (attachments === null) return failed("network", "the report could not be made");
@@ -67,18 +68,33 @@ export function createEmailReceiver(settings: EmailSettings, deps: EmailDeps): R
  */
 function resultOf(
   recipients: readonly string[],
-  refused: readonly RefusedRecipient[],
+  refusedNow: readonly RefusedRecipient[],
   takenBy: readonly string[],
 ): SendResult {
+  const before = refusedBefore(takenBy);
+  const refused = [...before, ...refusedNow];
   if (refused.length === 0) return { kind: "delivered" };
   const text = refusedText(refused);
-  const accepted = recipients.filter((each) => refused.every(({ address }) => address !== each));
-  const have = [...takenBy, ...accepted];
-  if (refused.some(({ code }) => code < 500)) {
-    return { ...failed("server_error", text), takenBy: have };
+  const accepted = recipients.filter((each) => refusedNow.every(({ address }) => address !== each));
+  if (refusedNow.some(({ code }) => code < 500)) {
+    const forGood = refusedNow.filter(({ code }) => code >= 500);
+    const done = [...takenBy, ...accepted, ...forGood.map(noteOfRefused)];
+    return { ...failed("server_error", text), takenBy: done };
   }
-  if (have.length === 0) return failed("rejected", text);
+  if (accepted.length + takenBy.length === before.length) return failed("rejected", text);
   return { kind: "delivered", note: `not accepted for each recipient: ${text}` };
+}
+
+/** How a recipient that was refused for good is kept among those that have the e-mail. No address has a space. */
+function noteOfRefused({ code, address }: RefusedRecipient): string {
+  return `${code} ${address}`;
+}
+
+function refusedBefore(takenBy: readonly string[]): readonly RefusedRecipient[] {
+  return takenBy.flatMap((each) => {
+    const [code = "", address] = each.split(" ");
+    return address === undefined ? [] : [{ code: Number(code), address }];
+  });
 }
 
 const mostNamed = 5;
