@@ -115,7 +115,7 @@ describe("delivery", () => {
         deliveryClock: () => nowMs,
         onStored: nothing,
         onUnreadable: nothing,
-        onHeld: nothing,
+        onHeld: () => {},
       });
     await insert("large", 0, 1);
     await compose(startMs);
