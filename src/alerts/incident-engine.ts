@@ -1,4 +1,4 @@
-import type { Presence, Target } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
 import { flapKey, flapLimitOf, flapsAfterEnd, readFlaps, recentEntries } from "./flap-record.ts";
 import type { FlapReading, FlapRecord } from "./flap-record.ts";
 import { advanceIncident, goesOnFiring } from "./incident-phase.ts";
@@ -8,12 +8,13 @@ import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.t
 import type { Incident } from "./incident.ts";
 import { plainText, wants } from "./notification.ts";
 import type { IncidentMessage, ItemText, OutboxItem } from "./notification.ts";
-import type { ServerNames, WantedMessages } from "./notification.ts";
+import type { WantedMessages } from "./notification.ts";
+import { textOf, type Observed } from "./observed.ts";
 import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silences, type Suppressions } from "./silence.ts";
-import { flappingCondition, type Subject } from "./subjects.ts";
+import type { Subject } from "./subjects.ts";
 
-/** What an observation did to incidents: rows to write and delete, and notifications. */
+/** The rows to write and delete, and the notifications, that follow from an observation. */
 export interface IncidentOutcome {
   /** New, or changed in any way. Resolved ones are among them; one that replaces it follows. */
   readonly written: readonly Incident[];
@@ -41,25 +42,6 @@ export interface Inhibitor {
 export interface KnownIncidents {
   readonly incidents: ReadonlyMap<string, Incident>;
   readonly flaps: ReadonlyMap<string, FlapRecord>;
-}
-
-export interface Observed {
-  readonly condition: string;
-  readonly detail?: string | null;
-  /** How many servers are not observed because of it. */
-  readonly unmonitored?: number | null;
-  /** As the item of an outbox has it. */
-  readonly unobservedSinceMs?: number | null;
-  /** When its condition began to hold, if that was before. UTC milliseconds. */
-  readonly startedAtMs?: number;
-  /** This and the other optional fields are set for servers and sandboxes. */
-  readonly status?: Presence;
-  /** Null: the status did not change. */
-  readonly previousStatus?: Presence | null;
-  readonly benchmark?: string | null;
-  readonly tags?: readonly string[];
-  /** Of a sandbox: its servers by name. */
-  readonly servers?: ServerNames | null;
 }
 
 interface Known {
@@ -96,7 +78,7 @@ export function createIncidentEngine(
   const steps: IncidentOutcome["steps"][number][] = [];
   const outbox: OutboxItem[] = [];
   const retired = new Set<Incident>();
-  /** Those that changed, by `incidentKey`. */
+  /** The incidents that changed, by `incidentKey`. */
   const latest = new Map<string, Incident>();
   const { silenced, acknowledgedBy } = suppressions;
   const outcome: IncidentOutcome = { written, dropped, flaps: changedFlaps, steps, outbox };
@@ -298,27 +280,6 @@ export function createIncidentEngine(
         if (!counts) forget(each);
       }
     },
-  };
-}
-
-function textOf(
-  { summaryTemplate, runbookUrlTemplate }: Rule,
-  { unobservedSinceMs = null, ...observed }: Observed,
-  phase: IncidentPhase | null,
-  reading: FlapReading | null,
-): ItemText {
-  const { condition, detail = null, unmonitored = null, servers = null } = observed;
-  const isFlapping = reading !== null && phase?.name === "firing" && phase.flapping;
-  const reason = detail === null ? "" : `, ${detail}`;
-  return {
-    summaryTemplate,
-    runbookUrlTemplate,
-    ...(isFlapping
-      ? { condition: flappingCondition, detail: `${condition} ${reading.frequency}${reason}` }
-      : { condition, detail }),
-    unmonitored,
-    servers,
-    ...(unobservedSinceMs !== null && { unobservedSinceMs }),
   };
 }
 

@@ -5,10 +5,10 @@ import type {
   IncidentOutcome,
   Inhibitor,
   KnownIncidents,
-  Observed,
 } from "./incident-engine.ts";
 import type { FlapRecord } from "./flap-record.ts";
 import { incidentKey, type Incident } from "./incident.ts";
+import type { Observed } from "./observed.ts";
 import { failureText, matchesAny, matchesTarget, ruleFingerprint } from "./rule.ts";
 import type { RegionRule, Rule } from "./rule.ts";
 import type { FailureKind, Joining, RegionDown, RegionsDown } from "./silence.ts";

@@ -3,9 +3,10 @@ import type { Presence } from "../fleet/model.ts";
 import { eachInSlices, type Slices } from "../fleet/slices.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import type { Status } from "../fleet/status.ts";
-import type { IncidentEngine, Inhibitor, Observed } from "./incident-engine.ts";
+import type { IncidentEngine, Inhibitor } from "./incident-engine.ts";
 import type { ClockReading, SubjectEvent } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, type Incident } from "./incident.ts";
+import type { Observed } from "./observed.ts";
 import type { StatusRule } from "./rule.ts";
 import { conditionOfStatus } from "./subjects.ts";
 import type { SandboxSubject, ServerSubject, Subject } from "./subjects.ts";
@@ -34,7 +35,7 @@ export interface Judged<Own extends StatusSubject, Item> {
   readonly previousStatus: Presence | null;
 }
 
-/** What differs between judging servers and judging sandboxes. */
+/** Judging servers and judging sandboxes differ in this alone. */
 export interface StatusJudge<Rule extends StatusRule, Own extends StatusSubject, Item> {
   isOf(subject: Subject): subject is Own;
   find(snapshot: Snapshot, subject: Own): Item | undefined;
@@ -43,7 +44,7 @@ export interface StatusJudge<Rule extends StatusRule, Own extends StatusSubject,
   subjectOf(sandboxId: string, item: Item): Own;
   /** All that the last listing held in these statuses, some at a time, now and then none. */
   listed(statuses: ReadonlySet<Status>): Iterable<readonly Judged<Own, Item>[]>;
-  /** Those in these statuses that differ from the previous snapshot. */
+  /** Adds those in these statuses that differ from the previous snapshot. */
   changed(statuses: ReadonlySet<Status>, add: (judged: Judged<Own, Item>) => void): Slices<void>;
   /** The status that rules judge; null: it has none of its own. */
   statusOf(item: Item): Status | null;
@@ -125,7 +126,7 @@ function* selectJudged<Rule extends StatusRule, Own extends StatusSubject, Item>
       some.forEach(add);
     }
   }
-  /** Whether it was judged as it is before, and its incident waits for nothing. */
+  /** It was judged as it is before, and its incident waits for nothing. */
   const goesOn = (incident: Incident, subject: Own, item: Item): boolean => {
     if (judge.find(state.snapshot, subject) !== item) return false;
     const rule = ruleByName.get(incident.rule);

@@ -156,7 +156,7 @@ export function rulesOn<On extends Rule["on"]>(
   return rules.filter(isOn).filter(({ match }) => matchesTarget(match, target));
 }
 
-/** Whether a server rule's condition holds for a server of a target that the rule is about. */
+/** Judges whether the condition of a rule holds for a server of a target that the rule is about. */
 export function holdsForServer({ status, match }: ServerRule, server: ListedServer): boolean {
   return (
     server.status === status &&
@@ -165,7 +165,7 @@ export function holdsForServer({ status, match }: ServerRule, server: ListedServ
   );
 }
 
-/** The same for a sandbox, by what it states itself. Names and tags are those of one of its servers. */
+/** Judges a sandbox by what it states itself. A name or a tag must be that of one of its servers. */
 export function holdsForSandbox({ status, match }: SandboxRule, sandbox: Sandbox): boolean {
   return (
     sandbox.statedStatus === status &&

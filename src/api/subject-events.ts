@@ -51,7 +51,7 @@ interface ExplainedSubject {
   incidents(begunByMs: number, limit: number): Promise<readonly StoredIncident[]>;
   changeText(change: StoredSubjectChange): string;
   readonly nameOf?: NameOf;
-  /** What silences and maintenance windows can match of it, besides its incidents. */
+  /** Gives what silences and maintenance windows can match of it, besides its incidents. */
   facts(changes: readonly StoredSubjectChange[]): readonly SilenceFacts[];
 }
 
@@ -109,7 +109,7 @@ export function viewEvent(event: TimelineEvent) {
   });
 }
 
-/** What is known of one subject, with the silences and windows that concern it. */
+/** The changes, incidents and notifications of a subject, with the silences and windows that match it. */
 interface SubjectHistory {
   readonly changes: readonly TimelineEvent[];
   readonly incidents: readonly StoredIncident[];
@@ -128,7 +128,7 @@ interface TimelineEvent {
   readonly notificationId?: string;
 }
 
-/** What happened to a subject and what was notified of it, up to a moment, oldest first. */
+/** Lists what happened to a subject and what was notified of it, up to a moment, oldest first. */
 export function timeline(
   history: SubjectHistory,
   untilMs: number,
@@ -193,7 +193,7 @@ function incidentEvents(
   });
 }
 
-/** What silences and windows can match of an incident. */
+/** Gives what silences and windows can match of an incident. */
 export function factsOfIncident({ incident, target }: StoredIncident): SilenceFacts {
   return silenceFacts({ ...incident, name: incident.rule }, target, incident.subject);
 }

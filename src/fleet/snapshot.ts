@@ -64,7 +64,7 @@ export interface Sandbox extends ListedSandbox {
 export interface Server extends ListedServer {
   /** Its own once it has stated one, and before that what its sandbox states (`stated-status.ts`). */
   readonly status: Status;
-  /** Whether it has stated a status since it appeared. */
+  /** It has stated a status since it appeared. */
   readonly hasStated: boolean;
   readonly since: Since;
   /** Complete listings in a row that lacked it. */
@@ -161,7 +161,7 @@ export function asListed(sandbox: ListedSandbox | Sandbox): ListedSandbox {
   };
 }
 
-/** Whether a sandbox is listed as it was known, and all of it: then the known object stands for it. */
+/** A sandbox that is listed as it was known, all of it, is replaced by the known object. */
 export function isAsKnown(known: Sandbox, listed: ListedSandbox): boolean {
   if (known.id !== listed.id || known.missing > 0) return false;
   if (known.statedStatus !== statedAfter(listed.status, known.statedStatus)) return false;

@@ -7,12 +7,12 @@ import type { Status } from "./status.ts";
  * counts for the other side: nothing is derived from what was itself derived.
  */
 
-/** What a sandbox states, given what it stated before; null: it never has. */
+/** Gives what a sandbox states, from what it stated before; null: it never has. */
 export function statedAfter(listed: Status | null, before: Status | null): Status | null {
   return listed ?? (before === null ? null : "unknown");
 }
 
-/** The status of a server. @param ofSandbox what its sandbox states; null: it never has */
+/** Gives the status of a server. @param ofSandbox what its sandbox states; null: it never has */
 export function statusOfServer(
   listed: Status | null,
   hasStated: boolean,

@@ -130,11 +130,11 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
       return rows.flatMap((row) => read(row) ?? []);
     },
 
-    /** The incidents of a server that began by a moment: the open ones, then those that were resolved latest. */
+    /** Reads the incidents of a server that began by a moment: the open ones, then those that were resolved latest. */
     ofServer: (serverId: string, begunByMs: number, limit: number) =>
       of("incidents.server_id", serverId, begunByMs, limit),
 
-    /** The same of a sandbox and its servers. */
+    /** Reads the incidents of a sandbox and its servers as `ofServer` does. */
     ofSandbox: (sandboxId: string, begunByMs: number, limit: number) =>
       of("incidents.sandbox_id", sandboxId, begunByMs, limit),
 

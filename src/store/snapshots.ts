@@ -46,7 +46,7 @@ function lastSandboxes(
   return new Map(rows.map((row) => [row.sandbox_id, row] as const)).values();
 }
 
-/** The same of servers. */
+/** Reads rows of servers as `lastSandboxes` reads those of sandboxes. */
 function lastServers(
   targetId: number,
   polls: readonly PollDiff[],

@@ -9,7 +9,7 @@ import type { SandboxPlace } from "./servers-address.ts";
 import { shellWord } from "./shell-word.ts";
 import { hatch } from "./status-bar.ts";
 
-/** What is known of a server or a sandbox, and what the reader of its page may do. */
+/** A server or a sandbox as its page shows it to a reader who may do this. */
 export interface SubjectView {
   readonly range: Range;
   readonly timeline: Timeline;
@@ -33,7 +33,7 @@ export interface SubjectPage {
   /** Null: it has none. */
   readonly facts: readonly (readonly [name: string, value: Html | string | null])[];
   readonly actions: Html;
-  /** What comes before its timeline. */
+  /** They stand before its timeline. */
   readonly cards: readonly Html[];
   readonly commands: readonly string[];
 }
