@@ -114,30 +114,21 @@ async function logChanges(log: Logger, target: Target, verdict: Verdict): Promis
   const ofSandboxes = new Set(
     sandboxChanges.filter(({ kind }) => kind !== "changed").map(({ sandboxId }) => sandboxId),
   );
-  const levelOf = (isReported: boolean): LogLine["level"] =>
-    isFirst || !isReported ? "debug" : "info";
-  const lines = [
-    ...sandboxChanges.map((change) => {
-      const isOwn = change.kind !== "changed" || change.after?.statedStatus !== null;
-      return [levelOf(isOwn), change] as const;
-    }),
-    ...changes.map((change) => {
+  function* lines(): Generator<LogLine, void> {
+    const levelOf = (isReported: boolean): LogLine["level"] =>
+      isFirst || !isReported ? "debug" : "info";
+    for (const change of sandboxChanges) {
+      const level = levelOf(change.kind !== "changed" || change.after?.statedStatus !== null);
+      if (log.isLevelEnabled(level)) yield sandboxLine(level, target, change);
+    }
+    for (const change of changes) {
       const { sandboxId, before, after } = change;
       const hasStated = (after ?? before)?.hasStated === true;
-      return [levelOf(hasStated && !ofSandboxes.has(sandboxId)), change] as const;
-    }),
-  ];
-  await writePaced(
-    log,
-    lines
-      .values()
-      .filter(([level]) => log.isLevelEnabled(level))
-      .map(([level, change]) =>
-        "movedFrom" in change
-          ? serverLine(level, target, change)
-          : sandboxLine(level, target, change),
-      ),
-  );
+      const level = levelOf(hasStated && !ofSandboxes.has(sandboxId));
+      if (log.isLevelEnabled(level)) yield serverLine(level, target, change);
+    }
+  }
+  await writePaced(log, lines());
 }
 
 function logFirstListing(log: Logger, target: Target, { diff, snapshot }: Verdict): void {
