@@ -7,11 +7,14 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 /**
- * Takes the pictures of the documents from a demo in which a region is down and a server is in error.
+ * Takes the pictures of the documents from a demo in which a region is down, and a server and a sandbox are in error.
  * Needs Chromium: `node generate/screenshots.ts`.
  */
 const root = join(import.meta.dirname, "..");
 const images = join(root, "docs/images");
+
+/** Stands for the page of the sandbox that the demo shows in error. */
+const sandboxInError = "sandbox";
 
 /** Paths without a slash at the start. Heights are of the visible part. */
 const pictures = [
@@ -19,6 +22,8 @@ const pictures = [
   { file: "status-page-phone", path: "", width: 390, height: 844, colorScheme: "dark" },
   { file: "occupancy", path: "occupancy?from=7d", width: 1280, height: 830, colorScheme: "dark" },
   { file: "servers", path: "servers?region=us", width: 1280, height: 640, colorScheme: "light" },
+  { file: "sandbox", path: sandboxInError, width: 1280, height: 1000, colorScheme: "light" },
+  { file: "sandbox-phone", path: sandboxInError, width: 390, height: 844, colorScheme: "dark" },
 ] as const;
 
 await using opened = new AsyncDisposableStack();
@@ -46,8 +51,10 @@ const watching = await browser.newPage();
 const minutes = 60_000;
 await untilServed(Date.now() + 2 * minutes);
 await watching.goto(address);
-const wanted = "main:has(#headline:has-text('servers unobserved')):has(#firing li:nth-child(2))";
+const sandboxLink = "#firing a[href^='sandbox?']";
+const wanted = `main:has(#headline:has-text('servers unobserved')):has(#firing li:nth-child(3)):has(${sandboxLink})`;
 await watching.locator(wanted).waitFor({ timeout: 20 * minutes });
+const sandboxAddress = await watching.locator(sandboxLink).first().getAttribute("href");
 for (const { file, path, width, height, colorScheme } of pictures) {
   const context = await browser.newContext({
     viewport: { width, height },
@@ -58,10 +65,11 @@ for (const { file, path, width, height, colorScheme } of pictures) {
   const page = await context.newPage();
   // From the second time on the server knows the zone.
   for (const _ of ["first", "second"]) {
-    await page.goto(address + path);
+    await page.goto(address + (path === sandboxInError ? sandboxAddress : path));
     await page.getByText("Live", { exact: true }).waitFor();
   }
-  if (!path.startsWith("servers")) await page.locator("#occupancy-plot canvas").waitFor();
+  if (path === "" || path.startsWith("occupancy"))
+    await page.locator("#occupancy-plot canvas").waitFor();
   await page.screenshot({ path: join(images, `${file}.png`) });
   process.stdout.write(`docs/images/${file}.png\n`);
 }
