@@ -3,37 +3,51 @@ import { conditionOfIncident, notifiedIncident, type Incident } from "./incident
 import { plainText, wants, type OutboxItem, type WantedMessages } from "./notification.ts";
 import type { Rule } from "./rule.ts";
 
-/** The first acknowledgement of an incident. */
+/** The last acknowledgement of an incident. */
 export interface Acknowledgement {
   readonly incidentId: string;
   readonly author: string;
   readonly note: string | null;
   /** UTC milliseconds. */
   readonly atMs: number;
+  /** Reminders go on from then. UTC milliseconds; null: it lasts until the incident resolves. */
+  readonly endsAtMs: number | null;
+  /** Who withdrew it; null: nobody did. */
+  readonly endedBy: string | null;
+}
+
+/** The acknowledgement, unless it is over at a moment. UTC milliseconds. */
+export function acknowledgementAt<Given extends Pick<Acknowledgement, "endsAtMs">>(
+  given: Given | null,
+  atMs: number,
+): Given | null {
+  return given === null || (given.endsAtMs ?? Infinity) <= atMs ? null : given;
 }
 
 /**
- * Composes the notifications about acknowledgements under the configured rules, for those that were notified that the
- * incident fires.
+ * Composes the notifications that an incident was acknowledged, or that this was withdrawn, under the configured rules. They
+ * are for those that were notified that the incident fires.
  */
 export function composeAcknowledged(rules: readonly Rule[], receivers: WantedMessages) {
   return (
     incident: Incident,
-    { author, atMs }: Acknowledgement,
+    { author, atMs, endsAtMs, endedBy }: Acknowledgement,
     target: Target | null,
   ): readonly OutboxItem[] => {
     const rule = rules.find(({ name }) => name === incident.rule);
     const { summaryTemplate, runbookUrlTemplate } = rule ?? plainText;
+    const isWithdrawn = endedBy !== null;
     const item = {
-      type: "incident.acknowledged",
+      type: isWithdrawn ? "incident.unacknowledged" : "incident.acknowledged",
       rule: incident.rule,
       severity: incident.severity,
       ...plainText,
       condition: conditionOfIncident(incident),
       summaryTemplate,
       runbookUrlTemplate,
-      incident: notifiedIncident(target, incident, author),
-      causedAtMs: atMs,
+      incident: notifiedIncident(target, incident, isWithdrawn ? null : author),
+      causedAtMs: isWithdrawn && endsAtMs !== null ? endsAtMs : atMs,
+      action: { by: endedBy ?? author, untilMs: isWithdrawn ? null : endsAtMs },
     } as const;
     return incident.receivers
       .filter((receiver) => wants(receivers, receiver, item.type))

@@ -50,6 +50,7 @@ export function messageLinks(externalUrl: string, notification: Linked): readonl
     link(isSingle(notification) ? "Incident" : "Incidents"),
     ...(isOver || isAcknowledged ? [] : [link("Acknowledge", "/acknowledge")]),
     ...(isOver ? [] : [link("Silence", "/silence")]),
+    ...(isAcknowledged ? [link("Unacknowledge", "/unacknowledge")] : []),
   ];
 }
 

@@ -53,15 +53,31 @@ function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: bo
       return unsaid;
     case "incident.reminder":
       return isFlapping ? unsaid : "Still: ";
-    case "incident.acknowledged": {
-      const authors = new Set(items.map(({ incident }) => incident.acknowledgedBy ?? "somebody"));
-      return `Acknowledged by ${shownName([...authors].join(", "))}: `;
-    }
+    case "incident.acknowledged":
+      return `Acknowledged by ${authorsOf(items)}${forText(items)}: `;
+    case "incident.unacknowledged":
+      return `Acknowledgement withdrawn by ${authorsOf(items)}: `;
     case "incident.resolved": {
       const isUnobserved = items.some(({ incident }) => endedUnobserved(incident));
       return `${isUnobserved ? "Alert ended" : "Resolved"}${afterText(items)}: `;
     }
   }
+}
+
+function authorsOf(items: readonly OutboxItem[]): string {
+  const authors = items.map(({ action, incident }) => action?.by ?? incident.acknowledgedBy);
+  return [...new Set(authors)].map((author) => shownName(author ?? "somebody")).join(", ");
+}
+
+/** For how long somebody acknowledged or silenced them: " for 4h"; empty: that has no end. */
+function forText(items: readonly OutboxItem[]): string {
+  const lasting = items.map(({ action, causedAtMs }) =>
+    typeof action?.untilMs === "number" ? action.untilMs - causedAtMs : Infinity,
+  );
+  const longestMs = Math.max(...lasting);
+  if (longestMs === Infinity) return "";
+  const text = durationText(Math.max(1, Math.round(longestMs / minuteMs)) * minuteMs, "min");
+  return ` for ${new Set(lasting).size > 1 ? "up to " : ""}${text}`;
 }
 
 /**

@@ -9,6 +9,7 @@ export const incidentMessages = [
   "incident.firing",
   "incident.reminder",
   "incident.acknowledged",
+  "incident.unacknowledged",
   "incident.resolved",
 ] as const;
 export type IncidentMessage = (typeof incidentMessages)[number];
@@ -92,6 +93,8 @@ export interface OutboxItem {
   readonly causedAtMs: number;
   /** Since when its target had not been observed then: what happened may have happened since. Default: it was observed. */
   readonly unobservedSinceMs?: number | null;
+  /** Who acknowledged the incident, withdrew that or silenced it, and until when; null: until further notice. Default: nobody. */
+  readonly action?: { readonly by: string; readonly untilMs: number | null } | null;
 }
 
 /** What a message says of an item besides the incident itself. */
@@ -196,7 +199,8 @@ export type WantedMessages = ReadonlyMap<
 export function wants(receivers: WantedMessages, name: string, type: IncidentMessage): boolean {
   const receiver = receivers.get(name);
   if (type === "incident.resolved") return receiver?.sendResolved ?? true;
-  return receiver !== undefined && (type !== "incident.acknowledged" || receiver.sendAcknowledged);
+  const isAboutPerson = type === "incident.acknowledged" || type === "incident.unacknowledged";
+  return receiver !== undefined && (!isAboutPerson || receiver.sendAcknowledged);
 }
 
 /** Whether the incident ended although the end of its condition was not observed: a message must not claim that. */

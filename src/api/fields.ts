@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseDuration } from "../fleet/duration.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import { allTime, isRangeFault, readTimeRange, timeAllowed } from "../reports/time-range.ts";
 import type { TimeContext, TimeRange, WrittenRange } from "../reports/time-range.ts";
@@ -69,6 +70,8 @@ export function limitOf(usual: number, most = 1_000) {
 
 export const limitField = limitOf(100);
 
+export const longestDurationMs = 366 * 24 * 60 * 60 * 1_000;
+
 /** A text that stands for a value. @param parse gives undefined for any other text */
 export function parsed<Value>(allowed: string, parse: (written: string) => Value | undefined) {
   return z.string(allowed).transform((written, context): Value => {
@@ -78,6 +81,11 @@ export function parsed<Value>(allowed: string, parse: (written: string) => Value
     return z.NEVER;
   });
 }
+
+export const durationField = parsed(
+  "a duration such as 30m, 2h or 1d12h",
+  parseDuration,
+).optional();
 
 export const targetFields = {
   region: names.describe("Names of regions"),

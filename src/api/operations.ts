@@ -1,4 +1,5 @@
 import type { Operation } from "./operation.ts";
+import { changeSilence, expireSilence, showSilence } from "./operations/change-silence.ts";
 import { listChanges } from "./operations/changes.ts";
 import { checkConformance } from "./operations/conformance.ts";
 import { listDrift } from "./operations/drift.ts";
@@ -7,8 +8,10 @@ import { explainSandbox } from "./operations/explain-sandbox.ts";
 import {
   acknowledgeIncident,
   acknowledgeIncidents,
-  listIncidents,
-} from "./operations/incidents.ts";
+  unacknowledgeIncident,
+  unacknowledgeIncidents,
+} from "./operations/acknowledgements.ts";
+import { listIncidents } from "./operations/incidents.ts";
 import { forgetKey } from "./operations/forget-key.ts";
 import { computeInsights } from "./operations/insights.ts";
 import { lookUp } from "./operations/lookups.ts";
@@ -26,7 +29,7 @@ import { listSandboxes, searchSandboxes, showSandbox } from "./operations/sandbo
 import { searchServers } from "./operations/search-servers.ts";
 import { showIncident } from "./operations/show-incident.ts";
 import { showSandboxTimeline, showTimeline } from "./operations/show-timeline.ts";
-import { addSilence, expireSilence, listSilences } from "./operations/silences.ts";
+import { addSilence, listSilences } from "./operations/silences.ts";
 import { showStatus } from "./operations/status.ts";
 import { listServers, listTargets, pollTargets } from "./operations/targets.ts";
 
@@ -52,8 +55,12 @@ export const apiOperations: readonly Operation[] = [
   showIncident,
   acknowledgeIncident,
   acknowledgeIncidents,
+  unacknowledgeIncident,
+  unacknowledgeIncidents,
   listSilences,
   addSilence,
+  showSilence,
+  changeSilence,
   expireSilence,
   listNotifications,
   showNotification,

@@ -13,7 +13,7 @@ import type { Store } from "../store/store.ts";
 import type { StoreContext } from "./context.ts";
 import { cursorOf, cursorText, limitOf, listed, nextField, nullableText, time } from "./fields.ts";
 import type { TimedWindow } from "./suppressions.ts";
-import { toView } from "./view-fields.ts";
+import { timeText, toView } from "./view-fields.ts";
 
 export const eventView = z.object({
   at: time,
@@ -168,6 +168,8 @@ function incidentEvents(
     const isSilenced = firedAtMs === null && inhibitedBy === null && phase.name !== "pending";
     const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
     const note = acknowledgement?.note ? `: ${acknowledgement.note}` : "";
+    const { endsAtMs = null, endedBy = null } = acknowledgement ?? {};
+    const until = endsAtMs === null || endedBy !== null ? "" : ` until ${timeText(endsAtMs)}`;
     const happened: readonly (readonly [atMs: number | null, event: string, text: string])[] = [
       silencedAtMs === undefined
         ? [startedAtMs, "opened", isSilenced ? "opened, silenced" : "opened"]
@@ -181,7 +183,12 @@ function incidentEvents(
       [
         acknowledgement?.atMs ?? null,
         "acknowledged",
-        `acknowledged by ${acknowledgement?.author}${note}`,
+        `acknowledged by ${acknowledgement?.author}${until}${note}`,
+      ],
+      [
+        endsAtMs !== null && endsAtMs < (resolvedAtMs ?? Infinity) ? endsAtMs : null,
+        "unacknowledged",
+        endedBy === null ? "acknowledgement ended" : `acknowledgement withdrawn by ${endedBy}`,
       ],
       [resolvedAtMs, "resolved", `resolved (${phase.name === "resolved" ? phase.reason : "?"})`],
     ];
@@ -249,6 +256,7 @@ const messageWords: Readonly<Record<StoredNotificationItem["type"], string>> = {
   "incident.firing": "firing",
   "incident.reminder": "still firing",
   "incident.acknowledged": "acknowledged",
+  "incident.unacknowledged": "acknowledgement withdrawn",
   "incident.resolved": "resolved",
 };
 

@@ -1,3 +1,4 @@
+import { acknowledgementAt, type Acknowledgement } from "../alerts/acknowledgement.ts";
 import { isInForce } from "../alerts/silence.ts";
 import type { Suppressions, MaintenanceWindow, SilenceMatch } from "../alerts/silence.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -33,11 +34,23 @@ export type TimedWindow = ReturnType<typeof timeWindow>;
 
 /** A silence, or a maintenance window that is open. */
 interface InForce {
+  /** Of the silence; null: it is a window. */
+  readonly id: string | null;
   readonly match: SilenceMatch;
   /** Who added it, or which window it is. */
   readonly by: string;
   readonly reason: string | null;
   readonly endsAtMs: number;
+}
+
+/** The acknowledgements in force at a moment, and when the first of them ends. */
+function acknowledgedAt(all: readonly Acknowledgement[], atMs: number) {
+  const acknowledgements = all.filter((each) => acknowledgementAt(each, atMs));
+  return {
+    acknowledgements,
+    acknowledgedBy: new Map(acknowledgements.map((each) => [each.incidentId, each.author])),
+    untilMs: Math.min(...acknowledgements.map(({ endsAtMs }) => endsAtMs ?? Infinity)),
+  };
 }
 
 export type HeldSuppressions = Awaited<ReturnType<typeof restoreSuppressions>>;
@@ -55,8 +68,7 @@ export async function restoreSuppressions(
   const read = async () => {
     const nowMs = clock.now().utcMs;
     const { silences, acknowledgements } = await store.suppressions.read(nowMs);
-    const authors = acknowledgements.map(({ incidentId, author }) => [incidentId, author] as const);
-    return { silences, acknowledgedBy: new Map(authors) };
+    return { silences, ...acknowledgedAt(acknowledgements, nowMs) };
   };
   let known = await read();
   let reading = Promise.resolve();
@@ -71,7 +83,9 @@ export async function restoreSuppressions(
     ...windows.flatMap((window) => {
       const { match, reason, name } = window;
       const opening = window.openingAt(atMs);
-      return opening ? [{ match, by: `maintenance window ${name}`, reason, ...opening }] : [];
+      return opening
+        ? [{ id: null, match, by: `maintenance window ${name}`, reason, ...opening }]
+        : [];
     }),
     ...known.silences
       .filter((silence) => isInForce(silence, atMs))
@@ -80,11 +94,15 @@ export async function restoreSuppressions(
   return {
     windows,
     /** What suppresses notifications at a moment, as a value: what people do later does not change it. */
-    at: (atMs: number): Suppressions => ({
-      silenced: inForce(atMs).map(({ match }) => match),
-      acknowledgedBy: known.acknowledgedBy,
-      regionsDown: new Map(),
-    }),
+    at: (atMs: number): Suppressions => {
+      if (atMs >= known.untilMs)
+        known = { ...known, ...acknowledgedAt(known.acknowledgements, atMs) };
+      return {
+        silenced: inForce(atMs).map(({ match }) => match),
+        acknowledgedBy: known.acknowledgedBy,
+        regionsDown: new Map(),
+      };
+    },
     /** What silences at a moment, and why. */
     inForce,
     /** In force or to come. */

@@ -1,5 +1,10 @@
 import type { Command } from "commander";
-import { acknowledgeIncident, acknowledgeIncidents } from "../api/operations/incidents.ts";
+import {
+  acknowledgeIncident,
+  acknowledgeIncidents,
+  unacknowledgeIncident,
+  unacknowledgeIncidents,
+} from "../api/operations/acknowledgements.ts";
 import {
   incidentNotes,
   incidentStates,
@@ -48,44 +53,86 @@ export function addIncidents(program: Command, terminal: Terminal, times?: Follo
 export function addAck(program: Command, terminal: Terminal): void {
   const description =
     "acknowledge firing incidents: stops their reminders; you are still notified when they resolve";
-  apiCommand(program.command("ack"), description)
+  selectIncidents(apiCommand(program.command("ack"), description))
+    .requiredOption("--author <name>", "your name")
+    .option("--note <text>", "a note, shown with the acknowledgement")
+    .option(
+      "--for <duration>",
+      "how long it lasts, such as 4h; reminders go on afterwards (default: until the incident resolves)",
+    )
+    .action(async function acknowledge(this: Command) {
+      const { author, note, for: duration } = this.opts();
+      const { id, selection } = selectionOf(this);
+      const call =
+        id === undefined
+          ? callsOperation(terminal, {
+              operation: acknowledgeIncidents,
+              request: () => ({ ...selection, author, note, duration }),
+              text: ({ matched, acknowledged, already }) =>
+                `${counted(matched, "firing incident")} matched: ${acknowledged.length} acknowledged now, ${already.length} before\n`,
+            })
+          : callsOperation(terminal, {
+              operation: acknowledgeIncident,
+              request: () => ({ id, author, note, duration }),
+              text: ({ incident_id, already, author: by, acknowledged_at: at, ends_at: end }) => {
+                const until = end === null ? "" : ` until ${end}`;
+                return already
+                  ? `incident ${incident_id} was acknowledged by ${printableLine(by)} at ${at}${until}\n`
+                  : `incident ${incident_id} is acknowledged${until}\n`;
+              },
+            });
+      await call.call(this);
+    });
+}
+
+export function addUnack(program: Command, terminal: Terminal): void {
+  const description = "withdraw acknowledgements of firing incidents: their reminders go on";
+  selectIncidents(apiCommand(program.command("unack"), description))
+    .requiredOption("--author <name>", "your name")
+    .action(async function withdraw(this: Command) {
+      const { author } = this.opts();
+      const { id, selection } = selectionOf(this);
+      const call =
+        id === undefined
+          ? callsOperation(terminal, {
+              operation: unacknowledgeIncidents,
+              request: () => ({ ...selection, author }),
+              text: ({ withdrawn }) =>
+                `${counted(withdrawn.length, "acknowledgement")} withdrawn\n`,
+            })
+          : callsOperation(terminal, {
+              operation: unacknowledgeIncident,
+              request: () => ({ id, author }),
+              text: ({ incident_id, author: by }) =>
+                `the acknowledgement of incident ${incident_id} by ${printableLine(by)} is withdrawn\n`,
+            });
+      await call.call(this);
+    });
+}
+
+/** Incidents by the id of one, or by what they are about. */
+function selectIncidents(command: Command): Command {
+  return command
     .argument("[incident]", "the id of an incident, or a prefix of it")
     .option("--rule <names>", "instead of an id: incidents of these rules, separated by commas")
     .option("--region <names>", "of these regions")
     .option("--key <names>", "of these keys")
     .option("--server <server>", "of this server: its id, a prefix of it, or its name")
     .option("--sandbox <sandbox>", "of this sandbox and its servers: its id, or a prefix of it")
-    .option("--all", "every firing incident")
-    .requiredOption("--author <name>", "your name")
-    .option("--note <text>", "a note, shown with the acknowledgement")
-    .action(async function acknowledge(this: Command) {
-      const { author, note, rule, region, key, server, sandbox, all } = this.opts();
-      const selection = { rule, region, key, server, sandbox, all };
-      const [id] = this.args;
-      const isSelected = Object.values(selection).some((value) => value !== undefined);
-      if ((id === undefined) !== isSelected) {
-        throw wrongUse(
-          "Give the id of an incident, or --rule, --region, --key, --server, --sandbox or --all.",
-        );
-      }
-      const call =
-        id === undefined
-          ? callsOperation(terminal, {
-              operation: acknowledgeIncidents,
-              request: () => ({ ...selection, author, note }),
-              text: ({ matched, acknowledged, already }) =>
-                `${counted(matched, "firing incident")} matched: ${acknowledged.length} acknowledged now, ${already.length} before\n`,
-            })
-          : callsOperation(terminal, {
-              operation: acknowledgeIncident,
-              request: () => ({ id, author, note }),
-              text: ({ incident_id, already, author: by, acknowledged_at: at }) =>
-                already
-                  ? `incident ${incident_id} was acknowledged by ${printableLine(by)} at ${at}\n`
-                  : `incident ${incident_id} is acknowledged\n`,
-            });
-      await call.call(this);
-    });
+    .option("--all", "every firing incident");
+}
+
+function selectionOf(command: Command) {
+  const { rule, region, key, server, sandbox, all } = command.opts();
+  const selection = { rule, region, key, server, sandbox, all };
+  const [id] = command.args;
+  const isSelected = Object.values(selection).some((value) => value !== undefined);
+  if ((id === undefined) !== isSelected) {
+    throw wrongUse(
+      "Give the id of an incident, or --rule, --region, --key, --server, --sandbox or --all.",
+    );
+  }
+  return { id, selection };
 }
 
 const stateColors = { pending: "yellow", firing: "red", resolved: "green" } as const;

@@ -29,6 +29,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   incidents: async () => (await import("./incidents.ts")).addIncidents,
   silence: async () => (await import("./silence.ts")).addSilenceCommands,
   ack: async () => (await import("./incidents.ts")).addAck,
+  unack: async () => (await import("./incidents.ts")).addUnack,
   notifications: async () => (await import("./notifications.ts")).addNotifications,
   drift: async () => (await import("./drift.ts")).addDrift,
   conformance: async () => (await import("./conformance.ts")).addConformance,

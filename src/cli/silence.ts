@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Command, OptionValues } from "commander";
-import { addSilence, expireSilence, listSilences } from "../api/operations/silences.ts";
+import { changeSilence, expireSilence } from "../api/operations/change-silence.ts";
+import { addSilence, listSilences } from "../api/operations/silences.ts";
 import { severities } from "../alerts/rule.ts";
 import { matchText } from "../alerts/silence.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";
@@ -11,7 +12,7 @@ import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addSilenceCommands(program: Command, terminal: Terminal): void {
-  const silence = program.command("silence").description("list, add and expire silences");
+  const silence = program.command("silence").description("list, add, change and expire silences");
 
   listCommand(silence.command("list"), "list active and scheduled silences and maintenance windows")
     .option("--ended", "also list those that have ended")
@@ -30,7 +31,10 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
               from: ({ starts_at: at }, { timeText }) => timeText(at),
               until: ({ ends_at: at }, { timeText }) => timeText(at),
               match: ({ match }) => matchText(match),
-              author: "author",
+              author: ({ author, changed_by: changer }) =>
+                changer === null || changer === author
+                  ? author
+                  : `${author}, changed by ${changer}`,
               reason: "reason",
             },
             look,
@@ -67,17 +71,36 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
         const times = { starts_at: from, ends_at: until, duration };
         return { ...(incident === "" ? { match } : { incident }), author, reason, force, ...times };
       },
-      text: ({ id, state, starts_at: start, ends_at: end, matched }) =>
-        `silence ${id}${state === "to_come" ? ` from ${start}` : ""} until ${end}; it matches ${counted(matched, "firing incident")}\n`,
+      text: ({ id, state, starts_at: start, ends_at: end, matched, prolonged }) =>
+        `silence ${id}${prolonged ? ", which matches the same, is prolonged" : ""}${state === "to_come" ? ` from ${start}` : ""} until ${end}; it matches ${counted(matched, "firing incident")}\n`,
     }),
   );
 
+  apiCommand(silence.command("change"), "shorten or prolong a silence")
+    .argument("<id>", "the id of the silence, or a prefix of it")
+    .requiredOption("--author <name>", "your name")
+    .option("--for <duration>", "how long it lasts from now, such as 2h")
+    .option("--until <time>", "when it ends, such as 2026-11-21T18:00:00Z")
+    .action(
+      callsOperation(terminal, {
+        operation: changeSilence,
+        request({ author, until, for: duration }, id) {
+          if ((until === undefined) === (duration === undefined)) {
+            throw wrongUse("Give either --for, such as 2h, or --until, a time.");
+          }
+          return { id, author, ends_at: until, duration };
+        },
+        text: ({ id, ends_at: end }) => `silence ${id} until ${end}\n`,
+      }),
+    );
+
   apiCommand(silence.command("expire"), "end a silence now")
     .argument("<id>", "the id of the silence, or a prefix of it")
+    .option("--author <name>", "your name, shown with the silence")
     .action(
       callsOperation(terminal, {
         operation: expireSilence,
-        request: (_fields, id) => ({ id }),
+        request: ({ author }, id) => ({ id, author }),
         text: ({ id }) => `silence ${id} has ended\n`,
       }),
     );

@@ -1,4 +1,4 @@
-import type { Acknowledgement } from "../alerts/acknowledgement.ts";
+import { acknowledgementAt, type Acknowledgement } from "../alerts/acknowledgement.ts";
 import type { Incident } from "../alerts/incident.ts";
 import type { OutboxItem } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
@@ -13,69 +13,100 @@ import type { Db } from "./tables.ts";
 /** The firing incidents among those that were to be acknowledged. */
 export interface AcknowledgeOutcome {
   readonly acknowledged: readonly Acknowledgement[];
-  /** The earlier acknowledgements of those that had one. */
+  /** The earlier acknowledgements of those that had one that lasts as long. */
   readonly already: readonly Acknowledgement[];
 }
 
-/** The notifications about an acknowledgement of a firing incident. */
+/** The notifications about an acknowledgement of a firing incident, or that it was withdrawn. */
 export type ComposeAcknowledged = (
   incident: Incident,
   acknowledgement: Acknowledgement,
   target: Target | null,
 ) => readonly OutboxItem[];
 
+/** What is to be stored of an incident. */
+type Given = Omit<Acknowledgement, "incidentId">;
+type NewAcknowledgement = Omit<Given, "endsAtMs" | "endedBy"> &
+  Partial<Pick<Acknowledgement, "endsAtMs">>;
+type Decide = (inForce: Acknowledgement | null) => Given | null;
+
 /** Each call is one transaction. */
 export function createAcknowledgements(kysely: Db, reading = createRowReading()) {
   const readAll = (rows: readonly StoredRow[]) =>
     rows.flatMap((row) => readStored(reading, row) ?? []);
 
+  /**
+   * Stores what is decided of the firing incidents of a selection, together with the notifications.
+   *
+   * @returns what was stored, and the acknowledgements in force of the others
+   */
+  const change = (
+    selection: IncidentSelection,
+    atMs: number,
+    decide: Decide,
+    compose: ComposeAcknowledged | null,
+  ) =>
+    // A poll may end an incident at any time: only within one transaction with the outbox items is
+    // it certain that nobody is notified of what was over already.
+    kysely.transaction().execute(async (trx) => {
+      const revision = await takeSequence(trx, 1);
+      const rows = await selectStored(trx)
+        .where(isSelected({ ...selection, phases: ["firing"] }))
+        .orderBy("incidents.id")
+        .execute();
+      const others: Acknowledgement[] = [];
+      const changed: Acknowledgement[] = [];
+      const items: OutboxItem[] = [];
+      for (const { incident, target, acknowledgement } of readAll(rows)) {
+        const inForce = acknowledgementAt(acknowledgement, atMs);
+        const given = decide(inForce);
+        if (given === null) {
+          if (inForce) others.push(inForce);
+          continue;
+        }
+        const next = { ...given, incidentId: incident.id };
+        changed.push(next);
+        if (compose) items.push(...compose(incident, next, target));
+      }
+      for await (const some of paced(batches(changed, idsPerStatement))) {
+        const ids = some.map(({ incidentId }) => incidentId);
+        const values = some.map((each) => toRow(each, compose !== null));
+        await trx.deleteFrom("acknowledgements").where("incident_id", "in", ids).execute();
+        await trx.insertInto("acknowledgements").values(values).execute();
+        await trx.updateTable("incidents").set({ revision }).where("id", "in", ids).execute();
+      }
+      await insertOutboxItems(trx, items);
+      return { changed, others };
+    });
+
   return {
     /**
-     * Acknowledges the firing incidents of a selection that nobody has acknowledged, together with the notifications.
+     * Acknowledges the firing incidents of a selection that nobody has acknowledged for as long.
      *
      * @param compose called for each of them; null: they are left to `notifyPending`
      */
-    acknowledge(
+    async acknowledge(
       selection: IncidentSelection,
-      given: Omit<Acknowledgement, "incidentId">,
+      { endsAtMs = null, ...given }: NewAcknowledgement,
       compose: ComposeAcknowledged | null,
     ): Promise<AcknowledgeOutcome> {
-      const { author, note, atMs } = given;
-      // A poll may end an incident at any time: only within one transaction with the outbox items is
-      // it certain that nobody is notified of what was over already.
-      return kysely.transaction().execute(async (trx): Promise<AcknowledgeOutcome> => {
-        const revision = await takeSequence(trx, 1);
-        const rows = await selectStored(trx)
-          .where(isSelected({ ...selection, phases: ["firing"] }))
-          .orderBy("incidents.id")
-          .execute();
-        const already: Acknowledgement[] = [];
-        const acknowledged: Acknowledgement[] = [];
-        const items: OutboxItem[] = [];
-        for (const { incident, target, acknowledgement: earlier } of readAll(rows)) {
-          if (earlier) {
-            already.push(earlier);
-            continue;
-          }
-          const acknowledgement = { ...given, incidentId: incident.id };
-          acknowledged.push(acknowledgement);
-          if (compose) items.push(...compose(incident, acknowledgement, target));
-        }
-        if (acknowledged.length === 0) return { acknowledged, already };
-        for await (const some of paced(batches(acknowledged, idsPerStatement))) {
-          const ids = some.map(({ incidentId }) => incidentId);
-          const row = { author: storableText(author), note: storableText(note), at_ms: atMs };
-          const values = ids.map((id) => ({
-            incident_id: id,
-            ...row,
-            notified: compose ? 1 : 0,
-          }));
-          await trx.insertInto("acknowledgements").values(values).execute();
-          await trx.updateTable("incidents").set({ revision }).where("id", "in", ids).execute();
-        }
-        await insertOutboxItems(trx, items);
-        return { acknowledged, already };
-      });
+      const decide: Decide = (inForce) =>
+        inForce && (inForce.endsAtMs ?? Infinity) >= (endsAtMs ?? Infinity)
+          ? null
+          : { ...given, endsAtMs, endedBy: null };
+      const { changed, others } = await change(selection, given.atMs, decide, compose);
+      return { acknowledged: changed, already: others };
+    },
+
+    /** Ends the acknowledgements in force of the firing incidents of a selection, and returns them. */
+    async withdraw(
+      selection: IncidentSelection,
+      { author, atMs }: { readonly author: string; readonly atMs: number },
+      compose: ComposeAcknowledged | null,
+    ): Promise<readonly Acknowledgement[]> {
+      const decide: Decide = (inForce) =>
+        inForce && { ...inForce, endsAtMs: atMs, endedBy: author };
+      return (await change(selection, atMs, decide, compose)).changed;
     },
 
     /** Stores the notifications of acknowledgements that were stored without them. */
@@ -93,5 +124,20 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
           .execute();
       });
     },
+  };
+}
+
+function toRow(
+  { incidentId, author, note, atMs, endsAtMs, endedBy }: Acknowledgement,
+  isNotified: boolean,
+) {
+  return {
+    incident_id: incidentId,
+    author: storableText(author),
+    note: storableText(note),
+    at_ms: atMs,
+    notified: Number(isNotified),
+    ends_at_ms: endsAtMs,
+    ended_by: storableText(endedBy),
   };
 }

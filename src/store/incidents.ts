@@ -110,6 +110,7 @@ export interface StoredIncident {
   readonly incident: Incident;
   /** Null for one of a pool, a probe or a receiver. */
   readonly target: Target | null;
+  /** It may be over. */
   readonly acknowledgement: Acknowledgement | null;
 }
 
@@ -119,7 +120,8 @@ export function selectStored(reader: Db) {
     .leftJoin("targets", "targets.id", "incidents.target_id")
     .leftJoin("acknowledgements", "acknowledgements.incident_id", "incidents.id")
     .select(["targets.region as target_region", "targets.key as target_key"])
-    .select(["acknowledgements.author", "acknowledgements.note", "acknowledgements.at_ms"]);
+    .select(["acknowledgements.author", "acknowledgements.note", "acknowledgements.at_ms"])
+    .select(["acknowledgements.ends_at_ms", "acknowledgements.ended_by"]);
 }
 
 export type StoredRow = InferResult<ReturnType<typeof selectStored>>[number];
@@ -131,7 +133,16 @@ export function readStored(reading: RowReading, row: StoredRow): StoredIncident 
     incident: incidentFromRow(row),
     target: region === null || key === null ? null : { region, key },
     acknowledgement:
-      author === null || atMs === null ? null : { incidentId: id, author, note, atMs },
+      author === null || atMs === null
+        ? null
+        : {
+            incidentId: id,
+            author,
+            note,
+            atMs,
+            endsAtMs: row.ends_at_ms,
+            endedBy: row.ended_by,
+          },
   }));
 }
 

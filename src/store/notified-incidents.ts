@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { Acknowledgement } from "../alerts/acknowledgement.ts";
 import type { Incident } from "../alerts/incident.ts";
 import { plainText, type ItemText, type OutboxItem } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
@@ -10,7 +11,7 @@ import type { Db } from "./tables.ts";
 interface NotifiedIncident {
   readonly target: Target | null;
   readonly incident: Incident;
-  readonly acknowledgedBy: string | null;
+  readonly acknowledgement: Acknowledgement | null;
 }
 
 /** There may be a hundred thousand incidents, and polls come in between. */
@@ -33,8 +34,7 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
       for (const row of rows) {
         const stored = readStored(reading, row);
         if (!stored) continue;
-        const { target, incident, acknowledgement } = stored;
-        found.push({ target, incident, acknowledgedBy: acknowledgement?.author ?? null });
+        found.push(stored);
       }
     }
     return found;

@@ -261,7 +261,11 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       note ${text},
       at_ms ${bigint} not null,
       -- 0: a command stored it, and its notifications are composed when the daemon starts.
-      notified integer not null
+      notified integer not null,
+      -- Null: it lasts until the incident resolves. Moved to the moment at which somebody withdrew it.
+      ends_at_ms ${bigint},
+      -- Who withdrew it. Null: nobody.
+      ended_by ${text}
     )${clustered}`,
 
     `create table silences (
@@ -272,8 +276,11 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       reason ${text} not null,
       created_at_ms ${bigint} not null,
       starts_at_ms ${bigint} not null,
-      -- Moved to the moment at which somebody ended it early.
-      ends_at_ms ${bigint} not null
+      -- Moved when somebody ends, shortens or prolongs it.
+      ends_at_ms ${bigint} not null,
+      -- Who moved its end last, and when. Null: nobody.
+      changed_by ${text},
+      changed_at_ms ${bigint}
     )${clustered}`,
     `create index silences_by_end on silences (ends_at_ms)`,
 

@@ -7,6 +7,19 @@ import type { Db } from "./tables.ts";
 
 export interface StoredSilence extends Silence {
   readonly createdAtMs: number;
+  /** Who moved its end last, and when; null: nobody. */
+  readonly changedBy: string | null;
+  readonly changedAtMs: number | null;
+}
+
+export type NewSilence = Omit<StoredSilence, "changedBy" | "changedAtMs">;
+
+export interface SilenceChange {
+  readonly endsAtMs: number;
+  /** Default: as before. */
+  readonly reason?: string;
+  readonly changedBy: string | null;
+  readonly changedAtMs: number;
 }
 
 export interface SilencePageQuery {
@@ -22,7 +35,7 @@ export interface SilencePageQuery {
 export function createSilences(kysely: Db, reader = kysely, reading = createRowReading()) {
   return {
     /** @returns whether it was stored: another silence may have its id */
-    async add({ id, match, ...silence }: StoredSilence): Promise<boolean> {
+    async add({ id, match, ...silence }: NewSilence): Promise<boolean> {
       const { numInsertedOrUpdatedRows } = await kysely
         .insertInto("silences")
         .values({
@@ -39,14 +52,23 @@ export function createSilences(kysely: Db, reader = kysely, reading = createRowR
       return numInsertedOrUpdatedRows === 1n;
     },
 
-    /** Moves its end to a moment, unless it is over by then. */
-    async end(id: string, atMs: number): Promise<void> {
-      await kysely
+    /**
+     * Moves its end, unless it is over.
+     *
+     * @returns whether it was moved
+     */
+    async change(
+      id: string,
+      { endsAtMs, reason, changedBy, changedAtMs }: SilenceChange,
+    ): Promise<boolean> {
+      const { numUpdatedRows } = await kysely
         .updateTable("silences")
-        .set({ ends_at_ms: atMs })
+        .set({ ends_at_ms: endsAtMs, changed_by: storableText(changedBy) })
+        .set({ changed_at_ms: changedAtMs, ...(reason && { reason: storableText(reason) }) })
         .where("id", "=", id)
-        .where("ends_at_ms", ">", atMs)
-        .execute();
+        .where("ends_at_ms", ">", changedAtMs)
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
     },
 
     async find(id: string): Promise<StoredSilence | null> {
@@ -75,7 +97,8 @@ export function selectSilences(db: Db) {
   return db
     .selectFrom("silences")
     .select(["id", "match", "author", "reason", "created_at_ms as createdAtMs"])
-    .select(["starts_at_ms as startsAtMs", "ends_at_ms as endsAtMs"]);
+    .select(["starts_at_ms as startsAtMs", "ends_at_ms as endsAtMs"])
+    .select(["changed_by as changedBy", "changed_at_ms as changedAtMs"]);
 }
 
 type SilenceRow = InferResult<ReturnType<typeof selectSilences>>[number];

@@ -9,7 +9,7 @@ import type { Db } from "./tables.ts";
 export interface StoredSuppressions {
   /** Those that have not ended. */
   readonly silences: readonly Silence[];
-  /** Those of open incidents. */
+  /** Those of open incidents. They may be over. */
   readonly acknowledgements: readonly Acknowledgement[];
 }
 
@@ -23,6 +23,7 @@ export function createStoredSuppressions(reader: Db, reading = createRowReading(
           .innerJoin("acknowledgements", "acknowledgements.incident_id", "incidents.id")
           .where("incidents.phase", "<>", "resolved")
           .select(["incident_id as incidentId", "author", "note", "at_ms as atMs"])
+          .select(["ends_at_ms as endsAtMs", "ended_by as endedBy"])
           .execute();
         return {
           // A damaged silence has no effect: an extra notification is better than a missing one.

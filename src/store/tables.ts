@@ -75,9 +75,10 @@ export interface Tables {
     OrNull<Texts<"detail"> & Numbers<"duration_ms">> & { reason: ProbeFailure | null };
   probe_flap_records: Numbers<"probe_id"> & Texts<"rule" | "rule_fingerprint" | "entered">;
   silences: Texts<"id" | "match" | "author" | "reason"> &
-    Numbers<"created_at_ms" | "starts_at_ms" | "ends_at_ms">;
+    Numbers<"created_at_ms" | "starts_at_ms" | "ends_at_ms"> &
+    OrNull<Texts<"changed_by"> & Numbers<"changed_at_ms">>;
   acknowledgements: Texts<"incident_id" | "author"> &
-    OrNull<Texts<"note">> &
+    OrNull<Texts<"note" | "ended_by"> & Numbers<"ends_at_ms">> &
     Numbers<"at_ms" | "notified">;
   outbox_items: { seq: Generated<number>; type: IncidentMessage } & Texts<
     "receiver" | "incident_id" | "subject" | "body"

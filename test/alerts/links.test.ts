@@ -24,7 +24,8 @@ describe("the links of a message", () => {
     ];
     expect(linksOf()).toEqual([page, acknowledge, silence]);
     expect(linksOf({ type: "incident.reminder" })).toEqual([page, acknowledge, silence]);
-    expect(linksOf({ type: "incident.acknowledged" })).toEqual([page, silence]);
+    const undo = "Unacknowledge /incidents/incident-1/unacknowledge";
+    expect(linksOf({ type: "incident.acknowledged" })).toEqual([page, silence, undo]);
     const incidents = [resolvedIncident()];
     expect(linksOf({ type: "incident.resolved", incidents })).toEqual([page]);
     expect(linksOf({ type: "test" })).toEqual(["sandwatch /"]);

@@ -3,8 +3,8 @@ import { changeText, explainServer } from "../../src/api/operations/explain.ts";
 import {
   acknowledgeIncident,
   acknowledgeIncidents,
-  listIncidents,
-} from "../../src/api/operations/incidents.ts";
+} from "../../src/api/operations/acknowledgements.ts";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
 import {
   discardNotifications,
   listNotifications,

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import { listChanges } from "../../src/api/operations/changes.ts";
 import { readEvents } from "../../src/api/operations/events.ts";
-import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
+import { acknowledgeIncident } from "../../src/api/operations/acknowledgements.ts";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { erring, refusal } from "./support/api-world.ts";
 

@@ -5,7 +5,12 @@ import {
   listNotifications,
   replayNotifications,
 } from "../../src/api/operations/notifications.ts";
-import { addSilence, expireSilence, listSilences } from "../../src/api/operations/silences.ts";
+import {
+  changeSilence,
+  expireSilence,
+  showSilence,
+} from "../../src/api/operations/change-silence.ts";
+import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import type { Store } from "../../src/store/store.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { erring, refusal, sharedBeginning, sound } from "./support/api-world.ts";
@@ -74,8 +79,10 @@ describe("a silence", () => {
     const { api } = (
       await watchWorld({ overrides: { newSilenceId: () => ids.shift() ?? "" } })
     ).daemon();
-    for (const id of ["first", "second"])
-      expect(await api(addSilence, sound)).toMatchObject({ id });
+    for (const id of ["first", "second"]) {
+      const match = { key: id };
+      expect(await api(addSilence, { ...sound, match, force: true })).toMatchObject({ id });
+    }
   });
 
   it("is listed as it was requested", async () => {
@@ -99,8 +106,57 @@ describe("a silence", () => {
         created_at: "2026-11-20T09:30:00.000Z",
         starts_at: "2026-11-20T11:00:00.000Z",
         ends_at: "2026-11-20T12:00:00.000Z",
+        changed_by: null,
+        changed_at: null,
       },
     ]);
+  });
+
+  it("that matches the same as an open one prolongs it, whatever its order, and never shortens it", async () => {
+    const world = await watchWorld();
+    const { api } = world.daemon();
+    const match = { region: ["us", "eu"], rule: "server-error" };
+    const { id, prolonged } = await api(addSilence, { ...sound, match, force: true });
+    expect(prolonged).toBe(false);
+    world.clock.advance(60_000);
+    const same = { rule: "server-error", region: ["eu", "us", "eu"] };
+    const second = { ...sound, match: same, force: true, author: "bob", reason: "still moving" };
+    const until = { id, reason: "still moving", author: "ann", changed_by: "bob", prolonged: true };
+    expect(await api(addSilence, { ...second, duration: "3h" })).toMatchObject({
+      ...until,
+      ends_at: "2026-11-20T12:31:00.000Z",
+    });
+    expect(await api(addSilence, { ...second, duration: "1m" })).toMatchObject({
+      ...until,
+      ends_at: "2026-11-20T12:31:00.000Z",
+    });
+    const later = { ...second, duration: "1h", starts_at: "2026-11-20T12:31:00.001Z" };
+    expect(await api(addSilence, later)).toMatchObject({ prolonged: false, state: "to_come" });
+    const other = { ...second, match: { region: "us", rule: "server-error" } };
+    expect(await api(addSilence, other)).toMatchObject({ prolonged: false });
+    expect((await api(listSilences, {})).silences).toHaveLength(3);
+  });
+
+  it("is shortened, prolonged and ended by its id, and shows who did it", async () => {
+    const world = await watchWorld();
+    const { api } = world.daemon();
+    const { id } = await api(addSilence, sound);
+    const shorter = await api(changeSilence, { id, author: "bob", duration: "10m" });
+    expect(shorter).toMatchObject({ ends_at: "2026-11-20T09:40:00.000Z", changed_by: "bob" });
+    world.clock.advance(60_000);
+    const until = { id, author: "cem", ends_at: "2026-11-20T15:00:00Z" };
+    expect(await api(changeSilence, until)).toMatchObject({ author: "ann", changed_by: "cem" });
+    const past = { ...until, ends_at: "2026-11-20T09:30:00Z" };
+    const refused = "The silence cannot be changed. Allowed: ends_at: an end in the future";
+    await expect(api(changeSilence, past)).rejects.toMatchObject(refusal("invalid", refused));
+    await world.restart();
+    const known = { state: "in_force", ends_at: "2026-11-20T15:00:00.000Z" };
+    expect(await world.daemon().api(showSilence, { id })).toMatchObject(known);
+    const ended = await world.daemon().api(expireSilence, { id, author: "dan" });
+    expect(ended).toMatchObject({ state: "ended", changed_by: "dan" });
+    await expect(world.daemon().api(changeSilence, until)).rejects.toMatchObject(
+      refusal("conflict", "has ended already"),
+    );
   });
 
   it("that would start in the past starts now, as what was notified had not been silenced", async () => {
@@ -127,18 +183,20 @@ describe("a silence", () => {
         author: "ann",
         reason: "moved",
       });
-    expect(await api(addSilence, sound)).toMatchObject({ state: "in_force" });
+    const other = { ...sound, match: { key: "a" }, force: true };
+    expect(await api(addSilence, other)).toMatchObject({ state: "in_force" });
     const full = refusal("conflict", "There are already 1000 open silences.");
-    await expect(api(addSilence, sound)).rejects.toMatchObject(full);
+    const third = { ...sound, match: { key: "b" }, force: true };
+    await expect(api(addSilence, third)).rejects.toMatchObject(full);
     await api(expireSilence, { id: present.id });
-    expect(await api(addSilence, sound)).toMatchObject({ state: "in_force" });
+    expect(await api(addSilence, third)).toMatchObject({ state: "in_force" });
   });
 
   it("is listed latest first, a page at a time", async () => {
     const world = await watchWorld();
     const { api } = world.daemon();
     for (const author of ["a", "b", "c"]) {
-      await api(addSilence, { ...sound, author });
+      await api(addSilence, { ...sound, author, match: { key: author }, force: true });
       world.clock.advance(1);
     }
     const first = await api(listSilences, { limit: 2 });
@@ -151,7 +209,8 @@ describe("a silence", () => {
     const world = await watchWorld();
     const { api } = world.daemon();
     const ids: string[] = [];
-    for (let count = 0; count < 20; count += 1) ids.push((await api(addSilence, sound)).id);
+    for (let count = 0; count < 20; count += 1)
+      ids.push((await api(addSilence, { ...sound, match: { key: `k${count}` }, force: true })).id);
     const expire = (id: string) => api(expireSilence, { id });
     await expect(expire(sharedBeginning(ids))).rejects.toMatchObject(
       refusal("conflict", "prefix of several ids"),

@@ -8,7 +8,14 @@ const clock = { now: () => ({ utcMs: startMs, monotonicMs: 0 }) };
 
 const none: StoredSuppressions = { silences: [], acknowledgements: [] };
 
-const acknowledgement = { incidentId: "i", author: "ada", note: null, atMs: startMs };
+const acknowledgement = {
+  incidentId: "i",
+  author: "ada",
+  note: null,
+  atMs: startMs,
+  endsAtMs: null,
+  endedBy: null,
+};
 
 it("what suppresses notifications at a moment is not changed by what people do later", async () => {
   let stored = none;

@@ -1,6 +1,11 @@
 import { expect, it } from "vitest";
-import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
-import { addSilence, expireSilence, listSilences } from "../../src/api/operations/silences.ts";
+import {
+  acknowledgeIncident,
+  unacknowledgeIncident,
+} from "../../src/api/operations/acknowledgements.ts";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { expireSilence } from "../../src/api/operations/change-silence.ts";
+import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { events, notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
@@ -79,6 +84,42 @@ it("an acknowledged incident has no reminders, also after a restart, and its end
   await world.poll();
   expect(notifications(world).slice(2)).toEqual(["erring resolved"]);
   expect(world.alerts.at(-1)?.data.incidents[0]).toMatchObject({ acknowledged_by: "ann" });
+});
+
+it("reminders go on when an acknowledgement ends, also over a restart, or is withdrawn", async () => {
+  const erring = { name: "erring", on: "server", status: "error", remind_every: "1m" };
+  const receiver = { send_acknowledged: true };
+  const world = await watchWorld({ alerts: { rules: [erring] }, receiver });
+  world.show(0, "error");
+  await world.poll();
+  const [incident] = (await world.daemon().api(listIncidents, {})).incidents;
+  const id = incident?.id ?? "";
+  const hold = { id, author: "ann", duration: "4m" };
+  await world.daemon().api(acknowledgeIncident, hold);
+  await world.poll(23);
+  await world.restart();
+  await world.poll(24);
+  const acknowledged = ["erring firing", "erring acknowledged"];
+  expect(notifications(world)).toEqual(acknowledged);
+  expect(world.alerts[1]?.data.summary).toMatch(/^Acknowledged by ann for 4 min: /);
+  await world.poll(2);
+  expect(notifications(world)).toEqual([...acknowledged, "erring reminder"]);
+  expect(world.alerts[2]?.data.incidents[0]).not.toHaveProperty("acknowledged_by");
+
+  await world.daemon().api(acknowledgeIncident, { id, author: "ann" });
+  await world.poll(24);
+  const withdrawn = await world.daemon().api(unacknowledgeIncident, { id, author: "bob" });
+  expect(withdrawn).toMatchObject({ incident_id: id, author: "ann", ended_by: "bob" });
+  await world.restart();
+  await world.poll(2);
+  expect(notifications(world).slice(3)).toEqual([
+    "erring acknowledged",
+    "erring unacknowledged",
+    "erring reminder",
+  ]);
+  expect(world.alerts[4]?.data.summary).toMatch(/^Acknowledgement withdrawn by bob: /);
+  const again = world.daemon().api(unacknowledgeIncident, { id, author: "bob" });
+  await expect(again).rejects.toThrow("is not acknowledged: there is nothing to withdraw");
 });
 
 it("an acknowledgement is notified, once, to receivers that ask for it", async () => {

@@ -25,12 +25,24 @@ it("the commands about alerts call the daemon that runs, and use the store when 
   const selection = ["--rule", "server-error", "--server", serverId, "--region", "us"];
   const already = await run("ack", ...selection, "--author", "bob");
   expect(already.out).toBe("1 firing incident matched: 0 acknowledged now, 1 before\n");
+  const undone = await run("unack", id.slice(0, 6), "--author", "bob");
+  const by = `the acknowledgement of incident ${id} by ann is withdrawn\n`;
+  expect(undone).toMatchObject({ code: 0, out: by });
+  const none = await run("unack", "--rule", "server-error", "--author", "bob");
+  expect(none.out).toBe("0 acknowledgements withdrawn\n");
+  expect((await run("unack", "--author", "bob")).err).toContain("Give the id of an incident");
+  const forHours = await run("ack", "--all", "--author", "ann", "--for", "4h");
+  expect(forHours.out).toContain("1 acknowledged now");
   const match = ["--region", "us", "--server-name", "git*", "jira"];
   const added = await run("silence", "add", ...match, ...reason, "--for", "2h", "--force");
   expect(added.code).toBe(0);
   expect(added.out).toContain("; it matches 0 firing incidents\n");
   expect(added.err).toContain('note: no known server or sandbox has the server_name "jira"');
   const [, silence = ""] = /^silence (\S+) until /.exec(added.out) ?? [];
+  const prolonged = await run("silence", "change", silence, "--for", "4h", "--author", "bob");
+  expect(prolonged.out).toMatch(/^silence \S+ until \S+\n$/);
+  const equal = await run("silence", "add", ...match, ...reason, "--for", "5h");
+  expect(equal.out).toContain(`silence ${silence}, which matches the same, is prolonged until `);
   const misspelt = await run("silence", "add", "--rule", "server-eror", ...reason, "--for", "1m");
   expect(misspelt).toMatchObject({ code: 2, out: "" });
   expect(misspelt.err).toMatch(/^The silence was not added: .*mean "server-error"\?.*--force/);
@@ -43,7 +55,7 @@ it("the commands about alerts call the daemon that runs, and use the store when 
   expect(await following.ended).toMatchObject({ code: 0, err: "" });
 
   await world.daemon().stop();
-  expect((await run("incidents")).out).toContain(`${id}  firing (acknowledged by ann)`);
+  expect((await run("incidents")).out).toContain(`${id}  firing (acknowledged by ann until `);
   const silences = await run("silence", "list");
   expect(silences.out).toMatch(/in force .*region=us server_name=git\*\|jira +ann +being moved/);
   const expired = await run("silence", "expire", silence);

@@ -81,7 +81,7 @@ describe("a session that has ended", () => {
       });
       const second = kysely.transaction().execute(async (trx) => {
         const { match, author, reason } = silence("second");
-        await sql`insert into silences values ('second', ${JSON.stringify(match)}, ${author}, ${reason}, 1, 1, 9000)`.execute(
+        await sql`insert into silences values ('second', ${JSON.stringify(match)}, ${author}, ${reason}, 1, 1, 9000, null, null)`.execute(
           trx,
         );
       });

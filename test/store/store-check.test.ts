@@ -51,7 +51,7 @@ describe("store check", () => {
       "outbox items without their incident: 1",
     ],
     [
-      "insert into acknowledgements values ('gone', 'ann', null, 0, 1)",
+      "insert into acknowledgements values ('gone', 'ann', null, 0, 1, null, null)",
       "acknowledgements without their incident: 1",
     ],
     [

@@ -18,6 +18,7 @@ export const webhookBodySchema = z.strictObject({
     "incident.firing",
     "incident.reminder",
     "incident.acknowledged",
+    "incident.unacknowledged",
     "incident.resolved",
     "report",
     "test",

@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import {
   acknowledgeIncident,
   acknowledgeIncidents,
-  listIncidents,
-} from "../../src/api/operations/incidents.ts";
+  unacknowledgeIncident,
+} from "../../src/api/operations/acknowledgements.ts";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { expireSilence } from "../../src/api/operations/change-silence.ts";
 import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { showIncident } from "../../src/api/operations/show-incident.ts";
 import type { AccessSettings } from "../../src/lib/access.ts";
@@ -84,13 +86,54 @@ describe("the page of an incident", () => {
     expect(text).toContain("<dt>silenced until</dt><dd>2026-11-20 10:30:05 UTC</dd>");
     expect(text).toContain("silence by bob: moving");
     expect((await read(`/incidents/${id}/acknowledge`)).text).toContain(
-      '<p class="bad">It was acknowledged by ann, 2026-11-20 09:30:05 UTC.</p>',
+      `<p class="bad">It was acknowledged by ann, 2026-11-20 09:30:05 UTC. <a href="../${id}/unacknowledge">`,
     );
     world.show(0, "idle");
     await world.poll();
     const resolved = (await read(`/incidents/${id}`)).text;
     expect(resolved).toContain("<dt>state</dt><dd>resolved (recovered), acknowledged by ann</dd>");
     expect(resolved).not.toContain("/acknowledge");
+  });
+
+  it("leads to pages that undo an acknowledgement and a silence, which say who did it and when", async () => {
+    const { world, api, id, read } = await watchError();
+    const fresh = (await read(`/incidents/${id}`)).text;
+    expect(fresh).toContain(`<a class="button main" href="${id}/acknowledge"`);
+    await api(acknowledgeIncident, { id, author: "ann", duration: "4h" });
+    const added = { incident: id, author: "bob", reason: "moving", duration: "1h" };
+    const silence = await api(addSilence, added);
+    const { text } = await read(`/incidents/${id}`);
+    expect(text).toContain("by ann, 2026-11-20 09:30:05 UTC, until 2026-11-20 13:30:05 UTC</dd>");
+    // What was done already is not the first thing to do.
+    expect(text).not.toContain("button main");
+    expect(text).toContain(`<a class="button" href="${id}/unacknowledge" data-act`);
+    const address = `../silences/${silence.id}`;
+    expect(text).toContain(`<a href="${address}">by bob: moving</a>`);
+    expect(text).toContain(`<a class="button" href="${address}/end" data-act`);
+
+    const unacknowledge = (await read(`/incidents/${id}/unacknowledge`)).text;
+    expect(unacknowledge).toContain("Acknowledged by ann, 2026-11-20 09:30:05 UTC.");
+    const path = `../../api/v1/incidents/${id}/unacknowledge`;
+    expect(postOf(unacknowledge)).toEqual({ path, fields: {} });
+    const all = (await read("/incidents/unacknowledge?region=us")).text;
+    expect(postOf(all)).toMatchObject({ fields: { region: "us" } });
+    const change = (await read(`/silences/${silence.id}/change`)).text;
+    expect(change).toContain("is silenced by bob until 2026-11-20 10:30:05 UTC: moving");
+    expect(postOf(change).path).toBe(`../../api/v1/silences/${silence.id}`);
+    const end = (await read(`/silences/${silence.id}/end`)).text;
+    expect(postOf(end).path).toBe(`../../api/v1/silences/${silence.id}/expire`);
+
+    await api(unacknowledgeIncident, { id, author: "cem" });
+    world.clock.advance(60_000);
+    await api(expireSilence, { id: silence.id, author: "dan" });
+    const undone = (await read(`/incidents/${id}`)).text;
+    expect(undone).toContain("acknowledgement withdrawn by cem");
+    expect(undone).toContain(`<a class="button main" href="${id}/acknowledge"`);
+    expect(undone).not.toContain("End silence");
+    const ended = (await read(`/silences/${silence.id}`)).text;
+    expect(ended).toContain("<dt>changed</dt><dd>by dan, 2026-11-20 09:31:05 UTC</dd>");
+    expect((await read(`/silences/${silence.id}/end`)).text).toContain("It has ended.");
+    expect((await read("/silences/none2345/end")).status).toBe(404);
   });
 
   it("shows the incident because of which nobody is notified of it", async () => {

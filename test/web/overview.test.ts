@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { acknowledgeIncident, listIncidents } from "../../src/api/operations/incidents.ts";
+import { acknowledgeIncident } from "../../src/api/operations/acknowledgements.ts";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { addSilence } from "../../src/api/operations/silences.ts";
 import type { Status } from "../../src/fleet/model.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { acknowledgeIncidents, listIncidents } from "../../src/api/operations/incidents.ts";
+import { acknowledgeIncidents } from "../../src/api/operations/acknowledgements.ts";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { sandboxAddress, sandboxesAddress } from "../../src/web/pages/servers-address.ts";
 import { startListedService, type StatedSandbox } from "../support/listed-service.ts";

@@ -4,7 +4,7 @@ import { regionText } from "../../alerts/judge-region.ts";
 import type { ItemText } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import type { Rule } from "../../alerts/rule.ts";
-import { silences, type SilenceMatch } from "../../alerts/silence.ts";
+import { isInForce, silences, type SilenceMatch } from "../../alerts/silence.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import { targetName } from "../../fleet/model.ts";
 import type { StoreContext } from "../context.ts";
@@ -19,7 +19,7 @@ import {
 } from "../subject-events.ts";
 import { timeText } from "../view-fields.ts";
 import { findIncident, incidentView, viewIncident } from "./incidents.ts";
-import { matchOf, silenceView } from "./silences.ts";
+import { matchOf, silenceView, viewSilence } from "./silences.ts";
 
 const mostEvents = 1_000;
 
@@ -37,17 +37,19 @@ export const showIncident = defineOperation({
     silenced_until: nullableTime.describe(
       "When the silences and maintenance windows end that are in force for it; null: there are none",
     ),
+    silences: listed(silenceView).describe("The silences in force for it, without windows"),
     events: listed(eventView).describe(`The latest ${mostEvents}, oldest first`),
   }),
   refusals: [404, 409],
   async handle(context: StoreContext, { id }) {
     const { store, suppressions, rules, clock } = context;
     const stored = await findIncident(context, id);
-    const { incident, target, acknowledgement } = stored;
+    const { incident, target } = stored;
     const nowMs = clock.now().utcMs;
     const rule = rules.find(({ name }) => name === incident.rule);
     const text = { ...rule, ...(await presentText(context, incident, rule)) };
-    const item = currentItem(target, incident, acknowledgement?.author ?? null, text);
+    const { acknowledged_by: acknowledgedBy } = viewIncident(stored, nowMs);
+    const item = currentItem(target, incident, acknowledgedBy, text);
     const { runbookUrlTemplate } = item;
     const facts = factsOfIncident(stored);
     const concerns = (each: { readonly match: SilenceMatch }) => silences(each.match, facts);
@@ -67,12 +69,15 @@ export const showIncident = defineOperation({
       attempts: await store.notifications.attempts([...new Set(seqs)]),
     };
     return {
-      ...viewIncident(stored),
+      ...viewIncident(stored, nowMs),
       summary: summarize([item], nowMs),
       runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
       silence: matchOf(stored),
       silenced_until:
         inForce.length === 0 ? null : timeText(Math.max(...inForce.map((each) => each.endsAtMs))),
+      silences: found
+        .filter((each) => isInForce(each, nowMs))
+        .map((each) => viewSilence(each, nowMs)),
       events: timeline(history, nowMs).slice(-mostEvents).map(viewEvent),
     };
   },

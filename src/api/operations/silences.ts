@@ -1,20 +1,26 @@
 import { z } from "zod";
 import { subjectFacts } from "../../alerts/incident.ts";
 import { isInForce, matchFields, type SilenceMatch } from "../../alerts/silence.ts";
-import { parseDuration } from "../../fleet/duration.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
 import type { StoredSilence } from "../../store/silences.ts";
 import type { StoreContext } from "../context.ts";
-import { authorField, beforeField, cursorText, flag, idBeginning, limitField } from "../fields.ts";
+import {
+  authorField,
+  beforeField,
+  cursorText,
+  durationField,
+  flag,
+  idBeginning,
+} from "../fields.ts";
+import { limitField, longestDurationMs } from "../fields.ts";
 import { listed, nextField, notes, nullableText, nullableTime, pageOf, parsed } from "../fields.ts";
 import { text, texts, time } from "../fields.ts";
-import { completeId } from "../find-server.ts";
 import type { TimedWindow } from "../suppressions.ts";
 import { countMatched, matchNotes, listedNotes } from "../match-notes.ts";
 import { defineOperation } from "../operation.ts";
 import { findIncident } from "./incidents.ts";
-import { timeText, toView } from "../view-fields.ts";
+import { toView } from "../view-fields.ts";
 
 const patternsAllowed = "a name or a list of names, with * for any characters";
 const pattern = z.string(patternsAllowed).min(1, patternsAllowed).max(1_000);
@@ -34,7 +40,7 @@ const matchField = z
 
 /** A time without an offset could be in any zone. */
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
-const timeField = parsed(
+export const timeField = parsed(
   "a time such as 2026-11-21T18:00:00Z or 2026-11-21T18:00+01:00",
   (written) => {
     const atMs = timePattern.test(written) ? Date.parse(written) : Number.NaN;
@@ -53,7 +59,7 @@ const silenceRequest = z.strictObject({
   reason: text(1_000, "the reason for the silence"),
   starts_at: timeField,
   ends_at: timeField,
-  duration: parsed("a duration such as 30m, 2h or 1d12h", parseDuration).optional(),
+  duration: durationField,
   force: flag.describe(
     "Whether it is added although `match` has a name that nothing has; `notes` then say so",
   ),
@@ -71,6 +77,8 @@ export const silenceView = z.object({
   created_at: nullableTime,
   starts_at: time,
   ends_at: time,
+  changed_by: nullableText.describe("Who moved its end last"),
+  changed_at: nullableTime,
 });
 type SilenceView = z.output<typeof silenceView>;
 
@@ -112,15 +120,16 @@ export const addSilence = defineOperation({
   request: silenceRequest,
   response: silenceView.extend({
     matched: z.int().describe("How many incidents that fire now it matches"),
+    prolonged: z.boolean().describe("There was one that matches the same: it was prolonged"),
     notes,
   }),
   status: 201,
   refusals: [404, 409],
   async handle(context: StoreContext, request) {
-    const { store, suppressions, clock, log } = context;
+    const { suppressions, clock, log } = context;
     const nowMs = clock.now().utcMs;
     const { author, reason } = request;
-    const period = readPeriod(request, nowMs);
+    const period = readPeriod({ ...request, isNew: true }, nowMs);
     const match = await readMatch(context, request);
     const unmatched = await unmatchedNotes(context, request);
     if (unmatched.length > 0 && !request.force) {
@@ -128,21 +137,17 @@ export const addSilence = defineOperation({
       const message = `The silence was not added: ${why} To add it all the same, set force (--force).`;
       throw new RefusedError("invalid", message);
     }
-    const added = { match, author, reason, createdAtMs: nowMs, ...period };
-    if (suppressions.openSilences(nowMs).length >= mostOpenSilences) {
-      const message = `There are already ${mostOpenSilences} open silences. Expire some, or replace several by one that matches more.`;
-      throw new RefusedError("conflict", message);
-    }
-    let silence = { id: context.newId(), ...added };
-    while (!(await store.silences.add(silence))) silence = { ...silence, id: context.newId() };
+    const equal = await prolongEqual(context, { match, author, reason, ...period }, nowMs);
+    const silence = equal ?? (await addOther(context, { match, author, reason, ...period }, nowMs));
     await suppressions.reload();
     const view = viewSilence(silence, nowMs);
+    const event = equal ? "silence.changed" : "silence.added";
     log.info(
-      { event: "silence.added", silence: view },
-      `${author} added a silence until ${view.ends_at}: ${reason}`,
+      { event, silence: view },
+      `${author} ${equal ? "prolonged" : "added"} a silence until ${view.ends_at}: ${reason}`,
     );
     const matched = await countMatched(context, match);
-    return { ...view, matched, notes: unmatched };
+    return { ...view, matched, prolonged: equal !== null, notes: unmatched };
   },
 });
 
@@ -153,6 +158,51 @@ async function unmatchedNotes(
 ): Promise<readonly string[]> {
   if (match === undefined) return [];
   return [...matchNotes(context, match), ...(await listedNotes(match, context.targets))];
+}
+
+type Wanted = Omit<StoredSilence, "id" | "createdAtMs" | "changedBy" | "changedAtMs">;
+
+/** A second silence that matches the same prolongs the first, unless there is time between them. Null: there is none. */
+async function prolongEqual(
+  { store, suppressions }: StoreContext,
+  { match, author, reason, startsAtMs, endsAtMs }: Wanted,
+  nowMs: number,
+): Promise<StoredSilence | null> {
+  const same = suppressions
+    .openSilences(nowMs)
+    .find(
+      (each) =>
+        matchKey(each.match) === matchKey(match) &&
+        each.startsAtMs <= startsAtMs &&
+        each.endsAtMs >= startsAtMs,
+    );
+  if (!same) return null;
+  const moved = {
+    endsAtMs: Math.max(same.endsAtMs, endsAtMs),
+    reason,
+    changedBy: author,
+    changedAtMs: nowMs,
+  };
+  return (await store.silences.change(same.id, moved)) ? store.silences.find(same.id) : null;
+}
+
+/** The same for matches that differ only in order. */
+function matchKey(match: SilenceMatch): string {
+  return JSON.stringify(matchFields.map((field) => [...new Set(match[field])].toSorted()));
+}
+
+async function addOther(
+  { store, suppressions, newId }: StoreContext,
+  wanted: Wanted,
+  nowMs: number,
+): Promise<StoredSilence> {
+  if (suppressions.openSilences(nowMs).length >= mostOpenSilences) {
+    const message = `There are already ${mostOpenSilences} open silences. Expire some, or replace several by one that matches more.`;
+    throw new RefusedError("conflict", message);
+  }
+  let silence = { ...wanted, id: newId(), createdAtMs: nowMs };
+  while (!(await store.silences.add(silence))) silence = { ...silence, id: newId() };
+  return { ...silence, changedBy: null, changedAtMs: null };
 }
 
 async function readMatch(
@@ -178,10 +228,16 @@ export function matchOf({ incident, target }: StoredIncident): SilenceMatch {
   return Object.fromEntries([["rule", [rule]], ...known.map(([field, value]) => [field, [value]])]);
 }
 
-const longestMs = 366 * 24 * 60 * 60 * 1_000;
+/** When a silence begins and ends, as a request writes it. */
+interface WrittenPeriod {
+  readonly isNew: boolean;
+  readonly starts_at?: number | undefined;
+  readonly ends_at?: number | undefined;
+  readonly duration?: number | undefined;
+}
 
 /** A silence that would begin in the past begins now: what was notified stays notified. */
-function readPeriod(request: z.output<typeof silenceRequest>, nowMs: number) {
+export function readPeriod(request: WrittenPeriod, nowMs: number) {
   const { starts_at: start = nowMs, ends_at: end, duration } = request;
   const startsAtMs = Math.max(start, nowMs);
   const endsAtMs = end ?? startsAtMs + (duration ?? 0);
@@ -193,63 +249,24 @@ function readPeriod(request: z.output<typeof silenceRequest>, nowMs: number) {
     ],
     [endsAtMs <= nowMs, "ends_at", "an end in the future"],
     [endsAtMs <= startsAtMs, "ends_at", "an end after the start"],
-    [endsAtMs - startsAtMs > longestMs, "ends_at", "an end within a year of the start"],
-    [startsAtMs - nowMs > longestMs, "starts_at", "a start within a year"],
+    [endsAtMs - startsAtMs > longestDurationMs, "ends_at", "an end within a year of the start"],
+    [startsAtMs - nowMs > longestDurationMs, "starts_at", "a start within a year"],
   ];
   for (const [isFault, path, allowed] of faults) {
     if (!isFault) continue;
-    const message = `The silence cannot be added. Allowed: ${path}: ${allowed}`;
+    const message = `The silence cannot be ${request.isNew ? "added" : "changed"}. Allowed: ${path}: ${allowed}`;
     throw new RefusedError("invalid", message, [{ path, allowed }]);
   }
   return { startsAtMs, endsAtMs };
 }
 
-export const expireSilence = defineOperation({
-  name: "expireSilence",
-  method: "POST",
-  permission: "act",
-  path: "/silences/{id}/expire",
-  summary: "Ends a silence now",
-  request: z.strictObject({ id: idBeginning }),
-  response: silenceView,
-  refusals: [404, 409],
-  async handle({ store, suppressions, clock, log }: StoreContext, request) {
-    const nowMs = clock.now().utcMs;
-    const open = suppressions.openSilences(nowMs).map(({ id }) => id);
-    const id = completeId(request.id, open);
-    const silence = await store.silences.find(id);
-    if (!silence) {
-      const isWindow = suppressions.windows.some((each) =>
-        [each.name, windowId(each)].some((known) => known.toLowerCase() === id),
-      );
-      throw isWindow
-        ? new RefusedError(
-            "conflict",
-            `${id} is a maintenance window: it can only be changed in the configuration (alerts.maintenance).`,
-          )
-        : new RefusedError(
-            "not_found",
-            `There is no silence ${id}. List silences to see their ids.`,
-          );
-    }
-    if (silence.endsAtMs <= nowMs) {
-      const endedAt = timeText(silence.endsAtMs);
-      throw new RefusedError("conflict", `Silence ${id} has ended already, at ${endedAt}.`);
-    }
-    await store.silences.end(id, nowMs);
-    await suppressions.reload();
-    log.info({ event: "silence.expired", silence_id: id }, `silence ${id} was ended`);
-    return viewSilence({ ...silence, endsAtMs: nowMs }, nowMs);
-  },
-});
-
-function viewSilence(silence: StoredSilence, nowMs: number): SilenceView {
+export function viewSilence(silence: StoredSilence, nowMs: number): SilenceView {
   const hasEnded = silence.endsAtMs <= nowMs;
   const state = isInForce(silence, nowMs) ? "in_force" : hasEnded ? "ended" : "to_come";
   return toView({ kind: "silence", state, ...silence });
 }
 
-function windowId({ name }: TimedWindow): string {
+export function windowId({ name }: TimedWindow): string {
   return `maintenance:${name}`;
 }
 
@@ -261,6 +278,6 @@ function viewWindow(window: TimedWindow, nowMs: number): readonly SilenceView[] 
   const { match, reason } = window;
   const state = present ? "in_force" : "to_come";
   const kind = "maintenance";
-  const none = { author: null, created_at: null };
+  const none = { author: null, created_at: null, changed_by: null, changed_at: null };
   return [{ ...toView({ id: windowId(window), kind, state, match, reason, ...opening }), ...none }];
 }

@@ -115,7 +115,8 @@ export async function runRuleTest(
       for (const incident of ofTarget.values()) {
         const { id: incidentId } = incident;
         if (!isNamed(named, incident) || acknowledgedBy.has(incidentId)) continue;
-        const given = { incidentId, author, note: null, atMs: test.start + atMs };
+        const until = { endsAtMs: null, endedBy: null };
+        const given = { incidentId, author, note: null, atMs: test.start + atMs, ...until };
         acknowledged.push(given);
         add(atMs, composeAcknowledgement(incident, given, target));
       }

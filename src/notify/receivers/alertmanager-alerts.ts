@@ -69,7 +69,7 @@ export function renderAlert(
   const endMs = resolvedAtMs === null ? nowMs + firingForMs : Math.min(resolvedAtMs, nowMs);
   return {
     labels: labelsOf(alert),
-    annotations: annotationsOf(alert, url),
+    annotations: annotationsOf(alert, nowMs, url),
     startsAt: isoTime(Math.min(startedAtMs, nowMs, endMs)),
     endsAt: isoTime(endMs),
   };
@@ -93,8 +93,8 @@ function labelsOf({ target, incident }: NotifiedAlert): Texts {
   return sendable(alertLabels(rule, severity, notifiedIncident(target, incident, null)));
 }
 
-function annotationsOf(alert: CurrentAlert, url: string | null): Texts {
-  const item = alertItem(alert);
+function annotationsOf(alert: CurrentAlert, nowMs: number, url: string | null): Texts {
+  const item = alertItem(alert, nowMs);
   const { runbookUrlTemplate, incident } = item;
   return sendable({
     summary: summarize([item], null),

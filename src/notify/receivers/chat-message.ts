@@ -16,6 +16,8 @@ export function stateOf({ type, severity, incidents, stillFiring }: Notification
       return { icon: icons[severity], title: `Still firing${flapping}` };
     case "incident.acknowledged":
       return { icon: "👀", title: "Acknowledged" };
+    case "incident.unacknowledged":
+      return { icon: icons[severity], title: "Acknowledgement withdrawn" };
     case "incident.resolved":
       return incidents.some(endedUnobserved)
         ? { icon: "⚪", title: "Alert ended" }

@@ -1,3 +1,4 @@
+import { acknowledgementAt, type Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { currentItem, type Incident } from "../../alerts/incident.ts";
 import type { ItemText, OutboxItem } from "../../alerts/notification.ts";
 import type { Target } from "../../fleet/model.ts";
@@ -6,7 +7,8 @@ export interface NotifiedAlert {
   /** Null for an incident of a pool or a receiver. */
   readonly target: Target | null;
   readonly incident: Incident;
-  readonly acknowledgedBy: string | null;
+  /** It may be over. */
+  readonly acknowledgement: Acknowledgement | null;
 }
 
 /** What a receiver that is notified of states, not of changes, needs of the store. */
@@ -46,6 +48,11 @@ export async function withTexts(
 }
 
 /** The item that would notify of it as it is now. */
-export function alertItem({ target, incident, acknowledgedBy, text }: CurrentAlert): OutboxItem {
-  return currentItem(target, incident, acknowledgedBy, text);
+export function alertItem(
+  { target, incident, acknowledgement, text }: CurrentAlert,
+  nowMs: number,
+): OutboxItem {
+  const atMs = incident.resolvedAtMs ?? nowMs;
+  const author = acknowledgementAt(acknowledgement, atMs)?.author ?? null;
+  return currentItem(target, incident, author, text);
 }

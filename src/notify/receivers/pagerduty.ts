@@ -59,7 +59,11 @@ export function createPagerdutyReceiver(
   ): Promise<SendResult> => {
     const { type, rule } = notification;
     const known = await store.firingOf(name, rule);
-    const items = known.map((alert) => ({ alert, item: alertItem({ ...alert, text: null }) }));
+    const nowMs = clock.now().utcMs;
+    const items = known.map((alert) => ({
+      alert,
+      item: alertItem({ ...alert, text: null }, nowMs),
+    }));
     const firing = items.filter(({ item }) => alertKey(rule, item.incident) === key);
     if (firing.length === 0) {
       triggered.delete(key);
@@ -83,8 +87,8 @@ export function createPagerdutyReceiver(
       name,
       firing.map(({ alert }) => alert),
     );
-    const now = current.map((alert) => ({ ...alertItem(alert), type: typeOf(type) }));
-    const summary = summarize(now, clock.now().utcMs);
+    const now = current.map((alert) => ({ ...alertItem(alert, nowMs), type: typeOf(type) }));
+    const summary = summarize(now, nowMs);
     const incidents = now.map(({ incident }) => incident);
     const state = { ...notification, summary, incidents, truncated: 0 };
     const result = await post(action, key, state, signal);

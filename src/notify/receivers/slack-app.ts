@@ -112,7 +112,9 @@ export function createSlackAppReceiver(
     if (type === "report") return post(notification, signal);
     const group = groupName(notification.group);
     const threads = await messageThreads.ofRule(name, rule);
-    const items = (await firingItems(notification)).map(alertItem);
+    const items = (await firingItems(notification)).map((alert) =>
+      alertItem(alert, clock.now().utcMs),
+    );
     // The messages of other groups that are over, too: what was sent as several groups can end as one.
     for (const thread of threads) {
       const firing = items.filter((item) => isOf(item, thread.group));

@@ -39,7 +39,10 @@ function enable(form: HTMLFormElement, onDone: (answer: object) => void): void {
 
 /** What an action did, by the answer of the API. */
 function doneText(answer: object): string {
-  if ("ends_at" in answer)
+  if ("withdrawn" in answer || ("ended_by" in answer && answer.ended_by !== null))
+    return "Acknowledgement withdrawn. Reminders go on.";
+  if ("state" in answer && answer.state === "ended") return "The silence has ended.";
+  if ("state" in answer && "ends_at" in answer)
     return `Silenced until ${localTime(Date.parse(String(answer.ends_at)))}.`;
   if ("acknowledged" in answer && Array.isArray(answer.acknowledged)) {
     const count = answer.acknowledged.length;
@@ -48,7 +51,9 @@ function doneText(answer: object): string {
   if ("already" in answer && answer.already === true && "author" in answer) {
     return `It was acknowledged before, by ${String(answer.author)}.`;
   }
-  return "Acknowledged. Reminders stop.";
+  const end = "ends_at" in answer && typeof answer.ends_at === "string" ? answer.ends_at : null;
+  const until = end === null ? "" : ` until ${localTime(Date.parse(end))}`;
+  return `Acknowledged. Reminders stop${until}.`;
 }
 
 /** Opens the page that a link leads to in a dialog. It follows the link if that fails. */

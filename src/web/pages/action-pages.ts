@@ -19,7 +19,8 @@ export function renderAcknowledge(incident: IncidentDetails, actor: Actor, at: P
   const { id, summary, state, acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
   const reason =
     author !== null
-      ? html`It was acknowledged by ${author}, ${shownTime(acknowledgedAt) ?? ""}.`
+      ? html`It was acknowledged by ${author}, ${shownTime(acknowledgedAt) ?? ""}.
+          <a href="../${id}/unacknowledge">Unacknowledge</a>`
       : state === "firing"
         ? null
         : `It is ${state}: there is nothing to acknowledge.`;
@@ -33,7 +34,7 @@ export function renderAcknowledge(incident: IncidentDetails, actor: Actor, at: P
     actor: reason === null ? actor : { kind: "refused", reason },
     post: `incidents/${id}/acknowledge`,
     fields: {},
-    inputs: noteInput,
+    inputs: acknowledgeInputs,
     next: `incidents/${id}`,
     command: `sandwatch ack ${id} --author NAME`,
   });
@@ -60,7 +61,7 @@ export function renderAcknowledgeAll(
     actor: incidents.length === 0 ? { kind: "refused", reason } : actor,
     post: "incidents/acknowledge",
     fields: query === "" ? { all: true } : selection,
-    inputs: noteInput,
+    inputs: acknowledgeInputs,
     next: `incidents${query}`,
     command: `sandwatch ack ${query === "" ? "--all" : optionsOf(selection)} --author NAME`,
   });
@@ -112,14 +113,14 @@ export function renderSandboxAcknowledge(
     actor: incidents.length === 0 ? { kind: "refused", reason } : actor,
     post: "incidents/acknowledge",
     fields: { region, key, sandbox },
-    inputs: noteInput,
+    inputs: acknowledgeInputs,
     next: sandboxAddress(place),
     command: `sandwatch ack --region ${shellWord(region)} --key ${shellWord(key)} --sandbox ${shellWord(sandbox)} --author NAME`,
   });
 }
 
 /** Further incidents are only counted. */
-const mostListed = 20;
+export const mostListed = 20;
 
 export function renderSandboxSilence(place: SandboxPlace, actor: Actor, at: PageAt): string {
   const { region, key, sandbox_id: id } = place;
@@ -168,7 +169,7 @@ function renderMatchSilence(
   });
 }
 
-interface Action {
+export interface Action {
   readonly title: string;
   readonly what: Html;
   readonly actor: Actor;
@@ -183,7 +184,7 @@ interface Action {
 }
 
 /** A page that says what will be done. Only the script posts it, once the button is pressed. */
-function renderAction(at: PageAt, action: Action): string {
+export function renderAction(at: PageAt, action: Action): string {
   const { root } = at;
   const { title, what, actor, post, fields, inputs, next, command } = action;
   const author = html`<label>Your name <input name="author" required maxlength="100" /></label>`;
@@ -207,17 +208,28 @@ function renderAction(at: PageAt, action: Action): string {
   );
 }
 
-const noteInput = html`<label>Note <input name="note" maxlength="1000" /></label>`;
-
-const silenceInputs = html`<label
+const acknowledgeInputs = html`<label
     >For
     <select name="duration">
+      <option value="">until it resolves</option>
       <option value="1h">1 hour</option>
       <option value="4h">4 hours</option>
       <option value="1d">1 day</option>
-      <option value="7d">7 days</option>
     </select></label
   >
+  <label>Note <input name="note" maxlength="1000" /></label>`;
+
+export const silenceLasts = html`<label
+  >For
+  <select name="duration">
+    <option value="1h">1 hour</option>
+    <option value="4h">4 hours</option>
+    <option value="1d">1 day</option>
+    <option value="7d">7 days</option>
+  </select></label
+>`;
+
+const silenceInputs = html`${silenceLasts}
   <label>Reason <input name="reason" required maxlength="1000" /></label>`;
 
 function silenceText(match: SilenceMatch): Html {
@@ -228,7 +240,7 @@ function silenceText(match: SilenceMatch): Html {
   </p>`;
 }
 
-function optionsOf(selection: Selection): string {
+export function optionsOf(selection: Selection): string {
   return Object.entries(selection)
     .map(([name, value]) => `--${name} ${value}`)
     .join(" ");

@@ -72,14 +72,12 @@ function incidentLine(group: FiringGroup, mayAct: boolean, nowMs: number): Html 
     acknowledgedText(group),
   ];
   const shown = facts.filter((fact) => fact !== null && fact !== false);
-  const buttons = actions
-    .filter(({ text }) => mayAct && !(isAcknowledged && text === "Acknowledge"))
-    .map(
-      ({ text, url }) =>
-        html`<a class="button ${text === "Acknowledge" ? "main" : ""}" href="${url}" data-act
-          >${text}</a
-        > `,
-    );
+  const buttons = (mayAct ? actions : []).map(
+    ({ text, url }) =>
+      html`<a class="button ${text === "Acknowledge" ? "main" : ""}" href="${url}" data-act
+        >${text}</a
+      > `,
+  );
   return html`<li class="${isAcknowledged ? "acknowledged" : severity}" id="${id}">
     <div>
       <p class="what">

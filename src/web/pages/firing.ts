@@ -131,7 +131,9 @@ function viewGroup(
   const key = same(incidents, (incident) => incident.key);
   const authors = incidents.map(({ acknowledgedBy }) => acknowledgedBy);
   const fired = own.flatMap(({ firedAtMs }) => firedAtMs ?? []);
-  const message = { type: "incident.firing", rule, group: {}, incidents, truncated: 0 } as const;
+  const isAcknowledged = !authors.includes(null);
+  const type = isAcknowledged ? "incident.acknowledged" : "incident.firing";
+  const message = { type, rule, group: {}, incidents, truncated: 0 } as const;
   return {
     id: ["firing", rule, severity, region ?? "", key ?? ""].join("-"),
     severity,
@@ -143,7 +145,7 @@ function viewGroup(
     firedAtMs: fired.length === 0 ? null : fired.reduce((most, each) => Math.max(most, each)),
     receivers: [...new Set(own.flatMap(({ receivers }) => receivers))],
     acknowledgedBy: [...new Set(authors.filter((author) => author !== null))],
-    isAcknowledged: !authors.includes(null),
+    isAcknowledged,
     isFlapping: incidents.some(({ flapping }) => flapping),
     runbookUrl: first.runbookUrlTemplate && fillUrlTemplate(first.runbookUrlTemplate, items),
     links: messageLinks(".", message),

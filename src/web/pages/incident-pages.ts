@@ -19,6 +19,7 @@ export interface Selection {
 export function renderIncident(incident: IncidentDetails, at: PageAt): string {
   const { id, rule, severity, receivers, note, runbook_url: runbook, events } = incident;
   const { acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
+  const { acknowledged_until: acknowledgedUntil, silences } = incident;
   const { inhibited_by: inhibitor } = incident;
   const about = subjectLink(incident.subject, factsOfNames(incident));
   const linked = (subject: SubjectKind, text: string | null) =>
@@ -42,14 +43,31 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ["resolved", shownTime(incident.resolved_at)],
     ["notified", receivers.length === 0 ? "nobody" : receivers.join(", ")],
     ["inhibited by", inhibitor && html`<a href="${inhibitor}">${inhibitor}</a>`],
-    ["acknowledged", author && html`by ${author}, ${shownTime(acknowledgedAt) ?? ""}`],
+    [
+      "acknowledged",
+      author &&
+        html`by ${author},
+        ${shownTime(acknowledgedAt) ?? ""}${acknowledgedUntil === null ? "" : html`, until ${shownTime(acknowledgedUntil)}`}`,
+    ],
     ["note", note],
     ["silenced until", shownTime(incident.silenced_until)],
+    ...silences.map(
+      (each) =>
+        [
+          "silence",
+          html`<a href="../silences/${each.id}">by ${each.author ?? ""}: ${each.reason ?? ""}</a>`,
+        ] as const,
+    ),
     ["runbook", runbook === null ? null : html`<a href="${runbook}">${runbook}</a>`],
   ];
   const links = html`<p class="actions">
-    <a class="button main" href="${id}/acknowledge" data-act>Acknowledge</a>
+    ${
+      author === null
+        ? html`<a class="button main" href="${id}/acknowledge" data-act>Acknowledge</a>`
+        : html`<a class="button" href="${id}/unacknowledge" data-act>Unacknowledge</a>`
+    }
     <a class="button" href="${id}/silence" data-act>Silence</a>
+    ${silences.map((each) => html`<a class="button" href="../silences/${each.id}/end" data-act>End silence</a> `)}
   </p>`;
   return page(
     { title: `${incident.state} · ${rule}`, section: "Incidents", ...at },
@@ -143,6 +161,8 @@ function stateText(incident: IncidentView): string {
   return [stated, ...incidentNotes(incident)].join(", ");
 }
 
+export function shownTime(iso: string): Html;
+export function shownTime(iso: string | null): Html | null;
 export function shownTime(iso: string | null): Html | null {
   return iso === null ? null : timeOf(Date.parse(iso));
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { showSilence } from "../../api/operations/change-silence.ts";
 import { listIncidents } from "../../api/operations/incidents.ts";
 import { showIncident } from "../../api/operations/show-incident.ts";
 import { allows } from "../../lib/access.ts";
@@ -10,6 +11,8 @@ import { renderSilence, renderSilenceAll, type Actor } from "./action-pages.ts";
 import { renderIncident, renderIncidents } from "./incident-pages.ts";
 import type { Selection } from "./incident-pages.ts";
 import { pageRoutes } from "./page-route.ts";
+import { renderChangeSilence, renderEndSilence, renderSilencePage } from "./undo-pages.ts";
+import { renderUnacknowledge, renderUnacknowledgeAll } from "./undo-pages.ts";
 
 const mostRows = 200;
 const mostResolved = 20;
@@ -47,12 +50,32 @@ export function addIncidentPages(
     if (Object.keys(selection).length === 0) throw noSelection();
     return renderSilenceAll(selection, actorOf(request), at);
   });
+  addPage("/incidents/unacknowledge", async (request, at) => {
+    const selection = readSelection(request.query);
+    const { incidents } = await list(selection, ["firing"]);
+    return renderUnacknowledgeAll(selection, incidents, actorOf(request), at);
+  });
   addPage("/incidents/:id", async (request, at) => renderIncident(await find(idOf(request)), at));
   addPage("/incidents/:id/acknowledge", async (request, at) =>
     renderAcknowledge(await find(idOf(request)), actorOf(request), at),
   );
+  addPage("/incidents/:id/unacknowledge", async (request, at) =>
+    renderUnacknowledge(await find(idOf(request)), actorOf(request), at),
+  );
   addPage("/incidents/:id/silence", async (request, at) =>
     renderSilence(await find(idOf(request)), actorOf(request), at),
+  );
+
+  const findSilence = async (request: FastifyRequest) =>
+    showSilence.response.parse(await call(showSilence, { id: idOf(request) }));
+  addPage("/silences/:id", async (request, at) =>
+    renderSilencePage(await findSilence(request), at),
+  );
+  addPage("/silences/:id/change", async (request, at) =>
+    renderChangeSilence(await findSilence(request), actorOf(request), at),
+  );
+  addPage("/silences/:id/end", async (request, at) =>
+    renderEndSilence(await findSilence(request), actorOf(request), at),
   );
 }
 

@@ -7,6 +7,8 @@ import { ageOf, html, numberOf, table, type Column, type Html } from "../html.ts
 export interface QuietView {
   /** Silences and maintenance windows in force. */
   readonly silences: readonly {
+    /** Null: it is a window. */
+    readonly id: string | null;
     readonly match: SilenceMatch;
     readonly by: string;
     readonly reason: string | null;
@@ -107,6 +109,10 @@ const silenceColumns = (nowMs: number): readonly Column<QuietView["silences"][nu
   },
   { head: "By", cell: ({ by }) => by },
   { head: "Ends in", cell: ({ endsAtMs }) => ageOf(endsAtMs, nowMs), tone: () => "age" },
+  {
+    head: "Change",
+    cell: ({ id }) => (id === null ? "" : html`<a href="silences/${id}">end or change</a>`),
+  },
 ];
 
 export function receiversCard({ receivers, waiting }: QuietView): Html {

@@ -96,13 +96,17 @@ function serversText({ servers, stale }: SandboxView): string {
 function actionsOf({ place, incidents }: SandboxPageView): Html {
   const { region, key, sandbox_id: sandbox } = place;
   const query = new URLSearchParams({ region, key, sandbox }).toString();
-  const isOpen = incidents.some(
-    ({ state, acknowledged_by: author }) => state === "firing" && author === null,
-  );
+  const firing = incidents.filter(({ state }) => state === "firing");
+  const isOpen = firing.some(({ acknowledged_by: author }) => author === null);
+  const isAcknowledged = firing.some(({ acknowledged_by: author }) => author !== null);
   const acknowledge = isOpen
     ? html`<a class="button main" href="sandbox/acknowledge?${query}" data-act>Acknowledge</a> `
     : "";
-  return html`${acknowledge}<a class="button" href="sandbox/silence?${query}" data-act>Silence</a>`;
+  const undo = isAcknowledged
+    ? html` <a class="button" href="sandbox/unacknowledge?${query}" data-act>Unacknowledge</a>`
+    : "";
+  return html`${acknowledge}<a class="button" href="sandbox/silence?${query}" data-act>Silence</a
+    >${undo}`;
 }
 
 function serversCard({ place, present, servers }: SandboxPageView, { nowMs }: PageAt): Html {

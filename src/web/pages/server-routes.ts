@@ -9,6 +9,7 @@ import { listServers } from "../../api/operations/targets.ts";
 import { allows, type Permission } from "../../lib/access.ts";
 import type { ApiDeps } from "../api/api.ts";
 import { renderSandboxAcknowledge, renderSandboxSilence } from "./action-pages.ts";
+import { renderSandboxUnacknowledge } from "./undo-pages.ts";
 import { renderServerSilence } from "./action-pages.ts";
 import { readRange } from "./history-cards.ts";
 import { actorOf } from "./incident-routes.ts";
@@ -101,13 +102,18 @@ export function addServerPages(
     });
   });
 
-  addPage("/sandbox/acknowledge", async (request, at) => {
-    const place = placeOf(request);
-    const { region, key, sandbox_id: sandbox } = place;
+  const firingOf = async ({ region, key, sandbox_id: sandbox }: SandboxPlace) => {
     const query = { region: [region], key: [key], sandbox, state: ["firing"], limit: 1_000 };
     const { incidents } = listIncidents.response.parse(await call(listIncidents, query));
-    const own = incidents.filter(({ sandbox_id }) => sandbox_id === sandbox);
-    return renderSandboxAcknowledge(place, own, actorOf(request), at);
+    return incidents.filter(({ sandbox_id }) => sandbox_id === sandbox);
+  };
+  addPage("/sandbox/acknowledge", async (request, at) => {
+    const place = placeOf(request);
+    return renderSandboxAcknowledge(place, await firingOf(place), actorOf(request), at);
+  });
+  addPage("/sandbox/unacknowledge", async (request, at) => {
+    const place = placeOf(request);
+    return renderSandboxUnacknowledge(place, await firingOf(place), actorOf(request), at);
   });
 
   addPage("/sandbox/silence", (request, at) =>

@@ -1,6 +1,7 @@
-import { acknowledgeIncident } from "../../../src/api/operations/incidents.ts";
+import { acknowledgeIncident } from "../../../src/api/operations/acknowledgements.ts";
 import { replayNotifications } from "../../../src/api/operations/notifications.ts";
-import * as silenceOperations from "../../../src/api/operations/silences.ts";
+import { expireSilence } from "../../../src/api/operations/change-silence.ts";
+import { addSilence as addSilenceOperation } from "../../../src/api/operations/silences.ts";
 import type { CallApi } from "../../../src/api/operation.ts";
 import { RefusedError } from "../../../src/lib/refused-error.ts";
 import type { Acknowledgement, AddedSilence, ApiCall, Attempt } from "../history.ts";
@@ -78,7 +79,7 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
     silences.push(silence);
     const text = `silences ${JSON.stringify(match)} for ${lastsMs} ms`;
     const accepted = await ask(text, added, (api) =>
-      api(silenceOperations.addSilence, {
+      api(addSilenceOperation, {
         author: "somebody",
         reason: "simulated",
         ends_at: new Date(endsUtcMs).toISOString(),
@@ -101,11 +102,11 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
     const { id } = silence;
     if (id === null) return;
     const call = { ...time.now(), sure: false };
-    silence.expired = call;
-    const accepted = await ask(`expires ${id}`, call, (api) =>
-      api(silenceOperations.expireSilence, { id }),
-    );
-    if (accepted === null) silence.expired = null;
+    // An equal one prolonged it.
+    const same = silences.filter((each) => each.id === id);
+    for (const each of same) each.expired = call;
+    const accepted = await ask(`expires ${id}`, call, (api) => api(expireSilence, { id }));
+    if (accepted === null) for (const each of same) each.expired = null;
   };
 
   const acknowledge = async (): Promise<void> => {

@@ -140,7 +140,7 @@ describe.each(engines)("incidents on $name", (engine) => {
 
 describe.each(engines)("acknowledgements on $name", (engine) => {
   const byKim = { author: "kim", note: null, atMs: startMs };
-  const ofKim = { incidentId: "fires", ...byKim };
+  const ofKim = { incidentId: "fires", ...byKim, endsAtMs: null, endedBy: null };
   const compose = () => [outboxItem({ incident: { id: "fires" } })];
 
   async function openIncidents() {
@@ -184,6 +184,32 @@ describe.each(engines)("acknowledgements on $name", (engine) => {
     expect(await store.openItems()).toBe(0);
   });
 
+  it("end, are replaced by those that last longer, and are withdrawn, with their notifications", async () => {
+    const store = await openIncidents();
+    const given = { ...byKim, endsAtMs: startMs + 1_000 };
+    await store.acknowledge({ ids: ["fires"] }, given, compose);
+    const shorter = { ...given, author: "lee", endsAtMs: startMs + 500 };
+    const already = [{ ...ofKim, endsAtMs: startMs + 1_000 }];
+    expect(await store.acknowledge({ ids: ["fires"] }, shorter, compose)).toEqual({
+      acknowledged: [],
+      already,
+    });
+    const later = { ...byKim, author: "lee", atMs: startMs + 1_000, endsAtMs: startMs + 2_000 };
+    const [ofLee] = (await store.acknowledge({ ids: ["fires"] }, later, compose)).acknowledged;
+    expect(ofLee).toMatchObject({ author: "lee", endsAtMs: startMs + 2_000 });
+    const longer = { ...byKim, atMs: startMs + 1_500 };
+    const [ofKimAgain] = (await store.acknowledge({}, longer, compose)).acknowledged;
+    expect(ofKimAgain).toMatchObject({ incidentId: "fires", author: "kim", endsAtMs: null });
+
+    const by = { author: "ann", atMs: startMs + 1_600 };
+    const withdrawn = await store.withdraw({ ids: ["fires", "over"] }, by, compose);
+    const ended = { endsAtMs: startMs + 1_600, endedBy: "ann" };
+    expect(withdrawn).toEqual([{ ...ofKim, atMs: startMs + 1_500, ...ended }]);
+    expect(await store.withdraw({ ids: ["fires"] }, by, compose)).toEqual([]);
+    expect(await store.ofOpenIncidents()).toMatchObject([ended, { incidentId: "fires too" }]);
+    expect(await store.openItems()).toBe(5);
+  });
+
   it("that were stored without their notifications get them once", async () => {
     const store = await openIncidents();
     const note = "cut \ud800, end \0, 🏖";
@@ -215,8 +241,8 @@ describe.each(engines)("incidents that a receiver was notified of, on $name", (e
     const found = await store.notified.notifiedTo("am", startMs, "all");
     const byId = found.toSorted((one, other) => (one.incident.id < other.incident.id ? -1 : 1));
     expect(byId).toMatchObject([
-      { target: research, incident: firing("fires"), acknowledgedBy: "kim" },
-      { incident: { id: "for both" }, acknowledgedBy: null },
+      { target: research, incident: firing("fires"), acknowledgement: { author: "kim" } },
+      { incident: { id: "for both" }, acknowledgement: null },
       { incident: { id: "just over" } },
     ]);
   });

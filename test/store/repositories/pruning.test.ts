@@ -84,7 +84,9 @@ describe.each(engines)("pruning on $name", (engine) => {
     for (const a of ["error", "idle", "error"] as const) {
       await store.commitPoll(targetId, poll(listing({ a })));
     }
-    await execute(sql`insert into acknowledgements values ('incident-1', 'jo', null, 1, 1)`);
+    await execute(
+      sql`insert into acknowledgements values ('incident-1', 'jo', null, 1, 1, null, null)`,
+    );
     const left = async (beforeMs: number) => {
       await pruneAll(() => store.prune.incidents(beforeMs));
       const ids = (await rows("incidents")).map((row) => row["id"]);

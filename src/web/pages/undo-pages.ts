@@ -1,0 +1,164 @@
+import type { z } from "zod";
+import { matchText } from "../../alerts/silence.ts";
+import type { IncidentView } from "../../api/operations/incidents.ts";
+import type { silenceView } from "../../api/operations/silences.ts";
+import { counted } from "../../fleet/plural.ts";
+import { html, table, type Html } from "../html.ts";
+import { mostListed, optionsOf, renderAction, silenceLasts, type Actor } from "./action-pages.ts";
+import { incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
+import type { IncidentDetails, Selection } from "./incident-pages.ts";
+import { page, type PageAt } from "./layout.ts";
+import { sandboxAddress, type SandboxPlace } from "./servers-address.ts";
+import { shellWord } from "./shell-word.ts";
+
+type Silence = z.output<typeof silenceView>;
+
+const title = "Unacknowledge";
+const nothing = "No such incident is acknowledged: there is nothing to withdraw.";
+
+export function renderUnacknowledge(incident: IncidentDetails, actor: Actor, at: PageAt): string {
+  const { id, summary, acknowledged_by: author, acknowledged_at: since, note } = incident;
+  return renderAction(at, {
+    title,
+    what: html`<p><strong>${summary}</strong><br />incident <a href="../${id}">${id}</a></p>
+      <p>
+        ${author === null ? "" : html`Acknowledged by ${author}, ${shownTime(since) ?? ""}${note === null ? "" : `: ${note}`}. `}Its
+        reminders go on.
+      </p>`,
+    actor: author === null ? { kind: "refused", reason: nothing } : actor,
+    post: `incidents/${id}/unacknowledge`,
+    fields: {},
+    inputs: html``,
+    next: `incidents/${id}`,
+    command: `sandwatch unack ${id} --author NAME`,
+  });
+}
+
+export function renderUnacknowledgeAll(
+  selection: Selection,
+  incidents: readonly IncidentView[],
+  actor: Actor,
+  at: PageAt,
+): string {
+  const query = queryOf(selection);
+  const isAll = query === "";
+  return renderAction(at, {
+    title,
+    what: acknowledgedList(incidents, isAll ? "" : ` of ${textOf(selection)}`, at),
+    actor: acknowledgedOf(incidents).length === 0 ? { kind: "refused", reason: nothing } : actor,
+    post: "incidents/unacknowledge",
+    fields: isAll ? { all: true } : selection,
+    inputs: html``,
+    next: `incidents${query}`,
+    command: `sandwatch unack ${isAll ? "--all" : optionsOf(selection)} --author NAME`,
+  });
+}
+
+/** Of the servers of a sandbox, too. */
+export function renderSandboxUnacknowledge(
+  place: SandboxPlace,
+  incidents: readonly IncidentView[],
+  actor: Actor,
+  at: PageAt,
+): string {
+  const { region, key, sandbox_id: sandbox } = place;
+  return renderAction(at, {
+    title,
+    what: acknowledgedList(incidents, ` of sandbox ${sandbox} and of its servers`, at),
+    actor: acknowledgedOf(incidents).length === 0 ? { kind: "refused", reason: nothing } : actor,
+    post: "incidents/unacknowledge",
+    fields: { region, key, sandbox },
+    inputs: html``,
+    next: sandboxAddress(place),
+    command: `sandwatch unack --region ${shellWord(region)} --key ${shellWord(key)} --sandbox ${shellWord(sandbox)} --author NAME`,
+  });
+}
+
+function acknowledgedOf(incidents: readonly IncidentView[]): readonly IncidentView[] {
+  return incidents.filter(({ acknowledged_by: author }) => author !== null);
+}
+
+function acknowledgedList(incidents: readonly IncidentView[], of: string, at: PageAt): Html {
+  const acknowledged = acknowledgedOf(incidents);
+  return html`<p><strong>${counted(acknowledged.length, "acknowledged incident")}</strong>${of}</p>
+    <p>Their reminders go on.</p>
+    ${acknowledged.length === 0 ? "" : table(acknowledged, incidentColumns(at), mostListed)}`;
+}
+
+export function renderSilencePage(silence: Silence, at: PageAt): string {
+  const { id, state } = silence;
+  const facts: readonly (readonly [name: string, value: string | Html | null])[] = [
+    ["state", state.replace("_", " ")],
+    ["matches", matchText(silence.match)],
+    ["by", silence.author],
+    ["reason", silence.reason],
+    ["from", shownTime(silence.starts_at)],
+    ["until", shownTime(silence.ends_at)],
+    ["changed", changeText(silence)],
+  ];
+  const actions = html`<p class="actions">
+    <a class="button" href="${id}/end" data-act>End silence</a>
+    <a class="button" href="${id}/change" data-act>Shorten or prolong</a>
+  </p>`;
+  return page(
+    { title: "Silence", section: "Incidents", ...at },
+    html`<div class="card" id="silence" data-live>
+      <h1>Silence ${id}</h1>
+      ${state === "ended" ? "" : actions}
+      <dl>
+        ${facts.flatMap(([name, value]) =>
+          value === null
+            ? []
+            : html`<dt>${name}</dt>
+                <dd>${value}</dd> `,
+        )}
+      </dl>
+    </div>`,
+  );
+}
+
+function changeText({ changed_by: by, changed_at: at }: Silence): Html | null {
+  return at === null ? null : html`${by === null ? "" : `by ${by}, `}${shownTime(at)}`;
+}
+
+export function renderChangeSilence(silence: Silence, actor: Actor, at: PageAt): string {
+  const { id } = silence;
+  return renderAction(at, {
+    title: "Shorten or prolong",
+    what: html`${silenceText(silence)}
+      <p>It then ends so long from now as you choose.</p>`,
+    actor: actorFor(silence, actor),
+    post: `silences/${id}`,
+    fields: {},
+    inputs: silenceLasts,
+    next: `silences/${id}`,
+    command: `sandwatch silence change ${id} --for 2h --author NAME`,
+  });
+}
+
+export function renderEndSilence(silence: Silence, actor: Actor, at: PageAt): string {
+  const { id } = silence;
+  return renderAction(at, {
+    title: "End silence",
+    what: html`${silenceText(silence)}
+      <p>Receivers are notified at once of what it matches that is still firing.</p>`,
+    actor: actorFor(silence, actor),
+    post: `silences/${id}/expire`,
+    fields: {},
+    inputs: html``,
+    next: `silences/${id}`,
+    command: `sandwatch silence expire ${id} --author NAME`,
+  });
+}
+
+function silenceText({ id, match, author, reason, ends_at: end }: Silence): Html {
+  return html`<p>
+    <code>${matchText(match)}</code> is silenced by ${author ?? ""} until ${shownTime(end)}:
+    ${reason ?? ""}<br />silence
+    <a href="../${id}">${id}</a>
+  </p>`;
+}
+
+function actorFor({ state }: Silence, actor: Actor): Actor {
+  return state === "ended" ? { kind: "refused", reason: "It has ended." } : actor;
+}
