@@ -176,13 +176,13 @@ async function hit(victims: Victims, { kind, length, choice }: Fault, victim: Vi
       restart();
       return true;
     case "machine lost":
-      // The server does not learn that the connections are gone.
-      proxy.hold();
+      // The server does not learn that the connections are gone, also when it starts again.
+      proxy.strand();
       await victim.kill();
-      await setTimeout(beyondLease(length));
-      proxy.drop();
-      proxy.release();
+      await setTimeout(choice * leaseMs);
       restart();
+      await setTimeout(beyondLease(length));
+      proxy.release();
       return true;
     case "stop":
       await victim.stop();

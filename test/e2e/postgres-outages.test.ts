@@ -53,11 +53,15 @@ const listen = "127.0.0.1:${PORT}";
 /** Each process gets a port of its own, which it keeps when it starts again. */
 const ofCluster = { cluster: { address: `http://${listen}`, lease: "5s" }, http: { listen } };
 
-async function startAtPort(trial: Awaited<ReturnType<typeof prepareTrial>>): Promise<RunningTrial> {
-  const address = await freeAddress();
+type Trial = Awaited<ReturnType<typeof prepareTrial>>;
+
+async function startAt(trial: Trial, address: string): Promise<RunningTrial> {
   const [, PORT = ""] = address.split(":");
   return trial.start((args) => startSandwatch(args, { PORT }), `http://${address}`);
 }
+
+const startAtPort = async (trial: Trial): Promise<RunningTrial> =>
+  startAt(trial, await freeAddress());
 
 it.for([
   ["alone", 1],
@@ -169,4 +173,23 @@ it("a process whose session has ended and that cannot connect is not ready, says
   await isReady(each);
   each.send("SIGTERM");
   expect(await each.ended).toMatchObject({ code: 0, err: "" });
+});
+
+it("a process that starts again on a machine that was lost takes over though PostgreSQL believes the old one to be connected", async () => {
+  const server = await startServer();
+  const proxy = await startCuttingProxy({ host: server.folder, port: 5432 });
+  const url = `postgresql://test@127.0.0.1:${proxy.port}/postgres?sslmode=disable`;
+  const trial = await prepareTrial({ settings: { store: { postgres: { url } }, ...ofCluster } });
+  const address = await freeAddress();
+  const first = await startAt(trial, address);
+  proxy.strand();
+  first.send("SIGKILL");
+  await first.ended;
+  const expired =
+    "select from sandwatch.processes where seen_at_ms + lease_ms < extract(epoch from now()) * 1000";
+  await until("its lease has ended", async () => (await execute(server, expired)).length === 1);
+  const holders = "select pid from pg_locks where locktype = 'advisory'";
+  expect(await execute(server, holders)).toHaveLength(1);
+  const again = await startAt(trial, address);
+  await again.line("process.active");
 });

@@ -39,6 +39,8 @@ interface Pair {
   readonly upstream: Socket;
   /** What the client sent and must not pass yet. */
   kept: Buffer | null;
+  /** Its end does not pass either. */
+  isHeld: boolean;
 }
 
 /**
@@ -61,9 +63,10 @@ export async function startPostgresProxy(
     for (const each of [pair.client, pair.upstream]) each.destroy();
   };
   const strand = (ways: readonly Way[] = both): void => {
-    for (const { client, upstream } of pairs) {
-      if (ways.includes("to server")) client.pause();
-      if (ways.includes("to client")) upstream.pause();
+    for (const pair of pairs) {
+      pair.isHeld = true;
+      if (ways.includes("to server")) pair.client.pause();
+      if (ways.includes("to client")) pair.upstream.pause();
     }
   };
   const hold = (ways: readonly Way[] = both): void => {
@@ -87,11 +90,10 @@ export async function startPostgresProxy(
     const upstream = target.host.startsWith("/")
       ? connect(`${target.host}/.s.PGSQL.${target.port}`)
       : connect(target);
-    const pair: Pair = { client, upstream, kept: null };
+    const pair: Pair = { client, upstream, kept: null, isHeld: false };
     pairs.add(pair);
     const cut = (): void => {
-      // No end passes either.
-      if (held.length > 0) return;
+      if (pair.isHeld) return;
       if (delayMs === 0) end(pair);
       else setTimeout(() => end(pair), delayMs);
     };
@@ -126,6 +128,7 @@ export async function startPostgresProxy(
     if (pair.client.destroyed || pair.upstream.destroyed) return end(pair);
     if (pair.kept) pair.upstream.write(pair.kept);
     pair.kept = null;
+    pair.isHeld = false;
     pair.client.resume();
     pair.upstream.resume();
   };

@@ -41,7 +41,8 @@ export interface OwnProcess {
 const answerMs = (leaseMs: number): number => leaseMs / 2;
 
 /**
- * Enters this process, with the session by which it writes or would. An entry of an earlier process at its address is replaced.
+ * Enters this process, with the session by which it writes or would. The entry of an earlier process at its address is
+ * replaced when the session of that process has ended: until then it may hold the lock, and is to be ended by its lease.
  *
  * @returns whether it is entered: not where the store does not exist yet
  */
@@ -52,11 +53,12 @@ export async function enterProcess(
   try {
     await session.query(
       `delete from processes where seen_at_ms < ${nowMs} - ${forgottenMs}
-         or (address = $1 and id <> $2 and seen_at_ms + lease_ms <= ${nowMs})`,
+         or (address = $1 and id <> $2
+           and not exists (select from pg_stat_activity where session = ${sessionName}))`,
       [address, id],
     );
     await session.query(
-      `insert into processes
+      `insert into processes (id, address, version, session, since_at_ms, seen_at_ms, lease_ms)
          select $1, $2, $3, ${sessionName}, ${nowMs}, ${nowMs}, $4::bigint
          from pg_stat_activity where pid = pg_backend_pid()
        on conflict (id) do update set session = excluded.session, since_at_ms = excluded.since_at_ms,
