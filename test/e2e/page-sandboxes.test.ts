@@ -41,20 +41,20 @@ it("the search of the overview leads to a sandbox, and its page to what can be d
   await world.poll();
   await page.locator(".now", { hasText: "idle for" }).waitFor();
   await page.getByRole("row", { name: /github lone\/0 error/ }).waitFor();
-  await page.getByRole("cell", { name: "occupied → idle" }).waitFor();
+  await page.getByRole("cell", { name: "occupied -> idle in us/research", exact: true }).waitFor();
 
-  await page.getByRole("link", { name: "Acknowledge" }).press("Enter");
+  await page.getByRole("link", { name: "Acknowledge", exact: true }).press("Enter");
   const dialog = page.getByRole("dialog");
   await dialog.getByText("1 firing incident", { exact: true }).waitFor();
   await dialog.getByLabel("Your name").fill("ann");
   await dialog.getByRole("button", { name: "Acknowledge" }).press("Enter");
   await page.getByText("Acknowledged 1 incident. Reminders stop.").waitFor();
-  await page.getByRole("link", { name: "Acknowledge" }).waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "Acknowledge", exact: true }).waitFor({ state: "detached" });
   const { api } = world.daemon();
   const { incidents } = await api(listIncidents, { sandbox: "lone", state: "firing" });
   expect(incidents.map((each) => each.acknowledged_by)).toEqual(["ann"]);
 
-  await page.getByRole("link", { name: "Silence" }).press("Enter");
+  await page.getByRole("link", { name: "Silence", exact: true }).press("Enter");
   await dialog.getByLabel("Reason").fill("being moved");
   await dialog.getByRole("button", { name: "Silence" }).press("Enter");
   await page.getByText("Silenced until").waitFor();
@@ -105,7 +105,10 @@ it("has what matters of a sandbox in error on the first screen of a phone", asyn
   const { address, pathOf } = await watchFew();
   const { page } = await openChromium({ viewport: { width: 320, height: 568 } });
   await page.goto(`${address}/${pathOf(uuid)}`);
-  for (const each of [page.locator(".now"), page.getByRole("link", { name: "Acknowledge" })]) {
+  for (const each of [
+    page.locator(".now"),
+    page.getByRole("link", { name: "Acknowledge", exact: true }),
+  ]) {
     const box = await each.boundingBox();
     expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThan(568);
   }
