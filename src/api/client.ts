@@ -9,15 +9,17 @@ import type { Secret } from "../lib/secret.ts";
 import { operationsRoot, pathFields, readRequest } from "./operation.ts";
 import type { CallApi, Operation } from "./operation.ts";
 
+/** `other_program`: something answered as no sandwatch of this version does. */
+type UnavailableKind = "nothing_listens" | "other_program" | "unknown";
+
 /** No sandwatch of this version answered. */
 export class ApiUnavailableError extends Error {
   override readonly name = "ApiUnavailableError";
-  /** Whether the connection was refused. */
-  readonly nothingListens: boolean;
+  readonly kind: UnavailableKind;
 
-  constructor(message: string, nothingListens = false) {
+  constructor(message: string, kind: UnavailableKind = "unknown") {
     super(message);
-    this.nothingListens = nothingListens;
+    this.kind = kind;
   }
 }
 
@@ -56,7 +58,7 @@ export function createApiClient(address: string, options: ApiClientOptions = {})
     if (read?.success) return read.data;
     const problem = response.ok ? null : problemSchema.safeParse(content);
     if (!problem?.success) {
-      throw new ApiUnavailableError(`The server at ${address} is not a sandwatch of this version.`);
+      throw foreignServer(address);
     }
     const { detail, errors } = problem.data;
     const retryAfter = Number(response.headers.get("retry-after") ?? 0);
@@ -65,6 +67,11 @@ export function createApiClient(address: string, options: ApiClientOptions = {})
     if (kind) throw new RefusedError(kind, detail, errors);
     throw new ApiUnavailableError(`${address}: ${detail}`);
   };
+}
+
+function foreignServer(address: string): ApiUnavailableError {
+  const message = `The server at ${address} is not a sandwatch of this version.`;
+  return new ApiUnavailableError(message, "other_program");
 }
 
 const problemSchema = z.object({
@@ -133,7 +140,7 @@ export async function requestReload(
   const response = await sendRequest(address, url, { method: "POST", headers: {} }, options);
   const said = (await response.text()).trimEnd();
   if (response.status === 404 || response.status === 405) {
-    throw new ApiUnavailableError(`The server at ${address} is not a sandwatch of this version.`);
+    throw foreignServer(address);
   }
   if (response.ok || response.status === 400) return { isAccepted: response.ok, text: said };
   throw new ApiUnavailableError(`${address}: ${said}`);
@@ -202,9 +209,13 @@ async function sendRequest(
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     if (code === "ECONNREFUSED") {
-      throw new ApiUnavailableError(`Nothing listens at ${address}.`, true);
+      throw new ApiUnavailableError(`Nothing listens at ${address}.`, "nothing_listens");
     }
-    throw new ApiUnavailableError(`${address} ${whyNoResponse(code)}`);
+    // It does not speak HTTP.
+    if (code.startsWith("HPE_")) throw foreignServer(address);
+    const isReset = code === "ECONNRESET" && url.protocol === "http:";
+    const hint = isReset ? " If it has http.tls, its address begins with https." : "";
+    throw new ApiUnavailableError(`${address} ${whyNoResponse(code)}${hint}`);
   }
 }
 

@@ -126,7 +126,17 @@ function configuredDaemon(config: Config, client: ApiClientOptions) {
 
 const targetsAtOnce = 1_000;
 
-/** @throws {RefusedError} when the daemon watches none of the configured targets */
+/** The daemon at the configured address monitors none of the configured targets. */
+export class OtherDaemonError extends RefusedError {
+  constructor(address: string) {
+    super(
+      "conflict",
+      `The daemon at ${address} monitors none of the configured targets: it is another daemon, or its configuration has other names.\nTo use it anyway, give --url ${address}. To use another one, give its address with --url or set http.listen.`,
+    );
+  }
+}
+
+/** @throws {OtherDaemonError} when the daemon watches none of the configured targets */
 async function checkWatches(config: Config, address: string, api: CallApi): Promise<void> {
   const configured = new Set(configuredTargets(config).map(targetName));
   for (let cursor: string | null | undefined; cursor !== null;) {
@@ -136,10 +146,7 @@ async function checkWatches(config: Config, address: string, api: CallApi): Prom
     if (targets.some((target) => configured.has(targetName(target)))) return;
     cursor = next;
   }
-  throw new RefusedError(
-    "conflict",
-    `The daemon at ${address} monitors none of the configured targets: it is another daemon, or its configuration has other names.\nTo use it anyway, give --url ${address}. To use another one, give its address with --url or set http.listen.`,
-  );
+  throw new OtherDaemonError(address);
 }
 
 /** Calls an operation of the daemon. If nothing listens at the configured address, runs it in this process. */
@@ -154,7 +161,7 @@ export async function callOperation<Request extends z.ZodType, Response extends 
   try {
     if (api) return await api(operation, request);
   } catch (error) {
-    if (!(error instanceof ApiUnavailableError && error.nothingListens)) throw error;
+    if (!(error instanceof ApiUnavailableError && error.kind === "nothing_listens")) throw error;
   }
   return callOffline(config, operation, request);
 }

@@ -57,7 +57,7 @@ function explanationText(view: ExplanationView, look: Look): string {
     `server ${view.server_id}${view.server_name === null ? "" : ` (${view.server_name})`}`,
     ...view.listed.map(
       ({ region, key, sandbox_id, status, since }) =>
-        `  ${status} since ${look.timeText(since)} in ${region}/${key}, sandbox ${sandbox_id}`,
+        `  ${status} ${look.sinceText(since)} in ${region}/${key}, sandbox ${sandbox_id}`,
     ),
     ...(view.listed.length === 0 ? ["  not listed now"] : []),
     "",
@@ -81,7 +81,7 @@ function sandboxText(view: SandboxExplanation, look: Look): string {
       sandbox.created_at === null ? "" : `, created ${look.timeText(sandbox.created_at)}`;
     const ofBenchmark = benchmark === null ? "" : `, benchmark ${benchmark}`;
     return [
-      `  ${status} since ${look.timeText(since)} in ${region}/${key}, ${sourceText(sandbox.stated_status)}`,
+      `  ${status} ${look.sinceText(since)} in ${region}/${key}, ${sourceText(sandbox.stated_status)}`,
       `  ${counted(sandbox.server_count, "server")}${ofBenchmark}${created}`,
     ];
   });

@@ -50,6 +50,7 @@ const advice: readonly (readonly [RegExp, string])[] = [
     /^too_large/,
     "Increase poll.max_body if the account has that much. If the daemon makes the call, it reads at most 8 MiB of a look-up.",
   ],
+  [/^http_error .*speaks TLS/, "Begin the region's base_url with https."],
   [
     /^http_error \d+ redirected/,
     "The key is sent to the configured address only: if the redirect is correct, set the region's base_url to its address.",

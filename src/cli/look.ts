@@ -11,6 +11,8 @@ export interface Look {
   /** Of the longest line. Undefined: nothing is cut. */
   readonly width: number | undefined;
   readonly timeText: (isoTime: string | null | undefined) => string;
+  /** Since when something has lasted, as part of a sentence. */
+  readonly sinceText: (isoTime: string) => string;
   readonly paint: (color: Color, text: string) => string;
 }
 
@@ -21,6 +23,10 @@ export function lookOf(terminal: Terminal, isExact = false): Look {
     width,
     timeText: (isoTime) =>
       isExact || !isoTime ? (isoTime ?? "") : agoText(clock.now().utcMs - Date.parse(isoTime)),
+    sinceText: (isoTime) =>
+      isExact
+        ? `since ${isoTime}`
+        : `for ${ageText(Math.max(0, clock.now().utcMs - Date.parse(isoTime)))}`,
     paint: (color, text) =>
       isColored && text !== "" ? styleText(color, text, { validateStream: false }) : text,
   };

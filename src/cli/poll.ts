@@ -68,7 +68,8 @@ async function pollNow(
   const columns: Columns<TargetView> = {
     region: "region",
     key: "key",
-    poll: ({ last_failure_reason: reason, partial }) => pollCell(reason, partial !== null),
+    poll: (target) =>
+      pollCell(target.last_failure_reason && failureOf(target), target.partial !== null),
     ...Object.fromEntries(
       statuses.map((status) => [
         status,
@@ -159,8 +160,9 @@ function viewOf(target: Target, { listing, partial }: Listed, failed: Failed | n
   };
 }
 
+/** @param failure its detail, of which what comes before the first colon says what happened */
 function pollCell(failure: string | null, isPartial: boolean): Cell {
-  if (failure !== null) return { text: failure, color: "red" };
+  if (failure !== null) return { text: failure.replace(/: .*$/, ""), color: "red" };
   return isPartial ? { text: "partial", color: "yellow" } : "ok";
 }
 
@@ -174,7 +176,7 @@ function pollsText(targets: readonly PollView[], isVerbose: boolean, look: Look)
   const columns: Columns<PollView> = {
     region: "region",
     key: "key",
-    poll: ({ failure, complete }) => pollCell(failure, !complete),
+    poll: ({ failure, failure_detail: detail, complete }) => pollCell(detail ?? failure, !complete),
     servers: ({ servers, up }) => (up ? servers.length : "-"),
     ...Object.fromEntries(counts),
   };

@@ -129,13 +129,13 @@ function summaryText(
   return [first, ...rest].filter((each) => each !== false).join(" ");
 }
 
-/** "https://a.example.com is active since 12:00, last seen 12:34". */
+/** "https://a.example.com is active for 3 h, last seen 2 s ago". */
 function processText(
   { address, active, since, last_seen: seen, live }: ProcessView,
-  { timeText, paint }: Look,
+  { timeText, sinceText, paint }: Look,
 ): string {
   const name = address ?? "a process without cluster.address";
-  const text = `${name} ${active ? "is active" : "stands by"} since ${timeText(since)}, last seen ${timeText(seen)}`;
+  const text = `${name} ${active ? "is active" : "stands by"} ${sinceText(since)}, last seen ${timeText(seen)}`;
   return live ? text : paint("yellow", text);
 }
 

@@ -48,6 +48,9 @@ export function createRefusals() {
       // A body that is missing or cannot be decoded does not show who wrote it.
       return historyOf(operation).notFound(isLookup ? path : null, answer.body ? body : null);
     }
+    if (answer.status === 400 && baseUrl.startsWith("http:") && isOfTlsPort(answer)) {
+      return { detail: "this port speaks TLS", problem: null };
+    }
     if (!redirects.has(answer.status)) return null;
     const direction = directionOf(answer.header("location"), baseUrl.replace(/\/+$/, "") + path);
     return { detail: `a redirect ${direction}, which is not followed`, problem: "redirected" };
@@ -90,6 +93,13 @@ export function jsonOf({ body }: Answer): JsonValue | undefined {
     if (error instanceof BodyFault) return undefined;
     throw error;
   }
+}
+
+/** How nginx, Go and Apache answer a request without TLS at a port with TLS. */
+const ofTlsPort = /plain HTTP (?:request was sent )?to|HTTP request to an HTTPS server/;
+
+function isOfTlsPort({ body }: Answer): boolean {
+  return body !== null && ofTlsPort.test(body.toString("latin1", 0, 4_096));
 }
 
 function reasonOf(status: number): FailureReason {

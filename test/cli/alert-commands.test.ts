@@ -64,6 +64,7 @@ it("the commands about alerts call the daemon that runs, and use the store when 
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining("has ended already") });
   const explained = await run("explain", serverId.slice(0, 13));
   expect(explained.out).toMatch(/acknowledged by ann/);
+  expect(explained.out).toMatch(/^ {2}error for \d+ \w+ in us\/research, sandbox /m);
   expect(explained.out).toMatch(/delivery\.taken +oncall accepted: firing/);
   const { servers } = JSON.parse((await run("servers", "--server", serverId, "--json")).out);
   const sandbox = await run("explain", servers[0].sandbox_id.slice(0, 13));

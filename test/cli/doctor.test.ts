@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pollTargets } from "../../src/api/operations/targets.ts";
-import { describeSpace } from "../../src/cli/doctor/check-store.ts";
+import { describeDenied, describeSpace } from "../../src/cli/doctor/check-store.ts";
 import { describeVisit, visit } from "../../src/cli/doctor/check-regions.ts";
 import { directRoute } from "../../src/lib/connector.ts";
 import { startReceiverServer } from "../notify/support/receiver-server.ts";
@@ -205,6 +205,14 @@ describe("doctor", () => {
     expect(out).toContain(`warn  ${path} can be read by other users`);
   });
 
+  it("tells a file system that is read-only from a file that this user may not write", () => {
+    expect(describeDenied("/data", true)).toMatchObject({
+      text: "the file system of /data is read-only",
+      mend: expect.stringContaining("Mount it"),
+    });
+    expect(describeDenied("/data", false).mend).toContain("Grant access");
+  });
+
   it("warns of a disk without space for a backup of a large store", () => {
     const GiB = 2 ** 30;
     const levelOf = (free: number, store: number) => describeSpace("/", free, store).level;
@@ -238,11 +246,37 @@ describe("doctor", () => {
     expect(running.out).toContain("ok    it runs; targets up: 0, down: 0, not polled yet: 1");
     const elsewhere = await diagnose({ regions, store: { path } });
     expect(elsewhere.out).toContain("warn  it has the store, but does not answer at http.listen");
-    const { baseUrl } = await startPeer((_request, response) => response.end("hello"));
-    const other = await diagnose({ regions, http: { listen: new URL(baseUrl).host } });
-    expect(other.out).toMatch(/warn {2}The server at \S+ is not a sandwatch of this version/);
     const free = await diagnose({ regions, http: { listen: "127.0.0.1:0" } });
     expect(free.out).toContain("note  http.listen has port 0");
+  });
+
+  it("says what has the port of http.listen, and which setting to change", async () => {
+    const regions = await startServiceAt(0);
+    const { baseUrl } = await startPeer((_request, response) =>
+      response.setHeader("server", "cherokee/1").end("hello"),
+    );
+    const { listen } = await serveUs(["research"], undefined, { regions });
+    const speechless = await startTcpPeer((socket) => void socket.end("SSH-2.0\r\n"));
+    for (const [address, text, mend] of [
+      [
+        baseUrl,
+        'another program has ADDRESS: it answers HTTP 200, and calls itself "cherokee/1"',
+        "that program.",
+      ],
+      [speechless, "another program has ADDRESS: it does not speak HTTP", "that program."],
+      [
+        `http://${listen}`,
+        "another sandwatch has ADDRESS: it monitors none of the configured targets",
+        "the other one.",
+      ],
+    ] as const) {
+      const keys = [{ name: "others", api_key: "simulated-T0PSECRET" }];
+      const http = { listen: new URL(address).host };
+      const { out, code } = await diagnose({ regions, keys, http });
+      expect(code).toBe(1);
+      const advice = `Set http.listen to another port, or stop ${mend}`;
+      expect(out).toContain(`FAIL  ${text.replace("ADDRESS", address)}\n        ${advice}\n`);
+    }
   });
 
   it("prints JSON, and every error of a configuration with exit code 2", async () => {

@@ -43,6 +43,11 @@ describe("poll", () => {
     const ended = await poll(`${baseUrl}/us`);
     expect(ended.code).toBe(1);
     expect(ended.err.startsWith(`us/research: ${text}`)).toBe(true);
+    // In the table the condition is called the same.
+    const [condition = ""] = text.split(/[.:] /);
+    expect(ended.out.split("\n")[1]).toMatch(
+      new RegExp(`^us +research +${condition.replaceAll(/[()]/g, "\\$&")} +-`),
+    );
   });
 
   it("reports a certificate that is not trusted, a server without TLS, and no server", async () => {
@@ -103,6 +108,7 @@ describe("poll", () => {
 it.each<[Partial<Failed>, string]>([
   [{}, "Check the id and the region"],
   [{ status: 400 }, "Check the id if one was given"],
+  [{ status: 400, detail: "HTTP 400: this port speaks TLS" }, "Begin the region's base_url"],
   [{ reason: "auth", status: 403 }, "Check the key's api_key"],
   [{ reason: "rate_limited", status: null }, "Try again, or set poll.rate_limit"],
   [{ reason: "rate_limited", status: 429 }, "Check that poll.rate_limit is the limit"],

@@ -106,3 +106,17 @@ it.each([
     expect(peer.paths).toHaveLength(1);
   },
 );
+
+it.each([
+  "<center>The plain HTTP request was sent to HTTPS port</center>",
+  "Client sent an HTTP request to an HTTPS server.\n",
+  "You're speaking plain HTTP to an SSL-enabled server port.<br />",
+])("a 400 with %j means that the port speaks TLS", async (body) => {
+  const peer = await startPeer((_request, response) => response.writeHead(400).end(body));
+  const { client, call } = createTestClient(peer.baseUrl);
+  const result = await client.look(call, askUniverses);
+  expect(result).toMatchObject({ kind: "failed", detail: "HTTP 400: this port speaks TLS" });
+  const other = await startPeer((_request, response) => response.writeHead(400).end("bad"));
+  const { client: plain, call: to } = createTestClient(other.baseUrl);
+  expect(await plain.look(to, askUniverses)).toMatchObject({ detail: "HTTP 400" });
+});

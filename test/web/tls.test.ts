@@ -67,6 +67,8 @@ describe("a server with TLS", () => {
     const plain = await serveWeb({});
     const encrypted = plain.address.replace("http:", "https:");
     await expect(call(encrypted)).rejects.toThrow(/over TLS \(EPROTO\)/);
+    const unencrypted = address.replace("https:", "http:");
+    await expect(call(unencrypted)).rejects.toThrow(/If it has http.tls, its address begins with/);
   });
 
   it.each([

@@ -74,11 +74,24 @@ function checkWritable(file: string, folder: string): readonly Finding[] {
     try {
       accessSync(path, constants.R_OK | constants.W_OK);
       return [];
-    } catch {
-      const text = `this user may not read and write ${path}`;
-      return [{ level: "failure", text, mend: "Grant access to it, or set another store.path." }];
+    } catch (error) {
+      return [describeDenied(path, Object(error).code === "EROFS")];
     }
   });
+}
+
+export function describeDenied(path: string, isReadOnly: boolean): Finding {
+  return isReadOnly
+    ? {
+        level: "failure",
+        text: `the file system of ${path} is read-only`,
+        mend: "Mount it so that it can be written, or set another store.path.",
+      }
+    : {
+        level: "failure",
+        text: `this user may not read and write ${path}`,
+        mend: "Grant access to it, or set another store.path.",
+      };
 }
 
 function freeBytes(folder: string): number {

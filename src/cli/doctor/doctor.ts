@@ -3,6 +3,7 @@ import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
 import { counted } from "../../fleet/plural.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { localAddress } from "../../lib/listen-address.ts";
 import { printableLine } from "../../lib/printable.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { isConfiguredInUse } from "../../store/store-in-use.ts";
@@ -61,7 +62,7 @@ async function examine(
 
   const signal = AbortSignal.timeout(longestMs);
   const api = config.http.port === 0 ? null : runningApi({ config: file }, terminal, signal);
-  const daemon = await checkDaemon(api, await hasDaemon(config.store));
+  const daemon = await checkDaemon(api, localAddress(config.http), await hasDaemon(config.store));
   report({ title: "daemon", findings: daemon });
 
   const { regions } = config;
