@@ -6,7 +6,12 @@ import { startPeer } from "../service/peer.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { runCommand } from "../support/run-command.ts";
-import { runSandwatch, startProgram, startSandwatch } from "../support/sandwatch-process.ts";
+import {
+  runSandwatch,
+  startProgram,
+  startSandwatch,
+  startSandwatchByNpm,
+} from "../support/sandwatch-process.ts";
 import type { SandwatchProcess } from "../support/sandwatch-process.ts";
 
 const program = join(import.meta.dirname, "../../src/cli.js");
@@ -44,6 +49,14 @@ describe("run", () => {
       expect(ended).toMatchObject(stopped);
       expect(ended.out).not.toContain("T0PSECRET");
     }
+  });
+
+  it("started by npm, as the README does, ends when npm gets the signal", async () => {
+    const daemon = startSandwatchByNpm(["run", "--config", writeConfig().config]);
+    await daemon.line("daemon.started");
+    daemon.send("SIGTERM");
+    // Its output ends when no process has it any more.
+    expect((await daemon.ended).out).toContain('"daemon.stopped"');
   });
 
   it("refuses a configuration with all faults, with exit code 2, and creates nothing", async () => {

@@ -43,8 +43,8 @@ it("Node.js gets the same arguments in the image, as a service and in a checkout
   expect([node, program]).toEqual(["node", "/app/dist/cli.js"]);
   expect(args.length).toBeGreaterThan(0);
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(read("package.json"));
-  expect(scripts["start"]).toBe(`node ${args.join(" ")} src/cli.js demo`);
-  expect(scripts["sandwatch"]).toBe(`node ${args.join(" ")} src/cli.js`);
+  expect(scripts["start"]).toBe(`exec node ${args.join(" ")} src/cli.js demo`);
+  expect(scripts["sandwatch"]).toBe(`exec node ${args.join(" ")} src/cli.js`);
   expect(read("config/systemd/sandwatch.service")).toContain(
     `\nEnvironment=NODE_OPTIONS=${args.join(" ")}\n`,
   );

@@ -58,6 +58,11 @@ export function startSandwatchWithFewFiles(
   return startProcess("bash", ["-c", script, "bash", process.execPath, program, ...args]);
 }
 
+/** The program as the function of the README runs it. */
+export function startSandwatchByNpm(args: readonly string[]): SandwatchProcess {
+  return startProcess("npm", ["run", "--silent", "sandwatch", "--", ...args]);
+}
+
 function startProcess(
   file: string,
   args: readonly string[],
