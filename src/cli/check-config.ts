@@ -6,6 +6,7 @@ import { ignoredNoProxyEntries } from "../config/schema-outbound.ts";
 import { counted } from "../fleet/plural.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { configOption, readConfig } from "./options.ts";
+import { receiverNotes } from "./receiver-notes.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addCheckConfig(program: Command, terminal: Terminal): void {
@@ -38,7 +39,7 @@ export function configNotes(
 ): readonly string[] {
   const { rules, receivers } = config.alerts;
   const notes = config.keys.flatMap((key) => rateLimitNotes(config, key));
-  notes.push(...noProxyNotes(config, environment));
+  notes.push(...noProxyNotes(config, environment), ...receiverNotes(config.alerts.receivers));
   if (config.probes.length > 0 && !rules.some(({ on }) => on === "probe")) {
     notes.push("there are probes but no rule on probes, so nobody is notified when one fails");
   }

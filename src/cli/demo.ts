@@ -11,8 +11,10 @@ import { Webhook } from "standardwebhooks";
 import { z } from "zod";
 import { createDaemon } from "../app/daemon.ts";
 import { formatFaults } from "../config/faults.ts";
+import type { Config } from "../config/config.ts";
 import { parseConfig } from "../config/load-config.ts";
 import { systemClock } from "../lib/clock.ts";
+import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { createLogger } from "../lib/logger.ts";
 import type { Target } from "../fleet/model.ts";
 import { createSimulator, type Simulator } from "../simulator/simulator.ts";
@@ -134,7 +136,9 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   terminal.out(`sandwatch demo: ${targets} targets of a simulated service. Ctrl-C stops it.\n\n`);
   if (options.history) {
     const { history: days } = options;
-    terminal.out(`making ${days} days of simulated history\n\n`);
+    await using _waiting = await serveWaitingPage(config.http);
+    const address = localAddress(config.http);
+    terminal.out(`making ${days} days of simulated history; status page then: ${address}/\n\n`);
     const stopping = new AbortController();
     void stopped.then(() => stopping.abort());
     const world = createWorld(seed, tempo, load, variedManners);
@@ -210,18 +214,34 @@ function describe(address: string, services: ReadonlyMap<string, string>): strin
   return `${lines.join("\n")}\n`;
 }
 
+/** Answers until the daemon does. A browser asks again by itself. */
+async function serveWaitingPage({ host, port }: Config["http"]) {
+  const server = fastify({ forceCloseConnections: true });
+  server.all("/*", (_request, reply) =>
+    reply
+      .code(503)
+      .headers({ "retry-after": "1", refresh: "1", "content-type": "text/plain; charset=utf-8" })
+      .send("sandwatch is making the history of the demo. This page reloads by itself.\n"),
+  );
+  // If it cannot listen, the daemon says so later.
+  await server.listen({ host: hostToListen(host), port }).catch(() => null);
+  return { [Symbol.asyncDispose]: () => server.close() };
+}
+
 /** There is nothing but simulated data, so anyone who reaches it may do everything. */
 async function httpSettings({ host, port }: DemoOptions): Promise<object> {
   const at = host.includes(":") ? `[${host}]` : host;
-  return { listen: `${at}:${port ?? (await usualPortIfFree(host))}`, auth: "none" };
+  const free = await freePort(host, port ?? usualPort);
+  return { listen: `${at}:${free ?? port ?? (await freePort(host, 0)) ?? 0}`, auth: "none" };
 }
 
-async function usualPortIfFree(host: string): Promise<number> {
-  const probe = createServer().listen(usualPort, host);
-  const port = await once(probe, "listening").then(
-    () => usualPort,
-    () => 0,
+/** Null: the port is in use. @param port 0: any one */
+async function freePort(host: string, port: number): Promise<number | null> {
+  const probe = createServer().listen(port, host);
+  const address = await once(probe, "listening").then(
+    () => probe.address(),
+    () => null,
   );
   probe.close();
-  return port;
+  return address === null || typeof address === "string" ? null : address.port;
 }

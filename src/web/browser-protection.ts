@@ -46,7 +46,7 @@ export function checkSender(
   }
   // A proxy in front may request under another Host than the browser's.
   const origins = [undefined, external?.origin];
-  const isForeign = !origins.includes(origin) && !isSameOrigin(origin ?? "", host);
+  const isForeign = !origins.includes(origin) && !isSameOrigin(origin ?? "", request.headers);
   if (!isForeign && isOwnSite(request)) return null;
   const detail = "Requests from pages of other origins are refused.";
   return { status: 403, detail, reason: "origin" };
@@ -68,10 +68,17 @@ function isOwnSite({ method, headers }: Pick<FastifyRequest, "method" | "headers
   return method === "GET" && headers["sec-fetch-dest"] === "document";
 }
 
-/** Over https too, where something in front of this server speaks it. */
-function isSameOrigin(origin: string, host: string): boolean {
+/**
+ * Over https too, where something in front of this server speaks it. Such a proxy may request under a Host with its own
+ * port, or with none: then the name must be the same, and the browser must not say that the page is of another port.
+ */
+function isSameOrigin(origin: string, headers: FastifyRequest["headers"]): boolean {
+  const { host = "", "sec-fetch-site": site } = headers;
   if (!URL.canParse(origin)) return false;
-  const { protocol, host: from } = new URL(origin);
-  const own = `${protocol}//${host}`;
-  return /^https?:$/.test(protocol) && URL.canParse(own) && new URL(own).host === from;
+  const { protocol, host: from, hostname } = new URL(origin);
+  const own = URL.parse(`${protocol}//${host}`);
+  if (!/^https?:$/.test(protocol) || !own) return false;
+  if (own.host === from) return true;
+  const isOwnPort = site === "same-origin" || (site === undefined && !/:\d+$/.test(host));
+  return own.hostname === hostname && isOwnPort;
 }

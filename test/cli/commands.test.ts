@@ -151,6 +151,18 @@ it("demo prints the addresses first, polls and probes, shows a sandbox in error,
   expect(ended.out.indexOf("/metrics")).toBeLessThan(ended.out.indexOf("lists "));
 });
 
+it("demo prints its address before it makes the past, and answers there meanwhile", async () => {
+  const demo = startSandwatch(["demo", "--servers", "8", "--history", "2", "--port", "0"]);
+  const [page = ""] = /http:\S+/.exec(await demo.line("making 2 days")) ?? [];
+  const early = await fetch(page);
+  expect(early.status).toBe(503);
+  expect(early.headers.get("refresh")).toBe("1");
+  expect(await demo.line("status page       ")).toContain(page);
+  expect(await (await fetch(page)).text()).toContain("<title>");
+  demo.send("SIGTERM");
+  expect(await demo.ended).toMatchObject({ code: 0, err: "" });
+});
+
 describe("simulate", () => {
   it("serves the simulated service and prints a configuration for it", async () => {
     const listen = ["--host", "127.0.0.2", "--port", "0"];

@@ -205,7 +205,7 @@ describe("doctor", () => {
     expect(out).toContain(`warn  ${path} can be read by other users`);
   });
 
-  it("tells a file system that is read-only from a file that this user may not write", () => {
+  it("distinguishes a read-only file system from a file that this user may not write", () => {
     expect(describeDenied("/data", true)).toMatchObject({
       text: "the file system of /data is read-only",
       mend: expect.stringContaining("Mount it"),

@@ -1,23 +1,12 @@
 import type { Page } from "playwright-core";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { listSilences } from "../../src/api/operations/silences.ts";
 import { answerJson, startPeer } from "../service/peer.ts";
 import { freeAddress } from "../support/free-address.ts";
-import { watchWorld, type WatchedWorld, type WorldOptions } from "../support/watched-world.ts";
+import { watchWorld, type WorldOptions } from "../support/watched-world.ts";
 import { startPrefixProxy } from "../web/support/prefix-proxy.ts";
-import { openChromium, violationsOn } from "./support/chromium.ts";
-
-/** Lets the clock of a world go on with that of the machine. */
-function runClock({ clock }: WatchedWorld): void {
-  let lastMs = Math.floor(performance.now());
-  const timer = setInterval(() => {
-    const nowMs = Math.floor(performance.now());
-    clock.advance(nowMs - lastMs);
-    lastMs = nowMs;
-  }, 20);
-  onTestFinished(() => clearInterval(timer));
-}
+import { openChromium, runClock, violationsOn } from "./support/chromium.ts";
 
 async function openWorld(
   options: WorldOptions = {},

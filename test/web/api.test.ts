@@ -187,6 +187,17 @@ describe("a request of another site's page", () => {
     expect(await post("/silences", { ...external, host })).toMatchObject({ status: 201 });
     const elsewhere = { host, origin: "https://ops.example.com:444" };
     expect(await post("/silences", elsewhere)).toMatchObject({ status: 403 });
+    // As a proxy requests that names its own port, or none.
+    const [ownPort, noPort] = ["http://127.0.0.1:1", "https://watch.example.com:8443"];
+    const sameOrigin = { "sec-fetch-site": "same-origin" };
+    const byPort = { host, origin: ownPort };
+    expect(await post("/silences", { ...byPort, ...sameOrigin })).toMatchObject({ status: 201 });
+    expect(await post("/silences", byPort)).toMatchObject({ status: 403 });
+    const named = { host: "watch.example.com", origin: noPort };
+    expect(await post("/silences", named)).toMatchObject({ status: 201 });
+    expect(await post("/silences", { ...named, "sec-fetch-site": "same-site" })).toMatchObject({
+      status: 403,
+    });
     const overTls = { host: "watch.example.com", origin: "https://watch.example.com" };
     expect(await post("/silences", overTls)).toMatchObject({ status: 201 });
   });

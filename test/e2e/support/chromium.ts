@@ -1,6 +1,7 @@
 import axe from "axe-core";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import { onTestFinished } from "vitest";
+import type { WatchedWorld } from "../../support/watched-world.ts";
 
 export interface OpenedPage {
   readonly page: Page;
@@ -36,6 +37,17 @@ export async function openChromium(options: BrowserContextOptions = {}): Promise
     if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);
   });
   return { page, browser, problems };
+}
+
+/** Lets the clock of a world go on with that of the machine. */
+export function runClock({ clock }: WatchedWorld): void {
+  let lastMs = Math.floor(performance.now());
+  const timer = setInterval(() => {
+    const nowMs = Math.floor(performance.now());
+    clock.advance(nowMs - lastMs);
+    lastMs = nowMs;
+  }, 20);
+  onTestFinished(() => clearInterval(timer));
 }
 
 /** What axe says against a page, in which its script is run. The page must have been opened with `bypassCSP`. */
