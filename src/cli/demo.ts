@@ -136,7 +136,8 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   terminal.out(`sandwatch demo: ${targets} targets of a simulated service. Ctrl-C stops it.\n\n`);
   if (options.history) {
     const { history: days } = options;
-    await using _waiting = await serveWaitingPage(config.http);
+    await using waiting = new AsyncDisposableStack();
+    waiting.use(await serveWaitingPage(config.http));
     const address = localAddress(config.http);
     terminal.out(`making ${days} days of simulated history; status page then: ${address}/\n\n`);
     const stopping = new AbortController();
