@@ -72,7 +72,7 @@ describe("an explanation of a sandbox", () => {
     world.clock.advance(1_000);
     const by = { author: "ann", reason: "being moved", duration: "1h" };
     await api(addSilence, { ...by, match: { sandbox_id: "box-1" } });
-    await api(addSilence, { ...by, match: { sandbox_id: "box-2" } });
+    await api(addSilence, { ...by, match: { sandbox_id: "box-2" }, force: true });
     expect(await explain()).toEqual([
       "sandbox.changed absent -> error in us/research",
       "server.changed github (s-1): absent -> error in us/research",
