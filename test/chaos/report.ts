@@ -40,7 +40,9 @@ export function judgeChaos(result: ChaosResult): readonly string[] {
 /** A table in Markdown. */
 export function formatChaos({ faults, takeOvers, events, counts }: ChaosResult): string {
   const times = (samples: readonly number[]): string =>
-    `median ${percentile(samples, 0.5)}, p99 ${percentile(samples, 0.99)}, longest ${percentile(samples, 1)} ms (${samples.length})`;
+    samples.length === 0
+      ? "none"
+      : `median ${percentile(samples, 0.5)}, p99 ${percentile(samples, 0.99)}, longest ${percentile(samples, 1)} ms (${samples.length})`;
   const measured = Array.from(Map.groupBy(takeOvers, ({ kind }) => kind)).flatMap(
     ([kind, some]) => [
       [`${kind}, until another is active`, times(some.map(({ activeMs }) => activeMs))] as const,
