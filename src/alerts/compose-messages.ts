@@ -1,6 +1,7 @@
 import { eachInSlices, runAtOnce, type Slices } from "../fleet/slices.ts";
 import { groupFieldsOf, groupItems, groupValue, itemsPerSlice, subjectKey } from "./grouping.ts";
 import type { Group, GroupingSettings, GroupTimes } from "./grouping.ts";
+import { isSilenced } from "./notification.ts";
 import type { GroupField, Notification, OutboxItem, StoredOutboxItem } from "./notification.ts";
 import { summarize } from "./notification-summary.ts";
 import { fillUrlTemplate } from "./template.ts";
@@ -95,7 +96,8 @@ function* itemsByMessage(groups: readonly Group[]): Slices<{
   );
   yield* eachInSlices(items, itemsPerSlice, ({ item, index }) => {
     if (isOutdated(item)) return;
-    const type = `${index} ${item.type}`;
+    // What is silenced goes on: a message that also names what has recovered would not be clear.
+    const type = `${index} ${item.type} ${isSilenced(item.incident)}`;
     const subject = subjectKey(item);
     const notBefore = latestOfSubject.get(subject) ?? 0;
     const latest = latestOfType.get(type);

@@ -11,7 +11,7 @@ import type { IncidentMessage, ItemText, OutboxItem } from "./notification.ts";
 import type { WantedMessages } from "./notification.ts";
 import { textOf, type Observed } from "./observed.ts";
 import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
-import { silenceFacts, silences, type Suppressions } from "./silence.ts";
+import { silenceFacts, silences, type Silencing, type Suppressions } from "./silence.ts";
 import type { Subject } from "./subjects.ts";
 
 /** The rows to write and delete, and the notifications, that follow from an observation. */
@@ -127,22 +127,32 @@ export function createIncidentEngine(
     record({ ...incident, id, phase, receivers: [], firedAtMs: null }, "muted", text);
   };
 
+  /** The silence that ends last of those that match. */
+  const silencingOf = (rule: Rule, subject: Subject, observed: Observed): Silencing | null => {
+    if (silenced.length === 0) return null;
+    const facts = silenceFacts(rule, target, subject, observed);
+    return silenced
+      .filter(({ match }) => silences(match, facts))
+      .reduce<Silencing | null>(
+        (last, each) => (last && last.endsAtMs >= each.endsAtMs ? last : each),
+        null,
+      );
+  };
+
   /** An event with what suppresses the notifications of its subject. */
   const whole = (
     event: SubjectEvent,
     rule: Rule,
-    subject: Subject,
-    observed: Observed,
+    silencing: Silencing | null,
     { before, reading, inhibitors }: Known,
   ): IncidentEvent => {
     const flapping = reading?.flaps ?? "no";
     if (!("now" in event)) return event;
     if (event.kind !== "holds") return { ...event, flaps: flapping };
-    const facts = silenced.length > 0 ? silenceFacts(rule, target, subject, observed) : null;
     return {
       ...event,
       flaps: flapping,
-      silenced: facts !== null && silenced.some((match) => silences(match, facts)),
+      silenced: silencing !== null,
       inhibited:
         inhibitors.length > 0 && recipients(rule, inhibitors, before).receivers.length === 0,
       acknowledged: before !== undefined && acknowledgedBy.has(before.id),
@@ -194,9 +204,10 @@ export function createIncidentEngine(
       const open = incidents.get(key);
       const before = open && !retired.has(open) ? open : undefined;
       const reading = readFlaps(flaps.get(key), rule, subject, event, before);
+      const silencing = event.kind === "holds" ? silencingOf(rule, subject, observed) : null;
       const transition = advanceIncident(
         before?.phase ?? null,
-        whole(event, rule, subject, observed, { before, reading, inhibitors }),
+        whole(event, rule, silencing, { before, reading, inhibitors }),
         timingOf(rule),
       );
       const { phase, step } = transition;
@@ -207,7 +218,10 @@ export function createIncidentEngine(
       if (flapsNow) changedFlaps.push(flapsNow);
       if (step === "dropped" && flapLimitOf(rule)?.firingOnly) uncount(flaps.get(key));
       if (!before && phase === null) return null;
-      const text = textOf(rule, observed, phase, reading);
+      const isSilenced = phase?.name === "resolved" && phase.reason === "silenced";
+      const action = isSilenced &&
+        silencing && { action: { by: silencing.by, untilMs: silencing.endsAtMs } };
+      const text = { ...textOf(rule, observed, phase, reading), ...action };
       const { receivers, ...inhibited } = recipients(rule, inhibitors, before);
       const isFiring = event.kind === "holds" && phase?.name === "firing";
       const inhibitedBy = isFiring ? inhibited.inhibitedBy : (before?.inhibitedBy ?? null);
@@ -233,7 +247,7 @@ export function createIncidentEngine(
       const after = { ...applyTransition(current, transition, atMs, receivers), inhibitedBy };
       const isOther = step === "resolved" && after.status !== status;
       record(isOther ? { ...after, status, previousStatus: after.status } : after, step, text);
-      if (before && phase?.name === "resolved" && phase.reason === "silenced")
+      if (before && isSilenced)
         reopenSilenced({ ...before, inhibitedBy: inhibited.inhibitedBy }, text);
       return phase === null ? null : after;
     },

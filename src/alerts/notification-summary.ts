@@ -1,7 +1,7 @@
 import { formatDuration } from "../fleet/duration.ts";
 import { counted, countText } from "../fleet/plural.ts";
 import { isBlank, readable, shownName } from "../fleet/readable-text.ts";
-import { endedUnobserved } from "./notification.ts";
+import { endedUnobserved, isSilenced } from "./notification.ts";
 import type { OutboxItem, ServerNames } from "./notification.ts";
 import { kindOf } from "./subjects.ts";
 import { fillTemplate, mostNamed, placeholdersIn, someOf } from "./template.ts";
@@ -58,6 +58,9 @@ function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: bo
     case "incident.unacknowledged":
       return `Acknowledgement withdrawn by ${authorsOf(items)}: `;
     case "incident.resolved": {
+      if (items.every(({ incident }) => isSilenced(incident))) {
+        return `Silenced by ${authorsOf(items)}${forText(items)}, still firing: `;
+      }
       const isUnobserved = items.some(({ incident }) => endedUnobserved(incident));
       return `${isUnobserved ? "Alert ended" : "Resolved"}${afterText(items)}: `;
     }
@@ -93,6 +96,10 @@ function lastedText({ incident, unobservedSinceMs }: OutboxItem): string | null 
   return least === most ? most : `${least} to ${most}`;
 }
 
+function isOverIn(items: readonly OutboxItem[]): boolean {
+  return items.every(({ type, incident }) => type === "incident.resolved" && !isSilenced(incident));
+}
+
 function afterText(items: readonly OutboxItem[]): string {
   const lasted = items.map(lastedText);
   const [one = null, ...others] = new Set(lasted);
@@ -119,7 +126,7 @@ function wholeStatement(
   const steady = items.filter(({ incident }) => !incident.flapping);
   const [lasting = first] = steady;
   const { what, more } = subjectsOf(lasting, items);
-  const isOver = first.type === "incident.resolved";
+  const isOver = isOverIn(items);
   const startedAtMs = Math.min(...items.map(({ incident }) => incident.startedAtMs));
   const since = isOver ? "" : ` since ${timeText(startedAtMs, nowMs)}`;
   const notes = [
@@ -154,7 +161,7 @@ function timeText(utcMs: number, nowMs: number | null): string {
 
 /** What the items are about and what holds for it, and in what they differ. */
 function subjectsOf(
-  { type, incident, condition }: OutboxItem,
+  { incident, condition }: OutboxItem,
   items: readonly OutboxItem[],
 ): { readonly what: string; readonly more: string } {
   const { statement, listed, isCounted } = kindOf(incident.subject);
@@ -162,7 +169,7 @@ function subjectsOf(
   const group = {
     all: [first, ...others],
     condition,
-    isOver: type === "incident.resolved",
+    isOver: isOverIn(items),
     where: placeOf(items),
     isOneRegion: same(items, (item) => item.incident.region) !== undefined,
     isOneKey: same(items, (item) => item.incident.key) !== undefined,

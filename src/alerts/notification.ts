@@ -107,6 +107,7 @@ export type ItemText = Pick<
   | "summaryTemplate"
   | "runbookUrlTemplate"
   | "unobservedSinceMs"
+  | "action"
 >;
 
 /** The text of an item of which nothing else is known. */
@@ -201,6 +202,11 @@ export function wants(receivers: WantedMessages, name: string, type: IncidentMes
   if (type === "incident.resolved") return receiver?.sendResolved ?? true;
   const isAboutPerson = type === "incident.acknowledged" || type === "incident.unacknowledged";
   return receiver !== undefined && (!isAboutPerson || receiver.sendAcknowledged);
+}
+
+/** Whether it goes on, though receivers are not notified of it any more. */
+export function isSilenced({ resolvedReason }: NotifiedIncident): boolean {
+  return resolvedReason === "silenced";
 }
 
 /** Whether the incident ended although the end of its condition was not observed: a message must not claim that. */

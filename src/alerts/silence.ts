@@ -55,10 +55,18 @@ export interface CurrentSuppressions {
   at(atMs: number): Suppressions;
 }
 
+/** A silence or window in force. */
+export interface Silencing {
+  readonly match: SilenceMatch;
+  /** Who added it, or which window it is. */
+  readonly by: string;
+  readonly endsAtMs: number;
+}
+
 /** What suppresses notifications at one moment. */
 export interface Suppressions {
-  /** What the silences in force and the open maintenance windows match. */
-  readonly silenced: readonly SilenceMatch[];
+  /** The silences in force and the open maintenance windows. */
+  readonly silenced: readonly Silencing[];
   /** Who acknowledged an open incident, by its id. */
   readonly acknowledgedBy: ReadonlyMap<string, string>;
   /** Incidents of which the failures of targets are a consequence. */

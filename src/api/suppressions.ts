@@ -1,6 +1,6 @@
 import { acknowledgementAt, type Acknowledgement } from "../alerts/acknowledgement.ts";
 import { isInForce } from "../alerts/silence.ts";
-import type { Suppressions, MaintenanceWindow, SilenceMatch } from "../alerts/silence.ts";
+import type { MaintenanceWindow, Silencing, Suppressions } from "../alerts/silence.ts";
 import type { Clock } from "../lib/clock.ts";
 import { parseCronTimes } from "../lib/cron-times.ts";
 import type { Store } from "../store/store.ts";
@@ -33,14 +33,10 @@ function timeWindow(window: MaintenanceWindow) {
 export type TimedWindow = ReturnType<typeof timeWindow>;
 
 /** A silence, or a maintenance window that is open. */
-interface InForce {
+interface InForce extends Silencing {
   /** Of the silence; null: it is a window. */
   readonly id: string | null;
-  readonly match: SilenceMatch;
-  /** Who added it, or which window it is. */
-  readonly by: string;
   readonly reason: string | null;
-  readonly endsAtMs: number;
 }
 
 /** The acknowledgements in force at a moment, and when the first of them ends. */
@@ -98,7 +94,7 @@ export async function restoreSuppressions(
       if (atMs >= known.untilMs)
         known = { ...known, ...acknowledgedAt(known.acknowledgements, atMs) };
       return {
-        silenced: inForce(atMs).map(({ match }) => match),
+        silenced: inForce(atMs),
         acknowledgedBy: known.acknowledgedBy,
         regionsDown: new Map(),
       };

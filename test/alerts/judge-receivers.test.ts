@@ -101,7 +101,10 @@ describe("that a receiver loses a notification", () => {
   });
 
   it("is notified when a silence ends, to a receiver that is new, and when it is not configured", () => {
-    const silence = { ...noSuppressions, silenced: [{ rule: ["receiver-failing"] }] };
+    const silence = {
+      ...noSuppressions,
+      silenced: [{ match: { rule: ["receiver-failing"] }, by: "ann", endsAtMs: Infinity }],
+    };
     const { see, phaseOf } = watchReceivers(["a", "b"]);
     expect(see("b", lost, 0, { suppressions: silence })).toEqual([]);
     expect(see("b", timePassed, minute)).toEqual(["firing to a"]);

@@ -49,6 +49,8 @@ const flapping = (times: number, incident: Incident = {}, more: Item = {}) =>
 const second = { id: "incident-2", serverName: "git" };
 const inEurope = { id: "e", region: "eu" };
 const silenced = { resolvedReason: "silenced" } as const;
+const removed = { resolvedReason: "rule_removed" } as const;
+const byAnn = { action: { by: "ann", untilMs: startMs + 2 * 3_600_000 } };
 const worded = { summaryTemplate: "{server_name} down in {region}" };
 
 describe("a summary", () => {
@@ -86,7 +88,11 @@ describe("a summary", () => {
       "1 github server in error in us/research since 2026-11-18 09:30 UTC (2d2m)",
       firing({ startedAtMs: startMs - 2 * 86_400_000 }),
     ],
-    ["Alert ended after 1 min: 1 github server in error in us/research", resolved(silenced)],
+    ["Alert ended after 1 min: 1 github server in error in us/research", resolved(removed)],
+    [
+      "Silenced by ann for 2h, still firing: 1 github server in error in us/research since 2026-11-20 09:30 UTC",
+      resolved(silenced, byAnn),
+    ],
     [
       "1 github server flapping in us/research since 09:30 UTC (2 min, in error 3 times in 10m)",
       flapping(3),
@@ -167,7 +173,11 @@ describe("a summary", () => {
     ],
     ["github down in us", firing({}, worded)],
     ["Resolved after 1 min: github down in us", resolved({}, worded)],
-    ["Alert ended after 1 min: github down in us", resolved(silenced, worded)],
+    ["Alert ended after 1 min: github down in us", resolved(removed, worded)],
+    [
+      "Silenced by ann for 2h, still firing: github down in us",
+      resolved(silenced, { ...worded, ...byAnn }),
+    ],
     ["Acknowledged by ada: github down in us", acknowledged("ada", "incident-1", worded)],
     ["Flapping: github down in us", flapping(3, {}, { ...worded, type: "incident.reminder" })],
     [

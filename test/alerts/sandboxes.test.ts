@@ -16,7 +16,10 @@ interface Options {
 function watch({ sandbox = {}, server: more = {}, silenced = false }: Options = {}) {
   const down = { ...targetDown, keepFiringForMs: 60_000 };
   const rules = [{ ...serverError, ...more }, { ...sandboxError, ...sandbox }, down];
-  const silence = { ...noSuppressions, silenced: [{ sandbox_id: ["box"] }] };
+  const silence = {
+    ...noSuppressions,
+    silenced: [{ match: { sandbox_id: ["box"] }, by: "ann", endsAtMs: Infinity }],
+  };
   const suppressions = silenced ? silence : noSuppressions;
   const judge = { ...judgeBy(rules), receivers: wantAll(["oncall", "chat"]), suppressions };
   const { poll, watched } = watchFleet(undefined, { judge });

@@ -83,7 +83,7 @@ function messageOf(more: Partial<Notification> = {}, nowMs = startMs): SlackMess
 }
 
 const at = (utcMs: number): string =>
-  `<!date^${utcMs / 1_000}^{date_short_pretty} {time_secs}|${new Date(utcMs).toISOString()}>`;
+  `${new Date(utcMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
 describe("a Slack message", () => {
   it("says what happened, to what, since when, and what to do", () => {
@@ -102,7 +102,7 @@ describe("a Slack message", () => {
     ]);
   });
 
-  const resolved = (resolvedReason: "recovered" | "silenced"): Partial<Notification> => ({
+  const resolved = (resolvedReason: "recovered" | "silenced" | "rule_removed"): Partial<Notification> => ({
     type: "incident.resolved",
     incidents: [resolvedIncident({ resolvedReason })],
   });
@@ -119,7 +119,8 @@ describe("a Slack message", () => {
     ["🔴 Still firing (critical)", { type: "incident.reminder" }],
     ["👀 Acknowledged (critical)", { type: "incident.acknowledged" }],
     ["✅ Resolved (critical)", resolved("recovered")],
-    ["⚪ Alert ended (critical)", resolved("silenced")],
+    ["⚪ Alert ended (critical)", resolved("rule_removed")],
+    ["🔕 Silenced (critical)", resolved("silenced")],
     ["🧪 Test (info)", { type: "test", severity: "info", incidents: [] }],
   ])("has the heading %s", (heading, more) => {
     expect(shownBy(messageOf(more))[0]).toBe(`${heading}: server-error`);
@@ -135,7 +136,7 @@ describe("a Slack message", () => {
   it("describes incidents of every kind of subject, and who acknowledged them", () => {
     const incidents = [...everySubject, incidentOf({ acknowledgedBy: "<ada>" })];
     const list = shownBy(messageOf({ incidents }))[2] ?? "";
-    expect(list.replaceAll(/<!date[^>]*>/g, "T")).toMatchInlineSnapshot(`
+    expect(list.replaceAll(/\d{4}-\d\d-\d\d [\d:]+ UTC/g, "T")).toMatchInlineSnapshot(`
       "• incident-1: github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since T
       • incident-1: server-1 in sandbox sandbox-1 in us/research: error, was absent; since T
       • incident-1: github (server-1) in sandbox sandbox-1 in us/research: idle, was error, recovered; from T to T

@@ -42,7 +42,7 @@ export async function runRuleTest(
   const targets = configuredTargets(config);
   const silences = test.silences.map(({ from, until, match }) => {
     const times = { startsAtMs: test.start + from, endsAtMs: test.start + until };
-    return { id: "", match, author: "", reason: "", ...times };
+    return { id: "", match, author: "the test", reason: "", ...times };
   });
   const acknowledged: Acknowledgement[] = [];
   const read = () => Promise.resolve({ version: 0, silences, acknowledgements: acknowledged });

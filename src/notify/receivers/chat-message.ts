@@ -1,5 +1,5 @@
 import { messageLinks } from "../../alerts/links.ts";
-import { endedUnobserved } from "../../alerts/notification.ts";
+import { endedUnobserved, isSilenced } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { readable } from "../../fleet/readable-text.ts";
 import { incidentLine, runbookLink, shownSummary } from "./message-text.ts";
@@ -19,6 +19,7 @@ export function stateOf({ type, severity, incidents, stillFiring }: Notification
     case "incident.unacknowledged":
       return { icon: icons[severity], title: "Acknowledgement withdrawn" };
     case "incident.resolved":
+      if (incidents.every(isSilenced)) return { icon: "🔕", title: "Silenced" };
       return incidents.some(endedUnobserved)
         ? { icon: "⚪", title: "Alert ended" }
         : stillFiring === undefined
@@ -83,7 +84,6 @@ export function entriesOf({ incidents, report }: Notification): readonly Entry[]
  */
 export function entryText(
   entry: Entry,
-  timeText: (utcMs: number) => string = utcText,
   escape: (text: string) => string = (text) => text,
   longest: number = longestLine,
 ): string {
@@ -91,13 +91,13 @@ export function entryText(
   const { id, startedAtMs, resolvedAtMs } = entry;
   const line = escape(readable(`${id}: ${incidentLine(entry)}`, longest));
   const times =
-    resolvedAtMs === null
-      ? `since ${timeText(startedAtMs)}`
-      : `from ${timeText(startedAtMs)} to ${timeText(resolvedAtMs)}`;
+    resolvedAtMs === null || isSilenced(entry)
+      ? `since ${utcText(startedAtMs)}`
+      : `from ${utcText(startedAtMs)} to ${utcText(resolvedAtMs)}`;
   return `${line}; ${times}`;
 }
 
-/** Such as "2026-11-20 09:30:00 UTC", where the reader's time zone is not known. */
+/** Such as "2026-11-20 09:30:00 UTC". All times of a message are in one zone: that of its readers is not known. */
 export function utcText(utcMs: number): string {
   return `${new Date(utcMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }

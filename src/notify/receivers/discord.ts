@@ -4,9 +4,8 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
-import { chatMessage, entryText, linesWithin } from "./chat-message.ts";
+import { chatMessage, entryText, linesWithin, utcText } from "./chat-message.ts";
 import { createChatReceiver } from "./chat-receiver.ts";
-import { isoTime } from "./message-text.ts";
 
 /** Discord accepts 30 messages a minute in a channel. */
 const restMs = 2_000;
@@ -60,7 +59,7 @@ export function discordMessage(
   const lines = linesWithin(
     notification,
     space,
-    (entry) => `• ${entryText(entry, dateText, escapeMarkdown)}`,
+    (entry) => `• ${entryText(entry, escapeMarkdown)}`,
   );
   return {
     content: `${message.icon} ${escapeMarkdown(message.summary)}`,
@@ -69,17 +68,11 @@ export function discordMessage(
         title: escapeMarkdown(message.heading),
         description: [lines, linkLine].filter((part) => part !== "").join("\n"),
         color: message.isOver ? overColor : colors[notification.severity],
-        timestamp: isoTime(notification.causedAtMs),
-        footer: { text: "sandwatch" },
+        footer: { text: `sandwatch · ${utcText(notification.causedAtMs)}` },
       },
     ],
     allowed_mentions: { parse: [] },
   };
-}
-
-/** Discord shows it in each reader's own time zone. */
-function dateText(utcMs: number): string {
-  return `<t:${Math.floor(utcMs / 1_000)}:f>`;
 }
 
 /** Colons, too: no address becomes a link, and no word an emoji. */

@@ -129,6 +129,9 @@ function readSmtpError(error: unknown): AttemptFailure {
 const mostReferences = 20;
 const longestText = 100_000;
 
+/** What begins with this needs no other words before it. */
+const saysState = /^(?:Late by|Resolved|Alert ended|Silenced|Acknowledge|Still: )/;
+
 /**
  * An e-mail in text and HTML. It refers to an invented first message of each of its incidents, so that all e-mails about an
  * incident are one thread, whichever of them arrives or was stored.
@@ -148,7 +151,7 @@ export function emailOf(
   return {
     from,
     to: [...to],
-    subject: `${icon} ${title}: ${summary}`,
+    subject: saysState.test(summary) ? `${icon} ${summary}` : `${icon} ${title}: ${summary}`,
     messageId: `<${id}@${domain}>`,
     ...(references[0] !== undefined && { inReplyTo: references[0], references }),
     date: new Date(nowMs),

@@ -69,7 +69,7 @@ export function stateFields(incident: NotifiedIncident) {
 const resolvedText = {
   recovered: "recovered",
   gone: "gone",
-  silenced: "silenced",
+  silenced: "silenced, still firing",
   rule_removed: "no rule applies to it any more",
 } as const;
 

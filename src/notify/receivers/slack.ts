@@ -5,7 +5,8 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, readJson } from "../outbound.ts";
 import type { Answer, SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
-import { entriesOf, entryText, headingOf, stateOf, type Entry, type Link } from "./chat-message.ts";
+import { entriesOf, entryText, headingOf, stateOf, utcText } from "./chat-message.ts";
+import type { Entry, Link } from "./chat-message.ts";
 import { createChatReceiver } from "./chat-receiver.ts";
 import { runbookLink, shownSummary } from "./message-text.ts";
 
@@ -86,7 +87,7 @@ export function slackMessage(
   const links = externalUrl === null ? [] : messageLinks(externalUrl, notification).map(linkTo);
   const link = runbookLink(notification);
   const runbook = link === null ? [] : [linkTo({ text: "Runbook", url: link })];
-  const context = [...runbook, `${since} ${dateText(notification.causedAtMs)}`, "sandwatch"];
+  const context = [...runbook, `${since} ${utcText(notification.causedAtMs)}`, "sandwatch"];
   return {
     // Shown where there are no blocks, such as in a phone's notification.
     text: `${icon} ${summary}`,
@@ -117,13 +118,7 @@ function entryLists(notification: Notification): readonly string[] {
 }
 
 function listItem(entry: Entry): string {
-  return `• ${entryText(entry, dateText, escapeMrkdwn, longestLine)}`;
-}
-
-/** Slack shows it in each reader's own time zone. */
-function dateText(utcMs: number): string {
-  const iso = new Date(utcMs).toISOString();
-  return `<!date^${Math.floor(utcMs / 1_000)}^{date_short_pretty} {time_secs}|${iso}>`;
+  return `• ${entryText(entry, escapeMrkdwn, longestLine)}`;
 }
 
 function section(text: string) {

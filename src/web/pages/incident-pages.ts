@@ -17,7 +17,7 @@ export interface Selection {
 }
 
 export function renderIncident(incident: IncidentDetails, at: PageAt): string {
-  const { id, rule, severity, receivers, note, runbook_url: runbook, events } = incident;
+  const { rule, severity, receivers, note, runbook_url: runbook, events } = incident;
   const { acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
   const { acknowledged_until: acknowledgedUntil, silences } = incident;
   const { inhibited_by: inhibitor } = incident;
@@ -60,20 +60,16 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ),
     ["runbook", runbook === null ? null : html`<a href="${runbook}">${runbook}</a>`],
   ];
+  const isOver = incident.state === "resolved";
   const links = html`<p class="actions">
-    ${
-      author === null
-        ? html`<a class="button main" href="${id}/acknowledge" data-act>Acknowledge</a>`
-        : html`<a class="button" href="${id}/unacknowledge" data-act>Unacknowledge</a>`
-    }
-    <a class="button" href="${id}/silence" data-act>Silence</a>
+    ${isOver ? "" : actionsOf(incident)}
     ${silences.map((each) => html`<a class="button" href="../silences/${each.id}/end" data-act>End silence</a> `)}
   </p>`;
   return page(
     { title: `${incident.state} · ${rule}`, section: "Incidents", ...at },
     html`<div class="card" id="incident" data-live>
       <h1>${incident.summary}</h1>
-      ${incident.state === "resolved" ? "" : links}
+      ${isOver && silences.length === 0 ? "" : links}
       <dl>
         ${facts.flatMap(([name, value]) =>
           value === null || value === ""
@@ -86,6 +82,15 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
       ${table(events, eventColumns)}
     </div>`,
   );
+}
+
+/** Once somebody has acknowledged it, that is not the first thing to do. */
+function actionsOf({ id, acknowledged_by: author }: IncidentDetails): Html {
+  const acknowledge =
+    author === null
+      ? html`<a class="button main" href="${id}/acknowledge" data-act>Acknowledge</a>`
+      : html`<a class="button" href="${id}/unacknowledge" data-act>Unacknowledge</a>`;
+  return html`${acknowledge} <a class="button" href="${id}/silence" data-act>Silence</a>`;
 }
 
 /** Also of an incident of a server. */

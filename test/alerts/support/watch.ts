@@ -127,7 +127,7 @@ export function createWatch(options: WatchOptions = {}) {
     backOff: () => poll({ kind: "backing_off" }),
     /** From now on this silence is in force, and no other; null: none. */
     silence(match: SilenceMatch | null): void {
-      silenced = match ? [match] : [];
+      silenced = match ? [{ match, by: "ann", endsAtMs: Infinity }] : [];
     },
     /** From now on these incidents of regions fire. */
     setRegionsDown(down: RegionsDown): void {

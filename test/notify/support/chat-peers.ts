@@ -13,7 +13,7 @@ const discord = z
           title: text(256),
           description: text(4_096),
           color: z.int().min(0).max(0xff_ff_ff),
-          timestamp: z.iso.datetime(),
+          timestamp: z.iso.datetime().optional(),
           footer: z.strictObject({ text: text(2_048) }),
         }),
       )

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { IncidentPhase } from "../../../src/alerts/incident-phase.ts";
 import { IdTakenError, type Incident } from "../../../src/alerts/incident.ts";
-import { noSuppressions, type SilenceMatch } from "../../../src/alerts/silence.ts";
+import { noSuppressions, type Silencing } from "../../../src/alerts/silence.ts";
 import type { Subject } from "../../../src/alerts/subjects.ts";
 import { incidentFromRow, selectIncidents } from "../../../src/store/incidents.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
@@ -121,11 +121,11 @@ describe.each(engines)("incidents on $name", (engine) => {
 
   it("that a silence began instead of others are the ones that are known", async () => {
     const { store, targetId, rows } = await openPollStore(engine);
-    const silenced: SilenceMatch[] = [];
+    const silenced: Silencing[] = [];
     const suppressions = { ...noSuppressions, silenced };
     const { watched, poll } = watchFleet(research, { judge: { ...judgeBy(), suppressions } });
     await store.commitPoll(targetId, poll(listing({ a: "error" })));
-    silenced.push({});
+    silenced.push({ match: {}, by: "ann", endsAtMs: Infinity });
     await store.commitPoll(targetId, poll(listing({ a: "error" })));
     expect(await contentOf(store)).toEqual(contentOfTarget(watched));
     expect(await rows("incidents")).toMatchObject([

@@ -1,0 +1,130 @@
+import { expect, it } from "vitest";
+import { composeMessages } from "../../src/alerts/compose-messages.ts";
+import type { IncidentMessage, NotifiedIncident } from "../../src/alerts/notification.ts";
+import { flappingCondition } from "../../src/alerts/subjects.ts";
+import { discordMessage } from "../../src/notify/receivers/discord.ts";
+import { emailOf } from "../../src/notify/receivers/email.ts";
+import { ntfyMessage } from "../../src/notify/receivers/ntfy.ts";
+import { pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
+import { slackMessage } from "../../src/notify/receivers/slack.ts";
+import { teamsMessage } from "../../src/notify/receivers/teams.ts";
+import { telegramMessage } from "../../src/notify/receivers/telegram.ts";
+import { outboxItem, startMs } from "./support/items.ts";
+
+const externalUrl = "https://sandwatch.example.com";
+const minuteMs = 60_000;
+
+interface Story {
+  readonly type: IncidentMessage;
+  readonly afterMs: number;
+  readonly servers?: number;
+  readonly incident?: Partial<NotifiedIncident>;
+  readonly item?: Partial<Parameters<typeof outboxItem>[0]>;
+  readonly stillFiring?: number;
+}
+
+const over = { status: "idle", previousStatus: "error" } as const;
+const ended = (resolvedReason: "recovered" | "silenced" | "rule_removed") =>
+  ({ state: "resolved", resolvedReason, resolvedAtMs: startMs + 12 * minuteMs }) as const;
+const byAnn = (hours: number) => ({
+  action: { by: "ann", untilMs: startMs + 12 * minuteMs + hours * 60 * minuteMs },
+});
+
+const stories: Readonly<Record<string, Story>> = {
+  fires: { type: "incident.firing", afterMs: 5_000, servers: 2 },
+  "more fire": { type: "incident.firing", afterMs: minuteMs },
+  "fewer fire": {
+    type: "incident.resolved",
+    afterMs: 12 * minuteMs,
+    incident: { ...ended("recovered"), ...over },
+    stillFiring: 2,
+  },
+  "is reminded of": { type: "incident.reminder", afterMs: 12 * minuteMs, servers: 2 },
+  "is acknowledged": {
+    type: "incident.acknowledged",
+    afterMs: 12 * minuteMs,
+    incident: { acknowledgedBy: "ann" },
+    item: byAnn(4),
+  },
+  "is not acknowledged any more": {
+    type: "incident.unacknowledged",
+    afterMs: 12 * minuteMs,
+    item: { action: { by: "bob", untilMs: null } },
+  },
+  "is silenced": {
+    type: "incident.resolved",
+    afterMs: 12 * minuteMs,
+    servers: 2,
+    incident: ended("silenced"),
+    item: byAnn(2),
+  },
+  resolves: {
+    type: "incident.resolved",
+    afterMs: 12 * minuteMs,
+    servers: 2,
+    incident: { ...ended("recovered"), ...over },
+  },
+  "is no concern of a rule any more": {
+    type: "incident.resolved",
+    afterMs: 12 * minuteMs,
+    incident: ended("rule_removed"),
+  },
+  flaps: {
+    type: "incident.reminder",
+    afterMs: 12 * minuteMs,
+    incident: { flapping: true },
+    item: { condition: flappingCondition, detail: "in error 6 times in 1 h" },
+  },
+  "has settled": { type: "incident.reminder", afterMs: 12 * minuteMs },
+};
+
+function messageOf({ type, afterMs, servers = 1, incident, item, stillFiring }: Story) {
+  const stored = Array.from({ length: servers }, (_, n) => {
+    const own = { id: `incident${n}`, serverId: `server-${n}`, ...incident };
+    return {
+      ...outboxItem({ type, causedAtMs: startMs + afterMs, ...item, incident: own }),
+      seq: n,
+    };
+  });
+  const settings = {
+    groupBy: ["rule", "region", "key"],
+    groupWaitMs: 0,
+    groupIntervalMs: 0,
+    groupLimit: 5,
+    maxIncidents: 20,
+  } as const;
+  const [message] = composeMessages(stored, settings, startMs + afterMs).messages;
+  if (!message) throw new Error("no message");
+  return { id: "msg_1", ...message.notification, ...(stillFiring && { stillFiring }) };
+}
+
+it("the texts of all types, side by side as a phone shows them, are those that were reviewed", async () => {
+  const to = { from: { name: "sandwatch", address: "s@example.com" }, to: ["o@example.com"] };
+  const texts = Object.entries(stories).map(([name, story]) => {
+    const message = messageOf(story);
+    const of = [message, startMs + story.afterMs, externalUrl] as const;
+    const action = story.type === "incident.acknowledged" ? "acknowledge" : "trigger";
+    const event = story.type === "incident.resolved" ? "resolve" : action;
+    const ntfy = ntfyMessage(...of);
+    const [embed] = discordMessage(...of).embeds;
+    const [card] = teamsMessage(...of).attachments;
+    const pager = pagerdutyEvent("key", event, "dedup", ...of);
+    const lines = {
+      ntfy: `${ntfy.title}\n${ntfy.message}`,
+      slack: slackMessage(...of).text,
+      telegram: telegramMessage(...of).text,
+      discord: `${embed?.title}\n${embed?.description}`,
+      teams: JSON.stringify(card?.content.body.slice(0, 2)),
+      email: emailOf(to, ...of).subject,
+      pagerduty: `${pager.event_action}: ${pager.payload.summary}`,
+    };
+    const shown = Object.entries(lines).map(([receiver, text]) => `## ${receiver}\n${text}\n`);
+    return `# What ${name}\n\n${shown.join("\n")}`;
+  });
+  for (const text of texts) {
+    // No prefix comes twice, and one time zone has its name beside each time.
+    expect(text).not.toMatch(/\b(Alert ended|Resolved|Silenced|Acknowledged|Still)[^:\n]*: \1/);
+    expect(text).not.toMatch(/\d\d:\d\d(?::\d\d)?(?![\d:]| UTC)/);
+  }
+  await expect(texts.join("\n")).toMatchFileSnapshot("golden/side-by-side.txt");
+});
