@@ -33,6 +33,9 @@ it("a silence resolves what was notified, also over a restart, and what still fi
   await world.poll(2);
   expect(notifications(world)).toEqual([firing, "server-error resolved"]);
   expect(world.alerts[1]?.data.incidents[0]).toMatchObject({ resolved_reason: "silenced" });
+  expect(world.alerts[1]?.data.summary).toMatch(
+    /^Silenced by ann for 1d, still firing: 1 \S+ server in error in us\/research since 09:30 UTC$/,
+  );
   await world.daemon().api(expireSilence, { id });
   await world.poll(2);
   expect(notifications(world).slice(2)).toEqual([firing]);

@@ -102,7 +102,9 @@ describe("a Slack message", () => {
     ]);
   });
 
-  const resolved = (resolvedReason: "recovered" | "silenced" | "rule_removed"): Partial<Notification> => ({
+  const resolved = (
+    resolvedReason: "recovered" | "silenced" | "rule_removed",
+  ): Partial<Notification> => ({
     type: "incident.resolved",
     incidents: [resolvedIncident({ resolvedReason })],
   });

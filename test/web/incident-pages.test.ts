@@ -136,6 +136,17 @@ describe("the page of an incident", () => {
     expect((await read("/silences/none2345/end")).status).toBe(404);
   });
 
+  it("that a message about a silence links to ends the silence", async () => {
+    const { world, api, id, read } = await watchError();
+    const added = { incident: id, author: "bob", reason: "moving", duration: "1h" };
+    const silence = await api(addSilence, added);
+    await world.poll();
+    const { text } = await read(`/incidents/${id}`);
+    expect(text).toContain("<dt>state</dt><dd>resolved (silenced)</dd>");
+    expect(text).toContain(`<a class="button" href="../silences/${silence.id}/end" data-act`);
+    expect(text).not.toContain("/acknowledge");
+  });
+
   it("shows the incident because of which nobody is notified of it", async () => {
     const world = await watchWorld();
     world.show(0, "error");
