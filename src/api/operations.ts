@@ -14,6 +14,7 @@ import {
 import { listIncidents } from "./operations/incidents.ts";
 import { forgetKey } from "./operations/forget-key.ts";
 import { computeInsights } from "./operations/insights.ts";
+import { computeOutlook } from "./operations/outlook.ts";
 import { lookUp } from "./operations/lookups.ts";
 import {
   discardNotifications,
@@ -48,6 +49,7 @@ export const apiOperations: readonly Operation[] = [
   reportOccupancy,
   reportOccupancySeries,
   computeInsights,
+  computeOutlook,
   sendReport,
   explainServer,
   explainSandbox,

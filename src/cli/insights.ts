@@ -1,21 +1,35 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { computeInsights } from "../api/operations/insights.ts";
 import type { InsightsView } from "../api/operations/insights.ts";
+import { computeOutlook, outlookColumns } from "../api/operations/outlook.ts";
 import { targetName } from "../fleet/model.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
 import { poolFields } from "../reports/report-fields.ts";
 import { WordsOption } from "./options.ts";
-import { show } from "./output.ts";
-import { countText, durationText, forecastDateText, shareText } from "../reports/quantities.ts";
+import { linesText, show, showNotes } from "./output.ts";
+import { csvTable } from "./report/json-csv.ts";
+import {
+  countText,
+  durationText,
+  forecastDateText,
+  neededText,
+  riseText,
+  runsOutText,
+  shareText,
+} from "../reports/quantities.ts";
+import { printableLines } from "../lib/printable.ts";
 import { lookOf, type Look } from "./look.ts";
 import { renderTable } from "./table.ts";
 import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addInsights(program: Command, terminal: Terminal): void {
-  apiCommand(program.command("insights"), "show busy hours, errors, long occupations, a forecast")
+  apiCommand(
+    program.command("insights"),
+    "show when servers run out, busy hours, errors and long occupations",
+  )
     .option("--from <time>", "the start, as for a report (default: 28d)")
     .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
     .option("--tz <zone>", "the time zone of hours, such as Europe/Berlin (default: UTC)")
@@ -24,14 +38,24 @@ export function addInsights(program: Command, terminal: Terminal): void {
     .addOption(
       new WordsOption(
         "--by <fields>",
-        "the pools of forecasts, separated by commas (default: server_name)",
+        "the pools of servers, separated by commas (default: region,key,server_name)",
         poolFields,
       ),
     )
-    .option("--threshold <share>", "the occupied share that the forecast is about (default: 0.9)")
-    .action(async ({ config, url, json, tokenFile, ...request }) => {
+    .option("--threshold <share>", "the occupied share that is forecast of averages (default: 0.9)")
+    .addOption(
+      new Option("--format <format>", "the output format; csv has a row for each pool")
+        .choices(["table", "csv"])
+        .conflicts("json"),
+    )
+    .action(async ({ config, url, json, tokenFile, format, ...request }) => {
       const options = { config, url, json, tokenFile };
       await readHistory(options, terminal, async ({ api }) => {
+        if (format === "csv") {
+          const { pools, further } = await api(computeOutlook, request);
+          terminal.out(printableLines(csvTable(pools, outlookColumns)));
+          return showNotes(further > 0 ? [`${further} more pools are not listed.`] : [], terminal);
+        }
         const view = await api(computeInsights, request);
         show(view, options, terminal, (each) => insightsText(each, lookOf(terminal)));
       });
@@ -42,15 +66,8 @@ function insightsText(view: InsightsView, look: Look): string {
   const table = <Item>(items: readonly Item[], columns: Columns<Item>): string =>
     items.length === 0 ? "none\n" : renderTable(items, columns, look);
   const sections = {
+    "When do we run out?": runOutText(view, table),
     "Busiest hour of the week": `${busiestText(view)}\n`,
-    "Forecast of all servers": `${forecastText(view.forecast)}\n`,
-    "Forecast by pool": table(view.forecasts.slice(0, mostPools), {
-      "last week": ({ level }) => shareText(level),
-      "per week": ({ rise_per_week: rise }) => riseText(rise),
-      [`${shareText(view.forecast.threshold)} occupied`]: forecastDateText,
-      pool: ({ region, key, server_name: name }) =>
-        [region, key, name].filter((each) => each !== undefined).join("/"),
-    }),
     "Names without an idle server": table(view.ran_out, {
       for: (name) => durationText(name.exhausted_seconds),
       "in hours": (name) => countText(name.hours),
@@ -69,7 +86,7 @@ function insightsText(view: InsightsView, look: Look): string {
   const parts = Object.entries(sections).map(
     ([title, text]) => `\n${look.paint("bold", `# ${title}`)}\n${text}`,
   );
-  return `From ${view.from} to ${view.to} (hours in ${view.tz})\n${parts.join("")}`;
+  return `${look.paint("bold", view.answer)}\nFrom ${view.from} to ${view.to} (hours in ${view.tz})\n${parts.join("")}`;
 }
 
 const serverColumns: Columns<InsightsView["erred_longest" | "occupied_long"][number]> = {
@@ -93,17 +110,32 @@ function busiestText({ busiest_hour: busiest }: InsightsView): string {
 
 /** Further ones have nothing to say that is urgent. */
 const mostPools = 10;
+const mostAnswers = 3;
 
-type ForecastView = InsightsView["forecast"];
+type Pool = InsightsView["forecasts"][number];
 
-function riseText(rise: number | null): string {
-  if (rise === null) return "-";
-  return `${rise < 0 ? "-" : "+"}${shareText(Math.abs(rise))}`;
+function runOutText(
+  { forecasts, forecast }: InsightsView,
+  table: (items: readonly Pool[], columns: Columns<Pool>) => string,
+): string {
+  const rows = table(forecasts.slice(0, mostPools), {
+    "runs out": runsOutText,
+    servers: ({ servers }) => countText(servers),
+    "last peak": ({ peak_level: level }) => shareText(level),
+    "points a week": ({ peak_rise_per_week: rise }) => riseText(rise),
+    average: ({ level }) => shareText(level),
+    "points a week ": ({ rise_per_week: rise }) => riseText(rise),
+    [`${shareText(forecast.threshold)} average`]: forecastDateText,
+    "none idle": (pool) => durationText(pool.no_idle_seconds),
+    "for 99%": neededText,
+    pool: poolText,
+  });
+  const answers = forecasts
+    .slice(0, mostAnswers)
+    .map(({ answer, notes }) => `\n${linesText([answer, ...notes.map((note) => `  ${note}`)])}`);
+  return `${rows}${answers.join("")}`;
 }
 
-function forecastText(forecast: ForecastView): string {
-  const { threshold, level, rise_per_week: rise } = forecast;
-  const trend =
-    rise === null ? "" : `; ${shareText(level)} in the last week, ${riseText(rise)} per week`;
-  return `${shareText(threshold)} occupied: ${forecastDateText(forecast)}${trend}`;
+function poolText({ region, key, server_name: name }: Pool): string {
+  return [region, key, name].filter((each) => each !== undefined).join("/");
 }

@@ -10,6 +10,7 @@ import {
   viewRow,
 } from "../api/operations/occupancy.ts";
 import type { ReportRequest, RowView } from "../api/operations/occupancy.ts";
+import { computeOutlook } from "../api/operations/outlook.ts";
 import { resolutions } from "../fleet/buckets.ts";
 import type { Resolution } from "../fleet/buckets.ts";
 import { asError } from "../lib/as-error.ts";
@@ -119,6 +120,10 @@ export async function report(
       const page = await readReport(api, { ...request, threshold });
       await write([renderReport(page)], terminal, output);
       return showNotes(page.report.notes, terminal);
+    }
+    if (format === "table") {
+      const { answer } = await api(computeOutlook, { from, to, tz, region, key });
+      await write([`${answer}\n`], terminal, output);
     }
     const streamed = context ? await fromStore(request, context) : await byPages(request, api);
     // A file is no screen.

@@ -1,124 +1,86 @@
-import { addAccount, emptyAccount, type NameAccount } from "../fleet/buckets.ts";
-import type { Target } from "../fleet/model.ts";
-import { countByStatus } from "../fleet/tallies.ts";
-import type { OccupancyReader } from "../store/occupancy-history.ts";
+import { fewestWeeks, trendOf } from "./trend.ts";
 
 /** One of several weeks in a row. */
 export interface Week {
-  /** Of the servers' observed time. Null: none was observed. */
-  readonly occupiedShare: number | null;
-  /** Of the servers' time. */
+  /** A share of the servers that there are now. Null: none was observed. */
+  readonly share: number | null;
+  /** How much of the week was observed, from 0 to 1. */
   readonly observedShare: number;
 }
 
 export interface Forecast {
-  /** The occupied share of the last week. Null: that was not observed well enough. */
+  /** The share in the last week. Null: that was not observed well enough. */
   readonly level: number | null;
-  /** The slope of the line through the weeks. Null: they are too few. */
+  /** By how much the share rises in a week. Null: there is no trend. */
   readonly risePerWeek: number | null;
-  /** When the line reaches the threshold, from the end of the last week. Null: see the reason. */
+  /** When the share reaches the threshold, from the end of the last week. Null: see the reason. */
   readonly inWeeks: number | null;
   readonly reason: ForecastReason | null;
+  /** The share rose or fell once, before the week of that number. What is said of a rise per week is of the weeks since. */
+  readonly step: { readonly week: number; readonly rise: number; readonly weeks: number } | null;
+  /** A week that is far from the course of the others, and was not used. */
+  readonly unusual: { readonly week: number; readonly by: number } | null;
+  /** The weeks that were observed well enough. */
+  readonly weeks: number;
 }
 
 export type ForecastReason =
-  /** Fewer weeks than are needed were observed well enough. */
+  /** Fewer weeks than are needed were observed well enough, or the last one was not. */
   | "too_little"
   /** The last week was at or above it. */
   | "passed_already"
-  /** The values do not rise, or not linearly. */
+  /** The share does not rise, or not significantly. */
   | "no_rise"
+  /** The share rose or fell once, and has no significant rise since. */
+  | "step"
   /** The threshold would not be reached within twelve weeks. */
   | "too_far";
 
-const fewestWeeks = 4;
 /** As far as it looks back, and ahead. */
-const mostWeeks = 12;
+export const mostWeeks = 12;
 /** A week of which less was observed says too little. */
 const leastObserved = 0.8;
-/** The line must explain this part of the variance. Four weeks of noise do so in one of twenty cases, more weeks in fewer. */
-const leastExplained = 0.8;
 
 export const dayMs = 24 * 60 * 60_000;
 export const weekMs = 7 * dayMs;
 
 /**
- * When the occupied share would reach a threshold if it went on along the line (of least squares) through the latest
- * consecutive weeks that were observed well. Weeks as a whole are compared, so that neither days nor hours of the week
- * matter.
+ * When a share would reach a threshold if it went on as in the weeks that were observed well. Weeks as a whole are
+ * compared, so that neither days nor hours of the week matter.
  *
  * @param weeks the latest last
  * @param threshold from 0 to 1
+ * @param grain the distance of the shares that there can be. 0: there can be any
  */
-export function forecast(weeks: readonly Week[], threshold: number): Forecast {
-  const lastUnknown = weeks.findLastIndex(
-    ({ occupiedShare, observedShare }) => occupiedShare === null || observedShare < leastObserved,
+export function forecast(weeks: readonly Week[], threshold: number, grain = 0): Forecast {
+  const points = weeks.flatMap(({ share, observedShare }, week) =>
+    share === null || observedShare < leastObserved ? [] : [{ week, value: share }],
   );
-  const shares = weeks.slice(lastUnknown + 1).map(({ occupiedShare }) => occupiedShare ?? 0);
-  const count = shares.length;
-  const level = shares.at(-1) ?? null;
-  if (level === null || count < fewestWeeks) {
-    return { level, risePerWeek: null, inWeeks: null, reason: "too_little" };
+  const lastWeek = weeks.length - 1;
+  const last = points.at(-1);
+  const level = last?.week === lastWeek ? last.value : null;
+  const unknown = { level, risePerWeek: null, inWeeks: null, step: null, unusual: null };
+  if (level === null || points.length < fewestWeeks) {
+    const isPassed = level !== null && level >= threshold;
+    return { ...unknown, reason: isPassed ? "passed_already" : "too_little", weeks: points.length };
   }
-  const middle = (count - 1) / 2;
-  const mean = sum(shares) / count;
-  const weekVariance = sum(shares.map((_, week) => (week - middle) ** 2));
-  const shareVariance = sum(shares.map((share) => (share - mean) ** 2));
-  const covariance = sum(shares.map((share, week) => (share - mean) * (week - middle)));
-  const explained = covariance ** 2 / (weekVariance * shareVariance);
-  const risePerWeek = covariance / weekVariance;
-  const none = (reason: ForecastReason): Forecast => ({
-    level,
-    risePerWeek,
-    inWeeks: null,
-    reason,
-  });
-  if (level >= threshold) return none("passed_already");
-  if (!(covariance > 0 && explained >= leastExplained)) return none("no_rise");
-  // A week's share stands for its middle; what is asked for counts from the end of the last one.
-  const inWeeks = Math.max(0, (threshold - mean) / risePerWeek + middle - (count - 0.5));
-  return inWeeks > mostWeeks ? none("too_far") : { level, risePerWeek, inWeeks, reason: null };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, each) => total + each, 0);
-}
-
-/**
- * The last whole weeks of each group of servers up to the beginning of today in UTC, the latest last.
- *
- * @param groupsOf the groups that the servers of a target and name are in
- */
-export async function readWeeks(
-  occupancy: Pick<OccupancyReader, "buckets">,
-  nowMs: number,
-  groupsOf: (target: Target, serverName: string) => readonly string[],
-): Promise<ReadonlyMap<string, readonly Week[]>> {
-  const toMs = Math.floor(nowMs / dayMs) * dayMs;
-  const fromMs = toMs - mostWeeks * weekMs;
-  const groups = new Map<string, NameAccount[]>();
-  const days = Array.from({ length: mostWeeks }, () => new Set<number>());
-  for await (const some of occupancy.buckets({ resolution: "1d", fromMs, toMs })) {
-    for (const { target, bucket } of some) {
-      const week = Math.floor((bucket.startMs - fromMs) / weekMs);
-      days[week]?.add(bucket.startMs);
-      for (const [name, account] of bucket.names) {
-        for (const group of groupsOf(target, name)) {
-          const weeks = groups.get(group) ?? Array.from({ length: mostWeeks }, () => emptyAccount);
-          weeks[week] = addAccount(weeks[week] ?? emptyAccount, account);
-          groups.set(group, weeks);
-        }
-      }
-    }
-  }
-  const weekOf = ({ ms, unobservedMs }: NameAccount, week: number): Week => {
-    const observedMs = countByStatus(ms);
-    const wholeMs = observedMs + unobservedMs;
-    return {
-      occupiedShare: observedMs === 0 ? null : ms.occupied / observedMs,
-      // A day without a bucket is unknown.
-      observedShare: wholeMs === 0 ? 0 : (observedMs / wholeMs) * ((days[week]?.size ?? 0) / 7),
-    };
+  const { unusual, ...trend } = trendOf(points, grain);
+  const course = trend.kind === "step" ? trend.since : trend;
+  const line = course?.kind === "line" ? course : null;
+  const found = {
+    ...unknown,
+    risePerWeek: line?.perWeek ?? null,
+    step:
+      trend.kind === "step"
+        ? { ...trend, weeks: points.filter(({ week }) => week >= trend.week).length }
+        : null,
+    unusual: unusual && { week: unusual.week, by: unusual.by },
+    weeks: points.length,
   };
-  return new Map(Array.from(groups, ([group, weeks]) => [group, weeks.map(weekOf)]));
+  if (level >= threshold) return { ...found, reason: "passed_already" };
+  if (!line || line.perWeek <= 0) return { ...found, reason: found.step ? "step" : "no_rise" };
+  // A week's share stands for its middle; what is asked for counts from the end of the last one.
+  const inWeeks = (threshold - line.valueAt(lastWeek)) / line.perWeek - 0.5;
+  if (inWeeks > mostWeeks) return { ...found, reason: "too_far" };
+  return { ...found, inWeeks: Math.max(0, inWeeks), reason: null };
 }

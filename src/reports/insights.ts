@@ -3,26 +3,16 @@ import { addDwells, countDwells, dwellQuantileMs, noDwells } from "../fleet/dwel
 import type { DwellHistogram } from "../fleet/dwell.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
-import type { BucketExtent, OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
+import type { BucketExtent } from "../store/occupancy-history.ts";
 import { weekdays } from "./calendar-cells.ts";
-import { forecast, readWeeks, type Forecast } from "./forecast.ts";
-import type { PoolField } from "./report-fields.ts";
-import { compareValues, type GroupValues } from "./report-rows.ts";
+import { readOutlooks, type OutlookQuery } from "./outlooks.ts";
 import { followServers, keptRange, type PresentTarget } from "./server-report.ts";
 import type { PresentServer, ReportSources } from "./report-sources.ts";
 import { readTargetTimes, selectTargets } from "./reported-targets.ts";
-import type { TimeRange } from "./time-range.ts";
 import { toLocal, type Zone } from "./zone.ts";
 
-export interface InsightsQuery {
-  readonly range: TimeRange;
+export interface InsightsQuery extends OutlookQuery {
   readonly zone: Zone;
-  readonly filter: TargetFilter;
-  readonly nowMs: number;
-  /** The occupied share that is forecast. */
-  readonly threshold: number;
-  /** By what servers are pooled for forecasts. */
-  readonly pools: readonly PoolField[];
 }
 
 export type Insights = Awaited<ReturnType<typeof readInsights>>;
@@ -73,49 +63,8 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
     erredLongest: largest(errant, ({ errorMs }) => errorMs),
     ranOut: largest([...names.values()], ({ exhaustedMs }) => exhaustedMs),
     occupiedLong,
-    ...(await forecastPools(query, occupancy)),
+    outlooks: await readOutlooks(query, sources),
   };
-}
-
-const mostPools = 100;
-
-/** A forecast of all servers, and of each pool: the first ones reach the threshold first. */
-async function forecastPools(
-  { nowMs, threshold, pools: fields }: InsightsQuery,
-  occupancy: OccupancyReader,
-) {
-  const pools = new Map<string, GroupValues>();
-  const weeks = await readWeeks(occupancy, nowMs, (target, server_name) => {
-    const of = { ...target, server_name };
-    const values = Object.fromEntries(fields.map((field) => [field, of[field]]));
-    const pool = JSON.stringify(values);
-    pools.set(pool, values);
-    return [everything, pool];
-  });
-  const forecasts = Array.from(pools, ([pool, values]) => ({
-    pool: values,
-    forecast: forecast(weeks.get(pool) ?? [], threshold),
-  }));
-  const order = ({ reason, inWeeks }: Forecast): number =>
-    reason === "passed_already" ? -1 : (inWeeks ?? Infinity);
-  return {
-    forecast: forecast(weeks.get(everything) ?? [], threshold),
-    forecasts: forecasts
-      .toSorted(
-        ({ forecast: one, pool }, { forecast: other, pool: otherPool }) =>
-          compareNumbers(order(one), order(other)) ||
-          compareNumbers(other.level ?? -1, one.level ?? -1) ||
-          compareValues(pool, otherPool, fields),
-      )
-      .slice(0, mostPools),
-  };
-}
-
-/** No pool has it: theirs are JSON. */
-const everything = "";
-
-function compareNumbers(one: number, other: number): number {
-  return one === other ? 0 : one - other;
 }
 
 /** Those above 0, as many as are shown. */

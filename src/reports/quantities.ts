@@ -1,5 +1,6 @@
 import { formatDuration } from "../fleet/duration.ts";
 import type { ForecastReason } from "./forecast.ts";
+import type { Standing } from "./outlook.ts";
 
 /** Figures of a report, short enough for the columns of a table. */
 
@@ -71,9 +72,10 @@ interface Recoveries {
 }
 
 const reasons: Readonly<Record<ForecastReason, string>> = {
-  too_little: "unknown: fewer than four weeks observed",
+  too_little: "unknown: too few weeks observed",
   passed_already: "already",
   no_rise: "no significant rise",
+  step: "no rise since a step",
   too_far: "not within 12 weeks",
 };
 
@@ -85,4 +87,37 @@ export function forecastDateText({
   readonly reason: ForecastReason | null;
 }): string {
   return reason === null ? `around ${passesAt?.slice(0, 10)}` : reasons[reason];
+}
+
+/** When a pool runs out, in a few words. */
+export function runsOutText({
+  standing,
+  peak_passes_at: passes_at,
+  peak_reason: reason,
+}: {
+  readonly standing: Standing;
+  readonly peak_passes_at: string | null;
+  readonly peak_reason: ForecastReason | null;
+}): string {
+  if (standing === "full") return "full now";
+  if (standing === "perhaps_full") return "perhaps full now";
+  if (standing === "single") return "single server";
+  return forecastDateText({ passes_at, reason });
+}
+
+/** Such as `+2.0`, in percentage points. */
+export function riseText(rise: number | null): string {
+  if (rise === null) return "-";
+  return `${rise < 0 ? "-" : "+"}${(Math.abs(rise) * 100).toFixed(1)}`;
+}
+
+/** How many servers would have been needed for 99 % of the time. */
+export function neededText({
+  needed_servers: servers,
+  needed_more: isMore,
+}: {
+  readonly needed_servers: number | null;
+  readonly needed_more: boolean;
+}): string {
+  return isMore ? "more" : countText(servers);
 }

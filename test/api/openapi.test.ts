@@ -108,6 +108,7 @@ describe("the OpenAPI document", () => {
         reportOccupancy: ["/api/v1/occupancy?from=1h&by=region,server_name,hour"],
         reportOccupancySeries: ["/api/v1/occupancy/series?from=1h&server_name=git"],
         computeInsights: ["/api/v1/insights?from=1h"],
+        computeOutlook: ["/api/v1/outlook?from=1h"],
         sendReport: ["/api/v1/reports/weekly/send", { dry_run: true }],
         listDrift: ["/api/v1/drift"],
         checkConformance: ["/api/v1/conformance", { user: "user-1" }],

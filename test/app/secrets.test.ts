@@ -43,6 +43,7 @@ async function callEverything(world: SecretWorld): Promise<void> {
     "/sandboxes/timeline": "?region=us&key=research&sandbox=sandbox-1",
     "/occupancy": "?from=1d&by=server_name",
     "/insights": "?from=1d",
+    "/outlook": "?from=1d",
     "/servers/timeline": `?${place}`,
   };
   const shown = apiOperations

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { viewRow, type RowView } from "../../src/api/operations/occupancy.ts";
 import { runProgram } from "../../src/cli/program.ts";
+import { viewOutlooks } from "../../src/api/operations/outlook.ts";
+import { outlookOf } from "../../src/reports/outlook.ts";
+import { UsageSums } from "../../src/reports/pool-usage.ts";
 import type { PageReport } from "../../src/web/pages/read-report.ts";
 import { renderReport } from "../../src/web/pages/report-page.ts";
 import { noDwells } from "../../src/fleet/dwell.ts";
@@ -34,20 +37,24 @@ function row(labels: Partial<RowView>, occupied: number | null): RowView {
   };
 }
 
-const unknown = {
-  threshold: 0.9,
-  level: null,
-  passes_at: null,
-  rise_per_week: null,
-  reason: "too_little",
-} as const;
+const range = { from: "2026-11-01T00:00:00.000Z", to: "2026-11-04T00:00:00.000Z" };
+const query = { nowMs: Date.parse(range.to), threshold: 0.9 };
+const none = { weeks: [], lastNoIdleMs: 0, usage: new UsageSums().result(), isExact: true };
+const noOutlook = {
+  ...range,
+  ...viewOutlooks({ answer: "It is unknown.", all: outlookOf(none, 0.9), pools: [] }, query),
+};
 
 function render(page: Partial<PageReport>, notes: readonly string[] = []): string {
-  const range = { from: "2026-11-01T00:00:00.000Z", to: "2026-11-04T00:00:00.000Z", tz: "UTC" };
-  const report = { ...range, by: ["server_name"] as const, notes, rows: page.names ?? [] };
+  const report = {
+    ...range,
+    tz: "UTC",
+    by: ["server_name"] as const,
+    notes,
+    rows: page.names ?? [],
+  };
   const nothing = { hasMore: false, total: undefined, days: [], hours: [], names: [] };
-  const forecasts = { forecast: unknown, forecasts: [] };
-  return renderReport({ report, ...nothing, ...forecasts, ...page });
+  return renderReport({ report, ...nothing, outlook: noOutlook, ...page });
 }
 
 it("a page has a line of its days, broken where they were unobserved, and a cell for each hour of a week", async () => {
@@ -79,6 +86,32 @@ it("a page shows hostile names as text, cut, and loads and runs nothing", async 
   expect(text).toContain("&lt;b&gt;note&lt;/b&gt;");
   expect(text).not.toMatch(/<script|<img|<link|<b>|\p{Cf}|https?:|url\(/u);
   expect(text.length).toBeLessThan(30_000);
+});
+
+it("the first screen of a page says when servers run out, and a table has each pool", () => {
+  const week = { observedShare: 1, occupiedAverage: 5, servers: 20 };
+  const weeks = Array.from({ length: 6 }, (_, index) => ({
+    ...week,
+    startMs: query.nowMs + (index - 6) * 7 * 24 * hourMs,
+    occupiedPeak: 10 + index,
+  }));
+  const outlook = outlookOf({ ...none, weeks }, 0.9);
+  const pool = { region: "us", key: "<b>ops</b>", server_name: "git" };
+  const answer = "git in us/ops runs out around 5 December.";
+  const view = viewOutlooks(
+    { answer, all: outlook, pools: [{ pool, name: "git", outlook }] },
+    query,
+  );
+  const text = render({ outlook: { ...range, ...view }, total: row({}, 0.5) });
+  const [before = "", after = ""] = text.split("<h2>When do we run out?</h2>");
+  expect(before).toContain(`<p class="answer">${answer}</p>`);
+  expect(after).toContain("<bdi>us/&lt;b&gt;ops&lt;/b&gt;/git</bdi>");
+  for (const cell of ["around 2026-12-05", "20", "75.0%", "5", "+5.0"]) {
+    expect(after).toContain(
+      `<td class="${cell.startsWith("around") ? "text" : "number"}">${cell}</td>`,
+    );
+  }
+  expect(after).toContain("its weekly peak rises by 5.0 points a week.");
 });
 
 it("a page of nothing, and of unobserved time, says so", async () => {

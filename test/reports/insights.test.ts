@@ -187,6 +187,89 @@ it("each pool has a forecast, the first to reach the threshold first", async () 
   await expect(ask({ by: "hour" })).rejects.toThrow("of region, key, server_name");
 });
 
+describe("when servers run out", () => {
+  const names = (atMs: number): readonly ListedServer[] => {
+    // On Tuesdays at 14:00 both servers of git are occupied for twenty minutes, on Wednesdays one of them is in error.
+    const isFull =
+      dayOf(atMs) === 2 && hourOf(atMs) === 14 && atMs % (60 * minuteMs) < 20 * minuteMs;
+    const isBroken = dayOf(atMs) === 3 && hourOf(atMs) === 9;
+    return [
+      { id: "a", name: "git", status: isFull || isBroken ? "occupied" : "idle" },
+      { id: "b", name: "git", status: isFull ? "occupied" : isBroken ? "error" : "idle" },
+      { id: "c", name: "jira", status: "occupied" },
+      { id: "d", name: "jira", status: isFull ? "occupied" : "idle" },
+      { id: "e", name: "web", status: "idle" },
+      { id: "f", name: "web", status: isFull ? "occupied" : "idle" },
+    ];
+  };
+
+  it("of each pool it is said how long no server was idle, and when there were the most occupied", async () => {
+    const { ask } = watch(5, names);
+    const { answer, forecasts } = await ask({ from: "14d" });
+    expect(answer).toBe(
+      "git in us/research and jira in us/research are full now: in the last week, at times none of their servers was idle; no date can be told for the other pool.",
+    );
+    expect(forecasts).toMatchObject([
+      {
+        server_name: "git",
+        answer:
+          "git in us/research is full now: in the last week, none of its 2 servers was idle for 1h20m.",
+        standing: "full",
+        exact: true,
+        servers: 2,
+        headroom: 0,
+        no_idle_seconds: 2 * 4_800,
+        no_idle_longest_seconds: 3_600,
+        no_idle_longest_at: "2026-10-28T09:00:00.000Z",
+        peak: 2,
+        peak_at: "2026-10-27T14:00:00.000Z",
+        needed_servers: 1,
+        needed_more: false,
+        peak_level: 1,
+        peak_reason: "passed_already",
+      },
+      { server_name: "jira", standing: "full", no_idle_seconds: 2 * 1_200, needed_servers: 1 },
+      {
+        server_name: "web",
+        standing: "no_date",
+        headroom: 1,
+        no_idle_seconds: 0,
+        needed_servers: 0,
+      },
+    ]);
+  });
+
+  it("of a pool of several names or targets, times and peaks are upper bounds and said to be", async () => {
+    const { ask } = watch(5, names);
+    const [pool] = (await ask({ from: "14d", by: "region" })).forecasts;
+    // None of the names had an idle server for twenty minutes but web, of which one always was idle.
+    expect(pool).toMatchObject({ exact: false, no_idle_seconds: 0, peak: 5, servers: 6 });
+    expect(pool?.answer).toContain("at least 1 of 6 servers free");
+  });
+
+  it("a name that is gone is no pool any more, and one that is new is unknown", async () => {
+    const { ask } = watch(6, (_, week) => [
+      { id: "a", name: "git", status: "idle" },
+      { id: "b", name: "git", status: "idle" },
+      ...(week < 4
+        ? ([
+            { id: "c", name: "old", status: "idle" },
+            { id: "d", name: "old", status: "idle" },
+          ] as const)
+        : ([
+            { id: "e", name: "new", status: "idle" },
+            { id: "f", name: "new", status: "idle" },
+          ] as const)),
+    ]);
+    const { forecasts } = await ask();
+    expect(forecasts.map(({ server_name: name, standing }) => [name, standing])).toEqual([
+      ["git", "no_date"],
+      ["new", "unknown"],
+    ]);
+    expect(forecasts[1]?.answer).toContain("2 whole weeks were observed, and a trend needs 4");
+  });
+});
+
 it("a request that is not valid is refused with what is", async () => {
   const { ask } = watch(0, () => []);
   await expect(ask({ threshold: "2" })).rejects.toThrow("a share above 0 and up to 1");

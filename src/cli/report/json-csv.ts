@@ -33,6 +33,16 @@ export async function* csvOf({ by, rows }: StreamedReport): Texts {
   for await (const row of rows) yield line(columns.map((column) => row[column] ?? null));
 }
 
+/** A table of objects, as in RFC 4180. Null, or a field that is not there, is empty. */
+export function csvTable<Column extends string>(
+  rows: readonly Readonly<Partial<Record<Column, string | number | boolean | null | undefined>>>[],
+  columns: readonly Column[],
+): string {
+  return [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))]
+    .map(line)
+    .join("");
+}
+
 function line(values: readonly (string | number | boolean | null)[]): string {
   return `${values.map(field).join(",")}\r\n`;
 }

@@ -1,8 +1,8 @@
 import type { HistoryContext } from "../../api/context.ts";
 import type { CallApi } from "../../api/operation.ts";
-import { computeInsights, type InsightsView } from "../../api/operations/insights.ts";
 import { reportOccupancy } from "../../api/operations/occupancy.ts";
 import type { OccupancyView, ReportRequest, RowView } from "../../api/operations/occupancy.ts";
+import { computeOutlook, type OutlookView } from "../../api/operations/outlook.ts";
 
 /** What the page of a report shows, all of the same range. */
 export interface PageReport {
@@ -14,12 +14,11 @@ export interface PageReport {
   readonly days: readonly RowView[];
   readonly hours: readonly RowView[];
   readonly names: readonly RowView[];
-  readonly forecast: InsightsView["forecast"];
-  readonly forecasts: InsightsView["forecasts"];
+  readonly outlook: OutlookView;
 }
 
 export interface PageRequest extends ReportRequest {
-  /** Of the forecasts. */
+  /** Of the forecasts of averages. */
   readonly threshold?: unknown;
 }
 
@@ -47,10 +46,8 @@ export async function readReport(
     return rows;
   };
   const [total] = await rowsBy("");
-  // Forecasts do not depend on the range, and the shortest one is read the fastest.
-  const pools = { from: "5m", by: "server_name", tz, region, key };
-  const { forecast, forecasts } = await api(computeInsights, {
-    ...pools,
+  const outlook = await api(computeOutlook, {
+    ...same,
     ...(threshold !== undefined && { threshold }),
   });
   return {
@@ -60,7 +57,6 @@ export async function readReport(
     days: await rowsBy("day"),
     hours: await rowsBy("hour"),
     names: await rowsBy("server_name"),
-    forecast,
-    forecasts,
+    outlook,
   };
 }

@@ -1,19 +1,20 @@
-import type { InsightsView } from "../../api/operations/insights.ts";
 import type { RowView } from "../../api/operations/occupancy.ts";
+import type { OutlookView } from "../../api/operations/outlook.ts";
 import { reportFields, type ReportField } from "../../reports/report-fields.ts";
 import { localText } from "../../reports/zone.ts";
 import { longestName, readable } from "../../fleet/readable-text.ts";
 import { html, type Html } from "../html.ts";
 import { dailyChart, headroomBar, heatmap, hourOf, swatch } from "./report-charts.ts";
 import type { PageReport } from "./read-report.ts";
-import { averageText, countText, durationText } from "../../reports/quantities.ts";
+import { averageText, countText, durationText, neededText } from "../../reports/quantities.ts";
 import { forecastDateText, headroomText, peakText, shareText } from "../../reports/quantities.ts";
+import { riseText, runsOutText } from "../../reports/quantities.ts";
 
 const mostNames = 30;
 
 /** One file, which needs nothing else: no script, no font, no image. */
 export function renderReport(page: PageReport): string {
-  const { report, hasMore, total, days, hours, names, forecast } = page;
+  const { report, hasMore, total, days, hours, names, outlook } = page;
   const { from, to, tz, notes } = report;
   const [begin, end] = [from, to].map((time) => minuteText(time, tz));
   const range = `${begin ?? ""} to ${end ?? ""}`;
@@ -21,8 +22,10 @@ export function renderReport(page: PageReport): string {
       <h1>Sandbox occupancy</h1>
       <p class="quiet">${range}, ${tz}. Shares of a status are of observed time.</p>
     </header>
+    <p class="answer">${outlook.answer}</p>
     ${notes.map((note) => html`<p class="note">${note}</p>`)}
-    ${total ? tiles(total, forecast) : html`<p>There is nothing to report.</p>`}
+    ${total ? tiles(total, outlook) : html`<p>There is nothing to report.</p>`}
+    ${section("When do we run out?", outlook.pools.length > 0 ? runOut(outlook) : null)}
     ${section("Occupied share by day", days.length > 0 ? dailyChart(days) : null)}
     ${section(`Occupied share by hour and weekday (${tz})`, hours.length > 0 ? heatmap(hours.map(hourOf)) : null)}
     ${section("Headroom by name", names.length > 0 ? headroom(page) : null)}
@@ -63,8 +66,9 @@ function section(title: string, content: Html | null): Html {
       </section>`;
 }
 
-function tiles(total: RowView, forecast: InsightsView["forecast"]): Html {
-  const all: readonly (readonly [string, string, string])[] = [
+function tiles(total: RowView, { all, pools }: OutlookView): Html {
+  const [first] = pools;
+  const shown: readonly (readonly [string, string, string])[] = [
     [
       "occupied",
       shareText(total.occupied_share),
@@ -74,10 +78,11 @@ function tiles(total: RowView, forecast: InsightsView["forecast"]): Html {
     ["headroom", headroomText(total, true), "servers free at the peak"],
     ["unobserved", shareText(total.unobserved_share), `coverage ${shareText(total.coverage)}`],
     ["in error", shareText(total.error_share), `${countText(total.incidents)} incidents`],
-    [`${shareText(forecast.threshold)} occupied`, forecastDateText(forecast), trendText(forecast)],
+    ["runs out first", first ? runsOutText(first) : "-", first ? poolText(first) : ""],
+    [`${shareText(all.threshold)} on average`, forecastDateText(all), trendText(all)],
   ];
   return html`<dl class="tiles">
-    ${all.map(
+    ${shown.map(
       ([what, value, more]) =>
         html`<div>
           <dt>${what}</dt>
@@ -88,14 +93,61 @@ function tiles(total: RowView, forecast: InsightsView["forecast"]): Html {
   </dl>`;
 }
 
-function trendText({ level, rise_per_week: rise }: InsightsView["forecast"]): string {
-  if (rise === null) return "forecast of all servers";
-  return `${shareText(level)} in the last week, ${rise < 0 ? "-" : "+"}${shareText(Math.abs(rise))} per week`;
+function trendText({ level, rise_per_week: rise }: OutlookView["all"]): string {
+  if (level === null) return "of all servers";
+  const last = `${shareText(level)} in the last week`;
+  return rise === null ? last : `${last}, ${riseText(rise)} points a week`;
+}
+
+const mostPools = 30;
+const mostAnswers = 3;
+
+type Pool = OutlookView["pools"][number];
+
+function poolText({ region, key, server_name: serverName }: Pool): string {
+  return readable([region, key, serverName].filter(Boolean).join("/"), longestName);
+}
+
+/** The most urgent pools first. */
+function runOut({ pools, all, further }: OutlookView): Html {
+  const shown = pools.slice(0, mostPools);
+  const more = pools.length - shown.length + further;
+  return html`${table(
+    shown,
+    [
+      "pool",
+      "runs out",
+      "servers",
+      "last weekly peak",
+      "free at it",
+      "points a week",
+      "weekly average",
+      "points a week",
+      `average ${shareText(all.threshold)}`,
+      "no server idle",
+      "enough for 99% of the time",
+    ],
+    (pool) => [
+      html`<bdi>${poolText(pool)}</bdi>`,
+      runsOutText(pool),
+      countText(pool.servers),
+      shareText(pool.peak_level),
+      `${pool.exact ? "" : "≥"}${countText(pool.headroom)}`,
+      riseText(pool.peak_rise_per_week),
+      shareText(pool.level),
+      riseText(pool.rise_per_week),
+      forecastDateText(pool),
+      `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${durationText(pool.no_idle_seconds)}`,
+      neededText(pool),
+    ],
+    2,
+  )}
+  ${more > 0 ? html`<p class="quiet">and ${more} more pools</p>` : ""}
+  ${shown.slice(0, mostAnswers).map(({ answer, notes }) => html`<p><b>${answer}</b> ${notes.join(" ")}</p>`)}`;
 }
 
 /** The names with the least headroom first, and of those the largest. */
-function headroom({ names, forecast, forecasts }: PageReport): Html {
-  const ofName = new Map(forecasts.map((each) => [each.server_name, each]));
+function headroom({ names }: PageReport): Html {
   const tightest = names.toSorted(
     (one, other) =>
       (one.headroom ?? Infinity) - (other.headroom ?? Infinity) ||
@@ -103,29 +155,16 @@ function headroom({ names, forecast, forecasts }: PageReport): Html {
   );
   return html`${table(
       tightest.slice(0, mostNames),
-      [
-        "name",
-        "occupancy",
-        "average",
-        "peak",
-        "servers",
-        "headroom",
-        "occupied",
-        `${shareText(forecast.threshold)} occupied`,
+      ["name", "occupancy", "average", "peak", "servers", "headroom", "occupied"],
+      (row) => [
+        name(row, "server_name"),
+        headroomBar(row),
+        averageText(row.occupied_average),
+        peakText(row, true),
+        countText(row.servers_peak),
+        headroomText(row, true),
+        shareText(row.occupied_share),
       ],
-      (row) => {
-        const found = ofName.get(row.server_name);
-        return [
-          name(row, "server_name"),
-          headroomBar(row),
-          averageText(row.occupied_average),
-          peakText(row, true),
-          countText(row.servers_peak),
-          headroomText(row, true),
-          shareText(row.occupied_share),
-          found ? forecastDateText(found) : "-",
-        ];
-      },
       1,
     )}
     <p class="quiet">
@@ -202,6 +241,7 @@ body { margin: 0 auto; max-width: 72rem; padding: 1.5rem 1rem 3rem; background: 
   font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2rem 0 .6rem; }
 p { margin: .4rem 0; overflow-wrap: anywhere; } .quiet, figcaption { color: var(--quiet); font-size: .85rem; }
+.answer { font-size: 1.15rem; font-weight: 600; margin: 1rem 0; }
 .note { background: var(--note); border-left: 4px solid var(--note-line); padding: .5rem .8rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; margin: 1.2rem 0; }
 .tiles div { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; }

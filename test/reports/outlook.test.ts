@@ -1,0 +1,307 @@
+import { describe, expect, it } from "vitest";
+import { weekMs } from "../../src/reports/forecast.ts";
+import { compareUrgency, outlookOf, standingOf } from "../../src/reports/outlook.ts";
+import type { Outlook, PoolWeek } from "../../src/reports/outlook.ts";
+import { overallAnswer, poolAnswer, poolNotes } from "../../src/reports/outlook-text.ts";
+import { UsageSums, type Usage } from "../../src/reports/pool-usage.ts";
+
+const hourMs = 3_600_000;
+/** The twelve weeks end on 30 November. */
+const startMs = Date.UTC(2026, 8, 7);
+const minute = 60_000;
+
+interface History {
+  /** The most occupied servers of each week. Null: most of the week was unobserved. */
+  readonly peaks: readonly (number | null)[];
+  readonly averages?: readonly number[];
+  readonly servers?: readonly number[];
+  readonly lastNoIdleMs?: number;
+  readonly usage?: Usage;
+  readonly isExact?: boolean;
+}
+
+const noUsage = new UsageSums().result();
+
+/** Weeks before the first one of the history are unknown. */
+function outlook({
+  peaks,
+  averages,
+  servers,
+  usage,
+  lastNoIdleMs = 0,
+  isExact = true,
+}: History): Outlook {
+  const before = 12 - peaks.length;
+  const weeks = Array.from({ length: 12 }, (_, index): PoolWeek => {
+    const week = index - before;
+    const peak = peaks[week] ?? null;
+    return {
+      startMs: startMs + index * weekMs,
+      observedShare: week < 0 ? 0 : peak === null ? 0.4 : 1,
+      occupiedAverage: peak === null ? null : (averages?.[week] ?? peak / 2),
+      occupiedPeak: peak,
+      servers: peak === null ? null : (servers?.[week] ?? 20),
+    };
+  });
+  return outlookOf({ weeks, usage: usage ?? noUsage, lastNoIdleMs, isExact }, 0.9);
+}
+
+const textsOf = (history: History): readonly string[] => {
+  const of = outlook(history);
+  return [poolAnswer({ name: "git", outlook: of }), ...poolNotes(of, 0.9)];
+};
+
+const histories: readonly (readonly [string, History, readonly string[]])[] = [
+  [
+    "flat",
+    { peaks: [12, 13, 12, 12, 13, 12, 12, 13] },
+    [
+      "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak has no trend over 8 weeks.",
+      "Its weekly average was 32.5% and has no trend over 8 weeks.",
+    ],
+  ],
+  [
+    "growth",
+    { peaks: [8, 9, 10, 11, 12, 13, 14, 15], averages: [4, 5, 6, 7, 8, 9, 10, 11] },
+    [
+      "git runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 points a week.",
+      "Its weekly average was 55.0% and rises by 5.0 points a week: it reaches 90.0% around 14 January.",
+    ],
+  ],
+  [
+    "slow growth",
+    {
+      peaks: [80, 81, 82, 83, 84, 85, 86, 87],
+      averages: [40, 41, 42, 43, 44, 45, 46, 47],
+      servers: Array<number>(8).fill(200),
+    },
+    [
+      "git does not run out within 12 weeks (113 of 200 servers free at the last weekly peak): its weekly peak rises by 0.5 points a week.",
+      "Its weekly average was 23.5% and rises by 0.5 points a week: it does not reach 90.0% within 12 weeks.",
+    ],
+  ],
+  [
+    "falling",
+    { peaks: [15, 14, 13, 12, 11, 10, 9, 8] },
+    [
+      "git shows no sign of running out (12 of 20 servers free at the last weekly peak): its weekly peak falls by 5.0 points a week.",
+      "Its weekly average was 20.0% and falls by 2.5 points a week.",
+    ],
+  ],
+  [
+    "step",
+    { peaks: [8, 8, 9, 8, 8, 13, 13, 14, 13, 13] },
+    [
+      "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 points around 26 October; no trend since.",
+      "Its weekly average was 32.5% and rose by 12.5 points around 26 October; no trend since.",
+    ],
+  ],
+  [
+    "step of late",
+    { peaks: [8, 8, 8, 8, 8, 8, 13, 13] },
+    [
+      "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 points around 16 November; that is too recent to see a trend since.",
+      "Its weekly average was 32.5% and rose by 12.5 points around 16 November; that is too recent to see a trend since.",
+    ],
+  ],
+  [
+    "step, and growth since",
+    { peaks: [4, 4, 4, 4, 4, 10, 11, 12, 13, 14], averages: Array<number>(10).fill(2) },
+    [
+      "git runs out around 7 January (6 of 20 servers free at the last weekly peak): its weekly peak rose by 40.0 points around 26 October, and rises by 5.0 points a week since.",
+      "Its weekly average was 10.0% and has no trend over 10 weeks.",
+    ],
+  ],
+  [
+    "step down",
+    { peaks: [15, 15, 15, 15, 8, 8, 8, 8] },
+    [
+      "git shows no sign of running out (12 of 20 servers free at the last weekly peak): its weekly peak fell by 35.0 points around 2 November; no trend since.",
+      "Its weekly average was 20.0% and fell by 17.5 points around 2 November; no trend since.",
+    ],
+  ],
+  [
+    "gap",
+    { peaks: [8, 9, null, 11, 12, null, 14, 15] },
+    [
+      "git runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 points a week.",
+      "Its weekly average was 37.5% and rises by 2.5 points a week: it does not reach 90.0% within 12 weeks.",
+      "2 weeks of the last 8 were not observed well enough and are not part of the trend.",
+    ],
+  ],
+  [
+    "gap at the end",
+    { peaks: [8, 9, 10, 11, 12, 13, 14, null] },
+    [
+      "It is unknown when git runs out: only 40.0% of the last week was observed.",
+      "1 week of the last 8 was not observed well enough and is not part of the trend.",
+    ],
+  ],
+  [
+    "outlier",
+    { peaks: [12, 13, 12, 19, 13, 12, 12, 13] },
+    [
+      "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak has no trend over 8 weeks.",
+      "Its weekly average was 32.5% and has no trend over 8 weeks.",
+      "The peak of the week from 26 October was 32.9 points above the others and is not part of the trend.",
+    ],
+  ],
+  [
+    "outlier at the end",
+    { peaks: [12, 13, 12, 12, 13, 12, 12, 19] },
+    [
+      "git shows no sign of running out (1 of 20 servers free at the last weekly peak): its weekly peak has no trend over 8 weeks.",
+      "Its weekly average was 47.5% and has no trend over 8 weeks.",
+      "The peak of the week from 23 November was 33.6 points above the others and is not part of the trend: a single week is no trend yet.",
+    ],
+  ],
+  [
+    "resize",
+    {
+      peaks: [8, 8, 9, 8, 8, 9, 8, 8],
+      servers: [10, 10, 10, 10, 20, 20, 20, 20],
+    },
+    [
+      "git shows no sign of running out (12 of 20 servers free at the last weekly peak): its weekly peak has no trend over 8 weeks.",
+      "Its weekly average was 20.0% and has no trend over 8 weeks.",
+      "The number of servers changed from 10 to 20 around 2 November: shares are of the 20 that there are now.",
+    ],
+  ],
+  [
+    "full",
+    { peaks: [14, 15, 16, 17, 18, 19, 20, 20], lastNoIdleMs: 66 * minute },
+    [
+      "git is full now: in the last week, none of its 20 servers was idle for 1h6m.",
+      "Its weekly average was 50.0% and rises by 2.3 points a week: it does not reach 90.0% within 12 weeks.",
+    ],
+  ],
+  [
+    "full, of several targets",
+    { peaks: [20], lastNoIdleMs: 66 * minute, isExact: false },
+    [
+      "git may be full now: in the last week, none of its 20 servers was idle for up to 1h6m.",
+      "Its weekly average was 50.0%.",
+    ],
+  ],
+  [
+    "of a pool that became smaller than its peak",
+    { peaks: [12, 12, 12, 12, 12], servers: [20, 20, 20, 20, 10] },
+    [
+      "git has no more servers now than were occupied at the last weekly peak: its weekly peak has no trend over 5 weeks.",
+      "Its weekly average was 60.0% and has no trend over 5 weeks.",
+      "The number of servers changed from 20 to 10 around 23 November: shares are of the 10 that there are now.",
+    ],
+  ],
+  [
+    "of several targets, whose peaks need not have been at once",
+    { peaks: [20, 20, 20, 20], isExact: false },
+    [
+      "It is unknown when git runs out: the peaks of its parts add up to all its servers, but need not have been at once.",
+      "Its weekly average was 50.0% and has no trend over 4 weeks.",
+    ],
+  ],
+  [
+    "too short",
+    { peaks: [12, 13, 12] },
+    [
+      "It is unknown when git runs out (8 of 20 servers free at the last weekly peak): 3 whole weeks were observed, and a trend needs 4.",
+      "Its weekly average was 30.0%.",
+    ],
+  ],
+  [
+    "of a single server",
+    {
+      peaks: [1, 1, 1, 1],
+      averages: [0.5, 0.6, 0.5, 0.6],
+      servers: [1, 1, 1, 1],
+      lastNoIdleMs: hourMs,
+    },
+    [
+      "git has a single server, which was occupied for 60.0% of the last week.",
+      "Its weekly average was 60.0% and has no trend over 4 weeks.",
+    ],
+  ],
+  ["nothing", { peaks: [] }, ["It is unknown when git runs out: no whole week was observed."]],
+];
+
+describe("of a history that is", () => {
+  it.each(histories)("%s, an outlook says so in words", (_, history, texts) => {
+    expect(textsOf(history)).toEqual(texts);
+  });
+});
+
+it("the use in the range is said in words with what would have been enough", () => {
+  const { observedMs, longestNoIdle, needed } = {
+    observedMs: 100 * hourMs,
+    longestNoIdle: { fromMs: startMs, ms: 30 * minute },
+    needed: { servers: 12, isMore: false },
+  };
+  const usage = { ...noUsage, observedMs, noIdleMs: 30 * minute, longestNoIdle, needed };
+  expect(textsOf({ peaks: [12, 12, 12, 12], usage }).slice(2)).toEqual([
+    "In this range no server was idle for 30m, 0.5% of the observed time, up to 30m at a stretch (2026-09-07 00:00 UTC).",
+    "In this range 12 servers would have been enough for 99% of the time.",
+  ]);
+  const more = { ...usage, needed: { servers: 20, isMore: true } };
+  expect(textsOf({ peaks: [12, 12, 12, 12], usage: more })[3]).toBe(
+    "In this range more servers than there were would have been needed for 99% of the time.",
+  );
+  // Of an upper bound it is not known.
+  expect(textsOf({ peaks: [12, 12, 12, 12], usage: more, isExact: false })).toHaveLength(3);
+});
+
+const growing = [8, 9, 10, 11, 12, 13, 14, 15];
+const named = (name: string, history: History) => ({ name, outlook: outlook(history) });
+const git = named("git", { peaks: [20], lastNoIdleMs: minute });
+const jira = named("jira", { peaks: [20], lastNoIdleMs: 2 * minute });
+const slack = named("slack", { peaks: growing });
+const web = named("web", { peaks: growing.map((peak) => peak - 1) });
+const tight = named("tight", { peaks: [19, 19, 19, 19, 19] });
+const flat = named("flat", { peaks: [5, 5, 5, 5, 5] });
+const short = named("short", { peaks: [5] });
+const perhaps = named("perhaps", { peaks: [20], lastNoIdleMs: minute, isExact: false });
+
+it("pools are in the order in which they run out, those of which nothing is known at the end", () => {
+  const all = [short, flat, tight, perhaps, web, slack, git, jira];
+  const ordered = all.toSorted((one, other) => compareUrgency(one.outlook, other.outlook));
+  expect(ordered.map(({ name, outlook: of }) => [name, standingOf(of)])).toEqual([
+    ["jira", "full"],
+    ["git", "full"],
+    ["slack", "runs_out"],
+    ["web", "runs_out"],
+    ["perhaps", "perhaps_full"],
+    ["tight", "no_date"],
+    ["flat", "no_date"],
+    ["short", "unknown"],
+  ]);
+});
+
+it.each([
+  [[], "There are no servers that can run out."],
+  [
+    [jira, git, slack, flat],
+    "jira and git are full now: in the last week, at times none of their servers was idle; slack runs out next, around 31 December.",
+  ],
+  [
+    [git, flat, tight],
+    "git is full now: in the last week, at times none of its servers was idle; no date can be told for the other 2 pools.",
+  ],
+  [[git], "git is full now: in the last week, none of its 20 servers was idle for 1m."],
+  [
+    [slack, web, flat],
+    "slack runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 points a week.",
+  ],
+  [
+    [tight, flat],
+    "No pool shows a sign of running out within 12 weeks; tight has the least headroom (1 of 20 servers free at the last weekly peak).",
+  ],
+  [
+    [perhaps, flat],
+    "perhaps may be full now: in the last week, at times none of the servers may have been idle. Ask by region, key and name to know.",
+  ],
+  [
+    [short],
+    "It is unknown when short runs out (15 of 20 servers free at the last weekly peak): 1 whole week was observed, and a trend needs 4.",
+  ],
+])("the answer for several pools is one sentence: %#", (pools, answer) => {
+  expect(overallAnswer(pools)).toBe(answer);
+});
