@@ -175,7 +175,7 @@ export function overallAnswer(pools: readonly NamedOutlook[]): string {
   if (full.length > 1 || (full.length === 1 && (next ?? others > 0))) {
     const rest = next
       ? `${next.name} runs out next, around ${dateAt(next.outlook, next.outlook.peakForecast)}`
-      : `no date can be told for the other ${others === 1 ? "pool" : `${others} pools`}`;
+      : `no date is known for the other ${others === 1 ? "pool" : `${others} pools`}`;
     const are = full.length === 1 ? "is" : "are";
     const last = full.length === 1 ? "its servers" : "their servers";
     const end = others === 0 ? "" : `; ${rest}`;

@@ -19,8 +19,8 @@ export interface Usage {
   /** The longest stretch of that, which is at most that long, and the start of the cell in which it begins. */
   readonly longestNoIdle: { readonly fromMs: number; readonly ms: number } | null;
   /**
-   * So many servers would have been enough for 99 % of the observed time. `isMore`: so many were not enough, since none was
-   * idle for more than 1 % of it.
+   * The number of servers that would have been enough for 99 % of the observed time. `isMore`: those that there were, were not
+   * enough, since none was idle for more than 1 % of it.
    */
   readonly needed: { readonly servers: number; readonly isMore: boolean } | null;
 }

@@ -207,7 +207,7 @@ describe("when servers run out", () => {
     const { ask } = watch(5, names);
     const { answer, forecasts } = await ask({ from: "14d" });
     expect(answer).toBe(
-      "git in us/research and jira in us/research are full now: in the last week, at times none of their servers was idle; no date can be told for the other pool.",
+      "git in us/research and jira in us/research are full now: in the last week, at times none of their servers was idle; no date is known for the other pool.",
     );
     expect(forecasts).toMatchObject([
       {

@@ -97,7 +97,7 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
     ],
   ],
   [
-    "step of late",
+    "step, recent",
     { peaks: [8, 8, 8, 8, 8, 8, 13, 13] },
     [
       "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 points around 16 November; that is too recent to see a trend since.",
@@ -283,7 +283,7 @@ it.each([
   ],
   [
     [git, flat, tight],
-    "git is full now: in the last week, at times none of its servers was idle; no date can be told for the other 2 pools.",
+    "git is full now: in the last week, at times none of its servers was idle; no date is known for the other 2 pools.",
   ],
   [[git], "git is full now: in the last week, none of its 20 servers was idle for 1m."],
   [

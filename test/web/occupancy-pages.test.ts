@@ -263,6 +263,18 @@ describe("the days of a target", () => {
     expect(markup).toContain(">99.99%<");
   });
 
+  it("say of how much time their availability is, if that is not all of the ninety days", () => {
+    const shown = (days: PlaceDays["days"]) =>
+      daysCard([place("a", days)], { tz: "UTC", most: 5 }).markup;
+    const whole = (count: number, unobserved: number) =>
+      Array.from({ length: count }, () => day(1, { unobserved }));
+    // Twenty minutes of ninety days.
+    const young = [...whole(89, 100), day(1, { error: 0.5, unobserved: 100 - 100 / 72 })];
+    expect(shown(young)).toMatch(/percent">6\d\.\d\d% <small>of 20m observed</);
+    expect(shown(whole(90, 50))).toContain("of 45d observed");
+    expect(shown(whole(90, 0.5))).not.toContain("observed</small>");
+  });
+
   it("are those of the least available targets, and the others are counted", () => {
     const places = [0, 3, 1, 2].map((error) => place(`key-${error}`, [day(1, { error })]));
     const { markup } = daysCard(places, { tz: "UTC", most: 2 });

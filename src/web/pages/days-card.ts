@@ -1,4 +1,4 @@
-import { shareText } from "../../reports/quantities.ts";
+import { durationText, shareText } from "../../reports/quantities.ts";
 import { html, type Html } from "../html.ts";
 import { shownDays, type PlaceDays } from "./occupancy-data.ts";
 import { addressQuery } from "./occupancy-query.ts";
@@ -31,6 +31,18 @@ export function availabilityOf({ days }: PlaceDays): number | null {
     observed += day.server_seconds - day.unobserved_seconds;
   }
   return observed > 0 ? 1 - error / observed : null;
+}
+
+/**
+ * The observed time of the servers of all days, in seconds of the calendar. Time before the first poll is unobserved:
+ * an availability of twenty minutes is not one of ninety days.
+ */
+export function observedSecondsOf({ days }: PlaceDays): number {
+  const [all, unobserved] = days.reduce(
+    ([server, without], day) => [server + day.server_seconds, without + day.unobserved_seconds],
+    [0, 0],
+  );
+  return all > 0 ? (1 - unobserved / all) * days.length * 86_400 : 0;
 }
 
 interface DaysOptions {
@@ -69,17 +81,22 @@ export function daysCard(
     });
     const name = key === null ? region : `${region} / ${key}`;
     const percent = availability === null ? "–" : percentText(availability);
+    const observed = observedSecondsOf({ region, key, days: shown });
+    const of =
+      observed >= fullCoverage * shown.length * 86_400
+        ? ""
+        : `of ${durationText(observed)} observed`;
     return html`<li>
       <span>${name}</span>
       <svg
         viewBox="0 0 ${shownDays * dayWidth} ${dayHeight}"
         preserveAspectRatio="none"
         role="group"
-        aria-label="${name}: ${percent} available, day by day"
+        aria-label="${name}: ${percent} available ${of}, day by day"
       >
         ${bars}
       </svg>
-      <span class="percent">${percent}</span>
+      <span class="percent">${percent}${of === "" ? "" : html` <small>${of}</small>`}</span>
     </li>`;
   });
   return html`<section class="card" id="days" data-live>

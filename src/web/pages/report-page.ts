@@ -66,8 +66,7 @@ function section(title: string, content: Html | null): Html {
       </section>`;
 }
 
-function tiles(total: RowView, { all, pools }: OutlookView): Html {
-  const [first] = pools;
+function tiles(total: RowView, { all }: OutlookView): Html {
   const shown: readonly (readonly [string, string, string])[] = [
     [
       "occupied",
@@ -78,7 +77,6 @@ function tiles(total: RowView, { all, pools }: OutlookView): Html {
     ["headroom", headroomText(total, true), "servers free at the peak"],
     ["unobserved", shareText(total.unobserved_share), `coverage ${shareText(total.coverage)}`],
     ["in error", shareText(total.error_share), `${countText(total.incidents)} incidents`],
-    ["runs out first", first ? runsOutText(first) : "-", first ? poolText(first) : ""],
     [`${shareText(all.threshold)} on average`, forecastDateText(all), trendText(all)],
   ];
   return html`<dl class="tiles">
@@ -109,41 +107,44 @@ function poolText({ region, key, server_name: serverName }: Pool): string {
 }
 
 /** The most urgent pools first. */
-function runOut({ pools, all, further }: OutlookView): Html {
+function runOut({ pools, further }: OutlookView): Html {
   const shown = pools.slice(0, mostPools);
   const more = pools.length - shown.length + further;
   return html`${table(
-    shown,
-    [
-      "pool",
-      "runs out",
-      "servers",
-      "last weekly peak",
-      "free at it",
-      "points a week",
-      "weekly average",
-      "points a week",
-      `average ${shareText(all.threshold)}`,
-      "no server idle",
-      "enough for 99% of the time",
-    ],
-    (pool) => [
-      html`<bdi>${poolText(pool)}</bdi>`,
-      runsOutText(pool),
-      countText(pool.servers),
-      shareText(pool.peak_level),
-      `${pool.exact ? "" : "≥"}${countText(pool.headroom)}`,
-      riseText(pool.peak_rise_per_week),
-      shareText(pool.level),
-      riseText(pool.rise_per_week),
-      forecastDateText(pool),
-      `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${durationText(pool.no_idle_seconds)}`,
-      neededText(pool),
-    ],
-    2,
-  )}
-  ${more > 0 ? html`<p class="quiet">and ${more} more pools</p>` : ""}
-  ${shown.slice(0, mostAnswers).map(({ answer, notes }) => html`<p><b>${answer}</b> ${notes.join(" ")}</p>`)}`;
+      shown,
+      [
+        "pool",
+        "runs out",
+        "servers",
+        "weekly peak",
+        "free then",
+        "points a week",
+        "average",
+        "points a week",
+        "none idle",
+        "for 99%",
+      ],
+      (pool) => [
+        html`<bdi>${poolText(pool)}</bdi>`,
+        runsOutText(pool),
+        countText(pool.servers),
+        shareText(pool.peak_level),
+        `${pool.exact ? "" : "≥"}${countText(pool.headroom)}`,
+        riseText(pool.peak_rise_per_week),
+        shareText(pool.level),
+        riseText(pool.rise_per_week),
+        forecastDateText(pool),
+        `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${durationText(pool.no_idle_seconds)}`,
+        neededText(pool),
+      ],
+      2,
+    )}
+    <p class="quiet">
+      Peak and average of the last week, as shares of the servers that there are now. None idle:
+      time in the range without an idle server. For 99%: servers that would have been enough for 99%
+      of the range. ${more > 0 ? `And ${more} more pools.` : ""}
+    </p>
+    ${shown.slice(0, mostAnswers).map(({ answer, notes }) => html`<p><b>${answer}</b> ${notes.join(" ")}</p>`)}`;
 }
 
 /** The names with the least headroom first, and of those the largest. */
