@@ -133,7 +133,6 @@ function runOut({ pools, further }: OutlookView): Html {
         riseText(pool.peak_rise_per_week),
         shareText(pool.level),
         riseText(pool.rise_per_week),
-        forecastDateText(pool),
         `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${durationText(pool.no_idle_seconds)}`,
         neededText(pool),
       ],
