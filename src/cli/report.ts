@@ -15,7 +15,7 @@ import { resolutions } from "../fleet/buckets.ts";
 import type { Resolution } from "../fleet/buckets.ts";
 import { asError } from "../lib/as-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { printableLines } from "../lib/printable.ts";
+import { printableLine, printableLines } from "../lib/printable.ts";
 import { openMetricsOf } from "../reports/openmetrics.ts";
 import { openReport } from "../reports/open-report.ts";
 import { apiCommand } from "./api-command.ts";
@@ -121,16 +121,17 @@ export async function report(
       await write([renderReport(page)], terminal, output);
       return showNotes(page.report.notes, terminal);
     }
-    if (format === "table") {
-      const { answer } = await api(computeOutlook, { from, to, tz, region, key });
-      await write([`${answer}\n`], terminal, output);
-    }
     const streamed = context ? await fromStore(request, context) : await byPages(request, api);
     // A file is no screen.
     const screen = file ? { ...terminal, columns: undefined, isColored: false } : terminal;
     await write(formats[format](streamed, screen), terminal, output);
     if (format !== "json")
       showNotes([...streamed.notes, ...(await streamed.coverageNotes())], terminal);
+    // It takes longer than the rows, and people read it below them.
+    if (format === "table" && screen.columns !== undefined) {
+      const { answer } = await api(computeOutlook, { from, to, tz, region, key });
+      terminal.out(`${printableLine(answer)}\n`);
+    }
   });
 }
 

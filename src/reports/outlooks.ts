@@ -1,3 +1,4 @@
+import type { Target } from "../fleet/model.ts";
 import { shownName } from "../fleet/readable-text.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";
 import { compareUrgency, outlookOf, type Outlook } from "./outlook.ts";
@@ -43,13 +44,21 @@ export async function readOutlooks(
 ): Promise<Outlooks> {
   const groups = new Map<string, GroupValues>();
   const occupancy = await sources.occupancy.open(filter);
-  const series = await readPoolSeries(occupancy, range, nowMs, (target, server_name) => {
+  const known = new Map<Target, Map<string, readonly string[]>>();
+  const poolsOf = (target: Target, server_name: string): readonly string[] => {
+    const ofTarget = known.get(target) ?? new Map<string, readonly string[]>();
+    known.set(target, ofTarget);
+    const found = ofTarget.get(server_name);
+    if (found) return found;
     const of = { ...target, server_name };
     const values = Object.fromEntries(fields.map((field) => [field, of[field]]));
     const group = JSON.stringify(values);
     groups.set(group, values);
-    return [everything, group];
-  });
+    const pools = [everything, group];
+    ofTarget.set(server_name, pools);
+    return pools;
+  };
+  const series = await readPoolSeries(occupancy, range, nowMs, poolsOf);
   const none = { weeks: [], lastNoIdleMs: 0, usage: new UsageSums().result(), isExact: true };
   const pools = Array.from(groups, ([group, pool]) => {
     const found = series.get(group);

@@ -147,6 +147,11 @@ it("a report is written to a file in any format, which stays as it was where the
   }
   expect(readFileSync(file, "utf8")).toMatch(/^<!doctype html>[^]*<\/html>\s*$/);
 
+  // Only people read when servers run out: that takes longer than the rows.
+  const answer = "It is unknown when";
+  expect(await run([], { columns: 80 })).toMatch(/\n(It is unknown when .*|No pool has .*)\n$/);
+  expect(await run([])).not.toContain(answer);
+
   writeFileSync(file, "before");
   const asked = ["report", "--url", url, "--from", "nonsense", "--output", file];
   expect(await runCommand(asked)).toMatchObject({ code: 2 });
