@@ -108,6 +108,13 @@ it("a step and a line are never taken for each other where nothing else happens,
   );
 });
 
+it("two weeks with one more server are no step in a pool of few", () => {
+  const peaks = [8, 8, 8, 8, 9, 9];
+  const shares = pointsOf(peaks.length, (week) => (peaks[week] ?? 0) / 10);
+  expect(trendOf(shares, 0.1).kind).toBe("flat");
+  expect(trendOf(shares, 0).kind).toBe("step");
+});
+
 it("a difference of a single server is not unusual in a pool of few", () => {
   const peaks = [8, 8, 9, 8, 8, 8, 8, 8];
   const shares = pointsOf(peaks.length, (week) => (peaks[week] ?? 0) / 10);
