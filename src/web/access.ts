@@ -31,6 +31,8 @@ export interface AccessRequest {
   readonly address: string;
   /** The address of who sent it, which is another one behind a trusted proxy. */
   readonly sender: string;
+  /** Whether nobody waits for the decision any more. Default: somebody does. */
+  readonly hasLeft?: () => boolean;
 }
 
 export interface AccessControl {
@@ -66,13 +68,14 @@ export function createAccessControl(settings: AccessSettings, clock: Clock): Acc
     return { name, role: users.find((user) => user.name === name)?.role ?? proxy.role };
   };
 
-  const identifyByCredentials = async ({ headers, sender }: AccessRequest): Promise<Identified> => {
+  const identifyByCredentials = async (request: AccessRequest): Promise<Identified> => {
+    const { headers, sender, hasLeft } = request;
     const [authorization, ...others] = headers["authorization"] ?? [];
     const credentials = others.length > 0 ? null : readCredentials(authorization);
     const { user = null, secret = "" } = credentials ?? {};
     // Some clients can send a token as a password only.
     const isUser = user !== null && !tokens.some(({ name }) => name === user);
-    if (isUser) return passwords.check({ user, password: secret, sender });
+    if (isUser) return passwords.check({ user, password: secret, sender, hasLeft });
     const found = credentials && identifyByToken(secret);
     if (found) return found;
     // Right ones pass whatever others sent from the same address. There is nothing to guess that is so long.

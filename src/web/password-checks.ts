@@ -12,6 +12,8 @@ interface Check {
   readonly password: string;
   /** The address of who sent it. */
   readonly sender: string;
+  /** Whether nobody waits for the result any more. */
+  readonly hasLeft: (() => boolean) | undefined;
 }
 
 /** Its sender is the network of that address. */
@@ -26,7 +28,7 @@ const mostWaiting = 200;
 /**
  * Checks one password at a time: scrypt takes 64 MiB and 0.2 s. The next one is of the name with the fewest checks that
  * wait or failed within the last minute, then of the address with the fewest, and of these the newest. So guesses at one
- * name, or from one address, delay others by one check.
+ * name, or from one address, delay others by one check, and a right password passes whatever others guess.
  */
 export function createPasswordChecks(users: AccessSettings["users"], failures: Failures) {
   const remembered = createRemembered(users.length);
@@ -54,8 +56,9 @@ export function createPasswordChecks(users: AccessSettings["users"], failures: F
     const expected = (found ?? users[0])?.passwordHash;
     const isRight = expected !== undefined && (await isPassword(password, expected));
     if (!found || !isRight) {
+      const isLimited = failures.waitMs(check) > 0;
       failures.add({ name, sender });
-      return "wrong";
+      return isLimited ? "limited" : "wrong";
     }
     remembered.add(user, password);
     return found;
@@ -71,7 +74,7 @@ export function createPasswordChecks(users: AccessSettings["users"], failures: F
     const checked =
       found && remembered.has(user, password)
         ? Promise.resolve(found)
-        : failures.waitMs(check) > 0
+        : check.hasLeft?.()
           ? Promise.resolve<Checked>("limited")
           : verify(check);
     check.settle(checked);
@@ -83,13 +86,14 @@ export function createPasswordChecks(users: AccessSettings["users"], failures: F
   };
 
   return {
-    check({ user, password, sender: address }: Check): Promise<Checked> {
+    check({ user, password, sender: address, hasLeft }: Check): Promise<Checked> {
       const sender = hostNetwork(address);
       const found = users.find(({ name }) => name === user);
       // A user who has logged in does not wait for the attempts of others.
       if (found && remembered.has(user, password)) return Promise.resolve(found);
       return new Promise((settle) => {
-        waiting.push({ user, password, sender, name: found?.name ?? noName, found, settle });
+        const name = found?.name ?? noName;
+        waiting.push({ user, password, sender, hasLeft, name, found, settle });
         if (waiting.length > mostWaiting) {
           sortWaiting();
           waiting.shift()?.settle("limited");

@@ -218,7 +218,9 @@ export function createBaseServer(
       return sendRefusal(request, reply, { status: 400, detail, reason: "unreadable" });
     }
     const { sender } = request;
-    const decision = await deps.access.decide({ headers, address, sender }, permission);
+    const hasLeft = (): boolean => request.raw.socket.destroyed;
+    const asked = { headers, address, sender, hasLeft };
+    const decision = await deps.access.decide(asked, permission);
     if (decision.kind === "denied") {
       if (decision.status === 401) void reply.header("www-authenticate", challenge);
       return sendRefusal(request, reply, decision);
@@ -230,6 +232,10 @@ export function createBaseServer(
   // Not onResponse: it does not come if the client disconnects before, and what it asked for is done all the same.
   server.addHook("onSend", async (request, reply) => {
     const { identity, method, url, routeOptions, body } = request;
+    // Of a request whose credentials were right: too much is asked for at once.
+    if (identity && reply.statusCode === 429) {
+      deps.onRefused({ reason: "busy", address: request.sender });
+    }
     const { permission, operation = null } = routeOptions.config;
     if (!identity || !permission || !audited.has(permission)) return;
     const { name: user, role } = identity;
@@ -249,12 +255,11 @@ export function createBaseServer(
   addScrapeRoute(server, deps);
   addHealthRoutes(server, deps);
 
-  server.setErrorHandler((error, request, reply) => {
+  server.setErrorHandler((error, _, reply) => {
     const status = clientStatus(error);
     if (status !== null) return sendText(reply, status, "the request is invalid");
     if (error instanceof RefusedError) {
       const problem = asProblem(error);
-      if (error.kind === "busy") deps.onRefused({ reason: "busy", address: request.sender });
       return sendText(reply, problem.status, problem.detail);
     }
     onError(asError(error));

@@ -9,7 +9,7 @@ describe("more than ten wrong passwords of a name from an address within a minut
   const statuses = (answers: readonly { readonly status: number }[]) =>
     answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
-  it("are checked once in six seconds, also when they come at once", async () => {
+  it("are answered with 429, but for one in six seconds, also when they come at once", async () => {
     const { get, clock, refusals } = await serve();
     const tries = await Promise.all(
       Array.from({ length: 15 }, (_, index) => get("/", guess(index))),
@@ -39,7 +39,7 @@ describe("more than ten wrong passwords of a name from an address within a minut
       return access.decide({ headers, address, sender: address }, "read");
     };
     for (let count = 0; count < 12; count += 1) await send("no", "192.0.2.1");
-    expect(await send("wonderland", "192.0.2.1")).toMatchObject({ status: 429 });
+    expect(await send("no", "192.0.2.1")).toMatchObject({ status: 429 });
     expect(await send("wonderland", "192.0.2.2")).toMatchObject({ kind: "permitted" });
     // A user who has logged in is known from then on.
     expect(await send("wonderland", "192.0.2.1")).toMatchObject({ kind: "permitted" });
@@ -66,6 +66,7 @@ describe("a password is checked after at most one of others", () => {
     ["guesses at names that do not exist", (index) => [`nobody-${index}`, `192.0.2.${index}`]],
     ["guesses at many names from one address", (index) => [`user-${index}`, "192.0.2.1"]],
     ["guesses at the same name from elsewhere", (index) => ["carol", `192.0.2.${index}`]],
+    ["guesses at the same name from the same address", () => ["carol", "198.51.100.1"]],
   ])("after %s", async (_, guessOf) => {
     const access = createAccessControl({ ...settings, users }, createFakeClock());
     const ended: string[] = [];
@@ -82,6 +83,24 @@ describe("a password is checked after at most one of others", () => {
     await Promise.all([...guesses, right]);
     expect(ended).toHaveLength(21);
     expect(ended.indexOf("permitted carol")).toBeLessThanOrEqual(1);
+  });
+
+  it("and those of clients that have left are not checked", async () => {
+    const access = createAccessControl({ ...settings, users }, createFakeClock());
+    let asked = 0;
+    const send = (name: string, password: string, address: string, hasLeft: () => boolean) => {
+      const headers = { authorization: [basic(name, password).authorization] };
+      return access.decide({ headers, address, sender: address, hasLeft }, "read");
+    };
+    const left = (): boolean => (asked += 1) > 0;
+    const guesses = Array.from({ length: 100 }, () => send("user-1", "x", "192.0.2.1", left));
+    const beginMs = performance.now();
+    const kinds = (await Promise.all(guesses)).map(({ kind }) => kind);
+    expect([asked, new Set(kinds)]).toEqual([100, new Set(["denied"])]);
+    expect(performance.now() - beginMs).toBeLessThan(5_000);
+    expect(await send("user-1", "x", "192.0.2.1", () => false)).toMatchObject({
+      kind: "permitted",
+    });
   });
 
   it("and those that wait are a limited number, of which the least urgent is refused", async () => {

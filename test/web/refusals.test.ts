@@ -124,8 +124,11 @@ describe("over HTTP", () => {
     const call = () => Promise.reject(new BusyError("later", 1_000));
     const events = () => Promise.reject(new BusyError("later", 1_000));
     const { get, refusals } = await serveWeb({ api: { call, events } });
-    expect((await get("/api/v1/targets")).status).toBe(429);
-    expect(refusals).toEqual([{ reason: "busy", address: "127.0.0.1" }]);
+    for (const path of ["/api/v1/targets", "/report", "/report?by=hour"]) {
+      const { status, headers } = await get(path);
+      expect([status, headers.get("retry-after")]).toEqual([429, "1"]);
+    }
+    expect(refusals).toEqual(Array(3).fill({ reason: "busy", address: "127.0.0.1" }));
   });
 
   it("what is answered, or not found, is no refusal", async () => {

@@ -25,7 +25,7 @@ const prefix = "/api";
 
 /** Binds the operations to HTTP. Every response is JSON, including refusals. */
 export function addApi(server: FastifyInstance, deps: ApiDeps): void {
-  const { call, allowedMethods, takeTurn, onError, onRefused } = deps;
+  const { call, allowedMethods, takeTurn, onError } = deps;
   const addRoutes = (api: FastifyInstance): void => {
     api.get(withoutPrefix(documentPath), { config: { permission: "read" } }, (request, reply) =>
       sendFresh(request, reply, describeApi()),
@@ -60,9 +60,8 @@ export function addApi(server: FastifyInstance, deps: ApiDeps): void {
       }
       return sendProblem(reply.header("allow", allowed.join(", ")), wrongMethod(method, allowed));
     });
-    api.setErrorHandler((error, { sender }, reply) => {
+    api.setErrorHandler((error, _, reply) => {
       const problem = asProblem(error);
-      if (problem.status === 429) onRefused({ reason: "busy", address: sender });
       if (problem.status >= 500) onError(asError(error));
       return sendProblem(reply, problem);
     });
