@@ -121,19 +121,20 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
     selected: readonly SelectedRows[],
   ): AsyncGenerator<readonly StoredRow[], void> {
     if (selected.length === 0) return;
-    const { fromMs, toMs, direction, keptUpTo } = query;
+    const { direction, keptUpTo } = query;
     const sign = direction === "desc" ? -1 : 1;
     const lastSeq = keptUpTo === undefined ? Number.MAX_SAFE_INTEGER : readCursor(keptUpTo).seq;
     const areFew = selected.every(({ ids }) => ids !== null);
     let after = query.cursor === undefined ? null : readCursor(query.cursor);
     for (;;) {
       const end: ChangeCursor | null = areFew ? null : await windowEnd(reader, query, after);
+      const range = timesBetween(query, after, end);
       const found: StoredRow[] = [];
       for (const rows of selected) {
         let page = selectChanges(reader, query, rows)
           .where("changes.seq", "<=", lastSeq)
-          .where("changes.at_ms", ">=", fromMs)
-          .where("changes.at_ms", "<", toMs)
+          .where("changes.at_ms", ">=", range.fromMs)
+          .where("changes.at_ms", "<", range.toMs)
           .orderBy("changes.at_ms", direction)
           .orderBy("changes.seq", direction)
           .limit(changesAtOnce);
@@ -241,12 +242,29 @@ function beyond(direction: ChangeQuery["direction"]): "<" | ">" {
   return direction === "desc" ? "<" : ">";
 }
 
+type QueriedTimes = Pick<ChangeQuery, "fromMs" | "toMs" | "direction">;
+
+/** SQLite seeks in an index by one bound of each side: without the nearest ones it would begin each page at the first row. */
+function timesBetween(
+  { fromMs, toMs, direction }: QueriedTimes,
+  after: ChangeCursor | null,
+  end: ChangeCursor | null,
+): Pick<ChangeQuery, "fromMs" | "toMs"> {
+  const [first, last] = direction === "desc" ? [end, after] : [after, end];
+  return {
+    fromMs: Math.max(fromMs, first?.atMs ?? fromMs),
+    toMs: Math.min(toMs, (last?.atMs ?? toMs) + 1),
+  };
+}
+
 /** The last of the changes that one statement looks at; null: all that follow. */
 async function windowEnd(
   reader: Db,
-  { fromMs, toMs, direction }: Pick<ChangeQuery, "fromMs" | "toMs" | "direction">,
+  query: QueriedTimes,
   after: ChangeCursor | null,
 ): Promise<ChangeCursor | null> {
+  const { direction } = query;
+  const { fromMs, toMs } = timesBetween(query, after, null);
   let rows = reader
     .selectFrom("changes")
     .select(["changes.at_ms as atMs", "changes.seq"])

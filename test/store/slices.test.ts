@@ -1,9 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import { DatabaseSync as Database } from "node:sqlite";
+import { Kysely } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { allTime } from "../../src/reports/time-range.ts";
+import { createChangeHistory } from "../../src/store/changes.ts";
+import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
 import { lookedAtOnce } from "../../src/store/sql-helpers.ts";
 import { openStoreReadOnly } from "../../src/store/store.ts";
+import type { Tables } from "../../src/store/tables.ts";
 import { collect } from "../support/collect.ts";
 import { freshStoreFile } from "../support/fresh-store.ts";
 
@@ -26,6 +30,12 @@ function fill(database: DatabaseSync, table: string, count: number, given: Recor
 }
 
 function openFilled() {
+  const store = openStoreReadOnly(filledFile());
+  onTestFinished(() => store.close());
+  return store;
+}
+
+function filledFile(): string {
   const path = freshStoreFile();
   {
     using database = new Database(path);
@@ -54,9 +64,7 @@ function openFilled() {
     });
     database.exec(`update commit_sequence set value = ${rows}`);
   }
-  const store = openStoreReadOnly(path);
-  onTestFinished(() => store.close());
-  return store;
+  return path;
 }
 
 /** Also how often something else could be done meanwhile. */
@@ -83,6 +91,25 @@ describe("a rare selection of very many rows is looked for in slices", () => {
     expect(turns).toBeGreaterThanOrEqual(windows);
     expect(await store.changes.keptFrom({ region: ["ap"] }, 0)).toBe(1);
   });
+
+  // SQLite would seek by the end of the whole range, and read again what was looked at before.
+  it.each(["asc", "desc"] as const)(
+    "each of which begins where the last one ended, %s",
+    async (direction) => {
+      using database = new Database(filledFile());
+      const bounds: (readonly unknown[])[] = [];
+      const kysely = new Kysely<Tables>({
+        dialect: sqliteDialect(database),
+        log: ({ query }) => void bounds.push(query.parameters),
+      });
+      const range = { fromMs: -5, toMs: rows + 5 };
+      const query = { ...range, direction, region: ["ap"] };
+      await collect(createChangeHistory(kysely).between(query));
+      const whole = direction === "asc" ? range.fromMs : range.toMs;
+      expect(bounds.length).toBeGreaterThan(2 * windows);
+      expect(bounds.filter((parameters) => parameters.includes(whole))).toHaveLength(2);
+    },
+  );
 
   it.each([{ server: "rare" }, { server: "s2" }, { region: ["ap"] }, { name: ["rare"] }])(
     "of incidents: %j",
