@@ -128,7 +128,9 @@ describe("over HTTP", () => {
       const { status, headers } = await get(path);
       expect([status, headers.get("retry-after")]).toEqual([429, "1"]);
     }
-    expect(refusals).toEqual(Array(3).fill({ reason: "busy", address: "127.0.0.1" }));
+    expect(refusals).toEqual(
+      Array.from({ length: 3 }, () => ({ reason: "busy", address: "127.0.0.1" })),
+    );
   });
 
   it("what is answered, or not found, is no refusal", async () => {
