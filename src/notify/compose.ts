@@ -14,8 +14,8 @@ import type { NewNotification, Outbox } from "./outbox-interface.ts";
 /** More items than this at once become several notifications, so that memory use stays flat. */
 const maxItems = 10_000;
 
-/** Keeps a transaction short enough for the polls that wait for the store. */
-const maxPerTransaction = 100;
+/** Keeps a transaction short enough for the polls that wait for the store, and for a stop. */
+const maxPerTransaction = 50;
 
 /** How a receiver wants its notifications, and how long each is retried. Milliseconds. */
 export interface ComposeSettings extends MessageSettings {
@@ -30,6 +30,8 @@ export interface ComposeDeps {
   readonly most?: number;
   /** What is stored can be sent while the rest is composed. */
   readonly onStored: () => Promise<void>;
+  /** What is not composed when it aborts is left to the next process. */
+  readonly signal: AbortSignal;
   /** Open items that cannot be read. */
   readonly onUnreadable: (itemSeqs: readonly number[]) => Promise<void>;
   /** Items wait until a notification of the receiver has ended. */
@@ -44,7 +46,7 @@ export interface ComposeDeps {
 export async function composeDue(
   receiver: string,
   settings: ComposeSettings,
-  { outbox, clock, deliveryClock, most = Infinity, ...on }: ComposeDeps,
+  { outbox, clock, deliveryClock, most = Infinity, signal, ...on }: ComposeDeps,
 ): Promise<number | null> {
   const { groupWaitMs, groupIntervalMs, giveUpAfterMs } = settings;
   // Otherwise a group never waits longer for its last notification than for its own items.
@@ -67,6 +69,7 @@ export async function composeDue(
     );
     const now = firstOf(messages, most);
     for await (const batch of paced(batches(now, maxPerTransaction))) {
+      if (signal.aborted) return null;
       const notifications: NewNotification[] = [];
       for (const { identity, notification, itemSeqs, groupNames } of batch) {
         const { type, rule, group } = notification;

@@ -116,6 +116,7 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
         ...deps,
         most,
         onStored: beginDue,
+        signal: stopped.signal,
         onUnreadable,
         onHeld: () => void (holdsItems = true),
       });

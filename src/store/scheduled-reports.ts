@@ -1,4 +1,4 @@
-import { insertNotification, type NewNotification } from "./outbox.ts";
+import { insertNotifications, type NewNotification } from "./outbox.ts";
 import type { Db } from "./tables.ts";
 
 /** A configured report: with another schedule, also of the same name, it is like a new one. */
@@ -72,7 +72,7 @@ export function createScheduledReports(kysely: Db) {
         const added = notifications.filter(
           ({ notification }) => !sent.some(({ id }) => id === notification.id),
         );
-        for (const each of added) await insertNotification(trx, each);
+        await insertNotifications(trx, added);
         return added.length;
       }),
   };

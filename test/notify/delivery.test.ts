@@ -114,6 +114,7 @@ describe("delivery", () => {
         clock: createFakeClock(nowMs),
         deliveryClock: () => nowMs,
         onStored: nothing,
+        signal: AbortSignal.any([]),
         onUnreadable: nothing,
         onHeld: () => {},
       });
