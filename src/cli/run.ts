@@ -216,7 +216,11 @@ async function storeFault({ daemon, config }: Running, next: Config): Promise<st
     return null;
   } catch (error) {
     // It cannot be used any more, whatever the configuration is.
-    return error instanceof StoreLostError ? null : messageOf(error);
+    if (error instanceof StoreLostError) return null;
+    if (!(error instanceof StoreUnavailableError)) return messageOf(error);
+    // It is away for the configuration before, too, and is waited for with the next one as well.
+    if (daemon === null && isSameStore(next.store, config.store)) return null;
+    return `${error.message} Reload again when the store can be used.`;
   }
 }
 

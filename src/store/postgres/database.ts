@@ -34,8 +34,9 @@ export interface PostgresOptions {
  */
 export async function openPostgres(settings: PostgresSettings, options: PostgresOptions = {}) {
   const candidate = options.candidate ?? (await openAlone(settings, options));
-  const kysely = openKysely(createWriterDriver(candidate.session));
-  const reader = openKysely(createReaderDriver(candidate.connector));
+  const writer = createWriterDriver(candidate.session);
+  const kysely = openKysely(writer);
+  const reader = openKysely(createReaderDriver(candidate.connector, writer));
   const close = async (): Promise<void> => {
     await reader.destroy();
     await kysely.destroy();
@@ -171,17 +172,35 @@ function openKysely(driver: Driver): Db {
 }
 
 const mostReaders = 4;
+const tryAgainMs = 10_000;
 
-/** A few sessions that read, each opened when it is needed. */
-function createReaderDriver(connector: Connector): Driver {
+/**
+ * A few sessions that read, each opened when it is needed.
+ *
+ * @param other has a session already. It reads where no further one can be opened: connections may be limited
+ */
+function createReaderDriver(connector: Connector, other: Driver | null = null): Driver {
   const idle: Session[] = [];
   const used = new Map<DatabaseConnection, Session>();
   const waiting: (() => void)[] = [];
   let free = mostReaders;
+  /** On the clock of `performance.now`. */
+  let refusedUntilMs = -Infinity;
   const leave = (): void => {
     const next = waiting.shift();
     if (next) next();
     else free += 1;
+  };
+  const open = async (): Promise<DatabaseConnection> => {
+    let session = idle.pop();
+    while (session && !session.isOpen()) session = idle.pop();
+    const opened = session ?? (await connector.connect({ isReader: true }));
+    const connection: DatabaseConnection = {
+      executeQuery: (query) => execute(opened, query),
+      streamQuery,
+    };
+    used.set(connection, opened);
+    return connection;
   };
   return {
     async init() {},
@@ -189,19 +208,16 @@ function createReaderDriver(connector: Connector): Driver {
       if (free > 0) free -= 1;
       else await new Promise<void>((resolve) => waiting.push(resolve));
       try {
-        let session = idle.pop();
-        while (session && !session.isOpen()) session = idle.pop();
-        const opened = session ?? (await connector.connect({ isReader: true }));
-        const connection: DatabaseConnection = {
-          executeQuery: (query) => execute(opened, query),
-          streamQuery,
-        };
-        used.set(connection, opened);
-        return connection;
+        if (!other || idle.length > 0 || performance.now() >= refusedUntilMs) return await open();
       } catch (error) {
-        leave();
-        throw error;
+        if (!other) {
+          leave();
+          throw error;
+        }
+        refusedUntilMs = performance.now() + tryAgainMs;
       }
+      leave();
+      return other.acquireConnection();
     },
     async beginTransaction(connection, { isolationLevel = "read committed" }) {
       await connection.executeQuery(CompiledQuery.raw(`begin isolation level ${isolationLevel}`));
@@ -212,11 +228,13 @@ function createReaderDriver(connector: Connector): Driver {
     async rollbackTransaction(connection) {
       const session = used.get(connection);
       if (session?.isOpen()) await session.query("rollback").catch(() => session.close());
+      if (!session) await other?.rollbackTransaction(connection);
     },
     async releaseConnection(connection) {
       const session = used.get(connection);
+      if (!session) return other?.releaseConnection(connection);
       used.delete(connection);
-      if (session?.isOpen()) idle.push(session);
+      if (session.isOpen()) idle.push(session);
       leave();
     },
     async destroy() {

@@ -80,6 +80,8 @@ function readError(cause: unknown): PostgresError | ConnectionLostError {
 /** The database takes no writes: the next connection may find another server, or one that does. */
 const readOnly = "25006";
 
+const tooMany = "53300";
+
 /** What keeps a server that is there from being used: a name, a password, a privilege or a certificate. */
 const refusals = /^(?:28|3D|42)...$|^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
@@ -242,6 +244,11 @@ function asStoreError(cause: unknown, place: string): unknown {
   if (!(cause instanceof ConnectionLostError)) return cause;
   const { why } = cause;
   if (cause.code === readOnly) return standByError(place);
+  if (cause.code === tooMany) {
+    return new StoreUnavailableError(
+      `${place} allows no further connection: ${why}. Raise the limit of its role or database (connection limit) or of the server (max_connections): the active process uses two to six, a standby and a command one each.`,
+    );
+  }
   return refusals.test(cause.code)
     ? new StoreError(
         `${place} refuses the connection: ${why}. Check user, password, database and sslmode of store.postgres.url, and the authorities of the server's certificate.`,
