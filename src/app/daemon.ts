@@ -94,11 +94,12 @@ export async function createDaemon(
   const fleet = await restoreFleet({ config, store, judge: present, clock, log });
   const composed = composeAcknowledged(config.alerts.rules, judge.receivers);
 
+  const takeOvers = overrides.active?.takeOvers ?? 0;
   const metrics: Metrics = createDaemonMetrics({
     config,
     store,
     fleet,
-    takeOvers: overrides.active?.takeOvers ?? 0,
+    takeOvers,
     watchdog,
     readReload: () => reloads?.last() ?? firstRead,
     log,
@@ -122,7 +123,8 @@ export async function createDaemon(
   });
   opening.defer(() => service.close());
 
-  const health = createHealth({ config, store, ...fleet, watchdog, clock });
+  const tookOver = takeOvers > 0;
+  const health = createHealth({ config, store, ...fleet, watchdog, clock, tookOver });
   const delivery = openNotifications({
     alerts: config.alerts,
     scheduledReports: config.reports,

@@ -37,11 +37,13 @@ export interface HealthDeps {
   readonly probes: readonly ProbeHealth[];
   readonly watchdog: Pick<Watchdog, "silentLoop">;
   readonly clock: Clock;
+  /** It has taken over, and was ready before: a load balancer must not drop it until its first polls have ended. */
+  readonly tookOver: boolean;
 }
 
 /** What `/-/ready` and heartbeats say of this process. */
 export function createHealth(deps: HealthDeps) {
-  const { config, store, targets, probes, clock } = deps;
+  const { config, store, targets, probes, clock, tookOver } = deps;
   return {
     /**
      * Why no heartbeat may be sent now: sandwatch would not notice an error, or could not notify anyone of it. Null: it
@@ -68,7 +70,8 @@ export function createHealth(deps: HealthDeps) {
       try {
         const idle = idleProblem(deps);
         if (idle === null) await store.check();
-        const reason = idle ?? targetProblemOf(targets);
+        const judged = tookOver ? targets.filter(({ polled }) => polled) : targets;
+        const reason = idle ?? targetProblemOf(judged);
         return reason === null ? { ready: true } : { ready: false, reason };
       } catch (error) {
         return { ready: false, reason: reasonOf(error) };

@@ -53,31 +53,36 @@ it.each([
   expect(healthProblemOf(targets, probes, [receiver()])).toBe(problem);
 });
 
-it("a replica is ready once its first targets were polled and while it has its lease, whatever it gains later", async () => {
-  const store = openStore(":memory:");
-  onTestFinished(() => store.close());
-  const targets: TargetHealth[] = [];
-  let mayAct = false;
-  const health = createHealth({
-    config: testConfig({
-      regions: { us: { base_url: "https://us.example.com" } },
-      keys: [{ name: "research", api_key: "key-research" }],
-    }),
-    store: { ...store, lease: { mayAct: () => mayAct, remainingMs: () => 0 } },
-    targets,
-    probes: [],
-    watchdog: { silentLoop: () => null },
-    clock: createFakeClock(),
-  });
-  const late = expect.stringContaining("has not renewed the lease");
-  expect(await health.readiness()).toEqual({ ready: false, reason: late });
-  expect(await health.problem()).toEqual(late);
-  mayAct = true;
-  const unpolled = { polled: false, lostPolls: 0 };
-  targets.push(unpolled);
-  expect(await health.readiness()).toMatchObject({ ready: false });
-  targets.splice(0, 1, well);
-  expect(await health.readiness()).toEqual({ ready: true });
-  targets.push({ polled: true, lostPolls: 1 });
-  expect(await health.readiness()).toMatchObject({ ready: false });
-});
+it.each([false, true])(
+  "a process is ready once its first targets were polled, or at once where it took over (%s), and while it has its lease",
+  async (tookOver) => {
+    const store = openStore(":memory:");
+    onTestFinished(() => store.close());
+    const targets: TargetHealth[] = [];
+    let mayAct = false;
+    const health = createHealth({
+      config: testConfig({
+        regions: { us: { base_url: "https://us.example.com" } },
+        keys: [{ name: "research", api_key: "key-research" }],
+      }),
+      store: { ...store, lease: { mayAct: () => mayAct, remainingMs: () => 0 } },
+      targets,
+      probes: [],
+      watchdog: { silentLoop: () => null },
+      clock: createFakeClock(),
+      tookOver,
+    });
+    const late = expect.stringContaining("has not renewed the lease");
+    expect(await health.readiness()).toEqual({ ready: false, reason: late });
+    expect(await health.problem()).toEqual(late);
+    mayAct = true;
+    const unpolled = { polled: false, lostPolls: 0 };
+    targets.push(unpolled);
+    expect(await health.readiness()).toMatchObject({ ready: tookOver });
+    expect(await health.problem()).toBe("the first poll of 1 of 1 targets has not ended");
+    targets.splice(0, 1, well);
+    expect(await health.readiness()).toEqual({ ready: true });
+    targets.push({ polled: true, lostPolls: 1 });
+    expect(await health.readiness()).toMatchObject({ ready: false });
+  },
+);

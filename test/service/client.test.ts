@@ -168,3 +168,16 @@ it("a key that no header can carry is an authentication failure and is not sent"
   expect(JSON.stringify(result)).not.toContain("break");
   expect(peer.paths).toEqual([]);
 });
+
+describe("a process that may not act", () => {
+  it("sends no request, not even on a connection that was opened while it might", async () => {
+    const peer = await startPeer((_request, response) => answerJson(response, emptyListing));
+    let asked = 0;
+    const none = createTestClient(peer.baseUrl, { mayAct: () => false });
+    expect(await none.client.listSandboxes(none.call)).toMatchObject({ detail: "stopped" });
+    const once = createTestClient(peer.baseUrl, { mayAct: () => (asked += 1) === 1 });
+    expect(await once.client.listSandboxes(once.call)).not.toMatchObject({ kind: "failed" });
+    expect(await once.client.listSandboxes(once.call)).toMatchObject({ detail: "stopped" });
+    expect(peer.paths).toEqual(["/local-sandbox"]);
+  });
+});
