@@ -175,9 +175,9 @@ describe("a process that may not act", () => {
     let asked = 0;
     const none = createTestClient(peer.baseUrl, { mayAct: () => false });
     expect(await none.client.listSandboxes(none.call)).toMatchObject({ detail: "stopped" });
-    const once = createTestClient(peer.baseUrl, { mayAct: () => (asked += 1) === 1 });
-    expect(await once.client.listSandboxes(once.call)).not.toMatchObject({ kind: "failed" });
-    expect(await once.client.listSandboxes(once.call)).toMatchObject({ detail: "stopped" });
+    const first = createTestClient(peer.baseUrl, { mayAct: () => (asked += 1) === 1 });
+    expect(await first.client.listSandboxes(first.call)).not.toMatchObject({ kind: "failed" });
+    expect(await first.client.listSandboxes(first.call)).toMatchObject({ detail: "stopped" });
     expect(peer.paths).toEqual(["/local-sandbox"]);
   });
 });
