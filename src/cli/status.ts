@@ -97,7 +97,8 @@ function summaryText(
   look: Look,
 ): string {
   const quiet = incidents.filter(isQuiet).length;
-  const firing = incidents.length - quiet;
+  const recovering = incidents.filter((each) => !isQuiet(each) && !each.holds).length;
+  const firing = incidents.length - quiet - recovering;
   const unpolled = targets.filter(({ up }) => up === null).length;
   const all = counted(targets.length, "target");
   const wrong = [
@@ -107,7 +108,10 @@ function summaryText(
   const lastPoll = targets.reduce<string>((last, { last_poll_at: at }) => {
     return at !== null && at > last ? at : last;
   }, "");
+  const recoveringText = `${counted(recovering, "incident is", "incidents are")} flapping or recovering, well now.`;
+  const isCalm = wrong.length === 0 && sandboxes.error + servers.error === 0;
   const rest = [
+    recovering > 0 && !isCalm && recoveringText,
     quiet > 0 && `${counted(quiet, "incident is", "incidents are")} silenced or inhibited.`,
     unpolled > 0 && `${unpolled} of ${all} not polled at present.`,
     lastPoll !== "" && `Last poll: ${look.timeText(lastPoll)}.`,
@@ -125,7 +129,9 @@ function summaryText(
             "yellow",
             `No incident is firing, but ${erring.join(" and ")} ${isOne ? "is" : "are"} in error.`,
           )
-        : unpolled === 0 && look.paint("green", `All is well: no incident is firing, ${all} up.`);
+        : recovering > 0
+          ? look.paint("yellow", recoveringText)
+          : unpolled === 0 && look.paint("green", `All is well: no incident is firing, ${all} up.`);
   return [first, ...rest].filter((each) => each !== false).join(" ");
 }
 

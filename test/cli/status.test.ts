@@ -52,6 +52,20 @@ describe("status", () => {
     );
   });
 
+  it("counts what flaps and is well now apart from what is in error", async () => {
+    const flap = { changes: 1, within: "1m" };
+    const rules = [{ name: "erring", on: "server", status: "error", flap }];
+    const world = await watchWorld({ alerts: { rules } });
+    for (const status of ["error", "idle", "error", "idle"] as const) {
+      world.show(0, status);
+      await world.poll();
+    }
+    const text = await printed(world, addStatus, "status");
+    expect(text).toMatch(/^1 incident is flapping or recovering, well now\. Last poll/);
+    expect(text).toContain("flapping, well now");
+    expect(text).toContain(" 0 error, ");
+  });
+
   it("lists what is wrong, worst first, and which targets are down since when and why", async () => {
     const world = await watchTrouble();
     const lines = (await printed(world, addStatus, "status")).split("\n");

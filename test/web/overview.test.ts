@@ -222,6 +222,13 @@ describe("the overview", () => {
     const page = await pageOf(world);
     expect(page).toContain(" · flapping · ");
     expect(page).toContain('href="https://runbooks.example.com/server-error?a=1&amp;b=2"');
+    world.show(0, "idle");
+    await world.poll();
+    const idle = await pageOf(world);
+    expect(sentenceOf(idle)).toMatch(/^1 \w+ server flapping, now idle in us\/research\.$/);
+    expect(idle).toContain("1 flapping or recovering, well now.");
+    expect(idle).toContain("<h3>Flapping or recovering, well now</h3>");
+    expect(idle).toContain(" · since 2026-11-20 09:30:20 UTC");
   });
 
   it("shows names from the service as text, cut and on one line", () => {

@@ -28,6 +28,7 @@ export const incidentView = z.object({
     "The id of the firing incident because of which receivers were not notified of this one",
   ),
   flapping: z.boolean(),
+  holds: z.boolean().describe("Whether its condition holds at present, as far as it is observed"),
   subject: z.enum(subjectKinds),
   trouble: z.enum(targetTroubles).nullable().describe("Of a target: why it is not observed"),
   region: nullableText,
@@ -115,6 +116,8 @@ export function incidentNotes({
   muted,
   inhibited_by: inhibitor,
   flapping,
+  holds,
+  state,
   acknowledged_by: author,
   acknowledged_until: until,
 }: IncidentView): readonly string[] {
@@ -122,6 +125,7 @@ export function incidentNotes({
     ...(muted ? ["silenced"] : []),
     ...(inhibitor === null ? [] : [`inhibited by ${inhibitor}`]),
     ...(flapping ? ["flapping"] : []),
+    ...(state === "firing" && !holds ? ["well now"] : []),
     ...(author === null ? [] : [`acknowledged by ${author}${untilText(until)}`]),
   ];
 }
@@ -143,6 +147,7 @@ export function viewIncident(
     severity,
     state: phase.name,
     muted: isMuted(incident),
+    holds: phase.name === "pending" || (phase.name === "firing" && phase.clearSinceMs === null),
     inhibitedBy,
     firedAtMs,
     receivers,

@@ -1,7 +1,7 @@
 import { subjectLink } from "../../alerts/links.ts";
 import { counted, namesText } from "../../fleet/plural.ts";
 import { shownName } from "../../fleet/readable-text.ts";
-import { ageOf, html, numberOf, type Html } from "../html.ts";
+import { ageOf, html, numberOf, timeOf, type Html } from "../html.ts";
 import type { Firing, FiringGroup } from "./firing.ts";
 
 /** Further ones are only counted. */
@@ -12,7 +12,7 @@ const mostNamed = 5;
 
 /** What is wrong, worst first, and what can be done about it. */
 export function firingCard(
-  { groups, silenced, inhibited, pending }: Firing,
+  { groups, silenced, cleared, inhibited, pending }: Firing,
   mayAct: boolean,
   nowMs: number,
 ): Html {
@@ -23,6 +23,12 @@ export function firingCard(
   return html`<section class="card" id="firing" data-live aria-labelledby="firing-title">
     <h2 id="firing-title">Firing</h2>
     ${groups.length === 0 ? html`<p class="quiet">No incident is firing.</p>` : listOf(groups, mayAct, nowMs)}
+    ${
+      cleared.length === 0
+        ? ""
+        : html`<h3>Flapping or recovering, well now</h3>
+            ${listOf(cleared, mayAct, nowMs)}`
+    }
     ${
       silenced.length === 0
         ? ""
@@ -68,6 +74,7 @@ function incidentLine(group: FiringGroup, mayAct: boolean, nowMs: number): Html 
     lastStatusText(group),
     unmonitored > 0 && `${counted(unmonitored, "server")} unobserved`,
     group.isFlapping && "flapping",
+    group.nowSinceMs !== null && html`since ${timeOf(group.nowSinceMs)}`,
     notifiedText(group, nowMs),
     acknowledgedText(group),
   ];

@@ -3,7 +3,7 @@ import { currentItem, type Incident } from "../../alerts/incident.ts";
 import { messageLinks } from "../../alerts/links.ts";
 import { headlineOf } from "../../alerts/notification-summary.ts";
 import { namesOfServers } from "../../alerts/notification.ts";
-import type { NotifiedIncident, StoredOutboxItem } from "../../alerts/notification.ts";
+import type { NotifiedIncident, OutboxItem, StoredOutboxItem } from "../../alerts/notification.ts";
 import { countPools, poolCondition, poolKey } from "../../alerts/pool.ts";
 import type { PoolCount, PoolCounts } from "../../alerts/pool.ts";
 import { failureText, matchesTarget, severities } from "../../alerts/rule.ts";
@@ -13,7 +13,7 @@ import { fillUrlTemplate } from "../../alerts/template.ts";
 import type { ProbeView } from "../../alerts/probe.ts";
 import { addTimes, noneByStatus } from "../../fleet/tallies.ts";
 import { eachInSlices, type Slices } from "../../fleet/slices.ts";
-import { findSandbox } from "../../fleet/snapshot.ts";
+import { findSandbox, findServer } from "../../fleet/snapshot.ts";
 import { totalsOf } from "./fleet-totals.ts";
 
 export interface FiringView {
@@ -41,6 +41,8 @@ export interface FiringGroup {
   readonly acknowledgedBy: readonly string[];
   readonly isAcknowledged: boolean;
   readonly isFlapping: boolean;
+  /** Since when what is "now idle" is so; null: its condition holds, or that is not known. */
+  readonly nowSinceMs: number | null;
   readonly runbookUrl: string | null;
   /** The pages that show them, acknowledge them and silence them, relative to the overview. */
   readonly links: readonly { readonly text: string; readonly url: string }[];
@@ -50,6 +52,8 @@ export interface Firing {
   /** Of which receivers were notified, worst first. */
   readonly groups: readonly FiringGroup[];
   readonly silenced: readonly FiringGroup[];
+  /** Receivers were notified of them, and their condition does not hold at present: they flap, or `keep_firing_for` runs. */
+  readonly cleared: readonly FiringGroup[];
   /** How many are a consequence of another one. */
   readonly inhibited: number;
   readonly pending: number;
@@ -57,6 +61,13 @@ export interface Firing {
 
 interface Item extends StoredOutboxItem {
   readonly of: Incident;
+  readonly now: Now | null;
+}
+
+/** What a subject is while the condition of its incident does not hold. */
+interface Now {
+  readonly status: string;
+  readonly sinceMs: number | null;
 }
 
 /** As `group_by` and `group_limit` of receivers are by default. */
@@ -74,6 +85,7 @@ export function* findFiring(view: FiringView): Slices<Firing> {
   const poolsOf = countPoolsOnce(view.targets);
   const notified: Item[] = [];
   const silenced: Item[] = [];
+  const cleared: Item[] = [];
   let inhibited = 0;
   let pending = 0;
   const add = (watched: WatchedView | null, incident: Incident): void => {
@@ -84,11 +96,13 @@ export function* findFiring(view: FiringView): Slices<Firing> {
       inhibited += 1;
       return;
     }
-    const list = phase.notifiedAtMs === null ? silenced : notified;
+    const now = phase.clearSinceMs === null ? null : nowOf(watched, incident);
+    const list = phase.notifiedAtMs === null ? silenced : now ? cleared : notified;
     const author = acknowledgedBy.get(incident.id) ?? null;
     const text = textOf(view, poolsOf, watched, incident);
     const item = currentItem(watched?.target ?? null, incident, author, text);
-    list.push({ ...item, of: incident, seq: list.length });
+    const condition = now ? clearedCondition(item, now) : item.condition;
+    list.push({ ...item, condition, now, of: incident, seq: list.length });
   };
   for (const watched of view.targets) {
     yield* eachInSlices(watched.state.incidents.values(), incidentsPerSlice, (incident) =>
@@ -99,15 +113,46 @@ export function* findFiring(view: FiringView): Slices<Firing> {
   return {
     groups: yield* groupAll(notified),
     silenced: yield* groupAll(silenced),
+    cleared: yield* groupCleared(cleared),
     inhibited,
     pending,
   };
 }
 
+/** Those that are the same now. */
+function* groupCleared(items: readonly Item[]): Slices<readonly FiringGroup[]> {
+  const groups: FiringGroup[] = [];
+  for (const some of Map.groupBy(items, ({ condition }) => condition).values()) {
+    groups.push(...(yield* groupAll(some)));
+  }
+  return groups;
+}
+
+function nowOf(watched: WatchedView | null, { subject }: Incident): Now {
+  if (watched === null) return { status: "well", sinceMs: null };
+  if (subject.kind !== "server" && subject.kind !== "sandbox") {
+    return { status: watched.up ? "up" : "down", sinceMs: null };
+  }
+  const { snapshot } = watched.state;
+  const found =
+    subject.kind === "server"
+      ? findServer(snapshot, subject.sandboxId, subject.serverId)
+      : findSandbox(snapshot, subject.sandboxId);
+  return found
+    ? { status: found.status, sinceMs: found.since.momentKnown ? found.since.atMs : null }
+    : { status: "gone", sinceMs: null };
+}
+
+/** Such as "flapping, now idle". */
+function clearedCondition({ condition, incident }: OutboxItem, { status }: Now) {
+  return `${incident.flapping ? "flapping" : `not ${condition} any more`}, now ${status}`;
+}
+
 function* groupAll(items: readonly Item[]): Slices<readonly FiringGroup[]> {
   const incidents = new Map(items.map(({ of }) => [of.id, of]));
   const { due, waiting } = yield* groupItems(items, grouping, Infinity, new Map());
-  const groups = [...due, ...waiting].map(({ items: some }) => viewGroup(some, incidents));
+  const nows = new Map(items.map(({ of, now }) => [of.id, now]));
+  const groups = [...due, ...waiting].map(({ items: some }) => viewGroup(some, incidents, nows));
   return groups.toSorted(
     (one, other) =>
       Number(one.isAcknowledged) - Number(other.isAcknowledged) ||
@@ -121,6 +166,7 @@ function* groupAll(items: readonly Item[]): Slices<readonly FiringGroup[]> {
 function viewGroup(
   items: readonly StoredOutboxItem[],
   byId: ReadonlyMap<string, Incident>,
+  nows: ReadonlyMap<string, Now | null>,
 ): FiringGroup {
   const [first] = items;
   if (!first) throw new RangeError("a group has an item");
@@ -131,11 +177,13 @@ function viewGroup(
   const key = same(incidents, (incident) => incident.key);
   const authors = incidents.map(({ acknowledgedBy }) => acknowledgedBy);
   const fired = own.flatMap(({ firedAtMs }) => firedAtMs ?? []);
+  const now = nows.get(first.incident.id);
   const isAcknowledged = !authors.includes(null);
   const type = isAcknowledged ? "incident.acknowledged" : "incident.firing";
   const message = { type, rule, group: {}, incidents, truncated: 0 } as const;
   return {
-    id: ["firing", rule, severity, region ?? "", key ?? ""].join("-"),
+    id: [now?.status ?? "firing", rule, severity, region ?? "", key ?? ""].join("-"),
+    nowSinceMs: now?.sinceMs ?? null,
     severity,
     headline: headlineOf(items),
     detail: same(items, ({ detail }) => detail),

@@ -18,7 +18,7 @@ export interface Headline {
 /** Whether anything is wrong, in a sentence. */
 export function composeHeadline(
   { targets, receivers, probes }: FiringView & QuietView,
-  { groups, silenced, inhibited, pending }: Firing,
+  { groups, silenced, cleared, inhibited, pending }: Firing,
   { all, sandboxes }: FleetTotals,
   nowMs: number,
 ): Headline {
@@ -47,6 +47,7 @@ export function composeHeadline(
       down.length > 0 &&
       html`${down.length} of ${counted(targets.length, "target")} down.`,
     acknowledged > 0 && urgent.length > 0 && html`${acknowledged} acknowledged.`,
+    cleared.length > 0 && html`${countIncidents(cleared)} flapping or recovering, well now.`,
     silenced.length > 0 && html`${countIncidents(silenced)} silenced.`,
     inhibited > 0 && html`${inhibited} inhibited.`,
     worst === undefined && pending > 0 && html`${pending} pending.`,
@@ -103,6 +104,8 @@ export function composeHeadline(
       const rest = `No incident is firing, but ${erring} ${verb} in error.`;
       return { tone: "quiet", emphasis: "", rest };
     }
+    const [recovering] = cleared;
+    if (recovering) return { tone: "quiet", emphasis: "", rest: `${recovering.headline}.` };
     const failing = probes.filter(isFailing).length;
     if (failing > 0) {
       const rest = `No incident is firing; ${counted(failing, "probe fails", "probes fail")}.`;

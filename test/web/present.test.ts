@@ -1,0 +1,62 @@
+import { expect, it } from "vitest";
+import type { ServerRule } from "../../src/alerts/rule.ts";
+import type { Status } from "../../src/fleet/status.ts";
+import { runAtOnce } from "../../src/fleet/slices.ts";
+import { seededRandom } from "../../src/lib/random.ts";
+import { findFiring, type FiringGroup } from "../../src/web/pages/firing.ts";
+import { sumFleet } from "../../src/web/pages/fleet-totals.ts";
+import { renderOverview } from "../../src/web/pages/overview.ts";
+import { judgeBy, listing, serverError, startMs, watchFleet } from "../support/fleet.ts";
+import { emptyStatus } from "./support/serve-web.ts";
+
+const ids = Array.from({ length: 12 }, (_, index) => `s${index}`);
+const dayMs = 86_400_000;
+
+const incidentsIn = (groups: readonly FiringGroup[]): number =>
+  groups.reduce((sum, { incidents }) => sum + incidents.length, 0);
+
+it("headline, tiles and list say the same of the present, over three days in which servers fail and flap", () => {
+  const random = seededRandom(57);
+  const rule: ServerRule = {
+    ...serverError,
+    keepFiringForMs: 120_000,
+    flap: { changes: 3, withinMs: 3_600_000 },
+  };
+  const { watched, poll } = watchFleet(undefined, { judge: judgeBy([rule]) });
+  const statuses = new Map<string, Status>(ids.map((id) => [id, "idle"]));
+  const seen = { erring: 0, calm: 0, flappingIdle: 0 };
+  for (let passedMs = 0; passedMs < 3 * dayMs; passedMs += 60_000) {
+    for (const id of ids) {
+      // Few servers fail, and one that fails recovers within minutes. One of them flaps every six hours, for an hour.
+      const isErring = statuses.get(id) === "error";
+      const flaps = id === "s0" && passedMs % (dayMs / 4) < dayMs / 24;
+      if (random() < (isErring ? 0.3 : flaps ? 0.3 : 0.001))
+        statuses.set(id, isErring ? "idle" : "error");
+      else if (!isErring && random() < 0.01) statuses.set(id, "occupied");
+    }
+    poll(listing(Object.fromEntries(statuses)), 60);
+    const view = { ...emptyStatus, rules: [rule], receivers: ["oncall"], targets: [watched] };
+    const nowMs = startMs + passedMs + 60_000;
+    const { all } = runAtOnce(sumFleet(view.targets));
+    const { groups, cleared } = runAtOnce(findFiring(view));
+    // What is listed as firing is what the tile counts in error, and each is so by what is listed.
+    expect(incidentsIn(groups)).toBe(all.error);
+    const firing = new Set(groups.flatMap(({ incidents }) => incidents.map((i) => i.serverId)));
+    for (const id of ids) expect(firing.has(id)).toBe(statuses.get(id) === "error");
+    for (const { headline, incidents } of cleared) {
+      const [, now] = /, now (\w+) in /.exec(headline) ?? [];
+      for (const { serverId } of incidents) expect(now).toBe(statuses.get(serverId ?? ""));
+    }
+    const at = { root: "", zone: "UTC", nowMs };
+    const page = runAtOnce(renderOverview(view, [], { mayAct: true }, at));
+    const [, headline = ""] = /<h1>([^]*?)<\/h1>/.exec(page) ?? [];
+    if (all.error > 0) expect(headline).toContain('class="bad"');
+    else expect(headline).not.toContain('class="bad"');
+    expect(headline.includes("All is well.")).toBe(all.error === 0 && cleared.length === 0);
+    seen.erring += Number(all.error > 0);
+    seen.calm += Number(all.error === 0 && cleared.length === 0);
+    seen.flappingIdle += Number(/flapping, now (idle|occupied)/.test(headline));
+  }
+  // Otherwise the days would not show it.
+  expect(Math.min(...Object.values(seen))).toBeGreaterThan(100);
+}, 60_000);
