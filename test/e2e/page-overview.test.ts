@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
-import { listSilences } from "../../src/api/operations/silences.ts";
+import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { answerJson, startPeer } from "../service/peer.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { watchWorld, type WorldOptions } from "../support/watched-world.ts";
@@ -23,6 +23,33 @@ async function openWorld(
 const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor();
 
 describe("the overview in a browser", () => {
+  it("ends a silence from the page of the incident that it ended, and shows who did it", async () => {
+    const { world, address, page, problems } = await openWorld();
+    world.show(0, "error");
+    await world.poll();
+    const { api } = world.daemon();
+    const [incident] = (await api(listIncidents, {})).incidents;
+    const id = incident?.id ?? "";
+    await api(addSilence, { incident: id, author: "bob", reason: "moving", duration: "1h" });
+    await world.poll();
+    await page.goto(`${address}/incidents/${id}`);
+    await page.getByRole("link", { name: "by bob: moving" }).click();
+    await page.getByRole("link", { name: "Shorten or prolong" }).click();
+    const change = page.getByRole("dialog", { name: "Shorten or prolong" });
+    await change.getByLabel("Your name").fill("ann");
+    await change.getByLabel("For").selectOption("4 hours");
+    await change.getByRole("button", { name: "Shorten or prolong" }).click();
+    await page.getByText("by ann, ").waitFor();
+    await page.getByRole("link", { name: "End silence" }).click();
+    const end = page.getByRole("dialog", { name: "End silence" });
+    await end.getByRole("button", { name: "End silence" }).click();
+    await page.getByText("The silence has ended.").waitFor();
+    const [silence] = (await api(listSilences, { ended: true })).silences;
+    expect(silence).toMatchObject({ state: "ended", changed_by: "ann" });
+    expect(await violationsOn(page)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
   it("shows an error within a second of the poll that saw it", async () => {
     const { world, address, page, problems } = await openWorld();
     await page.goto(address);
@@ -55,9 +82,16 @@ describe("the overview in a browser", () => {
     await page.keyboard.press("Enter");
     await page.getByText("Acknowledged 2 incidents. Reminders stop.").waitFor();
     await page.getByText("acknowledged by ann").waitFor();
-    expect(await page.getByRole("link", { name: "Acknowledge" }).count()).toBe(0);
+    const acknowledge = page.getByRole("link", { name: "Acknowledge", exact: true });
+    expect(await acknowledge.count()).toBe(0);
     const { incidents } = await world.daemon().api(listIncidents, {});
     expect(incidents.map((each) => each.acknowledged_by)).toEqual(["ann", "ann"]);
+    await page.getByRole("link", { name: "Unacknowledge" }).click();
+    const undo = page.getByRole("dialog", { name: "Unacknowledge" });
+    await undo.getByText("2 acknowledged incidents").waitFor();
+    await undo.getByRole("button", { name: "Unacknowledge" }).click();
+    await page.getByText("Acknowledgement withdrawn. Reminders go on.").waitFor();
+    await acknowledge.waitFor();
     expect(problems).toEqual([]);
   });
 
