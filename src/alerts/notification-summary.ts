@@ -58,9 +58,11 @@ function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: bo
     case "incident.unacknowledged":
       return `Acknowledgement withdrawn by ${authorsOf(items)}: `;
     case "incident.resolved": {
-      if (items.every(({ incident }) => isSilenced(incident))) {
+      if (items.every(isBeingSilenced)) {
         return `Silenced by ${authorsOf(items)}${forText(items)}, still firing: `;
       }
+      if (items.every(({ incident }) => isSilenced(incident)))
+        return `Silenced${afterText(items)}: `;
       const isUnobserved = items.some(({ incident }) => endedUnobserved(incident));
       return `${isUnobserved ? "Alert ended" : "Resolved"}${afterText(items)}: `;
     }
@@ -96,8 +98,13 @@ function lastedText({ incident, unobservedSinceMs }: OutboxItem): string | null 
   return least === most ? most : `${least} to ${most}`;
 }
 
+/** Whether receivers are notified of a silence. Later, nothing says of such an incident whether it still fires. */
+function isBeingSilenced({ incident, action }: OutboxItem): boolean {
+  return isSilenced(incident) && Boolean(action);
+}
+
 function isOverIn(items: readonly OutboxItem[]): boolean {
-  return items.every(({ type, incident }) => type === "incident.resolved" && !isSilenced(incident));
+  return items.every((item) => item.type === "incident.resolved" && !isBeingSilenced(item));
 }
 
 function afterText(items: readonly OutboxItem[]): string {

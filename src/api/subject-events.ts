@@ -13,7 +13,7 @@ import type { Store } from "../store/store.ts";
 import type { StoreContext } from "./context.ts";
 import { cursorOf, cursorText, limitOf, listed, nextField, nullableText, time } from "./fields.ts";
 import type { TimedWindow } from "./suppressions.ts";
-import { timeText, toView } from "./view-fields.ts";
+import { toView } from "./view-fields.ts";
 
 export const eventView = z.object({
   at: time,
@@ -169,7 +169,6 @@ function incidentEvents(
     const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
     const note = acknowledgement?.note ? `: ${acknowledgement.note}` : "";
     const { endsAtMs = null, endedBy = null } = acknowledgement ?? {};
-    const until = endsAtMs === null || endedBy !== null ? "" : ` until ${timeText(endsAtMs)}`;
     const happened: readonly (readonly [atMs: number | null, event: string, text: string])[] = [
       silencedAtMs === undefined
         ? [startedAtMs, "opened", isSilenced ? "opened, silenced" : "opened"]
@@ -183,7 +182,7 @@ function incidentEvents(
       [
         acknowledgement?.atMs ?? null,
         "acknowledged",
-        `acknowledged by ${acknowledgement?.author}${until}${note}`,
+        `acknowledged by ${acknowledgement?.author}${note}`,
       ],
       [
         endsAtMs !== null && endsAtMs < (resolvedAtMs ?? Infinity) ? endsAtMs : null,

@@ -89,8 +89,9 @@ describe("a summary", () => {
       firing({ startedAtMs: startMs - 2 * 86_400_000 }),
     ],
     ["Alert ended after 1 min: 1 github server in error in us/research", resolved(removed)],
+    ["Silenced after 1 min: 1 github server in error in us/research", resolved(silenced)],
     [
-      "Silenced by ann for 2h, still firing: 1 github server in error in us/research since 2026-11-20 09:30 UTC",
+      "Silenced by ann for 2h, still firing: 1 github server in error in us/research since 09:30 UTC (2 min)",
       resolved(silenced, byAnn),
     ],
     [

@@ -119,20 +119,14 @@ export function incidentNotes({
   holds,
   state,
   acknowledged_by: author,
-  acknowledged_until: until,
 }: IncidentView): readonly string[] {
   return [
     ...(muted ? ["silenced"] : []),
     ...(inhibitor === null ? [] : [`inhibited by ${inhibitor}`]),
     ...(flapping ? ["flapping"] : []),
     ...(state === "firing" && !holds ? ["well now"] : []),
-    ...(author === null ? [] : [`acknowledged by ${author}${untilText(until)}`]),
+    ...(author === null ? [] : [`acknowledged by ${author}`]),
   ];
-}
-
-/** In UTC, as pages and terminals show it beside other texts. */
-function untilText(until: string | null): string {
-  return until === null ? "" : ` until ${until.slice(0, 16).replace("T", " ")} UTC`;
 }
 
 export function viewIncident(

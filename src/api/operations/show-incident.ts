@@ -2,7 +2,7 @@ import { z } from "zod";
 import { currentItem, type Incident } from "../../alerts/incident.ts";
 import { regionText } from "../../alerts/judge-region.ts";
 import type { ItemText } from "../../alerts/notification.ts";
-import { summarize } from "../../alerts/notification-summary.ts";
+import { headlineOf, summarize } from "../../alerts/notification-summary.ts";
 import type { Rule } from "../../alerts/rule.ts";
 import { isInForce, silences, type SilenceMatch } from "../../alerts/silence.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
@@ -32,6 +32,7 @@ export const showIncident = defineOperation({
   request: z.strictObject({ id: idBeginning }),
   response: incidentView.extend({
     summary: z.string(),
+    headline: z.string().describe("The summary without times"),
     runbook_url: nullableText,
     silence: silenceView.shape.match.describe("What a silence of this incident matches"),
     silenced_until: nullableTime.describe(
@@ -71,6 +72,7 @@ export const showIncident = defineOperation({
     return {
       ...viewIncident(stored, nowMs),
       summary: summarize([item], nowMs),
+      headline: headlineOf([item]),
       runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
       silence: matchOf(stored),
       silenced_until:

@@ -1,5 +1,5 @@
 import { refresh } from "./live.ts";
-import { localTime } from "./times.ts";
+import { localTime, showTimes } from "./times.ts";
 
 /** Posts a form as JSON, which a form alone cannot. Null: it was refused, which the form says. */
 async function post(form: HTMLFormElement): Promise<object | null> {
@@ -86,6 +86,7 @@ async function openDialog(link: HTMLAnchorElement): Promise<void> {
     });
     form.querySelector("button")?.after(cancel);
   } else dialog.append(cancel);
+  showTimes(dialog);
   document.body.append(dialog);
   dialog.showModal();
   form?.querySelector<HTMLElement>("input, select")?.focus();

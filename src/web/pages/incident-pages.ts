@@ -68,7 +68,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
   return page(
     { title: `${incident.state} · ${rule}`, section: "Incidents", ...at },
     html`<div class="card" id="incident" data-live>
-      <h1>${incident.summary}</h1>
+      <h1>${isOver ? incident.summary : incident.headline}</h1>
       ${isOver && silences.length === 0 ? "" : links}
       <dl>
         ${facts.flatMap(([name, value]) =>

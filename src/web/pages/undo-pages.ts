@@ -126,7 +126,7 @@ export function renderChangeSilence(silence: Silence, actor: Actor, at: PageAt):
   return renderAction(at, {
     title: "Shorten or prolong",
     what: html`${silenceText(silence)}
-      <p>It then ends so long from now as you choose.</p>`,
+      <p>Choose how long it lasts from now.</p>`,
     actor: actorFor(silence, actor),
     post: `silences/${id}`,
     fields: {},
