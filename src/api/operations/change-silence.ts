@@ -43,7 +43,7 @@ export const changeSilence = defineOperation({
     const { endsAtMs } = readPeriod(times, nowMs);
     const change = { endsAtMs, changedBy: author, changedAtMs: nowMs };
     const text = `${author} moved the end of silence ${silence.id} to ${timeText(endsAtMs)}`;
-    return applyChange(context, silence, change, "silence.changed", text);
+    return applyChange(context, silence, change, { event: "silence.changed" }, text);
   },
 });
 
@@ -62,7 +62,7 @@ export const expireSilence = defineOperation({
     const change = { endsAtMs: nowMs, changedBy: author, changedAtMs: nowMs };
     const by = author === null ? "" : ` by ${author}`;
     const text = `silence ${silence.id} was ended${by}`;
-    return applyChange(context, silence, change, "silence.expired", text);
+    return applyChange(context, silence, change, { event: "silence.expired" }, text);
   },
 });
 
@@ -70,7 +70,7 @@ async function applyChange(
   { store, suppressions, log }: StoreContext,
   silence: StoredSilence,
   change: SilenceChange,
-  event: string,
+  entry: { readonly event: string },
   text: string,
 ) {
   const nowMs = change.changedAtMs;
@@ -80,7 +80,7 @@ async function applyChange(
     throw new RefusedError("conflict", message);
   }
   await suppressions.reload();
-  log.info({ event, silence_id: silence.id }, text);
+  log.info({ ...entry, silence_id: silence.id }, text);
   return viewSilence({ ...silence, ...change }, nowMs);
 }
 

@@ -141,9 +141,9 @@ export const addSilence = defineOperation({
     const silence = equal ?? (await addOther(context, { match, author, reason, ...period }, nowMs));
     await suppressions.reload();
     const view = viewSilence(silence, nowMs);
-    const event = equal ? "silence.changed" : "silence.added";
+    const entry = equal ? { event: "silence.changed" } : { event: "silence.added" };
     log.info(
-      { event, silence: view },
+      { ...entry, silence: view },
       `${author} ${equal ? "prolonged" : "added"} a silence until ${view.ends_at}: ${reason}`,
     );
     const matched = await countMatched(context, match);
