@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { subjectKinds } from "../../src/alerts/subjects.ts";
 
 const time = z.iso.datetime({ precision: 3 });
 const reportFigures = z.looseObject({
@@ -33,7 +32,16 @@ export const webhookBodySchema = z.strictObject({
       z.strictObject({
         id: z.string(),
         state: z.enum(["firing", "resolved"]),
-        subject: z.enum(subjectKinds),
+        subject: z.enum([
+          "server",
+          "sandbox",
+          "target",
+          "region",
+          "pool",
+          "sandbox_pool",
+          "probe",
+          "receiver",
+        ]),
         region: z.string().nullable(),
         key: z.string().nullable(),
         sandbox_id: z.string().nullable(),
