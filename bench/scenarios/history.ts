@@ -12,8 +12,6 @@ import { bucketBytes, bytesOf, rowsOf, writeYear } from "../support/year.ts";
 const dayMs = resolutionMs["1d"];
 const startMs = Date.UTC(2026, 0, 1);
 const dayTargets = 10;
-/** `history.5m` by default; hours and days are kept for longer than a year. */
-const finestDays = 30;
 
 /**
  * What a year of 100 targets with 20 names of 5 servers takes, and a report of it: `sandwatch report` in a process of its
@@ -35,7 +33,7 @@ export const history: Scenario = {
       dayMs: startMs,
       copies,
       endMs,
-      days: { "5m": Math.min(finestDays, days), "1h": days, "1d": days },
+      days: { "1h": days, "1d": days },
     });
 
     const config = join(folder.path, "sandwatch.yaml");
@@ -55,15 +53,15 @@ export const history: Scenario = {
         budget: 2,
       },
       {
-        what: `buckets of ${days} days, ${of}`,
+        what: `rollups of ${days} days, ${of}`,
         unit: "GB",
         samples: [bucketBytes(file) / 1e9],
         budget: 3,
       },
       {
-        what: "a bucket of a name",
+        what: "a row of a rollup",
         unit: "bytes",
-        samples: [bytesOf(file, ["occupancy"]) / rowsOf(file, "occupancy")],
+        samples: [bytesOf(file, ["rollups"]) / rowsOf(file, "rollups")],
       },
       {
         what: "a change",

@@ -61,6 +61,7 @@ export async function writeBusyDay(file: string, count: number, startMs: number)
       watched.accept(verdict);
     }
   }
+  while (await store.rollUp());
   await store.close();
 }
 

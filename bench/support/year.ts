@@ -1,10 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { resolutionMs } from "../../src/fleet/buckets.ts";
-import type { Resolution } from "../../src/fleet/buckets.ts";
+import { rolledUp, type RolledUp } from "../../src/fleet/buckets.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 
 const dayMs = resolutionMs["1d"];
-const tables = ["target_buckets", "occupancy"];
+const tables = ["rollups"];
 
 export interface YearWanted {
   /** A store with a day, of this and of as many targets as it has. */
@@ -13,12 +13,12 @@ export interface YearWanted {
   /** How many times the day's targets there are. */
   readonly copies: number;
   readonly endMs: number;
-  readonly days: Readonly<Record<Resolution, number>>;
+  readonly days: Readonly<Record<RolledUp, number>>;
 }
 
 /**
- * Writes to a new store as many days as are kept of each resolution, each of them like the one, bucket by bucket in the
- * order in which polls would have written them: that decides how full the pages of an index become.
+ * Writes to a new store as many days as are kept of hours and days, each of them like the one, in the order in which they
+ * would have been rolled up: that decides how full the pages of an index become.
  */
 export async function writeYear(file: string, wanted: YearWanted): Promise<void> {
   await openDatabase(file, { isTemporary: true }).close();
@@ -27,9 +27,14 @@ export async function writeYear(file: string, wanted: YearWanted): Promise<void>
   const targets = countOf(database, "sample.targets");
   const copies = Array.from({ length: wanted.copies }, (_, index) => `(${index})`).join(", ");
   database.exec(`create temp table copies (copy integer primary key); insert into copies values ${copies};
-    insert into server_names select * from sample.server_names`);
+    insert into counted_values select * from sample.counted_values`);
   database.exec(
-    copyOf(database, "targets", targets, "where true", { region: "'region-' || copy" }),
+    copyOf(database, "targets", targets, "where true", {
+      region: "'region-' || copy",
+      recorded_from_ms: String(wanted.endMs - wanted.days["1d"] * dayMs),
+      recorded_to_ms: String(wanted.endMs),
+      rolled_up_to_ms: String(wanted.endMs),
+    }),
   );
   const statements = tables.map((table) =>
     database.prepare(
@@ -41,8 +46,8 @@ export async function writeYear(file: string, wanted: YearWanted): Promise<void>
   const most = Math.max(...Object.values(wanted.days));
   for (let day = most; day >= 1; day -= 1) {
     const shift = wanted.endMs - day * dayMs - wanted.dayMs;
-    for (let at = 0; at < dayMs; at += resolutionMs["5m"]) {
-      for (const resolution of ["5m", "1h", "1d"] as const) {
+    for (let at = 0; at < dayMs; at += resolutionMs["1h"]) {
+      for (const resolution of rolledUp) {
         if (at % resolutionMs[resolution] !== 0 || day > wanted.days[resolution]) continue;
         const bound = { resolution, at: wanted.dayMs + at, shift };
         for (const statement of statements) statement.run(bound);
@@ -73,7 +78,7 @@ function copyOf(
     .map(({ name }) => String(name));
   const selected = columns.map((column) => expressions[column] ?? column).join(", ");
   return `insert into main.${table} (${columns.join(", ")})
-    select ${selected} from temp.copies cross join sample.${table} ${where} order by 1, 2, 3`;
+    select ${selected} from temp.copies cross join sample.${table} ${where} order by 1, 2, 3, 4, 5`;
 }
 
 /** What tables take with their indexes. */

@@ -1,8 +1,12 @@
-import { endedDwells, gapBefore, recordTime } from "../fleet/accounting.ts";
-import type { Accounting, Gap, Stretch } from "../fleet/accounting.ts";
 import { diffSnapshots, noDiff, type Diff } from "../fleet/diff.ts";
-import type { Instant } from "../fleet/model.ts";
+import type { FailureReason, Instant } from "../fleet/model.ts";
 import { nextSnapshot } from "../fleet/next-snapshot.ts";
+import {
+  recordPoll,
+  type GapStep,
+  type RecordedTime,
+  type Stretch,
+} from "../fleet/recorded-time.ts";
 import { runAtOnce, type Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
@@ -18,8 +22,13 @@ import type { PoolOutcome } from "./judge-pools.ts";
 import { failureText, matchesTarget, rulesOn } from "./rule.ts";
 import type { Rule, TargetRule, TargetTrouble } from "./rule.ts";
 import { conditionsOfTarget } from "./subjects.ts";
-import { elapsedSince, progressAfterFailure, progressAfterListing } from "./target-state.ts";
-import type { Elapsed, PollFailure, TargetProgress, TargetState } from "./target-state.ts";
+import {
+  elapsedSince,
+  isFullyObserved,
+  progressAfterFailure,
+  progressAfterListing,
+} from "./target-state.ts";
+import type { PollFailure, TargetProgress, TargetState } from "./target-state.ts";
 
 export type PollOutcome =
   | { readonly kind: "listed"; readonly listing: Listing }
@@ -42,10 +51,7 @@ export interface Verdict {
   readonly diff: Diff;
   readonly incidents: IncidentOutcome;
   readonly stretch: Stretch;
-  /** Time of the calendar before it in which nobody observed the target; null: there was none. */
-  readonly gap: Gap | null;
-  /** The time since the poll before in buckets of the calendar, for the history. */
-  readonly accounting: Accounting;
+  readonly gap: GapStep;
   /** What it means for the pools that the target adds to; null: there are none. */
   readonly pools: PoolOutcome | null;
   /** Whether the target went down or came back; a target that is down from the start went down. */
@@ -92,12 +98,17 @@ function* judgeListing(
 ): Slices<Verdict> {
   const { complete } = listing;
   const elapsed = elapsedSince(state, at);
-  const progress = progressAfterListing(state.progress, elapsed, at, complete);
-  const time = timeBefore(state, elapsed, at, elapsed.isFullyObserved && complete);
+  const stretch = {
+    elapsedMs: elapsed.sinceLastPollMs,
+    observed: elapsed.isFullyObserved && complete,
+    tallies: state.snapshot.tallies,
+  };
+  const { recorded, gap } = recordTime(state, stretch, at, complete ? null : "partial");
+  const progress = progressAfterListing(state.progress, elapsed, at, complete, recorded);
   // In a gap between two complete listings, a server may have changed long before this one.
-  const momentKnown = time.stretch.observed && time.gap === null;
+  const momentKnown = stretch.observed && gap.opened === null;
   const observation = {
-    atMs: at.utcMs,
+    atMs: recorded.toMs,
     observedMs: progress.observed.ms,
     momentKnown,
     goneAfter: options.goneAfter,
@@ -120,8 +131,7 @@ function* judgeListing(
   yield* judgeSandboxes(engine, state, { ...observed, inhibitors }, onSandboxes, onServers);
   const reachability = state.progress.failuresInARow > 0 ? "came_back" : null;
   const { outcome: incidents } = engine;
-  const decided = { progress, snapshot, diff, incidents, reachability } as const;
-  return verdictOf(state, at, time, decided);
+  return { at, progress, snapshot, diff, incidents, stretch, gap, pools: null, reachability };
 }
 
 /**
@@ -179,7 +189,13 @@ function judgeFailure(
   options: JudgeOptions,
 ): Verdict {
   const elapsed = elapsedSince(state, at);
-  const progress = progressAfterFailure(state.progress, elapsed, at, failure);
+  const stretch = {
+    elapsedMs: elapsed.sinceLastPollMs,
+    observed: false,
+    tallies: state.snapshot.tallies,
+  };
+  const { recorded, gap } = recordTime(state, stretch, at, failure?.reason ?? "auth");
+  const progress = progressAfterFailure(state.progress, elapsed, at, failure, recorded);
   const engine = createIncidentEngine(state, at.utcMs, options);
   const { attempted: now, lastFailure } = progress;
   const passed = { ms: elapsed.ms, polls: now.polls - state.progress.attempted.polls };
@@ -192,33 +208,25 @@ function judgeFailure(
   const reachability = wasUp || state.lastPollMonotonicMs === null ? "went_down" : null;
   const { snapshot } = state;
   const { outcome: incidents } = engine;
-  const decided = { progress, snapshot, diff: noDiff, incidents, reachability } as const;
-  return verdictOf(state, at, timeBefore(state, elapsed, at, false), decided);
-}
-
-/** How the time since the previous poll is accounted for. */
-function timeBefore(
-  { snapshot, progress: { lastPollAtMs } }: TargetState,
-  { sinceLastPollMs }: Elapsed,
-  at: Instant,
-  observed: boolean,
-): Pick<Verdict, "stretch" | "gap"> {
-  const stretch = { elapsedMs: sinceLastPollMs, observed, tallies: snapshot.tallies };
-  return { stretch, gap: gapBefore(stretch, lastPollAtMs, at.utcMs) };
-}
-
-function verdictOf(
-  { buckets }: TargetState,
-  at: Instant,
-  time: Pick<Verdict, "stretch" | "gap">,
-  decided: Pick<Verdict, "progress" | "snapshot" | "diff" | "incidents" | "reachability">,
-): Verdict {
-  const dwells = endedDwells(decided.diff.changes, decided.snapshot.tallies);
   return {
     at,
-    ...decided,
-    ...time,
-    accounting: recordTime(buckets, time.stretch, at.utcMs, dwells),
+    progress,
+    snapshot,
+    diff: noDiff,
+    incidents,
+    stretch,
+    gap,
     pools: null,
+    reachability,
   };
+}
+
+function recordTime(
+  { progress }: TargetState,
+  { elapsedMs, observed }: Stretch,
+  at: Instant,
+  trouble: FailureReason | "partial" | null,
+): { readonly recorded: RecordedTime; readonly gap: GapStep } {
+  const wasOpen = !isFullyObserved(progress);
+  return recordPoll(progress.recorded, { atMs: at.utcMs, elapsedMs, observed, trouble, wasOpen });
 }

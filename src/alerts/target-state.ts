@@ -1,5 +1,5 @@
-import { noOpenBuckets, type OpenBuckets } from "../fleet/accounting.ts";
 import type { FailureReason, Instant, Target } from "../fleet/model.ts";
+import type { RecordedTime } from "../fleet/recorded-time.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import type { KnownIncidents } from "./incident-engine.ts";
 import type { ClockReading } from "./incident-phase.ts";
@@ -19,6 +19,8 @@ export interface TargetProgress {
   readonly lastSuccessAtMs: number | null;
   /** Whether the last poll was accepted and complete: only then is the time after it observed. */
   readonly lastComplete: boolean;
+  /** Null: there was no poll yet. */
+  readonly recorded: RecordedTime | null;
 }
 
 export interface TargetState extends KnownIncidents {
@@ -32,7 +34,6 @@ export interface TargetState extends KnownIncidents {
    */
   readonly rulesApplied: boolean;
   readonly snapshot: Snapshot;
-  readonly buckets: OpenBuckets;
 }
 
 /** Why a poll failed. */
@@ -52,13 +53,13 @@ export const initialProgress: TargetProgress = {
   lastPollAtMs: null,
   lastSuccessAtMs: null,
   lastComplete: false,
+  recorded: null,
 };
 
 export const nothingKnown = {
   progress: initialProgress,
   openIncidents: [],
   flaps: [],
-  buckets: noOpenBuckets,
 } as const;
 
 /** Whether the last poll showed all of the target. */
@@ -97,6 +98,7 @@ export function progressAfterListing(
   { ms, isUp }: Elapsed,
   at: Instant,
   complete: boolean,
+  recorded: RecordedTime,
 ): TargetProgress {
   return {
     attempted: { ms: attempted.ms + ms, polls: attempted.polls + 1 },
@@ -108,6 +110,7 @@ export function progressAfterListing(
     lastPollAtMs: at.utcMs,
     lastSuccessAtMs: at.utcMs,
     lastComplete: complete,
+    recorded,
   };
 }
 
@@ -117,6 +120,7 @@ export function progressAfterFailure(
   { ms }: Elapsed,
   at: Instant,
   failure: PollFailure | null,
+  recorded: RecordedTime,
 ): TargetProgress {
   const { attempted, failuresInARow } = progress;
   const failed = failure === null ? 0 : 1;
@@ -130,5 +134,6 @@ export function progressAfterFailure(
     failingSinceMs: progress.failingSinceMs ?? at.utcMs,
     lastPollAtMs: at.utcMs,
     lastComplete: false,
+    recorded,
   };
 }

@@ -47,6 +47,7 @@ export function createStoreUpkeep(deps: StoreUpkeepDeps) {
         retirement,
         reviewOthers,
         ...scheduled.chores,
+        { what: "rolling up the history", step: () => store.rollUp() },
         ...retentionChores(store, config.history, clock, receivers),
       ]);
     },

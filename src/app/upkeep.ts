@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
-import { resolutions } from "../fleet/buckets.ts";
+import { rolledUp } from "../fleet/buckets.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Store } from "../store/store.ts";
@@ -28,7 +28,7 @@ export interface UpkeepDeps {
 
 export const upkeepEveryMs = 60_000;
 
-/** A run need not complete everything: 10,000 targets write 100,000 rows in five minutes, and a step deletes 500. */
+/** A run need not complete everything: 10,000 targets write 100,000 rows in an hour, and a step deletes 500. */
 const stepsPerRun = 200;
 
 export type Upkeep = ReturnType<typeof createUpkeep>;
@@ -136,13 +136,12 @@ export function retentionChores(
       prune.owedItems(beforeMs, receivers),
     ),
     ...chore("changes", keep.changes, (beforeMs) => prune.changes(beforeMs)),
-    // Gaps are needed only for reports from changes: buckets hold their own unobserved time.
     ...chore("gaps", keep.changes, (beforeMs) => prune.gaps(beforeMs)),
     ...chore("incidents", keep.changes, prune.incidents),
     ...chore("silences", 30 * dayMs, (beforeMs) => prune.silences(beforeMs)),
-    ...resolutions.flatMap((resolution) =>
-      chore(`buckets of ${resolution}`, keep.buckets[resolution], (beforeMs) =>
-        prune.buckets(resolution, beforeMs),
+    ...rolledUp.flatMap((resolution) =>
+      chore(`rollups of ${resolution}`, keep.rollups[resolution], (beforeMs) =>
+        prune.rollups(resolution, beforeMs, nowMs()),
       ),
     ),
   ];

@@ -50,4 +50,8 @@ function statusOption(name: string, description: string): Option {
   return new WordsOption(`${name} <statuses>`, description, [...statuses, "absent"]);
 }
 
-const observations = { missing: "(missing)", seen: "(seen again)" } as const;
+const observations = {
+  missing: "(missing)",
+  seen: "(seen again)",
+  updated: "(updated)",
+} as const;

@@ -125,5 +125,6 @@ export async function makeHistory(
   }
   // Leaves almost no unobserved time before the daemon starts.
   for (const each of targets) await pollAt(each, clock.now().utcMs, 0);
+  while (!signal.aborted && (await store.rollUp())) await setImmediate();
   return count;
 }

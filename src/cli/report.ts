@@ -22,7 +22,7 @@ import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
-import { reportFields } from "../reports/report-fields.ts";
+import { reportedKinds, reportFields } from "../reports/report-fields.ts";
 import { WordsOption } from "./options.ts";
 import { showNotes } from "./output.ts";
 import { readReport } from "../web/pages/read-report.ts";
@@ -43,7 +43,7 @@ export interface ReportOptions extends ApiOptions, ReportRequest {
 }
 
 export function addReport(program: Command, terminal: Terminal): void {
-  apiCommand(program.command("report"), "report occupancy and errors of servers")
+  apiCommand(program.command("report"), "report occupancy and errors of servers or sandboxes")
     .requiredOption(
       "--from <time>",
       "the start: a time, a duration ago or a period, as in last week",
@@ -52,9 +52,12 @@ export function addReport(program: Command, terminal: Terminal): void {
     .addOption(
       new WordsOption(
         "--by <fields>",
-        "what rows are by, separated by commas; sandbox and server without times (default: region,key)",
+        "what rows are by, separated by commas; sandbox and server only without times, benchmark and tag (default: region,key)",
         reportFields,
       ),
+    )
+    .addOption(
+      new Option("--of <what>", "what is counted (default: servers)").choices(reportedKinds),
     )
     .option("--tz <zone>", "the time zone of hours and days, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")
@@ -89,14 +92,14 @@ export async function report(
   clock?: Clock,
 ): Promise<void> {
   const format = options.json ? "json" : (options.format ?? "table");
-  const { from, to, by, tz, region, key, resolution, threshold } = options;
+  const { of, from, to, by, tz, region, key, resolution, threshold } = options;
   if (threshold !== undefined && format !== "html") {
     throw wrongUse("--threshold is for --format html only.");
   }
   if (resolution && format !== "openmetrics") {
     throw wrongUse("--resolution is for --format openmetrics only.");
   }
-  const request = { from, to, by, tz, region, key };
+  const request = { of, from, to, by, tz, region, key };
   // These escape control characters themselves, or must not.
   const isRaw = format === "openmetrics" || format === "html";
   using file = options.output === undefined ? null : openOutput(options.output, isRaw);
@@ -109,9 +112,9 @@ export async function report(
       if ((by ?? tz ?? options.url) !== undefined) throw wrongUse(openmetricsUse);
       if (!context) throw new CommandError("There is no store on this machine to read.");
       const nowMs = context.clock.now().utcMs;
-      const { range, filter } = readReportQuery(request, nowMs);
+      const { range, filter, of: kind } = readReportQuery(request, nowMs);
       const texts = openMetricsOf(
-        { range, filter, nowMs, resolution: resolution ?? "1h" },
+        { of: kind, range, filter, nowMs, resolution: resolution ?? "1h" },
         context.reports.occupancy,
       );
       return write(texts, terminal, output);

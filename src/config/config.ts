@@ -36,14 +36,13 @@ const historySchema = settings({
   changes: kept()
     .prefault("400d")
     .describe("How long changes of servers, resolved incidents and unobserved time are kept."),
-  "5m": kept()
-    .prefault("30d")
+  "1h": kept()
+    .prefault("400d")
     .describe(
-      "How long buckets of five minutes are kept. A bucket holds the time that servers spent in each status.",
+      "How long hours are kept: the time that servers and sandboxes spent in each status. The last two days always are.",
     ),
-  "1h": kept().prefault("400d").describe("How long buckets of an hour are kept."),
-  "1d": kept().prefault("forever").describe("How long buckets of a day (UTC) are kept."),
-}).transform(({ changes, ...buckets }) => ({ changes, buckets }));
+  "1d": kept().prefault("forever").describe("The same of days (UTC)."),
+}).transform(({ changes, ...rollups }) => ({ changes, rollups }));
 
 const logSchema = settings({
   level: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"])

@@ -1,6 +1,6 @@
 import type { Verdict } from "../alerts/judge.ts";
 import type { FailureReason } from "../fleet/model.ts";
-import { unobservedMsOf } from "../fleet/accounting.ts";
+import { unobservedMsOf } from "../fleet/recorded-time.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import { presences, statuses, type Presence, type Status } from "../fleet/status.ts";
 import { aggregateName, countByStatus, type CountByStatus } from "../fleet/tallies.ts";

@@ -1,4 +1,3 @@
-import type { OpenBuckets } from "../fleet/accounting.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
@@ -15,7 +14,6 @@ export interface RestoredTarget {
   readonly progress: TargetProgress;
   readonly openIncidents: readonly Incident[];
   readonly flaps: readonly FlapRecord[];
-  readonly buckets: OpenBuckets;
 }
 
 export interface WatchOptions {
@@ -87,7 +85,6 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
       state.snapshot = verdict.snapshot;
       held.apply(verdict.incidents);
       state.progress = verdict.progress;
-      state.buckets = verdict.accounting.open;
       state.lastPollMonotonicMs = verdict.at.monotonicMs;
       polled = true;
       lostPolls = 0;
@@ -101,10 +98,10 @@ export function watchTarget(restored: RestoredTarget, snapshot: Snapshot, option
 }
 
 function stateOf(
-  { target, progress, buckets }: RestoredTarget,
+  { target, progress }: RestoredTarget,
   { incidents, flaps }: OpenIncidents,
   snapshot: Snapshot,
 ): TargetState {
   const nothingPolled = { lastPollMonotonicMs: null, rulesApplied: false };
-  return { target, progress, ...nothingPolled, snapshot, incidents, flaps, buckets };
+  return { target, progress, ...nothingPolled, snapshot, incidents, flaps };
 }

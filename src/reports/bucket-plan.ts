@@ -1,8 +1,7 @@
 import { resolutionMs, resolutions, type Resolution } from "../fleet/buckets.ts";
-import type { BucketRange } from "../store/occupancy-history.ts";
+import type { BucketRange, KeptFrom } from "../store/occupancy-history.ts";
 import { cellsOf, type Cell } from "./calendar-cells.ts";
 import type { TimeField } from "./report-fields.ts";
-import type { KeptFrom } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import { toLocal, toUtc, type Zone } from "./zone.ts";
 
@@ -33,7 +32,7 @@ const dayMs = 24 * 60 * 60_000;
 /** Takes the coarsest buckets that will do, for the finest there are at the edges. */
 export function planReport(request: PlanRequest): Plan {
   const { range, fields, stepMs, zone, keptFrom, begunMs } = request;
-  const isByHour = fields.includes("hour");
+  const isByHour = fields.includes("hour") || fields.includes("hour_of_day");
   const usable = usableFor(stepMs ?? (isByHour ? resolutionMs["1h"] : resolutionMs["1d"]));
   const finestMsAt = (atMs: number): number =>
     resolutionMs[usable.find((resolution) => keptFrom[resolution] <= atMs) ?? "5m"];
@@ -68,12 +67,12 @@ export function planReport(request: PlanRequest): Plan {
   const notes: string[] = [];
   if (isWidened) {
     notes.push(
-      `No finer buckets are kept for that time: the report covers ${timeText(covered.fromMs)} to ${timeText(covered.toMs)}.`,
+      `Nothing finer is kept for that time: the report covers ${timeText(covered.fromMs)} to ${timeText(covered.toMs)}.`,
     );
   }
   if (isMoved) {
     notes.push(
-      `The buckets that are kept for that time do not start with the ${isByHour ? "hours" : "days"} of ${zone.name}: each counts for the one in which it starts.`,
+      `What is kept for that time does not start with the ${isByHour ? "hours" : "days"} of ${zone.name}: each part counts for the one in which it starts.`,
     );
   }
   if (firstMs > covered.fromMs) {

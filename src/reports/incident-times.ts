@@ -1,5 +1,6 @@
 import { targetName, type Target } from "../fleet/model.ts";
 import type { ReportSources } from "./report-sources.ts";
+import type { ReportedKind } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
 
 /** An incident began to fire, or a server recovered from one. */
@@ -8,6 +9,8 @@ export interface IncidentTime {
   /** The number of its target. */
   readonly target: number;
   readonly serverName: string | null;
+  readonly benchmark: string | null;
+  readonly tags: readonly string[];
   readonly sandboxId: string | null;
   readonly serverId: string | null;
   /** Null: it began to fire. */
@@ -49,17 +52,20 @@ export async function readIncidentTimes(
     readonly occupancy: Pick<ReportSources["occupancy"], "gaps">;
   },
   range: TimeRange,
+  of: ReportedKind,
   numbers: ReadonlyMap<string, number>,
 ): Promise<readonly IncidentTime[]> {
   const times: IncidentTime[] = [];
   const recovered = new Map<number, { target: Target; all: IncidentTime[] }>();
   const isWithin = (atMs: number): boolean => atMs >= range.fromMs && atMs < range.toMs;
-  for await (const incident of sources.incidents(range)) {
-    const { serverName, sandboxId, serverId, startedAtMs, firedAtMs, recoveredAtMs } = incident;
+  for await (const incident of sources.incidents(range, of)) {
+    const { serverName, benchmark, sandboxId, serverId } = incident;
+    const { startedAtMs, firedAtMs, recoveredAtMs } = incident;
     const target = numbers.get(targetName(incident));
     // An incident that never fired has no recovery.
     if (target === undefined || firedAtMs === null) continue;
-    const server = { target, serverName, sandboxId, serverId };
+    const tags = tagsIn(incident.tags);
+    const server = { target, serverName, benchmark, tags, sandboxId, serverId };
     if (isWithin(firedAtMs)) times.push({ ...server, atMs: firedAtMs, recovery: null });
     if (recoveredAtMs === null || !isWithin(recoveredAtMs)) continue;
     const mostMs = recoveredAtMs - startedAtMs;
@@ -86,7 +92,7 @@ async function withGaps(
   );
   let at = 0;
   const times = [...recovered];
-  for await (const gap of occupancy.gaps({ target, fromMs, toMs })) {
+  for (const gap of await occupancy.gaps({ target, fromMs, toMs })) {
     for (; at < times.length; at += 1) {
       const time = times[at];
       if (!time?.recovery || time.atMs > gap.toMs) break;
@@ -100,4 +106,10 @@ async function withGaps(
 
 function inOrder(times: readonly IncidentTime[]): readonly IncidentTime[] {
   return times.toSorted((one, other) => one.atMs - other.atMs);
+}
+
+/** @param written JSON. Null: none */
+function tagsIn(written: string | null): readonly string[] {
+  const tags: unknown = JSON.parse(written ?? "[]");
+  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
 }

@@ -3,7 +3,7 @@ import { addDwells, countDwells, dwellQuantileMs, noDwells } from "../fleet/dwel
 import type { DwellHistogram } from "../fleet/dwell.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
-import type { BucketExtent } from "../store/occupancy-history.ts";
+import type { RecordedTarget } from "../store/occupancy-history.ts";
 import { weekdays } from "./calendar-cells.ts";
 import { readOutlooks, type OutlookQuery } from "./outlooks.ts";
 import { followServers, keptRange, type PresentTarget } from "./server-report.ts";
@@ -23,11 +23,11 @@ const mostShown = 10;
 export async function readInsights(query: InsightsQuery, sources: ReportSources) {
   const { range, zone, filter, nowMs } = query;
   const occupancy = await sources.occupancy.open(filter);
-  const { extents } = occupancy;
+  const { recorded } = occupancy;
   const hours = createHoursOfWeek(zone);
   const names = new Map<string, NameSum>();
   const wholeHours = { ...range, fromMs: bucketStart("1h", range.fromMs) };
-  for await (const some of occupancy.buckets({ ...wholeHours, resolution: "1h" })) {
+  for await (const some of occupancy.buckets({ ...wholeHours, resolution: "1h" }, "server_name")) {
     for (const { target, bucket } of some) {
       for (const { ms } of bucket.names.values()) hours.add(bucket.startMs, ms);
       addNames(names, target, bucket);
@@ -41,7 +41,7 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
   const usualOf = usualMaxima(names.values());
   const inError: PresentTarget[] = [];
   let occupiedLong: readonly LongDwell[] = [];
-  for (const each of selectTargets(watched, extents, { range, filter, nowMs })) {
+  for (const each of selectTargets(watched, recorded, { range, filter, nowMs })) {
     const { target } = each;
     const { lastPollAtMs, servers } = await sources.present(target);
     // For a target that is not configured, it is unknown how long a server remained occupied.
@@ -56,7 +56,7 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
     inError.push({ ...each, lastPollAtMs, servers: errant });
     occupiedLong = largest([...occupiedLong, ...long], (dwell) => dwell.occupiedMs / dwell.usualMs);
   }
-  const errant = await readErrant(query, inError, extents, sources);
+  const errant = await readErrant(query, inError, recorded, sources);
   return {
     busiestHour: hours.busiest(),
     erredMostOften: largest(errant, ({ errors }) => errors),
@@ -79,11 +79,11 @@ function largest<Item>(items: readonly Item[], valueOf: (item: Item) => number):
 async function readErrant(
   { range: asked, filter }: Pick<InsightsQuery, "range" | "filter">,
   targets: readonly PresentTarget[],
-  extents: readonly BucketExtent[],
+  recorded: readonly RecordedTarget[],
   sources: ReportSources,
 ) {
-  const range = await keptRange(asked, filter, sources);
-  const times = await readTargetTimes(sources, range, targets, extents);
+  const range = await keptRange(asked, sources);
+  const times = await readTargetTimes(sources, range, targets, recorded);
   const query = { range, targets, times, filter, sources };
   const units = await followServers({ ...query, fields: ["server"], only: "error" });
   return Array.from(units.values(), ({ first, errors, ms }) => {

@@ -4,7 +4,7 @@ import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import { targetName } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import type { BucketRange, TargetBucket } from "../store/occupancy-history.ts";
-import { weekdays, type Cell } from "./calendar-cells.ts";
+import { compareLabels, type Cell } from "./calendar-cells.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
 import { createRowGroups, type Group, type Groups, type Leaf } from "./row-groups.ts";
 import {
@@ -78,30 +78,36 @@ export async function* reportOccupancy(
   const groups = createRowGroups(targets, fields);
   const rowsOf = async (sums: CellSums): Promise<readonly ReportRow[]> =>
     rowsOfCell(sums, groups, await exactPeaks(report, sums, groups));
-  if (fields.filter(isTimeField).join() !== "weekday") {
+  if (!isRepeating(fields)) {
     for await (const sums of sumsOfCells(report, groups, after?.cellMs ?? plan.range.fromMs)) {
       yield* placeRows(await rowsOf(sums), sums.cell.fromMs, after);
     }
     return;
   }
-  // Weekdays repeat, so their rows are complete only at the end.
-  const byDay = new Map<string, CellSums>();
+  // Weekdays and hours of the day repeat, so their rows are complete only at the end.
+  const byLabels = new Map<string, CellSums>();
   const addTime = unknownTime(report, groups);
   const sumsOf = (cell: Cell): CellSums => {
-    const day = cell.labels.weekday ?? "";
-    const known = byDay.get(day) ?? emptyCell(cell, targets.length);
-    byDay.set(day, known);
+    const labels = JSON.stringify(cell.labels);
+    const known = byLabels.get(labels) ?? emptyCell(cell, targets.length);
+    byLabels.set(labels, known);
     return known;
   };
   for await (const _ of addUp(report, groups, plan.range.fromMs, sumsOf));
   const rows: ReportRow[] = [];
-  for (const day of weekdays) {
-    const sums = byDay.get(day);
-    if (!sums) continue;
+  const inOrder = [...byLabels.values()].toSorted((one, other) =>
+    compareLabels(one.cell.labels, other.cell.labels),
+  );
+  for (const sums of inOrder) {
     await addTime(sums);
     rows.push(...(await rowsOf(sums)));
   }
   yield* placeRows(rows, plan.range.fromMs, after);
+}
+
+function isRepeating(fields: readonly ReportField[]): boolean {
+  const repeats = fields.includes("weekday") || fields.includes("hour_of_day");
+  return repeats && !fields.includes("hour") && !fields.includes("day");
 }
 
 /** The sums of each cell that ends after a moment, with time of which nothing is known. */
@@ -135,9 +141,7 @@ function unknownTime(report: OccupancyReport, groups: Groups) {
 }
 
 /**
- * Gives the sums of each cell when all of it was added to them. SQL sums up the names of each target, but not the targets:
- * each is weighted by its observed time in the cell, which is known only with its open buckets, stored as JSON, and with
- * the coarser ones that stand for unobserved time.
+ * Gives the sums of each cell when all of it was added to them. Each target is weighted by its observed time in the cell.
  *
  * @param sinceMs the beginning of the first cell that is wanted
  */
@@ -167,9 +171,9 @@ async function* addUp(
         add(sums.missingMs, number, Math.max(0, passedMs - (recordedMs[number] ?? 0)));
       }
       for (; !incident.done && incident.value.atMs < cell.toMs; incident = times.next()) {
-        const { target, serverName } = incident.value;
-        const { group } = groups.leafOfServer(target, serverName);
-        countIncident(sumsOfGroup(sums, group), incident.value);
+        for (const group of groups.groupsOf(incident.value)) {
+          countIncident(sumsOfGroup(sums, group), incident.value);
+        }
       }
       yield sums;
     }
@@ -199,19 +203,15 @@ function sumsOfGroup({ rows }: CellSums, group: Group): RowSums {
 }
 
 function addBucket(cell: CellSums, groups: Groups, target: number, bucket: Bucket): void {
-  const bucketMs = bucket.recordedMs - bucket.unobservedMs;
-  add(cell.observedMs, target, bucketMs);
+  add(cell.observedMs, target, bucket.recordedMs - bucket.unobservedMs);
   for (const [name, account] of bucket.names) {
     const sums = sumsOfGroup(cell, groups.leafOf(target, name).group);
     sums.accounts.set(target, addAccount(sums.accounts.get(target) ?? emptyAccount, account));
-    if (!account.extent) continue;
-    const { most } = account.extent;
-    const listedMs = countByStatus(account.ms);
-    sums.peak.add(bucket.startMs, most.occupied);
-    sums.highest = Math.max(sums.highest, most.occupied);
-    // How many there were at a time is not stored, but how many on average, and the most of each status.
-    const average = bucketMs > 0 ? Math.ceil(listedMs / bucketMs) : 0;
-    sums.serversPeak.add(bucket.startMs, Math.max(average, ...Object.values(most)));
+    if (!account.peaks) continue;
+    const { occupied, servers } = account.peaks;
+    sums.peak.add(bucket.startMs, occupied);
+    sums.highest = Math.max(sums.highest, occupied);
+    sums.serversPeak.add(bucket.startMs, servers);
   }
 }
 
@@ -260,11 +260,11 @@ async function exactPeaks(
   const isBound = rows.values().some(({ peak }) => peak.get()?.isExact === false);
   if (!isBound || fields.some(isTimeField)) return null;
   return occupiedPeaks(
-    (target, serverName) => groups.leafOfServer(numbers.get(target) ?? 0, serverName).group,
+    (target, serverName) => groups.leafOf(numbers.get(target) ?? 0, serverName ?? "").group,
   );
 }
 
-/** A report by name has rows only for observed names; any other also has rows for groups without servers. */
+/** A report by name or other value has rows only for observed ones; any other also has rows for groups without servers. */
 function rowsOfCell(
   cell: CellSums,
   groups: Groups,
@@ -272,7 +272,7 @@ function rowsOfCell(
 ): readonly ReportRow[] {
   return groups
     .inOrder()
-    .filter((group) => !groups.byName || cell.rows.has(group))
+    .filter((group) => !groups.byValue || cell.rows.has(group))
     .map((group) => toRow(cell, group, sumsOfGroup(cell, group), peaks));
 }
 

@@ -2,8 +2,10 @@ import { resolutionMs, resolutions, type Resolution } from "../fleet/buckets.ts"
 import { byStatus, noneByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import { sumsOfCells, type CellSums } from "./occupancy-report.ts";
 import { openOccupancy, type ReportQuery } from "./open-report.ts";
+import type { KeptFrom } from "../store/occupancy-history.ts";
 import type { ReportSources } from "./report-sources.ts";
-import { mostBetweenPollsMs, type KeptFrom } from "./reported-targets.ts";
+import { mostBetweenPollsMs } from "./reported-targets.ts";
+import { countedFor } from "./report-fields.ts";
 import { createRowGroups } from "./row-groups.ts";
 import type { TimeRange } from "./time-range.ts";
 
@@ -44,8 +46,11 @@ export async function readSeries(
 ): Promise<OccupancySeries> {
   const { asked, keptFrom, selectIn, reportOf, notesOn } = await openOccupancy(query, sources);
   const stepMs = query.stepMs ?? chooseStep(asked, keptFrom, selectIn(asked).length);
-  const names = query.names.length > 0 ? query.names : "together";
-  const report = reportOf(asked, [], { stepMs, names });
+  const { names, of } = query;
+  const report =
+    names.length > 0
+      ? reportOf(asked, ["server_name"], "server_name", stepMs)
+      : reportOf(asked, [], countedFor(of, []), stepMs);
   const { plan, targets } = report;
   // What came after the last poll of a target is not recorded yet.
   const recentMs = query.nowMs - mostBetweenPollsMs;
@@ -54,11 +59,11 @@ export async function readSeries(
     .reduce((ms, target) => Math.min(ms, target.untilMs), query.nowMs);
   const range = { fromMs: plan.range.fromMs, toMs: Math.min(plan.range.toMs, untilMs) };
   const cells: SeriesCell[] = [];
-  const groups = createRowGroups(targets, []);
+  const groups = createRowGroups(targets, report.fields);
   for await (const sums of sumsOfCells(report, groups, range.fromMs)) {
     const { fromMs, toMs } = sums.cell;
     if (fromMs >= range.toMs) break;
-    cells.push({ fromMs, toMs: Math.min(toMs, range.toMs), ...averageOf(sums) });
+    cells.push({ fromMs, toMs: Math.min(toMs, range.toMs), ...averageOf(sums, names) });
   }
   return { range, stepMs, cells, notes: notesOn(targets, plan.notes) };
 }
@@ -78,10 +83,16 @@ function chooseStep({ fromMs, toMs }: TimeRange, keptFrom: KeptFrom, targets: nu
 }
 
 /** Targets were last polled at different moments, so each counts over the time for which it is reported. */
-function averageOf({ rows, reportedMs }: CellSums): Pick<SeriesCell, "average" | "unobserved"> {
+function averageOf(
+  { rows, reportedMs }: CellSums,
+  names: readonly string[],
+): Pick<SeriesCell, "average" | "unobserved"> {
   let average = noneByStatus;
   let unobserved = 0;
-  for (const [target, account] of rows.values().flatMap(({ accounts }) => accounts)) {
+  const wanted = rows
+    .entries()
+    .filter(([{ values }]) => names.length === 0 || names.includes(values.server_name ?? ""));
+  for (const [target, account] of wanted.flatMap(([, { accounts }]) => accounts)) {
     const ofMs = reportedMs[target] ?? 0;
     if (ofMs === 0) continue;
     const sums = average;

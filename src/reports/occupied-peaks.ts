@@ -1,5 +1,5 @@
 import { targetName } from "../fleet/model.ts";
-import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
+import type { RecordedTarget, TargetFilter } from "../store/occupancy-history.ts";
 import type { ReportSources } from "./report-sources.ts";
 import { readTargetTimes, type ReportedTarget, type TargetTime } from "./reported-targets.ts";
 import { keptRange, serverKey, statesAt, type PresentTarget } from "./server-report.ts";
@@ -21,21 +21,21 @@ export async function readOccupiedPeaks<Group>(
   query: {
     readonly range: TimeRange;
     readonly targets: readonly ReportedTarget[];
-    readonly extents: readonly BucketExtent[];
+    readonly recorded: readonly RecordedTarget[];
     readonly filter: TargetFilter;
     readonly sources: ReportSources;
   },
   groupOf: (target: string, serverName: string | null) => Group,
 ): Promise<ReadonlyMap<Group, number> | null> {
-  const { range, extents, filter, sources } = query;
-  if ((await keptRange(range, filter, sources)).fromMs > range.fromMs) return null;
+  const { range, recorded, filter, sources } = query;
+  if ((await keptRange(range, sources)).fromMs > range.fromMs) return null;
   const targets: PresentTarget[] = [];
   for (const each of query.targets) {
     const { lastPollAtMs, servers } = await sources.present(each.target);
     const occupied = Iterator.from(servers).filter(({ server }) => server.status === "occupied");
     targets.push({ ...each, lastPollAtMs, servers: occupied.toArray() });
   }
-  const times = await readTargetTimes(sources, range, targets, extents);
+  const times = await readTargetTimes(sources, range, targets, recorded);
   const read = (direction: "asc" | "desc") => (within: typeof range) =>
     sources.changes.between({
       ...within,

@@ -1,8 +1,10 @@
 import { serverMsOf } from "../fleet/buckets.ts";
 import { targetName } from "../fleet/model.ts";
 import { RefusedError } from "../lib/refused-error.ts";
-import type { Names, TargetFilter } from "../store/occupancy-history.ts";
-import { isTimeField, type ReportField } from "./report-fields.ts";
+import type { Counted } from "../fleet/buckets.ts";
+import type { TargetFilter } from "../store/occupancy-history.ts";
+import { countedFor, isTimeField, valueFieldOf } from "./report-fields.ts";
+import type { ReportField, ReportedKind } from "./report-fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
 import { reportOccupancy, type OccupancyReport } from "./occupancy-report.ts";
 import { readOccupiedPeaks } from "./occupied-peaks.ts";
@@ -10,11 +12,12 @@ import { planReport, timeText } from "./bucket-plan.ts";
 import type { PlacedRow, Report, ReportRow, RowPosition } from "./report-rows.ts";
 import { keptRange, reportServers } from "./server-report.ts";
 import type { ReportSources } from "./report-sources.ts";
-import { keptFromOf, selectTargets, type ReportedTarget } from "./reported-targets.ts";
+import { selectTargets, type ReportedTarget } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
 import type { Zone } from "./zone.ts";
 
 export interface ReportQuery {
+  readonly of: ReportedKind;
   readonly range: TimeRange;
   readonly fields: readonly ReportField[];
   readonly zone: Zone;
@@ -36,18 +39,18 @@ export async function openOccupancy(
   checkBegun(wanted, nowMs);
   const asked = { fromMs: wanted.fromMs, toMs: Math.min(wanted.toMs, nowMs) };
   const occupancy = await sources.occupancy.open(filter);
-  const { extents } = occupancy;
+  const { recorded, keptFrom } = occupancy;
   const watched = await sources.targets();
-  const keptFrom = keptFromOf(extents);
-  const begunMs = Math.min(...extents.map(({ firstMs }) => firstMs));
+  const begunMs = Math.min(...recorded.map(({ fromMs }) => fromMs));
   const selectIn = (range: TimeRange): readonly ReportedTarget[] =>
-    selectTargets(watched, extents, { range, filter, nowMs });
+    selectTargets(watched, recorded, { range, filter, nowMs });
 
   /** What a report is made of, but for incidents. */
   const reportOf = (
     range: TimeRange,
     by: readonly ReportField[],
-    { stepMs, names = by.includes("server_name") ? "each" : "together" }: SeriesOptions = {},
+    counted: Counted,
+    stepMs?: number,
   ) => {
     const kept = { zone, keptFrom, begunMs };
     const plan = planReport({ ...kept, range, fields: by.filter(isTimeField), stepMs });
@@ -61,7 +64,7 @@ export async function openOccupancy(
       incidents: [],
       occupiedPeaks: async () => null,
       read: (bucketRange: Parameters<typeof occupancy.buckets>[0]) =>
-        occupancy.buckets(bucketRange, names),
+        occupancy.buckets(bucketRange, counted),
     };
   };
   const notesOn = (targets: readonly ReportedTarget[], more: readonly string[]) => [
@@ -71,26 +74,19 @@ export async function openOccupancy(
     ...more,
     ...(targets.length === 0 ? ["No target matches."] : []),
   ];
-  return { asked, extents, keptFrom, selectIn, reportOf, notesOn };
-}
-
-/** Of a report by no field. */
-interface SeriesOptions {
-  /** The length of its cells. Default: one for the whole range. */
-  readonly stepMs?: number;
-  /** The names of the servers that it is of. Default: all. */
-  readonly names?: Names;
+  return { asked, recorded, keptFrom, selectIn, reportOf, notesOn };
 }
 
 /** @throws {RefusedError} when the range has not begun */
 export async function openReport(query: ReportQuery, sources: ReportSources): Promise<Report> {
-  const { fields, filter, nowMs, after } = query;
+  const { of, fields, filter, nowMs, after } = query;
+  const total = countedFor(of, []);
   const opened = await openOccupancy(query, sources);
-  const { asked, extents, selectIn, reportOf, notesOn } = opened;
+  const { asked, recorded, selectIn, reportOf, notesOn } = opened;
   /** Of a range as a whole. */
   const readCoverageNotes = async (range: TimeRange): Promise<readonly string[]> => {
     const coverage = createCoverage();
-    const all = after === null ? reportOccupancy(reportOf(range, []), null) : [];
+    const all = after === null ? reportOccupancy(reportOf(range, [], total), null) : [];
     for await (const { row } of all) coverage.add(row);
     return coverage.notes();
   };
@@ -100,8 +96,8 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     const numbers = new Map(targets.map((each, at) => [targetName(each.target), at]));
     // What a poll observed at this very moment has happened, too.
     const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };
-    const incidents = await readIncidentTimes(sources, range, numbers);
-    const kept = await keptRange(range, filter, sources);
+    const incidents = await readIncidentTimes(sources, range, of, numbers);
+    const kept = await keptRange(range, sources);
     const isCut = kept.fromMs > range.fromMs;
     const cut = `Changes are kept since ${timeText(kept.fromMs)}: the report starts then.`;
     return {
@@ -110,18 +106,20 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
       notes: notesOn(targets, isCut ? [cut] : []),
       coverageNotes: () => readCoverageNotes({ ...asked, fromMs: kept.fromMs }),
       rows: reportServers(
-        { range: kept, fields, targets, filter, extents, sources, incidents },
+        { range: kept, fields, targets, filter, recorded, sources, incidents },
         after,
       ),
     };
   }
 
-  const report = reportOf(asked, fields);
+  const counted = countedFor(of, fields);
+  const report = reportOf(asked, fields, counted);
   const { plan, numbers } = report;
-  const incidents = await readIncidentTimes(sources, plan.range, numbers);
-  const occupiedPeaks: OccupancyReport["occupiedPeaks"] = (groupOf) => {
+  const incidents = await readIncidentTimes(sources, plan.range, of, numbers);
+  const occupiedPeaks: OccupancyReport["occupiedPeaks"] = async (groupOf) => {
+    if (counted !== "server" && counted !== "server_name") return null;
     const { targets } = report;
-    return readOccupiedPeaks({ range: plan.range, targets, extents, filter, sources }, groupOf);
+    return readOccupiedPeaks({ range: plan.range, targets, recorded, filter, sources }, groupOf);
   };
   const coverage = createCoverage();
   let isRead = false;
@@ -135,7 +133,12 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   return {
     range: { ...plan.range, toMs: Math.min(plan.range.toMs, nowMs) },
     fields,
-    notes: notesOn(report.targets, plan.notes),
+    notes: notesOn(report.targets, [
+      ...plan.notes,
+      ...(valueFieldOf(fields) === "tag"
+        ? ["A server with several tags counts in the row of each: rows do not add up."]
+        : []),
+    ]),
     coverageNotes: async () => (isRead ? coverage.notes() : readCoverageNotes(plan.range)),
     rows: rows(),
   };

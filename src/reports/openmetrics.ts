@@ -5,18 +5,21 @@ import { byStatus } from "../fleet/tallies.ts";
 import { endings, escapeLabelValue, familyHeader } from "../metrics/exposition-text.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";
 import type { ReportSources } from "./report-sources.ts";
-import { keptFromOf } from "./reported-targets.ts";
+import { countedFor, type ReportedKind } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
 
 export interface OpenMetricsQuery {
+  readonly of: ReportedKind;
   readonly range: TimeRange;
   readonly resolution: Resolution;
   readonly filter: TargetFilter;
   readonly nowMs: number;
 }
 
-const statusHelp =
+const serverHelp =
   "Server-seconds observed in a status: the rate is the time-weighted number of servers in it.";
+const sandboxHelp =
+  "Sandbox-seconds observed in a status: the rate is the time-weighted number of sandboxes in it.";
 const unobservedHelp = "Seconds in which a target was not observed.";
 
 /**
@@ -27,35 +30,39 @@ const unobservedHelp = "Seconds in which a target was not observed.";
  * @see https://prometheus.io/docs/prometheus/latest/storage/#backfilling-from-openmetrics-format
  */
 export async function* openMetricsOf(
-  { range, resolution, filter, nowMs }: OpenMetricsQuery,
+  { of, range, resolution, filter, nowMs }: OpenMetricsQuery,
   occupancy: ReportSources["occupancy"],
 ): AsyncIterable<string> {
-  const { extents } = await occupancy.open(filter);
-  const targets = new Map(extents.map(({ target }) => [targetName(target), target]));
+  const { recorded, keptFrom } = await occupancy.open(filter);
+  const targets = new Map(recorded.map(({ target }) => [targetName(target), target]));
   // Without the bucket that is open now: it would be exported again, with more in it.
   const bucketRange = {
     resolution,
-    fromMs: Math.max(bucketStart(resolution, range.fromMs), keptFromOf(extents)[resolution]),
+    fromMs: Math.max(bucketStart(resolution, range.fromMs), keptFrom[resolution]),
     toMs: Math.min(
       bucketStart(resolution, range.toMs + resolutionMs[resolution] - 1),
       bucketStart(resolution, nowMs),
     ),
   };
+  const counted = of === "servers" ? countedFor(of, ["server_name"]) : countedFor(of, []);
   const read = async ({ region, key }: Target): Promise<TargetSeries> => {
     const { buckets } = await occupancy.open({ region: [region], key: [key] });
     const series = createSeries(resolutionMs[resolution]);
-    for await (const some of buckets(bucketRange))
+    for await (const some of buckets(bucketRange, counted))
       for (const { bucket } of some) series.add(bucket);
     return series;
   };
 
-  const status = "sandbox_server_status_seconds_total";
-  yield familyHeader("openmetrics", status, statusHelp, "counter");
+  const isOfServers = of === "servers";
+  const status = isOfServers
+    ? "sandbox_server_status_seconds_total"
+    : "sandbox_status_seconds_total";
+  yield familyHeader("openmetrics", status, isOfServers ? serverHelp : sandboxHelp, "counter");
   for (const target of targets.values()) {
     const { times, byServerName } = await read(target);
     for (const [name, counters] of byServerName) {
       for (const each of statuses) {
-        const labels = { ...target, server_name: name, status: each };
+        const labels = { ...target, ...(isOfServers && { server_name: name }), status: each };
         yield samples(status, labels, times, counters[each]);
       }
     }

@@ -124,7 +124,7 @@ async function* slotsOf(
 ): AsyncIterable<readonly [string, Slot]> {
   let slots = new Map<string, Slot>();
   let startMs = Number.NaN;
-  for await (const some of occupancy.buckets(bucketRange)) {
+  for await (const some of occupancy.buckets(bucketRange, "server_name")) {
     for (const { target, bucket } of some) {
       if (bucket.startMs !== startMs) {
         yield* slots;
@@ -167,14 +167,13 @@ function addPart(slot: Slot, target: string, bucket: Bucket, account: NameAccoun
   const time = { occupiedMs: account.ms.occupied, observedMs };
   const known = slot.times.get(target)?.occupiedMs ?? 0;
   slot.times.set(target, { observedMs, occupiedMs: known + time.occupiedMs });
-  if (!account.extent || observedMs === 0 || listedMs === 0) return;
-  const { most } = account.extent;
+  if (!account.peaks || observedMs === 0 || listedMs === 0) return;
+  const { occupied, servers } = account.peaks;
   slot.isObserved = true;
   slot.observedMs = Math.max(slot.observedMs, observedMs);
   slot.noIdleMs = Math.min(slot.noIdleMs, account.exhaustedMs);
-  slot.occupied += most.occupied;
-  // How many there were at a time is not stored, but how many on average, and the most of each status.
-  slot.servers += Math.max(Math.ceil(listedMs / observedMs), ...Object.values(most));
+  slot.occupied += occupied;
+  slot.servers += servers;
 }
 
 function noIdleOf({ isObserved, noIdleMs }: Slot): number {

@@ -1,17 +1,27 @@
 import { nearestName } from "../config/nearest-name.ts";
+import type { Counted } from "../fleet/buckets.ts";
 
 /** What the rows of a report can be by. */
 export const reportFields = [
   "region",
   "key",
   "server_name",
+  "benchmark",
+  "tag",
   "sandbox",
   "server",
   "hour",
   "day",
+  "week",
+  "month",
   "weekday",
+  "hour_of_day",
 ] as const;
 export type ReportField = (typeof reportFields)[number];
+
+/** What reports are of. */
+export const reportedKinds = ["servers", "sandboxes"] as const;
+export type ReportedKind = (typeof reportedKinds)[number];
 
 /** What servers can be pooled by. */
 export const poolFields = ["region", "key", "server_name"] as const;
@@ -21,8 +31,22 @@ export function isPoolField(field: ReportField): field is PoolField {
   return poolFields.some((each) => each === field);
 }
 
-/** In the order of their length: of two the shorter one says when a row ends. */
-const timeFields = ["hour", "day", "weekday"] as const;
+/** The attributes by which servers and sandboxes are counted. */
+const valueFields = ["server_name", "benchmark", "tag"] as const;
+export type ValueField = (typeof valueFields)[number];
+
+export function valueFieldOf(fields: readonly ReportField[]): ValueField | null {
+  return valueFields.find((field) => fields.includes(field)) ?? null;
+}
+
+/** What is counted for a report by some fields. */
+export function countedFor(of: ReportedKind, fields: readonly ReportField[]): Counted {
+  const field = valueFieldOf(fields);
+  if (of === "servers") return field ?? "server";
+  return field === null ? "sandbox" : "sandbox_benchmark";
+}
+
+const timeFields = ["hour", "day", "week", "month", "weekday", "hour_of_day"] as const;
 export type TimeField = (typeof timeFields)[number];
 
 export function isTimeField(field: ReportField): field is TimeField {
@@ -44,11 +68,21 @@ export function readFields(
     if (!fields.includes(field)) fields.push(field);
   }
   const single = fields.find((field) => field === "server" || field === "sandbox");
-  const time = fields.find(isTimeField);
-  if (single && time) {
-    return { allowed: `either ${single} or ${time}, not both` };
-  }
+  const isApart = (field: ReportField): boolean =>
+    isTimeField(field) || field === "benchmark" || field === "tag";
+  const other = fields.find(isApart);
+  if (single && other) return { allowed: `either ${single} or ${other}, not both` };
+  const [value, otherValue] = valueFields.filter((field) => fields.includes(field));
+  if (value && otherValue) return { allowed: `either ${value} or ${otherValue}, not both` };
   return { fields: single ? withIdentity(fields) : fields };
+}
+
+/** What is wrong with fields that only servers have. Null: nothing. */
+export function faultOfSandboxFields(fields: readonly ReportField[]): string | null {
+  const field = fields.find((each) => ["server_name", "tag", "sandbox", "server"].includes(each));
+  return field === undefined
+    ? null
+    : `of sandboxes: one or more of region, key, benchmark and ${timeFields.join(", ")}; not ${field}`;
 }
 
 const list = `one or more, separated by commas, of ${reportFields.join(", ")}`;

@@ -6,13 +6,14 @@ import type { GapQuery } from "../store/gaps.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../store/report-queries.ts";
 import type { Store } from "../store/store.ts";
+import type { ReportedKind } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
 
 /** What reports are made of. Times are UTC milliseconds. */
 export interface ReportSources {
   readonly occupancy: {
     open(filter?: TargetFilter): Promise<OccupancyReader>;
-    gaps(query: GapQuery): AsyncIterable<TimeRange>;
+    gaps(query: GapQuery): Promise<readonly TimeRange[]>;
   };
   readonly changes: {
     between(
@@ -27,11 +28,11 @@ export interface ReportSources {
     ): AsyncIterable<ServerChange>;
     /** The ids of sandboxes of a target that have or had servers, from one on, in their order. */
     sandboxes(target: Target, first: string, limit: number): Promise<readonly string[]>;
-    /** From when on changes are kept: from a moment, or later where servers were known before their first. */
-    keptFrom(filter: TargetFilter, fromMs: number): Promise<number>;
+    /** From when on changes are kept: from a moment, or later where earlier ones were deleted. */
+    keptFrom(fromMs: number): Promise<number>;
   };
-  /** Incidents of servers that began to fire, or were over, within a range. In any order. */
-  incidents(range: TimeRange): AsyncIterable<ServerIncidentTimes>;
+  /** Incidents that began to fire, or were over, within a range. In any order. */
+  incidents(range: TimeRange, of: ReportedKind): AsyncIterable<ServerIncidentTimes>;
   /** All that were ever watched, and those that are configured. */
   targets(): Promise<readonly WatchedTarget[]>;
   /** The servers that there are, and when a target was last polled, of the same moment. */
@@ -76,7 +77,7 @@ export function storedSources(
   return {
     occupancy,
     changes,
-    incidents: (range) => reports.incidents(range),
+    incidents: (range, of) => reports.incidents(range, of === "servers" ? "server" : "sandbox"),
     async targets() {
       const known = await reports.targets();
       const wanted = new Map(configured.map((target) => [targetName(target), target]));

@@ -1,7 +1,5 @@
-import { bucketStart, coarserThan, resolutionMs, resolutions } from "../fleet/buckets.ts";
-import type { Resolution } from "../fleet/buckets.ts";
 import { targetName, type Target } from "../fleet/model.ts";
-import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
+import type { RecordedTarget, TargetFilter } from "../store/occupancy-history.ts";
 import type { ReportSources, WatchedTarget } from "./report-sources.ts";
 import type { TimeRange } from "./time-range.ts";
 
@@ -21,10 +19,10 @@ export const mostBetweenPollsMs = 10 * 60_000;
  */
 export function selectTargets(
   watched: readonly WatchedTarget[],
-  extents: readonly BucketExtent[],
+  recorded: readonly RecordedTarget[],
   { range, filter, nowMs }: { range: TimeRange; filter: TargetFilter; nowMs: number },
 ): readonly ReportedTarget[] {
-  const extentsOf = Map.groupBy(extents, ({ target }) => targetName(target));
+  const begunMs = beginnings(recorded);
   return watched
     .filter(({ target }) => isChosen(target, filter))
     .flatMap(({ target, isConfigured, lastPollAtMs }) => {
@@ -32,7 +30,7 @@ export function selectTargets(
         const isRecent = lastPollAtMs !== null && nowMs - lastPollAtMs <= mostBetweenPollsMs;
         return [{ target, untilMs: isRecent ? lastPollAtMs : nowMs }];
       }
-      const firstMs = beginningOf(extentsOf.get(targetName(target)) ?? []);
+      const firstMs = begunMs.get(targetName(target)) ?? Infinity;
       const isIn = lastPollAtMs !== null && lastPollAtMs > range.fromMs && firstMs < range.toMs;
       return isIn ? [{ target, untilMs: lastPollAtMs }] : [];
     })
@@ -43,47 +41,9 @@ export function isChosen(target: Target, { region, key }: TargetFilter): boolean
   return (region?.includes(target.region) ?? true) && (key?.includes(target.key) ?? true);
 }
 
-/** From when on there are buckets of each resolution. UTC milliseconds; -Infinity: from the beginning. */
-export type KeptFrom = Readonly<Record<Resolution, number>>;
-
-/**
- * From when on every target's buckets of a resolution are there, as far as it has any. The first poll
- * of a target began one of each: where the finer ones begin after the first coarser one is over, those
- * before were removed.
- */
-export function keptFromOf(extents: readonly BucketExtent[]): KeptFrom {
-  const kept: Record<Resolution, number> = { "5m": -Infinity, "1h": -Infinity, "1d": -Infinity };
-  for (const ofTarget of Map.groupBy(extents, ({ target }) => targetName(target)).values()) {
-    const extentOf = new Map(ofTarget.map((extent) => [extent.resolution, extent]));
-    for (const finer of resolutions) {
-      const first = extentOf.get(finer)?.firstMs;
-      for (const coarser of coarserThan(finer)) {
-        const extent = extentOf.get(coarser);
-        if (!extent) continue;
-        const isPruned = first === undefined || first >= extent.firstMs + resolutionMs[coarser];
-        const fromMs = first ?? extent.lastMs + resolutionMs[coarser];
-        if (isPruned) kept[finer] = Math.max(kept[finer], fromMs);
-      }
-    }
-  }
-  return kept;
-}
-
-/**
- * When a target was first recorded, as far as its buckets show. Infinity: it never was.
- *
- * @param extents of the target
- */
-export function beginningOf(extents: readonly BucketExtent[]): number {
-  let begunMs = Math.min(Infinity, ...extents.map(({ firstMs }) => firstMs));
-  for (const resolution of resolutions.toReversed()) {
-    const first = extents.find((extent) => extent.resolution === resolution)?.firstMs;
-    const [coarser = resolution] = coarserThan(resolution);
-    if (first !== undefined && bucketStart(coarser, first) <= begunMs) {
-      begunMs = Math.max(begunMs, first);
-    }
-  }
-  return begunMs;
+/** When each target was first polled. */
+function beginnings(recorded: readonly RecordedTarget[]): ReadonlyMap<string, number> {
+  return new Map(recorded.map(({ target, fromMs }) => [targetName(target), fromMs]));
 }
 
 /** What is known of the time of a target. */
@@ -99,19 +59,19 @@ export async function readTargetTimes(
   sources: Pick<ReportSources, "occupancy">,
   range: TimeRange,
   targets: readonly (ReportedTarget & { readonly lastPollAtMs: number | null })[],
-  extents: readonly BucketExtent[],
+  recorded: readonly RecordedTarget[],
 ): Promise<ReadonlyMap<string, TargetTime>> {
-  const extentsOf = Map.groupBy(extents, ({ target }) => targetName(target));
+  const firsts = beginnings(recorded);
   const times = new Map<string, TargetTime>();
   for (const { target, untilMs, lastPollAtMs } of targets) {
     const { fromMs } = range;
     const toMs = Math.max(fromMs, Math.min(range.toMs, untilMs));
-    const begunMs = Math.min(beginningOf(extentsOf.get(targetName(target)) ?? []), toMs);
+    const begunMs = Math.min(firsts.get(targetName(target)) ?? Infinity, toMs);
     const watchedFromMs = Math.max(begunMs, fromMs);
     const watchedToMs = Math.max(watchedFromMs, Math.min(lastPollAtMs ?? fromMs, toMs));
     const gaps = [{ fromMs, toMs: watchedFromMs }];
     const watched = { target, fromMs: watchedFromMs, toMs: watchedToMs };
-    for await (const gap of sources.occupancy.gaps(watched)) gaps.push(gap);
+    gaps.push(...(await sources.occupancy.gaps(watched)));
     gaps.push({ fromMs: watchedToMs, toMs });
     times.set(targetName(target), { fromMs, toMs, gaps, gapMs: gapTimes(gaps) });
   }

@@ -1,36 +1,37 @@
-import type { ReportField } from "./report-fields.ts";
+import { isTimeField, valueFieldOf } from "./report-fields.ts";
+import type { ReportField, ValueField } from "./report-fields.ts";
 import { compareValues, type GroupValues } from "./report-rows.ts";
 import type { ReportedTarget } from "./reported-targets.ts";
 
-/** The servers that are in one row for a stretch of time. */
+/** The servers or sandboxes that are in one row for a stretch of time. */
 export interface Group {
   readonly values: GroupValues;
   /** The targets of these servers, by their numbers. */
   readonly targets: Set<number>;
 }
 
-/** All servers of a target, or those of one name. */
+/** All servers or sandboxes of a target, or those of one value. */
 export interface Leaf {
   readonly group: Group;
 }
 
 export type Groups = ReturnType<typeof createRowGroups>;
 
-/** Which group the servers of a target and name are in. */
+/** Which group the servers or sandboxes of a target and value are in. */
 export function createRowGroups(
   targets: readonly ReportedTarget[],
   reportFields: readonly ReportField[],
 ) {
-  const fields = reportFields.filter(
-    (field) => field === "region" || field === "key" || field === "server_name",
-  );
-  const byName = fields.includes("server_name");
+  const fields = reportFields.filter((field) => !isTimeField(field));
+  const valueField = valueFieldOf(fields);
+  const byValue = valueField !== null;
   const groups = new Map<string, Group>();
   const leaves = targets.map(() => new Map<string, Leaf>());
   let ordered: readonly Group[] | null = null;
 
-  const groupOf = (number: number, name: string): Group => {
-    const all = { ...targets[number]?.target, server_name: name };
+  const groupOf = (number: number, value: string): Group => {
+    const own = valueField === null ? {} : { [valueField]: value };
+    const all: GroupValues = { ...targets[number]?.target, ...own };
     const values = Object.fromEntries(fields.map((field) => [field, all[field] ?? ""]));
     const key = JSON.stringify(values);
     let group = groups.get(key);
@@ -41,29 +42,33 @@ export function createRowGroups(
     group.targets.add(number);
     return group;
   };
-  /** @param serverName any, where the report is not by name */
-  const leafOf = (number: number, serverName: string): Leaf => {
-    const name = byName ? serverName : "";
+  /** @param value any, where the report is not by one */
+  const leafOf = (number: number, value: string): Leaf => {
+    const own = byValue ? value : "";
     const known = leaves[number];
-    let leaf = known?.get(name);
+    let leaf = known?.get(own);
     if (!leaf) {
-      leaf = { group: groupOf(number, name) };
-      known?.set(name, leaf);
+      leaf = { group: groupOf(number, own) };
+      known?.set(own, leaf);
     }
     return leaf;
   };
-  // A report that is not by name also has rows for targets without stored data.
-  if (!byName) for (const number of targets.keys()) leafOf(number, "");
+  // A report that is not by value also has rows for targets without stored data.
+  if (!byValue) for (const number of targets.keys()) leafOf(number, "");
 
   return {
-    byName,
+    byValue,
     leafOf,
     leavesOf: (number: number): Iterable<Leaf> => leaves[number]?.values() ?? [],
-    /** The leaf in which a target's buckets count a server; rare names share one. */
-    leafOfServer(number: number, serverName: string | null): Leaf {
-      const name = serverName ?? "";
-      const known = leaves[number];
-      return leafOf(number, known?.has(name) || !known?.has("other") ? name : "other");
+    /** The groups that a server or sandbox with these attributes is in: one with several tags is in several. */
+    groupsOf({ target, serverName, benchmark, tags }: Attributes): Iterable<Group> {
+      const valuesOf: Readonly<Record<ValueField, readonly string[]>> = {
+        server_name: [serverName ?? ""],
+        benchmark: [benchmark ?? ""],
+        tag: tags.length === 0 ? [""] : tags,
+      };
+      const values = valueField === null ? [""] : valuesOf[valueField];
+      return new Set(values.map((value) => leafOf(target, value).group));
     },
     /** In the order of the rows. */
     inOrder(): readonly Group[] {
@@ -73,4 +78,12 @@ export function createRowGroups(
       return ordered;
     },
   };
+}
+
+interface Attributes {
+  /** The number of its target. */
+  readonly target: number;
+  readonly serverName: string | null;
+  readonly benchmark: string | null;
+  readonly tags: readonly string[];
 }

@@ -4,7 +4,7 @@ import { targetName, type Target } from "../fleet/model.ts";
 import type { Status } from "../fleet/status.ts";
 import { countByStatus, noneByStatus } from "../fleet/tallies.ts";
 import type { SandboxRange } from "../store/changes.ts";
-import type { BucketExtent, TargetFilter } from "../store/occupancy-history.ts";
+import type { RecordedTarget, TargetFilter } from "../store/occupancy-history.ts";
 import type { ReportField } from "./report-fields.ts";
 import {
   countIncident,
@@ -75,13 +75,13 @@ const sandboxesAtOnce = 8;
 export async function* reportServers(
   query: Omit<FollowQuery, "targets" | "times" | "sandboxes" | "only" | "sources"> & {
     readonly targets: readonly ReportedTarget[];
-    readonly extents: readonly BucketExtent[];
+    readonly recorded: readonly RecordedTarget[];
     readonly sources: ReportSources;
     readonly incidents: readonly IncidentTime[];
   },
   after: RowPosition | null,
 ): AsyncIterable<PlacedRow> {
-  const { range, fields, extents, sources, incidents } = query;
+  const { range, fields, recorded, sources, incidents } = query;
   const incidentsOf = Map.groupBy(incidents, ({ target, sandboxId }) => `${target} ${sandboxId}`);
   const start = after?.sandbox;
   const cellMs = after?.cellMs ?? range.fromMs;
@@ -93,7 +93,7 @@ export async function* reportServers(
     const place = start ? compareValues(target, start, ["region", "key"]) : 1;
     if (place < 0) continue;
     const { lastPollAtMs, servers } = await sources.present(target);
-    const times = await readTargetTimes(sources, range, [{ ...each, lastPollAtMs }], extents);
+    const times = await readTargetTimes(sources, range, [{ ...each, lastPollAtMs }], recorded);
     const present = Map.groupBy(servers, ({ sandbox }) => sandbox.id);
     let first: string | undefined = place === 0 ? start?.sandboxId : "";
     while (first !== undefined) {
@@ -131,11 +131,10 @@ export async function* reportServers(
 /** A range without the time from which changes of servers that were known are not kept any more. */
 export async function keptRange(
   range: TimeRange,
-  filter: TargetFilter,
   { changes }: Pick<ReportSources, "changes">,
 ): Promise<TimeRange> {
   const { fromMs, toMs } = range;
-  return { fromMs: Math.min(await changes.keptFrom(filter, fromMs), toMs), toMs };
+  return { fromMs: Math.min(await changes.keptFrom(fromMs), toMs), toMs };
 }
 
 /**

@@ -64,13 +64,13 @@ export async function readTimeline(
     if (endMs <= fromMs || count === mostChanges) break;
   }
   segments.unshift(...beforeChanges(oldest, present, { fromMs, toMs: endMs }));
-  const { extents } = await reports.occupancy.open({ region: [target.region], key: [target.key] });
+  const { recorded } = await reports.occupancy.open({ region: [target.region], key: [target.key] });
   const watched = (await reports.targets()).find(
     (each) => targetName(each.target) === targetName(target),
   );
   const lastPollAtMs = up ? toMs : (watched?.lastPollAtMs ?? null);
   const reported = { target, untilMs: toMs, lastPollAtMs };
-  const times = await readTargetTimes(reports, { fromMs, toMs }, [reported], extents);
+  const times = await readTargetTimes(reports, { fromMs, toMs }, [reported], recorded);
   const gaps = times.get(targetName(target))?.gaps ?? [];
   return {
     segments: joinEqual(withGaps(segments, gaps)),

@@ -12,10 +12,10 @@ import type { Db } from "./tables.ts";
 export const changeSubjects = ["server", "sandbox"] as const;
 export type ChangeSubject = (typeof changeSubjects)[number];
 
-/** A sandbox or server was missing from a complete listing, or observed again as it was. */
+/** A sandbox or server was missing from a complete listing, observed again as it was, or has other attributes. */
 export type Observation = (typeof observations)[number];
 
-const observations = ["missing", "seen"] as const;
+export const observations = ["missing", "seen", "updated"] as const;
 
 /** A change of a server as it is stored. */
 export type StoredChange = ReturnType<typeof readServerChange>;
@@ -187,26 +187,14 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
       return rows.map((row) => row.sandbox_id);
     },
 
-    /** From when on changes of some targets are kept: from a moment, or later where servers were known before their first. */
-    async keptFrom(
-      { region = [], key = [] }: Pick<ChangeSelection, "region" | "key">,
-      fromMs: number,
-    ) {
-      const whole = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER };
-      const all = { region, key, observations: true, ...whole, direction: "asc" } as const;
-      const first = (await between(all).next()).value;
-      if (!first || first.atMs <= fromMs) return fromMs;
-      let known = reader
-        .selectFrom("servers")
-        .innerJoin("targets", "targets.id", "servers.target_id")
-        .select("servers.id")
-        // Without a kept change, a server has been there since before.
-        .where(sql<boolean>`coalesce((
-          select from_status from changes where server = servers.id order by seq limit 1
-        ), case when gone_at_ms is null then 'present' else 'absent' end) <> 'absent'`);
-      if (region.length > 0) known = known.where("region", "in", region);
-      if (key.length > 0) known = known.where("key", "in", key);
-      return (await known.limit(1).executeTakeFirst()) ? first.atMs : fromMs;
+    /** From when on changes are kept: from a moment, or later where earlier ones were deleted. */
+    async keptFrom(fromMs: number): Promise<number> {
+      const row = await reader
+        .selectFrom("deleted_history")
+        .select("before_ms")
+        .where("what", "=", "changes")
+        .executeTakeFirst();
+      return Math.max(fromMs, row?.before_ms ?? fromMs);
     },
 
     /** The cursor of what was stored last: nothing was stored after it yet. */

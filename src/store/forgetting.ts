@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
+import { countedKinds } from "../fleet/buckets.ts";
 import { releaseWaiting } from "./notifications.ts";
 import type { Db } from "./tables.ts";
 
 const rowsAtOnce = 500;
-const bucketsAtOnce = 25;
+const rollupsAtOnce = 25;
 const subjectsAtOnce = 20;
 const incidentsAtOnce = 50;
 const notificationsAtOnce = 20;
@@ -81,8 +82,7 @@ function slicesOf(kysely: Db, key: string): readonly Slice[] {
     () => forgetReports(kysely, key),
     () => forgetSubjects(kysely, key, "servers", "server"),
     () => forgetSubjects(kysely, key, "sandboxes", "sandbox"),
-    () => forgetBuckets(kysely, key),
-    ofTargets("open_buckets", "target_id, resolution"),
+    () => forgetRollups(kysely, key),
     ofTargets("gaps", "target_id, from_at_ms"),
     ofTargets("flap_records", "target_id, rule, sandbox_id, server_id"),
     deletes(sql`delete from targets where key = ${key}`),
@@ -209,29 +209,28 @@ function forgetSubjects(
   });
 }
 
-/** With the occupancy by name, which has an index by bucket only. */
-function forgetBuckets(kysely: Db, key: string): Promise<number> {
+/** Those of all values at once: only the totals have an index by target. */
+function forgetRollups(kysely: Db, key: string): Promise<number> {
   return kysely.transaction().execute(async (trx) => {
     const { rows } = await sql<{
       readonly resolution: string;
       readonly start_at_ms: number;
       readonly target_id: number;
     }>`
-      select resolution, start_at_ms, target_id from target_buckets
-      where resolution in ('5m', '1h', '1d') and target_id in (${targetsOf(key)})
-      limit ${bucketsAtOnce}
+      select resolution, start_at_ms, target_id from rollups
+      where counted = 'server' and target_id in (${targetsOf(key)})
+      limit ${rollupsAtOnce}
     `.execute(trx);
     if (rows.length === 0) return 0;
-    const buckets = sql.join(
-      rows.map((row) => sql`(${row.resolution}, ${row.start_at_ms}, ${row.target_id})`),
+    const cells = rows.flatMap((row) =>
+      countedKinds.map(
+        (counted) => sql`(${counted}, ${row.resolution}, ${row.start_at_ms}, ${row.target_id})`,
+      ),
     );
-    let deleted = 0;
-    for (const table of [sql`occupancy`, sql`target_buckets`]) {
-      const { numAffectedRows } = await sql`
-        delete from ${table} where (resolution, start_at_ms, target_id) in (values ${buckets})
-      `.execute(trx);
-      deleted += Number(numAffectedRows ?? 0);
-    }
-    return deleted;
+    const { numAffectedRows } = await sql`
+      delete from rollups
+      where (counted, resolution, start_at_ms, target_id) in (values ${sql.join(cells)})
+    `.execute(trx);
+    return Number(numAffectedRows ?? 0);
   });
 }

@@ -1,5 +1,6 @@
-import type { Gap } from "../fleet/accounting.ts";
+import type { Verdict } from "../alerts/judge.ts";
 import type { Target } from "../fleet/model.ts";
+import type { Gap, GapReason } from "../fleet/recorded-time.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
@@ -7,55 +8,81 @@ export interface GapQuery extends Gap {
   readonly target: Target;
 }
 
-const gapsAtOnce = 500;
+export interface StoredGap extends Gap {
+  readonly reason: GapReason;
+}
 
 const upsertGaps = prepareUpsert("gaps", ["target_id", "from_at_ms"]);
 
-/** Within the transaction of the poll that found it. Gaps of a target never overlap, though the clock is set back. */
-export async function writeGap(trx: Db, targetId: number, gap: Gap): Promise<void> {
-  const last = await trx
-    .selectFrom("gaps")
-    .select(["from_at_ms", "to_at_ms"])
-    .where("target_id", "=", targetId)
-    .orderBy("from_at_ms", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  if (last && last.to_at_ms >= gap.toMs) return;
-  const fromMs = last && last.to_at_ms >= gap.fromMs ? last.from_at_ms : gap.fromMs;
-  await upsertGaps(trx, [{ target_id: targetId, from_at_ms: fromMs, to_at_ms: gap.toMs }]);
+/** Within the transaction of the polls that found them. */
+export async function writeGaps(
+  trx: Db,
+  targetId: number,
+  polls: readonly Pick<Verdict, "gap">[],
+): Promise<void> {
+  for (const { gap } of polls) {
+    // None is open when another one begins, but for one of which a damaged row says nothing.
+    const closedAtMs = gap.closedAtMs ?? gap.opened?.fromMs ?? null;
+    if (closedAtMs !== null) {
+      await trx
+        .updateTable("gaps")
+        .set({ to_at_ms: closedAtMs })
+        .where("target_id", "=", targetId)
+        .where("to_at_ms", "is", null)
+        .execute();
+    }
+    if (gap.opened) {
+      const { fromMs, toMs, reason } = gap.opened;
+      const row = { target_id: targetId, from_at_ms: fromMs, to_at_ms: toMs, reason };
+      await upsertGaps(trx, [row]);
+    }
+  }
 }
 
-/** In order, clipped to the range. */
-export async function* readGaps(
+/** Those of some targets that overlap a range, clipped to it, by target in order. */
+export async function readGapsOf(
   reader: Db,
-  { target, fromMs, toMs }: GapQuery,
-): AsyncIterable<Gap> {
-  if (fromMs >= toMs) return;
-  const ofTarget = reader
+  targetIds: readonly number[],
+  { fromMs, toMs }: Gap,
+): Promise<ReadonlyMap<number, readonly StoredGap[]>> {
+  if (targetIds.length === 0) return new Map();
+  const rows = await reader
     .selectFrom("gaps")
-    .innerJoin("targets", "targets.id", "gaps.target_id")
-    .where("region", "=", target.region)
-    .where("key", "=", target.key);
-  // Only the last of those that begin before the range can reach into it.
-  const before = await ofTarget
-    .select("from_at_ms")
-    .where("from_at_ms", "<=", fromMs)
-    .orderBy("from_at_ms", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  let nextMs = before?.from_at_ms ?? fromMs;
-  for (;;) {
-    const page = await ofTarget
-      .select(["from_at_ms", "to_at_ms"])
-      .where("from_at_ms", ">=", nextMs)
-      .where("from_at_ms", "<", toMs)
-      .orderBy("from_at_ms")
-      .limit(gapsAtOnce)
-      .execute();
-    for (const { from_at_ms: startMs, to_at_ms: endMs } of page) {
-      nextMs = startMs + 1;
-      if (endMs > fromMs) yield { fromMs: Math.max(startMs, fromMs), toMs: Math.min(endMs, toMs) };
-    }
-    if (page.length < gapsAtOnce) return;
+    .selectAll()
+    .where("target_id", "in", targetIds)
+    .where("from_at_ms", "<", toMs)
+    .where((eb) => eb.or([eb("to_at_ms", ">", fromMs), eb("to_at_ms", "is", null)]))
+    .orderBy("target_id")
+    .orderBy("from_at_ms")
+    .execute();
+  const gaps = new Map<number, StoredGap[]>();
+  for (const { target_id: id, from_at_ms: startMs, to_at_ms: endMs, reason } of rows) {
+    const gap = {
+      fromMs: Math.max(startMs, fromMs),
+      toMs: Math.min(endMs ?? toMs, toMs),
+      reason,
+    };
+    const known = gaps.get(id);
+    if (known) known.push(gap);
+    else gaps.set(id, [gap]);
   }
+  return gaps;
+}
+
+/** Those of a target, in order, clipped to the range. */
+export async function readGaps(
+  reader: Db,
+  { target: { region, key }, fromMs, toMs }: GapQuery,
+): Promise<readonly StoredGap[]> {
+  const target = await reader
+    .selectFrom("targets")
+    .select(["id", "recorded_to_ms as recordedToMs"])
+    .where("region", "=", region)
+    .where("key", "=", key)
+    .executeTakeFirst();
+  if (!target) return [];
+  // A gap that is open lasts until the last poll.
+  const range = { fromMs, toMs: Math.min(toMs, target.recordedToMs ?? toMs) };
+  const gaps = await readGapsOf(reader, [target.id], range);
+  return (gaps.get(target.id) ?? []).filter((gap) => gap.fromMs < gap.toMs);
 }

@@ -1,27 +1,21 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
-import type { Gap, OpenBuckets } from "../fleet/accounting.ts";
 import {
-  addAccount,
   addBucket,
   bucketStart,
-  coarserThan,
   emptyAccount,
   emptyBucket,
-  isEmptyBucket,
-  mergeNames,
-  partOfUnobserved,
+  noPeaks,
   resolutionMs,
-  resolutions,
 } from "../fleet/buckets.ts";
-import type { Bucket, NameAccount, Resolution } from "../fleet/buckets.ts";
+import type { Bucket, Counted, NameAccount, Resolution, RolledUp } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
-import { readGaps, type GapQuery } from "./gaps.ts";
-import { accountFromColumns, extentFromColumns, totalFromColumns } from "./occupancy-columns.ts";
-import { readOpenBuckets } from "./occupancy-rows.ts";
-import { createRowReading } from "./damaged-rows.ts";
+import type { RecordedTime } from "../fleet/recorded-time.ts";
+import { createRowReading, type RowReading } from "./damaged-rows.ts";
+import { foldTargets, keyOf, type FoldedTarget } from "./fold-changes.ts";
+import { readGaps, type GapQuery, type StoredGap } from "./gaps.ts";
+import { createRollupReader, readCounts, type Found, type HistoryTarget } from "./rolled-up.ts";
 import { readConsistently } from "./sql-helpers.ts";
-import type { Db, Tables } from "./tables.ts";
+import type { Db } from "./tables.ts";
 
 /** Undefined: all. */
 export interface TargetFilter {
@@ -41,303 +35,232 @@ export interface BucketRange {
   readonly toMs: number;
 }
 
-/** What is stored of a target in a resolution: the starts of its first and its last bucket. UTC milliseconds. */
-export interface BucketExtent {
+/** The time that the history of a target covers. */
+export interface RecordedTarget extends RecordedTime {
   readonly target: Target;
-  readonly resolution: Resolution;
-  readonly firstMs: number;
-  readonly lastMs: number;
 }
 
-export type Names = "each" | "together" | readonly string[];
+/** From when on buckets of each resolution can be had. UTC milliseconds; -Infinity: from the beginning. */
+export type KeptFrom = Readonly<Record<Resolution, number>>;
 
-/** The buckets of some targets; of the open ones as they were at one moment. */
+/** The history of some targets, as it was when it was opened. */
 export interface OccupancyReader {
-  /** Of each target and resolution of which anything is stored. */
-  readonly extents: readonly BucketExtent[];
+  readonly recorded: readonly RecordedTarget[];
+  readonly keptFrom: KeptFrom;
   /**
-   * By start, then by target, in the order in which targets were first polled. Complete: with what is not closed
-   * yet, and with what passed unobserved and was stored in coarser buckets only. Some at a time.
+   * By start, then by target, in the order in which targets were first polled. Some at a time.
    *
-   * @param names whether the servers of each name have an account, or all have one, under the empty name; or the names
-   *   of those that have one together
+   * @param counted whose servers or sandboxes have an account, by value; all have the empty one
    */
   readonly buckets: (
     bucketRange: BucketRange,
-    names?: Names,
+    counted: Counted,
   ) => AsyncIterable<readonly TargetBucket[]>;
 }
 
 export type OccupancyHistory = ReturnType<typeof createOccupancyHistory>;
 
-/** Reads buckets and gaps of targets, concurrently with writes. */
+/** Derives buckets from rollups, changes and gaps, concurrently with writes. */
 export function createOccupancyHistory(reader: Db, reading = createRowReading()) {
   return {
     async open(filter: TargetFilter = {}): Promise<OccupancyReader> {
-      const { targets, open, extents } = await readConsistently(reader, async (trx) => {
-        const chosen = await readTargets(trx, filter);
-        const openBuckets =
-          chosen.size === 0 ? new Map() : await readOpenBuckets(trx, null, reading);
-        const found = await readExtents(trx, chosen, openBuckets);
-        return { targets: chosen, open: openBuckets, extents: found };
-      });
+      const { targets, keptFrom } = await readConsistently(reader, async (trx) => ({
+        targets: await readHistoryTargets(trx, filter),
+        keptFrom: await readKeptFrom(trx),
+      }));
+      const byId = new Map(targets.map((each) => [each.id, each.target]));
       return {
-        extents,
-        buckets: (bucketRange, names = "each") =>
-          readBuckets(reader, { targets, open, extents, bucketRange, names }),
+        recorded: targets.map(({ target, recorded }) => ({ target, ...recorded })),
+        keptFrom,
+        async *buckets(bucketRange, counted) {
+          const read = createBucketReader(reader, targets, counted, reading);
+          const own = keyOf(counted, "").length;
+          const isTotal = counted === "server" || counted === "sandbox";
+          for await (const some of read[bucketRange.resolution](bucketRange)) {
+            yield some.flatMap(({ targetId, bucket }) => {
+              const target = byId.get(targetId);
+              const { startMs } = bucket;
+              const isIn = startMs >= bucketRange.fromMs && startMs < bucketRange.toMs;
+              if (!target || !isIn || isEmpty(bucket)) return [];
+              // Without what is counted, which is the same in all.
+              const names = new Map(
+                bucket.names.entries().map(([name, account]) => [name.slice(own), account]),
+              );
+              if (isTotal && !names.has("")) names.set("", nothingIn(bucket));
+              return [{ target, bucket: { ...bucket, names } }];
+            });
+          }
+        },
       };
     },
     /** The gaps of a target in order, clipped to the range. */
-    gaps: (query: GapQuery): AsyncIterable<Gap> => readGaps(reader, query),
+    gaps: (query: GapQuery): Promise<readonly StoredGap[]> => readGaps(reader, query),
   };
 }
 
-type Targets = ReadonlyMap<number, Target>;
-type OpenByTarget = ReadonlyMap<number, OpenBuckets>;
+/** The account of none. */
+function nothingIn({ recordedMs, unobservedMs }: Bucket): NameAccount {
+  return {
+    ...emptyAccount,
+    peaks: unobservedMs < recordedMs ? noPeaks : null,
+  };
+}
 
-async function readTargets(reader: Db, { region, key }: TargetFilter): Promise<Targets> {
-  if (region?.length === 0 || key?.length === 0) return new Map();
-  let select = reader.selectFrom("targets").select(["id", "region", "key"]);
+function isEmpty({ recordedMs, names }: Bucket): boolean {
+  return recordedMs === 0 && names.size === 0;
+}
+
+export async function readHistoryTargets(
+  reader: Db,
+  { region, key }: TargetFilter = {},
+): Promise<readonly HistoryTarget[]> {
+  if (region?.length === 0 || key?.length === 0) return [];
+  let select = reader
+    .selectFrom("targets")
+    .select(["id", "region", "key", "rolled_up_to_ms as rolledUpToMs"])
+    .select(["recorded_from_ms as fromMs", "recorded_to_ms as toMs"]);
   if (region) select = select.where("region", "in", region);
   if (key) select = select.where("key", "in", key);
   const rows = await select.orderBy("id").execute();
-  return new Map(rows.map((row) => [row.id, { region: row.region, key: row.key }]));
-}
-
-async function readExtents(
-  reader: Db,
-  targets: Targets,
-  open: OpenByTarget,
-): Promise<readonly BucketExtent[]> {
-  const extents: BucketExtent[] = [];
-  for (const resolution of resolutions) {
-    const rows = await reader
-      .selectFrom("targets")
-      .select((eb) => {
-        const starts = eb
-          .selectFrom("target_buckets")
-          .where("target_buckets.resolution", "=", resolution)
-          .whereRef("target_buckets.target_id", "=", "targets.id");
-        return [
-          "targets.id",
-          starts.select(({ fn }) => fn.min("start_at_ms").as("first")).as("first"),
-          starts.select(({ fn }) => fn.max("start_at_ms").as("last")).as("last"),
-        ];
-      })
-      .execute();
-    for (const { id, first, last } of rows) {
-      const target = targets.get(id);
-      const opened = open.get(id)?.[resolution];
-      const openMs = opened && !isEmptyBucket(opened) ? opened.startMs : null;
-      const firstMs = first ?? openMs;
-      const lastMs = openMs ?? last;
-      if (!target || firstMs === null || lastMs === null) continue;
-      extents.push({ target, resolution, firstMs, lastMs });
-    }
-    await setImmediate();
-  }
-  return extents;
-}
-
-interface Reading {
-  readonly targets: Targets;
-  readonly open: OpenByTarget;
-  readonly extents: readonly BucketExtent[];
-  readonly bucketRange: BucketRange;
-  readonly names: Names;
-}
-
-/** Buckets that are read with one statement, in a few milliseconds: polls and deliveries go on in between. */
-const bucketsAtOnce = 50;
-const totalsAtOnce = 1_000;
-
-async function* readBuckets(
-  reader: Db,
-  { targets, open, extents, bucketRange, names }: Reading,
-): AsyncIterable<readonly TargetBucket[]> {
-  if (targets.size === 0) return;
-  const { resolution, fromMs, toMs } = bucketRange;
-  const stepMs = resolutionMs[resolution];
-  const windowMs =
-    stepMs *
-    Math.max(1, Math.floor((names === "each" ? bucketsAtOnce : totalsAtOnce) / targets.size));
-  const span = spanOf(extents, resolution);
-  const lastEndMs = Math.min(span.endMs, toMs);
-  let startMs = Math.max(span.startMs, bucketStart(resolution, fromMs + stepMs - 1));
-  for (; startMs < lastEndMs; startMs += windowMs) {
-    const endMs = Math.min(startMs + windowMs, lastEndMs);
-    const window: Window = { targets, resolution, startMs, endMs };
-    const { unobserved, closed } = await readConsistently(reader, async (trx) => ({
-      unobserved: await readUnobserved(trx, window),
-      closed: await readClosed(trx, window, names),
-    }));
-    const made = [...unobserved, ...openParts(open, window)];
-    const all = [
-      ...made.map((each) => ({ ...each, bucket: withNames(each.bucket, names) })),
-      ...closed,
-    ];
-    // If several stand for the same time, the last one is used: a bucket that closed after the open ones were read is
-    // found among both.
-    const found = new Map(all.map((each) => [`${each.bucket.startMs} ${each.targetId}`, each]));
-    yield [...found.values()]
-      .toSorted(
-        (one, other) => one.bucket.startMs - other.bucket.startMs || one.targetId - other.targetId,
-      )
-      .flatMap(({ targetId, bucket }) => {
-        const target = targets.get(targetId);
-        return target ? [{ target, bucket }] : [];
-      });
-    await setImmediate();
-  }
-}
-
-/** From when to when there can be any bucket of a resolution: its own, coarser ones that stand for it, and open ones. */
-function spanOf(extents: readonly BucketExtent[], resolution: Resolution) {
-  const ends = extents.map(
-    (each) =>
-      bucketStart(resolution, each.lastMs) +
-      Math.max(resolutionMs[each.resolution], resolutionMs[resolution]),
+  return rows.flatMap(({ id, fromMs, toMs, rolledUpToMs, ...target }) =>
+    fromMs === null || toMs === null
+      ? []
+      : [
+          {
+            id,
+            target: { region: target.region, key: target.key },
+            recorded: { fromMs, toMs },
+            rolledUpToMs: rolledUpToMs ?? bucketStart("1h", fromMs),
+          },
+        ],
   );
-  const firstMs = extents.reduce((ms, each) => Math.min(ms, each.firstMs), Infinity);
+}
+
+async function readKeptFrom(reader: Db): Promise<KeptFrom> {
+  const rows = await reader.selectFrom("deleted_history").selectAll().execute();
+  const beforeMs = (what: string): number =>
+    rows.find((row) => row.what === what)?.before_ms ?? -Infinity;
+  const from = (resolution: "1h" | "1d", ms: number): number =>
+    Math.ceil(ms / resolutionMs[resolution]) * resolutionMs[resolution];
   return {
-    startMs: bucketStart(resolution, firstMs),
-    endMs: ends.reduce((ms, each) => Math.max(ms, each), -Infinity),
+    // What is derived from changes continues from the counts of a whole hour.
+    "5m": from("1h", Math.max(beforeMs("changes"), beforeMs("1h"))),
+    "1h": from("1h", beforeMs("1h")),
+    "1d": from("1d", beforeMs("1d")),
   };
 }
 
-/** Starts of buckets of some targets: UTC milliseconds, inclusive and exclusive. */
-interface Window {
-  readonly targets: Targets;
-  readonly resolution: Resolution;
-  readonly startMs: number;
-  readonly endMs: number;
-}
+/** Hours or days that are read with one statement, in a few milliseconds: polls and deliveries go on in between. */
+const bucketsAtOnce = 2_000;
 
-interface Found {
-  readonly targetId: number;
-  readonly bucket: Bucket;
-}
+type SinceOf = (target: HistoryTarget) => number;
 
-function isWithin({ targets, resolution, startMs, endMs }: Window) {
-  return sql<boolean>`
-    resolution = ${resolution} and start_at_ms >= ${startMs} and start_at_ms < ${endMs}
-    and target_id in (${sql.join([...targets.keys()])})
-  `;
-}
+function createBucketReader(
+  reader: Db,
+  targets: readonly HistoryTarget[],
+  counted: Counted,
+  reading: RowReading,
+) {
+  const kinds = [counted];
+  const rolledUpTo: SinceOf = ({ rolledUpToMs }) => rolledUpToMs;
+  const daysRolledUpTo: SinceOf = ({ rolledUpToMs }) => bucketStart("1d", rolledUpToMs);
 
-async function readClosed(reader: Db, window: Window, names: Names): Promise<readonly Found[]> {
-  const rows = await reader
-    .selectFrom("target_buckets")
-    .selectAll()
-    .where(isWithin(window))
-    .execute();
-  const accounts = names === "together" ? null : await readNames(reader, window, names);
-  return rows.map((row) => {
-    const own = accounts ? accounts.get(keyOf(row)) : new Map([["", totalFromColumns(row)]]);
-    const found = toFound(row, own ?? noAccounts);
-    return { ...found, bucket: withNames(found.bucket, names) };
-  });
-}
-
-function withNames(bucket: Bucket, names: Names): Bucket {
-  if (names === "each") return bucket;
-  if (names === "together") return mergeNames(bucket);
-  const some = names.map((name) => bucket.names.get(name) ?? emptyAccount);
-  // Of several names together neither the extent is known nor how long they were exhausted.
-  const all = { ...some.reduce(addAccount, emptyAccount), extent: null, exhaustedMs: 0 };
-  return { ...bucket, names: new Map([["", all]]) };
-}
-
-/** By the start of the bucket and the target. */
-type Accounts = ReadonlyMap<string, ReadonlyMap<string, NameAccount>>;
-
-function keyOf(row: { readonly start_at_ms: number; readonly target_id: number }): string {
-  return `${row.start_at_ms} ${row.target_id}`;
-}
-
-const noAccounts: Bucket["names"] = new Map();
-
-function toFound(row: Tables["target_buckets"], names: Bucket["names"]): Found {
-  const bucket = {
-    startMs: row.start_at_ms,
-    recordedMs: row.recorded_ms,
-    unobservedMs: row.unobserved_ms,
-    extent: extentFromColumns(row),
-    names,
-  };
-  return { targetId: row.target_id, bucket };
-}
-
-async function readNames(reader: Db, window: Window, names: Names = "each"): Promise<Accounts> {
-  let select = reader
-    .selectFrom("occupancy")
-    .innerJoin("server_names", "server_names.id", "occupancy.name_id")
-    .selectAll("occupancy")
-    .select("server_names.name")
-    .where(isWithin(window));
-  if (typeof names !== "string") select = select.where("server_names.name", "in", names);
-  const rows = await select.execute();
-  const all = new Map<string, Map<string, NameAccount>>();
-  for (const row of rows) {
-    const key = keyOf(row);
-    const accounts = all.get(key) ?? new Map<string, NameAccount>();
-    all.set(key, accounts.set(row.name, accountFromColumns(row)));
+  /** What changes and gaps say from the end of an hour on. */
+  async function* fold(
+    { resolution, fromMs, toMs }: BucketRange,
+    sinceOf: SinceOf,
+  ): AsyncGenerator<readonly Found[], void> {
+    const from = targets.filter((target) => sinceOf(target) <= target.recorded.toMs);
+    const starts = from.map((target) => ({ id: target.id, atMs: sinceOf(target) }));
+    const counts = await readCounts(reader, starts, kinds);
+    const folded = from.map((target): FoldedTarget => {
+      const { id, recorded } = target;
+      const startMs = Math.max(sinceOf(target), recorded.fromMs);
+      return { id, recorded, fromMs: startMs, counts: counts.get(id) ?? new Map() };
+    });
+    const query = { kinds, cellMs: resolutionMs[resolution], toMs };
+    for await (const cells of foldTargets(reader, folded, query, reading)) {
+      yield cells.filter(({ bucket }) => bucket.startMs >= fromMs);
+    }
   }
-  return all;
-}
 
-/** What coarser buckets that passed as a whole without being observed stand for, where no finer ones were written; from the coarsest. */
-async function readUnobserved(reader: Db, window: Window): Promise<readonly Found[]> {
-  const { resolution, startMs, endMs } = window;
-  const found: Found[] = [];
-  for (const coarser of coarserThan(resolution).toReversed()) {
-    const wholeMs = resolutionMs[coarser];
-    const within = { ...window, resolution: coarser, startMs: bucketStart(coarser, startMs) };
-    const finer = resolutions.slice(resolutions.indexOf(resolution), resolutions.indexOf(coarser));
-    const rows = await reader
-      .selectFrom("target_buckets")
-      .selectAll()
-      .where(isWithin(within))
-      .where("recorded_ms", "=", wholeMs)
-      .where("unobserved_ms", "=", wholeMs)
-      // After a step backwards of the clock, what one finer bucket has too much can make up for others.
-      .where(sql<boolean>`not exists (
-        select 1 from target_buckets as finer
-        where finer.resolution in (${sql.join(finer)})
-          and finer.target_id = target_buckets.target_id
-          and finer.start_at_ms >= target_buckets.start_at_ms
-          and finer.start_at_ms < target_buckets.start_at_ms + ${wholeMs}
-      )`)
-      .execute();
-    if (rows.length === 0) continue;
-    const accounts = await readNames(reader, within);
-    for (const row of rows) {
-      const { targetId, bucket } = toFound(row, accounts.get(keyOf(row)) ?? noAccounts);
-      const part = partOfUnobserved(bucket, coarser, resolution);
-      if (!part) continue;
-      const lastMs = Math.min(bucket.startMs + wholeMs, endMs);
-      let atMs = Math.max(bucket.startMs, startMs);
-      for (; atMs < lastMs; atMs += resolutionMs[resolution]) {
-        found.push({ targetId, bucket: { ...part, startMs: atMs } });
+  /** What is rolled up, together with what follows. @param sinceOf the first one that is wanted */
+  async function* rolled(
+    { resolution, fromMs, toMs }: BucketRange & { readonly resolution: RolledUp },
+    endOf: SinceOf,
+    rest: AsyncGenerator<readonly Found[], void>,
+    sinceOf: SinceOf = () => fromMs,
+  ): AsyncGenerator<readonly Found[], void> {
+    const lengthMs = resolutionMs[resolution];
+    const some = targets.filter(
+      (target) => endOf(target) > Math.max(target.recorded.fromMs - lengthMs, sinceOf(target)),
+    );
+    const read = createRollupReader(reader, some, { resolution, kinds, endOf }, reading);
+    const firsts = some.map((target) =>
+      Math.max(bucketStart(resolution, target.recorded.fromMs), sinceOf(target)),
+    );
+    const endMs = Math.min(toMs, Math.max(...some.map(endOf)));
+    const windowMs = lengthMs * Math.max(1, Math.floor(bucketsAtOnce / Math.max(1, some.length)));
+    let atMs = Math.ceil(Math.min(...firsts) / lengthMs) * lengthMs;
+    let next = await rest.next();
+    while (atMs < endMs) {
+      const untilMs = Math.min(atMs + windowMs, endMs);
+      const found = [...(await read(atMs, untilMs))];
+      for (
+        ;
+        !next.done && (next.value[0]?.bucket.startMs ?? -1) < untilMs;
+        next = await rest.next()
+      ) {
+        found.push(...next.value);
+      }
+      yield inOrder(found);
+      atMs = untilMs;
+      await setImmediate();
+    }
+    for (; !next.done; next = await rest.next()) yield next.value;
+  }
+
+  const hours = (range: BucketRange, sinceOf?: SinceOf): AsyncGenerator<readonly Found[], void> => {
+    const ofHours = { ...range, resolution: "1h" } as const;
+    return rolled(ofHours, rolledUpTo, fold(ofHours, rolledUpTo), sinceOf);
+  };
+
+  /** The days that are not rolled up, made of hours. */
+  async function* restOfDays(range: BucketRange): AsyncGenerator<readonly Found[], void> {
+    const ends = new Map(targets.map((target) => [target.id, daysRolledUpTo(target)]));
+    let day = new Map<number, Bucket>();
+    const found = (): readonly Found[] =>
+      inOrder(Array.from(day, ([targetId, bucket]) => ({ targetId, bucket })));
+    const sinceOf: SinceOf = (target) => Math.max(range.fromMs, daysRolledUpTo(target));
+    for await (const some of hours(range, sinceOf)) {
+      for (const { targetId, bucket } of some) {
+        if (bucket.startMs < (ends.get(targetId) ?? 0)) continue;
+        const startMs = bucketStart("1d", bucket.startMs);
+        const [first] = day.values();
+        if (first && first.startMs !== startMs) {
+          yield found();
+          day = new Map();
+        }
+        day.set(targetId, addBucket(day.get(targetId) ?? emptyBucket(startMs), bucket));
       }
     }
+    yield found();
   }
-  return found;
+
+  return {
+    "5m": (range: BucketRange) =>
+      fold(range, ({ recorded, rolledUpToMs }) => {
+        const firstMs = bucketStart("1h", recorded.fromMs);
+        return Math.max(firstMs, Math.min(bucketStart("1h", range.fromMs), rolledUpToMs));
+      }),
+    "1h": (range: BucketRange) => hours(range),
+    "1d": (range: BucketRange) =>
+      rolled({ ...range, resolution: "1d" }, daysRolledUpTo, restOfDays(range)),
+  };
 }
 
-/** What the open buckets of this and the finer resolutions make together, where that begins within a window. */
-function openParts(
-  open: OpenByTarget,
-  { targets, resolution, startMs, endMs }: Window,
-): readonly Found[] {
-  const upTo = resolutions.slice(0, resolutions.indexOf(resolution) + 1);
-  return [...targets.keys()].flatMap((targetId) => {
-    const buckets = upTo.flatMap((each) => open.get(targetId)?.[each] ?? []);
-    return [...Map.groupBy(buckets, (bucket) => bucketStart(resolution, bucket.startMs))].flatMap(
-      ([atMs, together]) =>
-        atMs < startMs || atMs >= endMs || together.every(isEmptyBucket)
-          ? []
-          : [{ targetId, bucket: together.reduce(addBucket, emptyBucket(atMs)) }],
-    );
-  });
+function inOrder(found: readonly Found[]): readonly Found[] {
+  return found.toSorted(
+    (one, other) => one.bucket.startMs - other.bucket.startMs || one.targetId - other.targetId,
+  );
 }

@@ -2,12 +2,9 @@ import { flapKey } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import type { PoolOutcome } from "../alerts/judge-pools.ts";
-import type { BucketWrite } from "../fleet/accounting.ts";
 import { writeChanges } from "./write-changes.ts";
-import { writeGap } from "./gaps.ts";
+import { writeGaps } from "./gaps.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
-import { bucketToJson } from "./occupancy-columns.ts";
-import { writeOccupancy } from "./occupancy-rows.ts";
 import { countByStatus } from "../fleet/tallies.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { SharedCommits } from "./shared-commits.ts";
@@ -21,14 +18,13 @@ interface JoinedPolls {
   /** From the first to the last, for what each of them adds. */
   readonly each: readonly Verdict[];
   readonly last: Verdict;
-  readonly accounting: Verdict["accounting"];
   readonly incidents: IncidentOutcome;
 }
 
 /** Writes the results of polls, completely or not at all. */
 export function createPollCommits(commits: SharedCommits) {
   const commit = (targetId: number, polls: JoinedPolls, canWait: boolean): Promise<void> => {
-    const { each, accounting, incidents } = polls;
+    const { each, incidents } = polls;
     const pools = each.flatMap((verdict) => verdict.pools ?? []);
     return commits.add({
       owner: targetId,
@@ -36,8 +32,7 @@ export function createPollCommits(commits: SharedCommits) {
       canWait,
       async write(trx, together) {
         together(writeTargets, [rowOf(targetId, polls.last)]);
-        for (const { gap } of each) if (gap) await writeGap(trx, targetId, gap);
-        writeOccupancy(together, targetId, accounting);
+        await writeGaps(trx, targetId, each);
         writeSnapshot(together, targetId, each);
       },
       async writeNumbered(trx) {
@@ -53,19 +48,18 @@ export function createPollCommits(commits: SharedCommits) {
      * with; one that changed something does not wait.
      */
     commitPoll(targetId: number, verdict: Verdict): Promise<void> {
-      const { accounting, incidents, pools, diff } = verdict;
+      const { incidents, pools, diff } = verdict;
       const eventRows = incidentRows(incidents) + (pools ? incidentRows(pools.incidents) : 0);
       const changes = diff.changes.length + diff.sandboxChanges.length;
       const canWait = changes === 0 && eventRows === 0;
-      return commit(targetId, { each: [verdict], last: verdict, accounting, incidents }, canWait);
+      return commit(targetId, { each: [verdict], last: verdict, incidents }, canWait);
     },
     /** Many that followed one another, at once. */
     async importPolls(targetId: number, verdicts: readonly Verdict[]): Promise<void> {
       const last = verdicts.at(-1);
       if (!last) return;
-      const accounting = { open: last.accounting.open, written: joinBuckets(verdicts) };
       const incidents = joinIncidents(verdicts);
-      await commit(targetId, { each: verdicts, last, accounting, incidents }, false);
+      await commit(targetId, { each: verdicts, last, incidents }, false);
     },
     /**
      * What a changed configuration does to incidents, outside any poll.
@@ -84,24 +78,20 @@ export function createPollCommits(commits: SharedCommits) {
   };
 }
 
-function rowsOf({ each, incidents, accounting }: JoinedPolls): number {
+function rowsOf({ each, incidents }: JoinedPolls): number {
   const ofPolls = each.map(
     ({ diff, pools }) =>
       diff.servers.length + diff.sandboxes.length + (pools ? incidentRows(pools.incidents) : 0),
   );
-  // The bucket that every poll changes is in the same row as its progress.
-  const ofBuckets = accounting.written.slice(1).map(({ bucket }) => bucket.names.size);
-  return [1, incidentRows(incidents), ...ofPolls, ...ofBuckets].reduce((sum, more) => sum + more);
+  return [1, incidentRows(incidents), ...ofPolls].reduce((sum, more) => sum + more);
 }
 
 /** What polls write into the row of their target. */
-function rowOf(id: number, { progress, accounting, snapshot }: Verdict): PolledTarget {
-  const open = accounting.open["5m"];
+function rowOf(id: number, { progress, snapshot }: Verdict): PolledTarget {
   return {
     id,
     ...progressToRow(progress),
     servers: countByStatus(snapshot.tallies.servers),
-    open_bucket: open && bucketToJson(open),
   };
 }
 
@@ -115,14 +105,6 @@ async function writePools(trx: Db, { clocks, incidents }: PoolOutcome): Promise<
     }),
   );
   await writeIncidents(trx, null, incidents);
-}
-
-/** In the order in which they were first written, as they were last. */
-function joinBuckets(verdicts: readonly Verdict[]): readonly BucketWrite[] {
-  const all = verdicts.flatMap(({ accounting }) => accounting.written);
-  return [
-    ...new Map(all.map((each) => [`${each.resolution} ${each.bucket.startMs}`, each])).values(),
-  ];
 }
 
 /** Each incident as it was last, but for those that were dropped. */

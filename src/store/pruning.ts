@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from "kysely";
-import { resolutionMs, type Resolution } from "../fleet/buckets.ts";
+import { countedKinds, resolutionMs, type RolledUp } from "../fleet/buckets.ts";
 import type { Db } from "./tables.ts";
 
 const rowsAtOnce = 500;
@@ -14,6 +14,24 @@ export function createPruning(kysely: Db) {
   const deleteSome = async (statement: RawBuilder<unknown>, db = kysely): Promise<boolean> => {
     const { numAffectedRows } = await statement.execute(db);
     return numAffectedRows === BigInt(rowsAtOnce);
+  };
+  /** From then on all of it is kept. Nothing is deleted where nothing was recorded before. */
+  const noteDeleted = async (what: "changes" | RolledUp, beforeMs: number): Promise<void> => {
+    const older = kysely
+      .selectFrom("targets")
+      .select("id")
+      .where("recorded_from_ms", "<", beforeMs);
+    if (!(await older.limit(1).executeTakeFirst())) return;
+    await kysely
+      .insertInto("deleted_history")
+      .values({ what, before_ms: beforeMs })
+      .onConflict((conflict) =>
+        conflict
+          .column("what")
+          .doUpdateSet({ before_ms: beforeMs })
+          .where("deleted_history.before_ms", "<", beforeMs),
+      )
+      .execute();
   };
   return {
     /** Deletes notifications that were settled before these moments, with their items and attempts. */
@@ -43,10 +61,15 @@ export function createPruning(kysely: Db) {
       )`);
     },
 
-    /** Also deletes sandboxes and servers that are gone and to which no change refers any more. */
+    /**
+     * Those that are rolled up. Also deletes sandboxes and servers that are gone and to which no change refers any more.
+     */
     async changes(beforeMs: number): Promise<boolean> {
+      await noteDeleted("changes", beforeMs);
       const old = sql`delete from changes where seq in (
-        select seq from changes where at_ms < ${beforeMs} order by at_ms limit ${rowsAtOnce}
+        select seq from changes where at_ms < ${beforeMs}
+          and at_ms < (select rolled_up_to_ms from targets where id = changes.target_id)
+        order by at_ms limit ${rowsAtOnce}
       )`;
       const unused = (table: "sandboxes" | "servers", subject: "sandbox" | "server") => {
         const [rows, row] = [sql.table(table), sql.ref(`changes.${subject}`)];
@@ -64,10 +87,12 @@ export function createPruning(kysely: Db) {
       );
     },
 
-    /** Those that ended before. */
+    /** Those that ended before and are rolled up. */
     gaps: (beforeMs: number): Promise<boolean> =>
       deleteSome(sql`delete from gaps where (target_id, from_at_ms) in (
-        select target_id, from_at_ms from gaps where to_at_ms < ${beforeMs} limit ${rowsAtOnce}
+        select target_id, from_at_ms from gaps where to_at_ms < ${beforeMs}
+          and to_at_ms <= (select rolled_up_to_ms from targets where id = gaps.target_id)
+        limit ${rowsAtOnce}
       )`),
 
     /** Deletes incidents that were resolved before and have no notifications, with their acknowledgements. */
@@ -92,20 +117,20 @@ export function createPruning(kysely: Db) {
       return false;
     },
 
-    /** Those that ended before: of the earliest starts, and of some targets of the last one of these. */
-    async buckets(resolution: Resolution, beforeMs: number): Promise<boolean> {
-      const old = sql`resolution = ${resolution} and start_at_ms < ${beforeMs - resolutionMs[resolution]}`;
-      for (const table of [sql`occupancy`, sql`target_buckets`]) {
-        const { rows } = await sql<{ readonly start_at_ms: number; readonly target_id: number }>`
-          select start_at_ms, target_id from ${table} where ${old}
-          order by start_at_ms, target_id limit 1 offset ${rowsAtOnce}
-        `.execute(kysely);
-        const [next] = rows;
-        const isBefore = next
-          ? sql`(start_at_ms, target_id) < (${next.start_at_ms}, ${next.target_id})`
-          : sql`true`;
-        await sql`delete from ${table} where ${old} and ${isBefore}`.execute(kysely);
-        if (next) return true;
+    /** Those that ended before. The last two days of hours stay, as what follows is counted from them. */
+    async rollups(resolution: RolledUp, beforeMs: number, nowMs: number): Promise<boolean> {
+      const leastMs = resolution === "1h" ? 2 * resolutionMs["1d"] : 0;
+      const endMs = Math.min(beforeMs, nowMs - leastMs);
+      await noteDeleted(resolution, endMs);
+      for (const counted of countedKinds) {
+        const old = sql`counted = ${counted} and resolution = ${resolution}
+          and start_at_ms <= ${endMs - resolutionMs[resolution]}`;
+        const hasMore = await deleteSome(sql`delete from rollups
+          where (counted, resolution, start_at_ms, target_id, value_id) in (
+            select counted, resolution, start_at_ms, target_id, value_id from rollups
+            where ${old} order by start_at_ms limit ${rowsAtOnce}
+          )`);
+        if (hasMore) return true;
       }
       return false;
     },

@@ -5,6 +5,7 @@ import type { Snapshot } from "../fleet/snapshot.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import { readSnapshot } from "./snapshots.ts";
+import type { ChangeSubject } from "./changes.ts";
 import type { Db } from "./tables.ts";
 
 /** When an incident of a server began, fired, and was over because the server recovered. */
@@ -13,13 +14,21 @@ export type ServerIncidentTimes = Omit<
   "id"
 >;
 
-function selectIncidents(reader: Db) {
+function selectIncidents(reader: Db, subject: ChangeSubject) {
   return reader
     .selectFrom("incidents")
     .innerJoin("targets", "targets.id", "incidents.target_id")
-    .where("subject", "=", "server")
+    .leftJoin("servers", (join) =>
+      join
+        .onRef("servers.target_id", "=", "incidents.target_id")
+        .onRef("servers.sandbox_id", "=", "incidents.sandbox_id")
+        .onRef("servers.server_id", "=", "incidents.server_id"),
+    )
+    .where("subject", "=", subject)
     .select(["incidents.id", "targets.region", "targets.key"])
-    .select(["sandbox_id as sandboxId", "server_id as serverId", "server_name as serverName"])
+    .select(["incidents.sandbox_id as sandboxId", "incidents.server_id as serverId"])
+    .select(["incidents.server_name as serverName", "servers.tags"])
+    .select(({ fn }) => fn.coalesce("servers.benchmark", "incidents.benchmark").as("benchmark"))
     .select(["started_at_ms as startedAtMs", "fired_at_ms as firedAtMs"])
     .select(
       sql<number | null>`case when resolved_reason = 'recovered' then resolved_at_ms end`.as(
@@ -44,17 +53,14 @@ export function createReportQueries(reader: Db, reading = createRowReading()) {
       return rows.map(({ lastPollAtMs, ...target }) => ({ target, lastPollAtMs }));
     },
 
-    /** Incidents of servers that fired or were over within a range of time, in no order. */
-    async *incidents({
-      fromMs,
-      toMs,
-    }: {
-      readonly fromMs: number;
-      readonly toMs: number;
-    }): AsyncIterable<ServerIncidentTimes> {
+    /** Incidents of servers or sandboxes that fired or were over within a range of time, in no order. */
+    async *incidents(
+      { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+      subject: ChangeSubject,
+    ): AsyncIterable<ServerIncidentTimes> {
       let after = "";
       for (;;) {
-        const rows = await selectIncidents(reader)
+        const rows = await selectIncidents(reader, subject)
           .where("incidents.id", ">", after)
           .where((eb) =>
             eb.or([

@@ -25,15 +25,6 @@ export interface SchemaDialect {
 /** The statements that make an empty store, in order. */
 export function schemaStatements(dialect: SchemaDialect): readonly string[] {
   const { identity, bigint, double, text, table, clustered } = dialect;
-  const dwells = `
-      dwell_to_10s ${bigint} not null, dwell_to_30s ${bigint} not null,
-      dwell_to_1m ${bigint} not null, dwell_to_2m ${bigint} not null,
-      dwell_to_5m ${bigint} not null, dwell_to_15m ${bigint} not null,
-      dwell_to_30m ${bigint} not null, dwell_to_1h ${bigint} not null,
-      dwell_to_2h ${bigint} not null, dwell_to_4h ${bigint} not null,
-      dwell_to_12h ${bigint} not null, dwell_to_1d ${bigint} not null,
-      dwell_to_7d ${bigint} not null, dwell_over_7d ${bigint} not null,
-      dwell_ms ${bigint} not null`.trim();
   return [
     // One row. A commit takes the numbers of what it adds from here: their order is the order of the commits.
     `create table commit_sequence (
@@ -64,9 +55,11 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       last_complete integer not null,
       -- How many there were when it was last observed, but for those that are gone.
       servers ${bigint} not null,
-      -- JSON: the bucket of five minutes that is open, with all names: every poll changes it and writes one row.
-      -- Null: no time was recorded yet.
-      open_bucket ${text},
+      -- The time that its history covers: from when the first poll ended to when the last one did. It never goes back.
+      recorded_from_ms ${bigint},
+      recorded_to_ms ${bigint},
+      -- The end of the last hour that is in rollups. Null: none is.
+      rolled_up_to_ms ${bigint},
       unique (region, key)
     )${table}`,
 
@@ -119,10 +112,22 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     `create index servers_by_id on servers (server_id)`,
     `create index servers_gone on servers (gone_at_ms) where gone_at_ms is not null`,
 
+    // The attributes by which servers and sandboxes are counted. Absent ones are empty.
+    `create table value_sets (
+      id ${identity},
+      name ${text} not null,
+      benchmark ${text} not null,
+      -- JSON: an array of strings.
+      tags ${text} not null,
+      unique (name, benchmark, tags)
+    )${table}`,
+
     // A sandbox or a server appeared, changed status or disappeared; or, with \`observation\`, it was missing from a
-    // complete listing or observed again as it was.
+    // complete listing, observed again as it was, or has other attributes.
     `create table changes (
       seq ${bigint} primary key,
+      target_id ${bigint} not null references targets (id),
+      -- It never goes back within a target.
       at_ms ${bigint} not null,
       -- One of these two is null.
       server ${bigint} references servers (id),
@@ -131,74 +136,75 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       to_status ${text} not null,
       -- How long it was observed in from_status. Null: that is not known.
       dwell_ms ${bigint},
-      -- 'missing' or 'seen'. Null: a change of status.
+      -- 'missing', 'seen' or 'updated'. Null: a change of status.
       observation ${text},
+      -- Whether the complete listing before lacked it.
+      was_missing integer not null,
+      -- Its attributes after the change, or the last ones.
+      value_set ${bigint} not null references value_sets (id),
+      -- Those before, where they differ.
+      previous_set ${bigint} references value_sets (id),
       check ((server is null) <> (sandbox is null))
     )${table}`,
     `create index changes_by_time on changes (at_ms)`,
+    `create index changes_of_target on changes (target_id, at_ms)`,
     `create index changes_of_server on changes (server, seq) where server is not null`,
     `create index changes_of_sandbox on changes (sandbox, seq) where sandbox is not null`,
 
-    `create table server_names (
+    // The names, benchmarks and tags that rollups have. The empty one stands for all servers, or for those without.
+    `create table counted_values (
       id ${identity},
-      name ${text} not null unique
+      value ${text} not null unique
     )${table}`,
 
-    // How a target's time was spent, for each 5 minutes, hour and day of UTC.
-    `create table target_buckets (
+    // How the servers or sandboxes of one value spent an hour or a day of UTC, in server milliseconds: two servers for a second
+    // are 2,000. An hour or day that is rolled up and has no rows was not observed, and nothing changed in it.
+    `create table rollups (
+      -- 'server', 'server_name', 'benchmark', 'tag', 'sandbox' or 'sandbox_benchmark'.
+      counted ${text} not null,
+      -- '1h' or '1d'.
       resolution ${text} not null,
       start_at_ms ${bigint} not null,
       target_id ${bigint} not null references targets (id),
+      value_id ${bigint} not null references counted_values (id),
+      -- Of the target: how much of the time is recorded, and how much of that is unobserved.
       recorded_ms ${bigint} not null,
-      unobserved_ms ${bigint} not null,
-      -- The least and the most servers in each status at a time. Null: none of it was observed.
-      idle_least integer, idle_most integer, occupied_least integer, occupied_most integer,
-      error_least integer, error_most integer, unknown_least integer, unknown_most integer,
-      -- The sums of its rows in occupancy: a report that is not by name reads only these.
-      idle_ms ${bigint} not null, occupied_ms ${bigint} not null,
-      error_ms ${bigint} not null, unknown_ms ${bigint} not null,
-      servers_unobserved_ms ${bigint} not null,
-      ${dwells},
-      primary key (resolution, start_at_ms, target_id)
-    )${clustered}`,
-
-    `create index target_buckets_of_target on target_buckets (resolution, target_id, start_at_ms)`,
-
-    // The hour and the day that are not over: what of them is in closed buckets of the finer resolution.
-    `create table open_buckets (
-      target_id ${bigint} not null references targets (id),
-      resolution ${text} not null,
-      -- JSON: the bucket.
-      bucket ${text} not null,
-      primary key (target_id, resolution)
-    )${clustered}`,
-
-    // The same for the servers of one name, in server milliseconds: two servers for a second are 2,000.
-    `create table occupancy (
-      resolution ${text} not null,
-      start_at_ms ${bigint} not null,
-      target_id ${bigint} not null references targets (id),
-      name_id ${bigint} not null references server_names (id),
+      gap_ms ${bigint} not null,
       idle_ms ${bigint} not null, occupied_ms ${bigint} not null,
       error_ms ${bigint} not null, unknown_ms ${bigint} not null,
       unobserved_ms ${bigint} not null,
-      -- For how long there were servers, but none of them idle.
+      -- For how long there were some, but none of them idle.
       exhausted_ms ${bigint} not null,
-      idle_least integer, idle_most integer, occupied_least integer, occupied_most integer,
-      error_least integer, error_most integer, unknown_least integer, unknown_most integer,
-      -- Dwell times in occupied that ended, by how long they were, and their sum.
-      ${dwells},
-      primary key (resolution, start_at_ms, target_id, name_id)
+      -- The most at a time, while it was observed. Null: none of it was.
+      occupied_peak integer,
+      peak integer,
+      -- How many there are when it ends.
+      idle integer not null, occupied integer not null, error integer not null, unknown integer not null,
+      missing integer not null,
+      -- JSON: an array of how many dwell times in occupied ended, by how long they were, and last their sum. Null: none.
+      dwells ${text},
+      primary key (counted, resolution, start_at_ms, target_id, value_id)
+    )${clustered}`,
+    `create index rollups_of_target on rollups (target_id, resolution, start_at_ms) where counted = 'server'`,
+
+    // What was deleted because it was kept for long enough: 'changes', '1h' or '1d', up to a moment.
+    `create table deleted_history (
+      what ${text} primary key,
+      before_ms ${bigint} not null
     )${clustered}`,
 
     // Time in which a target was not observed. The gaps of a target never overlap.
     `create table gaps (
       target_id ${bigint} not null references targets (id),
       from_at_ms ${bigint} not null,
-      to_at_ms ${bigint} not null,
+      -- Null: it is not over.
+      to_at_ms ${bigint},
+      -- Why polls observe nothing, 'partial', 'not_running' or 'late'.
+      reason ${text} not null,
       primary key (target_id, from_at_ms)
     )${clustered}`,
     `create index gaps_by_end on gaps (to_at_ms)`,
+    `create index gaps_open on gaps (target_id) where to_at_ms is null`,
 
     `create table incidents (
       id ${text} primary key,

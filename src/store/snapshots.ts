@@ -14,7 +14,7 @@ const idsPerStatement = 500;
 const rowsPerRead = 5_000;
 
 /** When a poll ended, and what it showed. */
-export type PollDiff = Pick<Verdict, "at" | "diff">;
+export type PollDiff = Pick<Verdict, "at" | "progress" | "diff">;
 
 /**
  * Writes what polls changed, within their transaction: one row for each sandbox and server that is another object than

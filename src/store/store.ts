@@ -15,6 +15,7 @@ import { createPollCommits } from "./poll-commits.ts";
 import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
 import { createStoredRegions } from "./regions.ts";
+import { rollUp } from "./roll-up.ts";
 import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";
@@ -130,6 +131,8 @@ export function createStore(
     incidents: createIncidentHistory(reader, reading),
     changes: createChangeHistory(reader, reading),
     occupancy: createOccupancyHistory(reader, reading),
+    /** Rolls up some of what is over. Gives whether there may be more. */
+    rollUp: (): Promise<boolean> => rollUp(kysely, reading),
     reports: createReportQueries(reader, reading),
     notified: createNotifiedIncidents(reader, reading),
     messageThreads: createMessageThreads(kysely, reader),

@@ -3,11 +3,11 @@ import type { IncidentMessage, ResolvedReason } from "../alerts/notification.ts"
 import type { ProbeFailure } from "../alerts/probe.ts";
 import type { Severity } from "../alerts/rule.ts";
 import type { SubjectKind } from "../alerts/subjects.ts";
-import type { Resolution } from "../fleet/buckets.ts";
+import type { Counted, RolledUp } from "../fleet/buckets.ts";
 import type { DeviationProblem } from "../fleet/deviation.ts";
 import type { FailureReason, Operation } from "../fleet/model.ts";
+import type { GapReason } from "../fleet/recorded-time.ts";
 import type { Presence, Status } from "../fleet/status.ts";
-import type { AccountColumns, ExtentColumns, TotalColumns } from "./occupancy-columns.ts";
 
 export type Db = Kysely<Tables>;
 
@@ -22,7 +22,7 @@ export interface Tables {
     Numbers<"attempted_polls" | "attempted_ms"> &
     Numbers<"observed_polls" | "observed_ms" | "failures_in_a_row" | "last_complete" | "servers"> &
     OrNull<Numbers<"last_status" | "failing_since_at_ms" | "last_poll_at_ms">> &
-    OrNull<Numbers<"last_success_at_ms"> & Texts<"open_bucket">> & {
+    OrNull<Numbers<"last_success_at_ms" | RecordedColumn | "rolled_up_to_ms">> & {
       last_failure: FailureReason | null;
     };
   sandboxes: Numbers<"target_id" | SinceColumn | "missing"> &
@@ -35,20 +35,22 @@ export interface Tables {
   servers: { id: Generated<number>; status: Status } & Texts<"sandbox_id" | "server_id"> &
     Numbers<"target_id" | "has_stated" | SinceColumn | "missing"> &
     OrNull<Texts<"server_name" | "benchmark" | "tags"> & Numbers<"gone_at_ms">>;
-  changes: Numbers<"seq" | "at_ms"> &
-    OrNull<Numbers<"server" | "sandbox" | "dwell_ms">> & {
+  value_sets: { id: Generated<number> } & Texts<"name" | "benchmark" | "tags">;
+  changes: Numbers<"seq" | "target_id" | "at_ms" | "was_missing" | "value_set"> &
+    OrNull<Numbers<"server" | "sandbox" | "dwell_ms" | "previous_set">> & {
       from_status: Presence;
       to_status: Presence;
-      observation: "missing" | "seen" | null;
+      observation: "missing" | "seen" | "updated" | null;
     };
-  server_names: { id: Generated<number>; name: string };
-  target_buckets: BucketKey &
-    ExtentColumns &
-    TotalColumns &
-    Numbers<"recorded_ms" | "unobserved_ms">;
-  open_buckets: { target_id: number; resolution: Resolution; bucket: string };
-  occupancy: BucketKey & AccountColumns & Numbers<"name_id">;
-  gaps: Numbers<"target_id" | "from_at_ms" | "to_at_ms">;
+  counted_values: { id: Generated<number>; value: string };
+  rollups: Numbers<"start_at_ms" | "target_id" | "value_id" | "recorded_ms" | "gap_ms"> &
+    Numbers<`${Status}_ms` | "unobserved_ms" | "exhausted_ms" | Status | "missing"> &
+    OrNull<Numbers<"occupied_peak" | "peak"> & Texts<"dwells">> & {
+      counted: Counted;
+      resolution: RolledUp;
+    };
+  deleted_history: Numbers<"before_ms"> & { what: "changes" | RolledUp };
+  gaps: Numbers<"target_id" | "from_at_ms"> & OrNull<Numbers<"to_at_ms">> & { reason: GapReason };
   incidents: Texts<"id" | "rule" | "rule_fingerprint"> &
     Numbers<"revision" | "held_since_ms" | "held_since_polls" | "flapping" | "started_at_ms"> &
     OrNull<Texts<"sandbox_id" | "server_id" | "server_name" | "benchmark">> &
@@ -103,4 +105,4 @@ export interface Tables {
 }
 
 export type SinceColumn = "since_at_ms" | "since_observed_ms" | "since_witnessed";
-type BucketKey = Numbers<"start_at_ms" | "target_id"> & { resolution: Resolution };
+export type RecordedColumn = "recorded_from_ms" | "recorded_to_ms";

@@ -3,7 +3,7 @@ import { batches } from "../lib/iterables.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** All that a poll writes into the row of its target. */
-export type PolledTarget = Omit<Tables["targets"], "id" | "region" | "key"> & {
+export type PolledTarget = Omit<Tables["targets"], "id" | "region" | "key" | "rolled_up_to_ms"> & {
   readonly id: number;
 };
 

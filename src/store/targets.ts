@@ -3,17 +3,16 @@ import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
 import type { PoolClock } from "../alerts/judge-pools.ts";
 import { initialProgress, nothingKnown, type TargetProgress } from "../alerts/target-state.ts";
-import { noOpenBuckets, type OpenBuckets } from "../fleet/accounting.ts";
 import type { Target } from "../fleet/model.ts";
+import type { RecordedTime } from "../fleet/recorded-time.ts";
 import { emptySnapshot, type Snapshot } from "../fleet/snapshot.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { flapFromRow, flapId } from "./flap-records.ts";
 import { idsPerStatement, readIncidents, selectIncidents } from "./incidents.ts";
-import { readOpenBuckets } from "./occupancy-rows.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import { createRowReading } from "./damaged-rows.ts";
 import { groupsToRead, readSnapshot, readSnapshots } from "./snapshots.ts";
-import type { Db, Tables } from "./tables.ts";
+import type { Db, RecordedColumn, Tables } from "./tables.ts";
 
 /** A target as the store knows it. */
 export interface StoredTarget {
@@ -22,7 +21,6 @@ export interface StoredTarget {
   readonly progress: TargetProgress;
   readonly openIncidents: readonly Incident[];
   readonly flaps: readonly FlapRecord[];
-  readonly buckets: OpenBuckets;
   /** About how many its snapshot has. */
   readonly servers: number;
 }
@@ -35,7 +33,7 @@ export function createStoredTargets(kysely: Db, reader: Db, reading = createRowR
   const read = async (ids: readonly number[] | null): Promise<readonly StoredTarget[]> => {
     const some = ids ?? [];
     const isAll = ids === null;
-    const { targets, incidents, flaps, buckets } = await readConsistently(reader, async (trx) => ({
+    const { targets, incidents, flaps } = await readConsistently(reader, async (trx) => ({
       targets: await trx
         .selectFrom("targets")
         .selectAll()
@@ -51,7 +49,6 @@ export function createStoredTargets(kysely: Db, reader: Db, reading = createRowR
         .selectAll()
         .$if(!isAll, (query) => query.where("target_id", "in", some))
         .execute(),
-      buckets: await readOpenBuckets(trx, ids, reading),
     }));
     const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
     const byTarget = Map.groupBy(incidents, (row) => row.target_id);
@@ -61,10 +58,10 @@ export function createStoredTargets(kysely: Db, reader: Db, reading = createRowR
         id: row.id,
         target: { region: row.region, key: row.key },
         progress:
-          reading.read("targets", row.id, row, progressFromRow) ?? progressAfter(openIncidents),
+          reading.read("targets", row.id, row, progressFromRow) ??
+          progressAfter(openIncidents, row),
         openIncidents,
         flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
-        buckets: buckets.get(row.id) ?? noOpenBuckets,
         servers: row.servers,
       };
     });
@@ -157,13 +154,25 @@ export function createStoredTargets(kysely: Db, reader: Db, reading = createRowR
 }
 
 /** The clocks of a target whose row is damaged, continued from the latest readings in its open incidents. */
-function progressAfter(incidents: readonly Incident[]): TargetProgress {
+function progressAfter(
+  incidents: readonly Incident[],
+  row: Pick<Tables["targets"], RecordedColumn>,
+): TargetProgress {
   const held = incidents.flatMap(({ phase }) => (phase.name === "resolved" ? [] : phase.heldSince));
   const latest = {
     ms: Math.max(0, ...held.map(({ ms }) => ms)),
     polls: Math.max(0, ...held.map(({ polls }) => polls)),
   };
-  return { ...initialProgress, attempted: latest, observed: latest };
+  const recorded = recordedFromRow(row);
+  const isSound = Number.isSafeInteger(recorded?.fromMs) && Number.isSafeInteger(recorded?.toMs);
+  // As after a complete listing: what passed since then is a gap.
+  return {
+    ...initialProgress,
+    attempted: latest,
+    observed: latest,
+    lastComplete: true,
+    recorded: isSound ? recorded : null,
+  };
 }
 
 /** The columns of a target's row that every poll writes. */
@@ -179,6 +188,8 @@ const progressColumns = [
   "last_poll_at_ms",
   "last_success_at_ms",
   "last_complete",
+  "recorded_from_ms",
+  "recorded_to_ms",
 ] as const;
 
 type ProgressColumn = (typeof progressColumns)[number];
@@ -196,6 +207,8 @@ export function progressToRow(progress: TargetProgress): Pick<Tables["targets"],
     last_poll_at_ms: progress.lastPollAtMs,
     last_success_at_ms: progress.lastSuccessAtMs,
     last_complete: Number(progress.lastComplete),
+    recorded_from_ms: progress.recorded?.fromMs ?? null,
+    recorded_to_ms: progress.recorded?.toMs ?? null,
   };
 }
 
@@ -210,5 +223,13 @@ function progressFromRow(row: Pick<Selectable<Tables["targets"]>, ProgressColumn
     lastPollAtMs: row.last_poll_at_ms,
     lastSuccessAtMs: row.last_success_at_ms,
     lastComplete: row.last_complete === 1,
+    recorded: recordedFromRow(row),
   };
+}
+
+function recordedFromRow({
+  recorded_from_ms: fromMs,
+  recorded_to_ms: toMs,
+}: Pick<Tables["targets"], RecordedColumn>): RecordedTime | null {
+  return fromMs === null || toMs === null ? null : { fromMs, toMs };
 }

@@ -1,9 +1,15 @@
 import { sql, type RawBuilder } from "kysely";
-import { statusAfter, statusBefore, type SandboxDiff, type ServerDiff } from "../fleet/diff.ts";
+import {
+  statusAfter,
+  statusBefore,
+  type Diff,
+  type SandboxDiff,
+  type ServerDiff,
+} from "../fleet/diff.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import type { ChangeSubject } from "./changes.ts";
 import type { PollDiff } from "./snapshots.ts";
-import { prepareRows, rowsPerInsert, takeSequence } from "./sql-helpers.ts";
+import { prepareRows, rowsPerInsert, storableText, takeSequence } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 /**
@@ -17,34 +23,101 @@ export async function writeChanges(
   targetId: number,
   polls: readonly PollDiff[],
 ): Promise<void> {
-  const ofPolls = polls.map(({ at, diff }) => ({
-    atMs: at.utcMs,
-    sandboxes: [...diff.sandboxChanges, ...diff.sandboxInterruptions],
-    servers: [...diff.changes, ...diff.interruptions],
+  const ofPolls = polls.map(({ at, progress, diff }) => ({
+    atMs: progress.recorded?.toMs ?? at.utcMs,
+    ...changesOf(diff),
   }));
-  const count = ofPolls.reduce((sum, each) => sum + each.sandboxes.length + each.servers.length, 0);
-  if (count === 0) return;
-  const last = await takeSequence(trx, count);
-  let seq = last - count;
+  const all = ofPolls.flatMap(({ sandboxes, servers }) => [...sandboxes, ...servers]);
+  if (all.length === 0) return;
+  const setOf = await valueSets(trx, all);
+  let seq = (await takeSequence(trx, all.length)) - all.length;
   for (const { atMs, sandboxes, servers } of ofPolls) {
     const ofSandboxes = sandboxes
       .values()
-      .map((each) => [++seq, atMs, targetId, each.sandboxId, ...changeColumns(each)]);
+      .map((each) => [++seq, targetId, atMs, each.sandboxId, ...changeColumns(each, setOf)]);
     await insert(trx, insertSandboxChanges, ofSandboxes);
     const ofServers = servers.values().map((each) => {
       const serverId = (each.after ?? each.before)?.id ?? "";
-      return [++seq, atMs, targetId, each.sandboxId, serverId, ...changeColumns(each)];
+      return [++seq, targetId, atMs, each.sandboxId, serverId, ...changeColumns(each, setOf)];
     });
     await insert(trx, insertServerChanges, ofServers);
   }
 }
 
+/** What is stored of a diff: also that attributes changed, as servers and sandboxes are counted by them. */
+export function changesOf({ sandboxes, servers }: Diff): Pick<Diff, "sandboxes" | "servers"> {
+  return { sandboxes: sandboxes.filter(isStored), servers: servers.filter(isStored) };
+}
+
+function isStored({ kind, before, after }: SandboxDiff | ServerDiff): boolean {
+  if (kind === "updated") return setKey(before) !== setKey(after);
+  return kind !== "still_missing";
+}
+
+type Subject = SandboxDiff["after"] | ServerDiff["after"];
+
+/** The attributes by which it is counted, as one text. */
+function setKey(subject: Subject): string {
+  const { name = null, tags = [] } = subject && "tags" in subject ? subject : {};
+  const texts = [name ?? "", subject?.benchmark ?? "", JSON.stringify(tags)];
+  return JSON.stringify(texts.map(storableText));
+}
+
+type SetOf = (subject: Subject) => number | null;
+
+/**
+ * The ids of sets of attributes. Always looked up: a transaction that adds some may be rolled back, so ids that it saw must
+ * not outlive it.
+ */
+async function valueSets(trx: Db, diffs: readonly (SandboxDiff | ServerDiff)[]): Promise<SetOf> {
+  const keys = new Set(diffs.flatMap(({ before, after }) => [before, after]).map(setKey));
+  const ids = new Map<string, number>();
+  for (const some of batches(keys, setsAtOnce)) {
+    const texts = some.map((key) => {
+      const [name = "", benchmark = "", tags = ""]: string[] = JSON.parse(key);
+      return { name, benchmark, tags };
+    });
+    const values = texts.map(({ name, benchmark, tags }) => sql`(${name}, ${benchmark}, ${tags})`);
+    const select = () =>
+      trx
+        .selectFrom("value_sets")
+        .selectAll()
+        .where(sql<boolean>`(name, benchmark, tags) in (values ${sql.join(values)})`)
+        .execute();
+    let rows = await select();
+    if (rows.length < some.length) {
+      await trx
+        .insertInto("value_sets")
+        .values(texts)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      rows = await select();
+    }
+    for (const { id, name, benchmark, tags } of rows) {
+      ids.set(JSON.stringify([name, benchmark, tags]), id);
+    }
+  }
+  return (subject) => ids.get(setKey(subject)) ?? null;
+}
+
+const setsAtOnce = 200;
+
 type ChangeRow = readonly (string | number | null)[];
 
-function changeColumns(diff: SandboxDiff | ServerDiff): ChangeRow {
-  const { kind, dwellMs } = diff;
-  const observation = kind === "missing" || kind === "seen" ? kind : null;
-  return [statusBefore(diff), statusAfter(diff), dwellMs, observation];
+function changeColumns(diff: SandboxDiff | ServerDiff, setOf: SetOf): ChangeRow {
+  const { kind, before, after, dwellMs } = diff;
+  const isObservation = kind === "missing" || kind === "seen" || kind === "updated";
+  const set = setOf(after ?? before);
+  const previous = before && setOf(before);
+  return [
+    statusBefore(diff),
+    statusAfter(diff),
+    dwellMs,
+    isObservation ? kind : null,
+    Number(before !== null && before.missing > 0),
+    set,
+    previous === set ? null : previous,
+  ];
 }
 
 async function insert(
@@ -58,32 +131,40 @@ async function insert(
 const insertSandboxChanges = prepareRows(
   (db, rows: readonly ChangeRow[]) => {
     const values = rows.map(
-      ([seq, atMs, targetId, sandboxId, ...change]) => sql`(${seq}, ${atMs}, (
+      ([seq, targetId, atMs, sandboxId, ...change]) => sql`(${seq}, ${targetId}, ${atMs}, (
         select id from sandboxes where target_id = ${targetId} and sandbox_id = ${sandboxId}
       ), ${sql.join(change)})`,
     );
     return insertInto(db, "sandbox", values);
   },
-  (row) => row,
+  ([seq, targetId, atMs, ...rest]) => [seq, targetId, atMs, targetId, ...rest],
 );
 
 const insertServerChanges = prepareRows(
   (db, rows: readonly ChangeRow[]) => {
     const values = rows.map(
-      ([seq, atMs, targetId, sandboxId, serverId, ...change]) => sql`(${seq}, ${atMs}, (
+      ([
+        seq,
+        targetId,
+        atMs,
+        sandboxId,
+        serverId,
+        ...change
+      ]) => sql`(${seq}, ${targetId}, ${atMs}, (
         select id from servers
         where target_id = ${targetId} and sandbox_id = ${sandboxId} and server_id = ${serverId}
       ), ${sql.join(change)})`,
     );
     return insertInto(db, "server", values);
   },
-  (row) => row,
+  ([seq, targetId, atMs, ...rest]) => [seq, targetId, atMs, targetId, ...rest],
 );
 
 function insertInto(db: Db, subject: ChangeSubject, values: readonly RawBuilder<unknown>[]) {
   const statement = sql`
     insert into changes
-      (seq, at_ms, ${sql.ref(subject)}, from_status, to_status, dwell_ms, observation)
+      (seq, target_id, at_ms, ${sql.ref(subject)}, from_status, to_status, dwell_ms, observation,
+       was_missing, value_set, previous_set)
     values ${sql.join(values)}
   `;
   return { compile: () => statement.compile(db) };

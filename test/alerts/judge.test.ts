@@ -187,7 +187,7 @@ describe("the moment of a change", () => {
     return verdicts.map(({ diff, gap }) => ({
       dwellMs: diff.changes[0]?.dwellMs,
       momentKnown: diff.changes[0]?.after?.since.momentKnown,
-      gapMs: gap && gap.toMs - gap.fromMs,
+      gapMs: gap.opened && (gap.opened.toMs ?? 0) - gap.opened.fromMs,
     }));
   };
   const known = { dwellMs: intervalMs, momentKnown: true, gapMs: null };

@@ -172,7 +172,7 @@ it("the timeline of a sandbox has what it was at each time, whatever its servers
   const lengths = segments.map(
     ({ status, from, to }) => `${status} ${(Date.parse(to) - Date.parse(from)) / 1_000}`,
   );
-  expect(lengths).toEqual(["unobserved 8", "absent 5", "idle 10", "error 7"]);
+  expect(lengths).toEqual(["unobserved 13", "idle 10", "error 7"]);
   expect(truncated).toBe(false);
   const unknown = await api(showSandboxTimeline, { ...request, sandbox: "b" });
   expect(unknown.segments.map(({ status }) => status)).not.toContain("error");

@@ -93,7 +93,7 @@ async function timelineOf(world: WatchedWorld, from: string): Promise<readonly s
 }
 
 describe("the timeline of a server", () => {
-  it("has what it was at each time, and is unobserved before the first bucket", async () => {
+  it("has what it was at each time, and is unobserved before the first poll", async () => {
     const world = await watchWorld();
     await world.poll(2);
     world.show(0, "error");
@@ -101,7 +101,7 @@ describe("the timeline of a server", () => {
     world.show(0, "occupied");
     await world.poll();
     world.clock.advance(2_000);
-    const whole = ["unobserved 33", "absent 5", "idle 10", "error 10", "occupied 2"];
+    const whole = ["unobserved 38", "idle 10", "error 10", "occupied 2"];
     expect(await timelineOf(world, "60s")).toEqual(whole);
     expect(await timelineOf(world, "14s")).toEqual(["idle 2", "error 10", "occupied 2"]);
     expect(await timelineOf(world, "1s")).toEqual(["occupied 1"]);

@@ -55,7 +55,6 @@ const tooLarge = [
 
 it.each([
   ...spoilt.map(([table, change, row]) => [table, `update ${table} set ${change}`, row] as const),
-  ["open_buckets", "update targets set open_bucket = '{'", /^5m of target 1$/] as const,
   ...tooLarge.flatMap(([table, columns, row]) =>
     columns.split(" ").map((column) => [table, outOfRange(table, column), row] as const),
   ),
@@ -140,10 +139,9 @@ it("queries show what can be read, and say what is missing", async () => {
   {
     using database = new DatabaseSync(path);
     database.exec(`
-      update changes set to_status = 'odd' where seq = (select min(seq) from changes);
+      update changes set to_status = 'odd' where seq = (select min(seq) from changes where server is not null);
       update incidents set phase = 'burning' where rule = 'server-error';
-      update targets set open_bucket = '{';
-      update open_buckets set bucket = '[' where resolution = '1h';
+      update rollups set dwells = '[';
       update notifications set body = '{' where seq = 1;
     `);
   }
@@ -159,13 +157,15 @@ it("queries show what can be read, and say what is missing", async () => {
   const run = (...args: readonly string[]) => runCommand([...args, "--config", config]);
   const changes = await run("changes");
   expect(changes).toMatchObject({ code: 0, out: expect.stringContaining("error") });
-  expect(changes.err).toBe("note: 1 row is missing: the store cannot read them (changes: 1)\n");
+  expect(changes.err).toMatch(
+    /^note: 1 row is missing: the store cannot read them \(changes: \d+\)\n$/,
+  );
   expect((await run("incidents")).err).toMatch(/1 row is missing.*\(incidents: /);
   expect((await run("notifications")).err).toContain("(notifications: 1)");
   expect(await run("explain", world.serverIds[0] ?? "")).toMatchObject({ code: 0 });
   const range = ["--from", "2026-11-20T09:00Z", "--to", "2026-11-20T11:00Z"];
   for (const by of ["region", "server_name", "server_name,hour"]) {
-    const err = expect.stringMatching(/open_buckets: 5m of target 1, 1h/);
+    const err = expect.stringMatching(/missing.*\(rollups: 1h/);
     expect(await run("report", ...range, "--by", by)).toMatchObject({ code: 0, err });
   }
 });

@@ -76,7 +76,7 @@ it("everything is kept for as long as the configuration says, or as it is by def
     gaps: (beforeMs: number) => note("gaps", beforeMs),
     incidents: (beforeMs: number) => note("incidents", beforeMs),
     silences: (beforeMs: number) => note("silences", beforeMs),
-    buckets: (resolution: string, beforeMs: number) => note(resolution, beforeMs),
+    rollups: (resolution: string, beforeMs: number) => note(resolution, beforeMs),
     notifications: (before: {
       readonly deliveredBeforeMs: number;
       readonly deadBeforeMs: number;
@@ -91,7 +91,6 @@ it("everything is kept for as long as the configuration says, or as it is by def
     ["gaps", 400],
     ["incidents", 400],
     ["silences", 30],
-    ["5m", 30],
     ["1h", 400],
   ]);
 });

@@ -27,7 +27,7 @@ const countSchema = z.array(z.object({ what: z.string(), count: z.coerce.number(
 
 /** The latest that a poll can be after the one before it while the time between them is observed. */
 const marginMs = 2.1 * intervalMs + timeoutMs;
-const bucketMs = 300_000;
+const bucketMs = 3_600_000;
 /** Time is measured by monotonic clocks, from which the wall clocks, by which it is sorted into buckets, may differ. */
 const clockErrorShare = 0.0005;
 
@@ -57,12 +57,12 @@ export async function checkHistory(
     );
     const gaps = await read(
       gapSchema,
-      "select region, key, from_at_ms, to_at_ms from gaps join targets on targets.id = target_id",
+      "select region, key, from_at_ms, coalesce(to_at_ms, recorded_to_ms) as to_at_ms from gaps join targets on targets.id = target_id",
     );
     const buckets = await read(
       bucketSchema,
-      `select region, key, recorded_ms from target_buckets join targets on targets.id = target_id
-       where resolution = '5m'`,
+      `select region, key, recorded_ms from rollups join targets on targets.id = target_id
+       where counted = 'server' and resolution = '1h'`,
     );
     const left = await read(
       countSchema,
@@ -73,9 +73,7 @@ export async function checkHistory(
     return [
       ...left.flatMap(({ what, count }) => (count > 0 ? `${count} ${what} at the end` : [])),
       ...buckets.flatMap(({ region, key, recorded_ms: ms }) =>
-        ms > bucketMs * (1 + clockErrorShare)
-          ? `${region}/${key} has ${ms} ms in a bucket of five minutes`
-          : [],
+        ms > bucketMs * (1 + clockErrorShare) ? `${region}/${key} has ${ms} ms in an hour` : [],
       ),
       ...compareStatuses(truth, changes, gaps, fromMs),
     ];

@@ -33,7 +33,7 @@ describe("the smallest configuration", () => {
       store: { path: "data/sandwatch.db", postgres: null },
       history: {
         changes: 400 * dayMs,
-        buckets: { "5m": 30 * dayMs, "1h": 400 * dayMs, "1d": null },
+        rollups: { "1h": 400 * dayMs, "1d": null },
       },
       http: { host: "127.0.0.1", port: 9740 },
       log: { level: "info", format: "json" },

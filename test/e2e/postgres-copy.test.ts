@@ -133,7 +133,7 @@ describe("store copy", () => {
     ],
     [
       "a row whose other row is missing",
-      "pragma foreign_keys = off; insert into changes (seq, at_ms, server, from_status, to_status) values (99999, 0, 4711, 'idle', 'error'); update commit_sequence set value = 99999",
+      "pragma foreign_keys = off; insert into changes (seq, target_id, at_ms, server, from_status, to_status, was_missing, value_set) values (99999, 1, 0, 4711, 'idle', 'error', 0, 1); update commit_sequence set value = 99999",
       'changes with seq 99999 is damaged: PostgreSQL: insert or update on table "changes" violates foreign key',
     ],
   ])("names the row that cannot be copied, and copies nothing: %s", async (_, spoil, words) => {

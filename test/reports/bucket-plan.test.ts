@@ -81,6 +81,6 @@ describe("a note of a report", () => {
     const notesFrom = (minutes: number) =>
       notesOf({ fromMs: fromMs + minutes * minuteMs, toMs: fromMs + dayMs }, kept);
     expect(notesFrom(4)).toEqual([]);
-    expect(notesFrom(5)).toEqual([expect.stringContaining("No finer buckets are kept")]);
+    expect(notesFrom(5)).toEqual([expect.stringContaining("Nothing finer is kept")]);
   });
 });

@@ -23,7 +23,15 @@ interface Asked {
 function seriesOf(sources: ReportSources, asked: Asked): Promise<OccupancySeries> {
   const { from, to, now = to, names = [], stepMs = null } = asked;
   const range = { fromMs: Date.parse(from), toMs: Date.parse(to) };
-  const query = { range, zone: utc, filter: {}, nowMs: Date.parse(now), names, stepMs };
+  const query = {
+    of: "servers",
+    range,
+    zone: utc,
+    filter: {},
+    nowMs: Date.parse(now),
+    names,
+    stepMs,
+  } as const;
   return readSeries(query, sources);
 }
 
@@ -82,7 +90,7 @@ describe("a series of occupancy", () => {
     const history = recordHistory();
     const target = history.add(research);
     watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-03T00:00Z" });
-    target.prune("5m", Date.parse("2026-11-02T00:00Z"));
+    target.prune("changes", Date.parse("2026-11-02T00:00Z"));
     const { stepMs, cells } = await seriesOf(history, day);
     expect([stepMs, cells.length]).toEqual([hourMs, 24]);
     expect(cells[3]).toMatchObject({ average: { occupied: 1, idle: 1 }, unobserved: 0 });

@@ -16,7 +16,14 @@ it.each<readonly [what: string, ranges: readonly string[], leastMin: number, mos
   watch(target, { from: "2026-11-01T00:00Z", to: "2026-11-01T01:00Z" });
   target.poll(Date.parse("2026-11-01T01:05Z"), { kind: "failed" });
   watch(target, { from: "2026-11-01T02:00Z", to: "2026-11-01T04:00Z" });
-  const server = { ...research, sandboxId: "", serverId: "a", serverName: "git" };
+  const server = {
+    ...research,
+    sandboxId: "",
+    serverId: "a",
+    serverName: "git",
+    benchmark: null,
+    tags: null,
+  };
   for (const range of ranges) {
     const [startedAtMs = 0, recoveredAtMs = 0] = range
       .split("-")

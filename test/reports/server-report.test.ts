@@ -35,6 +35,7 @@ describe("a report of servers", () => {
       },
     };
     const query = {
+      of: "servers" as const,
       range: { fromMs: Date.parse(range.from), toMs: Date.parse(range.to) },
       fields: fieldsOf("server"),
       zone: utc,

@@ -175,16 +175,11 @@ export const resolutionMs = { "5m": 300_000, "1h": 3_600_000, "1d": 86_400_000 }
 export type Resolution = keyof typeof resolutionMs;
 export const resolutions = ["5m", "1h", "1d"] as const;
 
-export interface Extent {
-  readonly least: ByStatus<number>;
-  readonly most: ByStatus<number>;
-}
-
 /** What a bucket holds of the servers of one name. */
 export interface Account {
   readonly ms: ByStatus<number>;
   readonly unobservedMs: number;
-  readonly extent: Extent | null;
+  readonly peaks: { readonly occupied: number; readonly servers: number } | null;
   readonly exhaustedMs: number;
   /** Of the dwell times in `occupied` that ended: how many are in each bucket of the histogram. */
   readonly dwells: { readonly counts: readonly number[]; readonly sumMs: number };
@@ -194,7 +189,6 @@ export interface Bucket {
   readonly startMs: number;
   readonly recordedMs: number;
   readonly unobservedMs: number;
-  readonly extent: Extent | null;
   readonly names: ReadonlyMap<string, Account>;
 }
 
@@ -206,7 +200,7 @@ export interface StoredChange {
   readonly from: Presence;
   readonly to: Presence;
   readonly dwellMs: number | null;
-  readonly observation: "missing" | "seen" | null;
+  readonly observation: "missing" | "seen" | "updated" | null;
 }
 
 /** A period in UTC. */
@@ -266,15 +260,7 @@ export interface StoreAccess extends Moment {
  */
 export interface Damage {
   readonly life: number;
-  readonly kind:
-    | "silence"
-    | "message"
-    | "flaps"
-    | "incident"
-    | "servers"
-    | "change"
-    | "bucket"
-    | "drift";
+  readonly kind: "silence" | "message" | "flaps" | "incident" | "servers" | "change" | "drift";
   readonly id: string;
   readonly rule: string;
   readonly target: string;
@@ -285,8 +271,6 @@ export interface Damage {
   readonly incidents: readonly string[];
   /** Of a change as JSON its time, server, statuses, dwell time and observation. */
   readonly line: string;
-  readonly resolution: string;
-  readonly startMs: number;
 }
 
 /** All that is recorded of a run. */

@@ -133,7 +133,9 @@ describe("backup", () => {
     const path = await storeWith("us");
     const secret = "deleted-long-ago";
     const database = new DatabaseSync(path);
-    database.exec(`insert into server_names (name) values ('${secret}'); delete from server_names`);
+    database.exec(
+      `insert into counted_values (value) values ('${secret}'); delete from counted_values`,
+    );
     database.close();
     expect(readFileSync(path).includes(secret)).toBe(true);
     const file = join(tempFolder(), "backup.db");

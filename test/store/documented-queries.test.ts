@@ -34,9 +34,10 @@ async function storedDay(): Promise<string> {
   ] as const) {
     await store.commitPoll(id, poll(listing({ a, b: "idle" }), seconds));
   }
-  // Buckets are closed, and open ones are in JSON: what is asked for is of a day that is over.
+  // What is asked for is of a day that is over.
   await store.commitPoll(id, poll(listing({ a: "idle", b: "idle" }), 86_400));
   await store.commitPoll(id, poll("failed", 86_400));
+  while (await store.rollUp());
   await store.close();
   return path;
 }

@@ -63,19 +63,23 @@ describe("store forget", () => {
     // More of each than one transaction deletes.
     database.exec(`
       insert into changes with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
-        select i + 1000000, 0, (select min(id) from servers where target_id = ${Number(id)}), null, 'idle', 'error', null, null from n
+        select i + 1000000, ${Number(id)}, 0, (select min(id) from servers where target_id = ${Number(id)}), null, 'idle', 'error', null, null, 0, 1, null from n
         union all
-        select i + 1100000, 0, null, (select min(id) from sandboxes where target_id = ${Number(id)}), 'idle', 'error', null, null from n;
+        select i + 1100000, ${Number(id)}, 0, null, (select min(id) from sandboxes where target_id = ${Number(id)}), 'idle', 'error', null, null, 0, 1, null from n;
       update commit_sequence set value = 2000000;
+      insert into counted_values values (99, 'name');
+      insert into rollups with recursive n (i) as (select 1 union all select i + 1 from n where i < 60)
+        select counted, '1h', i * 3600000, ${Number(id)}, 99, 0, 0, 0, 0, 0, 0, 0, 0, null, null, 0, 0, 0, 0, 0, null
+        from n, (select 'server' as counted union all select 'tag');
       insert into gaps with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
-        select ${Number(id)}, i * 10, i * 10 + 5 from n;`);
+        select ${Number(id)}, i * 10, i * 10 + 5, 'late' from n;`);
     const before = dumpStore(path);
     const ids = (table: string, column: string): readonly unknown[] =>
       (before[table] ?? []).map((row) => Object(row)[column]);
     expect(ids("incidents", "subject")).toEqual(
       expect.arrayContaining(["server", "pool", "probe"]),
     );
-    for (const table of ["occupancy", "gaps", "flap_records", "pool_clocks", "group_times"]) {
+    for (const table of ["rollups", "gaps", "flap_records", "pool_clocks", "group_times"]) {
       expect([table, before[table]?.length]).not.toEqual([table, 0]);
     }
     expect(rowsWith(path, "research").length).toBeGreaterThan(10);
@@ -88,7 +92,7 @@ describe("store forget", () => {
     const after = dumpStore(path);
     const ofOther = (table: string, isOther: (row: Record<string, unknown>) => boolean) =>
       (before[table] ?? []).filter((row) => isOther({ ...row }));
-    for (const table of ["sandboxes", "servers", "target_buckets", "occupancy", "open_buckets"]) {
+    for (const table of ["sandboxes", "servers"]) {
       const kept = ofOther(table, (row) => row["target_id"] !== id);
       expect(kept.length).toBeGreaterThan(0);
       expect([table, after[table]]).toEqual([table, kept]);
@@ -169,10 +173,10 @@ describe("store forget", () => {
     const { world, path } = await watched();
     using database = new DatabaseSync(path);
     database.exec(`insert into targets
-      select 99, 'eu', 'former', attempted_polls, attempted_ms, observed_polls, observed_ms, 0, null, null, null, null, null, 1, 0, null
+      select 99, 'eu', 'former', attempted_polls, attempted_ms, observed_polls, observed_ms, 0, null, null, null, null, null, 1, 0, null, null, null
       from targets limit 1;
       insert into gaps with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
-        select 99, i * 10, i * 10 + 5 from n;`);
+        select 99, i * 10, i * 10 + 5, 'late' from n;`);
     const { clock } = world;
     const now = clock.now.bind(clock);
     // Each look at the clock is a second later.

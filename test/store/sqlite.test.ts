@@ -219,7 +219,7 @@ describe("a store that lacks something is refused by writers and readers", () =>
     ],
     ["insert into commit_sequence (value) values (7)", "commit_sequence must have one row"],
     [
-      `insert into changes values (1, 0, 1, null, 'idle', 'error', null, null)`,
+      `insert into changes values (1, 1, 0, 1, null, 'idle', 'error', null, null, 0, 1, null)`,
       "commit_sequence is behind",
     ],
   ])("after %s", (statements, message) => {

@@ -70,14 +70,14 @@ describe("store check", () => {
       ].join(";"),
       "notifications that wait for one that is not pending before them: 1",
     ],
-    ["insert into gaps values (1, 5, 30)", "gaps that overlap: 1"],
+    ["insert into gaps values (1, 5, 30, 'late')", "gaps that overlap: 1"],
     [
-      "insert into server_names values (1, 'n'); insert into occupancy values ('5m', 0, 1, 1, 0, 0, 0, 0, 0, 0, null, null, null, null, null, null, null, null, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
-      "occupancy of server names without the bucket of its target: 1",
+      "insert into counted_values values (1, 'n'); insert into rollups values ('tag', '1h', 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, null, null, 0, 0, 0, 0, 0, null)",
+      "rollups of a value without those of all servers: 1",
     ],
     [
-      "insert into target_buckets values ('5m', 0, 1, 5, 6, null, null, null, null, null, null, null, null, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
-      "buckets with a negative time, or with more unobserved time than time: 1",
+      "insert into counted_values values (1, ''); insert into rollups values ('server', '1h', 0, 1, 1, 5, 6, 0, 0, 0, 0, 0, 0, null, null, 0, 0, 0, 0, 0, null)",
+      "rollups with a negative time or count, or with more unobserved time than time: 1",
     ],
     [
       "insert into sandboxes values (1, 1, 's', null, 0, 'eror', null, 0, 0, 0, 0, null)",
@@ -87,10 +87,13 @@ describe("store check", () => {
       "insert into sandboxes values (1, 1, 's', null, 0, 'idle', 'idel', 0, 0, 0, 0, null)",
       "unknown statuses: 1",
     ],
-    ["update targets set open_bucket = '{'", "values that are not JSON: 1"],
+    ["insert into value_sets values (9, 'n', '', '[')", "values that are not JSON: 1"],
   ])("finds what %s leaves", async (statements, fault) => {
     const path = await storeWith("us");
-    execute(path, `pragma foreign_keys = off; insert into gaps values (1, 10, 20); ${statements}`);
+    execute(
+      path,
+      `pragma foreign_keys = off; insert into gaps values (1, 10, 20, 'late'); ${statements}`,
+    );
     const { code, err } = await runOn(path, "store", "check");
     expect([code, err]).toEqual([1, expect.stringContaining(`has 1 fault:\n  ${fault}\n`)]);
     // The daemon starts on it all the same, and it can be backed up.

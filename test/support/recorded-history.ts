@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { judgePoll } from "../../src/alerts/judge.ts";
 import { nothingKnown } from "../../src/alerts/target-state.ts";
-import { resolutionMs, type Resolution } from "../../src/fleet/buckets.ts";
+import type { RolledUp } from "../../src/fleet/buckets.ts";
 import type { Status, Target } from "../../src/fleet/model.ts";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
@@ -30,8 +30,8 @@ export interface RecordedTarget {
   poll(atMs: number, seen: Seen): void;
   /** The time until the next poll is not observed. */
   restart(): void;
-  /** Deletes the buckets of a resolution that begin earlier. */
-  prune(resolution: Resolution, beforeMs: number): void;
+  /** Deletes the changes, or the hours or days that ended, before. */
+  prune(what: "changes" | RolledUp, beforeMs: number): void;
   isConfigured: boolean;
 }
 
@@ -82,9 +82,14 @@ export function recordHistory(): RecordedHistory {
         steps.push(() => store.commitPoll(watched.id, verdict));
       },
       restart: () => watched.losePoll(),
-      prune(resolution, beforeMs) {
+      prune(what, beforeMs) {
         steps.push(async () => {
-          while (await store.prune.buckets(resolution, beforeMs + resolutionMs[resolution]));
+          while (await store.rollUp());
+          const step = (): Promise<boolean> =>
+            what === "changes"
+              ? store.prune.changes(beforeMs)
+              : store.prune.rollups(what, beforeMs, Infinity);
+          while (await step());
         });
       },
     };
@@ -99,9 +104,7 @@ export function recordHistory(): RecordedHistory {
     },
     occupancy: {
       open: async (filter) => (await read()).occupancy.open(filter),
-      async *gaps(query) {
-        yield* (await read()).occupancy.gaps(query);
-      },
+      gaps: async (query) => (await read()).occupancy.gaps(query),
     },
     changes: {
       async *between(query) {

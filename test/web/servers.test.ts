@@ -243,7 +243,7 @@ describe("the page of a server", () => {
     expect(text).toContain("Gone : it is not listed there any more.");
     expect(text).toContain("us / research");
     expect(text).toContain("change idle -&gt; absent");
-    expect(text).toContain("absent 10 s");
+    expect(text).toContain("absent 5 s");
   });
 
   it("offers what the role of its reader allows", async () => {

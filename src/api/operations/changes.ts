@@ -33,10 +33,10 @@ export const changeView = z.object({
     .nullable()
     .describe("How long it was in `from`; null: that was not observed from beginning to end"),
   lapse: z
-    .enum(["missing", "seen"])
+    .enum(["missing", "seen", "updated"])
     .nullable()
     .describe(
-      "With `lapses`: the sandbox or server did not change, but was missing or was listed again",
+      "With `lapses`: its status did not change, but it was missing, was listed again, or has another name, benchmark or tags",
     ),
 });
 type ChangeView = z.output<typeof changeView>;

@@ -15,6 +15,7 @@ import {
   time,
 } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
+import { ofField } from "./occupancy.ts";
 import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 
 const stepAllowed = "a multiple of 5m, such as 5m, 1h or 1d";
@@ -22,6 +23,7 @@ const mostCells = 2_000;
 
 export const seriesRequest = z.strictObject({
   ...rangeFields,
+  of: ofField,
   from: z.string(rangeFields.from.description).default("24h"),
   ...targetFields,
   server_name: listOf(z.string().max(1_000), "\0").describe(
@@ -61,12 +63,14 @@ export const reportOccupancySeries = defineOperation({
   method: "GET",
   permission: "read",
   path: "/occupancy/series",
-  summary: "How many servers were in each status over time, for a chart",
+  summary: "How many servers or sandboxes were in each status over time, for a chart",
   request: seriesRequest,
   response: seriesView,
   timeoutMs: 5 * 60_000,
   async handle({ reports, clock }: HistoryContext, request) {
-    const { from, to, tz: zone, region, key, server_name: names, step: stepMs = null } = request;
+    const { of, from, to, tz: zone, region, key, step: stepMs = null } = request;
+    const { server_name: names } = request;
+    if (of === "sandboxes" && names.length > 0) throw noNames();
     const nowMs = clock.now().utcMs;
     const range = readRange({ from, to }, { nowMs, zone });
     const lengthMs = Math.min(range.toMs, nowMs) - range.fromMs;
@@ -75,7 +79,7 @@ export const reportOccupancySeries = defineOperation({
       ...(region.length > 0 && { region }),
       ...(key.length > 0 && { key }),
     };
-    const found = await readSeries({ range, zone, filter, names, stepMs, nowMs }, reports);
+    const found = await readSeries({ of, range, zone, filter, names, stepMs, nowMs }, reports);
     const { cells } = found;
     return {
       from: timeText(found.range.fromMs),
@@ -92,6 +96,12 @@ export const reportOccupancySeries = defineOperation({
     };
   },
 });
+
+function noNames(): RefusedError {
+  const allowed = "nothing with of=sandboxes, which have no names";
+  const text = `The request cannot be used. Allowed: server_name: ${allowed}`;
+  return new RefusedError("invalid", text, [{ path: "server_name", allowed }]);
+}
 
 function tooManyCells(): RefusedError {
   const allowed = `a longer step or a shorter range: at most ${mostCells} cells`;

@@ -1,19 +1,32 @@
 import { z } from "zod";
 import { serverMsOf } from "../../fleet/buckets.ts";
 import { countDwells, dwellQuantileMs, meanDwellMs } from "../../fleet/dwell.ts";
-import { readFields, reportFields, type ReportField } from "../../reports/report-fields.ts";
+import {
+  faultOfSandboxFields,
+  readFields,
+  reportedKinds,
+  reportFields,
+  type ReportField,
+} from "../../reports/report-fields.ts";
 import { openReport, type ReportQuery } from "../../reports/open-report.ts";
 import { headroomOf, sharesOf, unobservedShareOf } from "../../reports/report-rows.ts";
 import type { Report, ReportRow } from "../../reports/report-rows.ts";
 import type { Zone } from "../../reports/zone.ts";
+import { RefusedError } from "../../lib/refused-error.ts";
 import type { HistoryContext } from "../context.ts";
 import { limitOf, listed, nextField, cursorOf, cursorText, rangeFields } from "../fields.ts";
 import { readRange, targetFields, texts } from "../fields.ts";
 import { defineOperation, readRequest } from "../operation.ts";
 import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 
+export const ofField = z
+  .enum(reportedKinds)
+  .default("servers")
+  .describe("What is counted: servers or sandboxes");
+
 export const reportRequest = z.strictObject({
   ...rangeFields,
+  of: ofField,
   by: z
     .string()
     .default("region,key")
@@ -51,7 +64,7 @@ const measures = z.object({
   occupied_peak: nullable,
   /** False: the peak is an upper bound. */
   occupied_peak_exact: z.boolean().nullable(),
-  /** Of all servers during observed time. The peak is the largest of the averages of five minutes, an hour or a day. */
+  /** Of all servers during observed time. The peak of several targets is the sum of what each had within an hour or day. */
   servers_average: nullable,
   servers_peak: nullable,
   /** The peak of servers less the peak of occupied servers. At least that many, where that peak is an upper bound. */
@@ -77,11 +90,16 @@ const labels = z.object({
   region: label,
   key: label,
   server_name: label,
+  benchmark: label,
+  tag: label,
   sandbox: label,
   server: label,
   hour: label,
   day: label,
+  week: label,
+  month: label,
   weekday: label,
+  hour_of_day: label,
 } satisfies Record<ReportField, z.ZodType>);
 
 const rowView = labels.extend(measures.shape);
@@ -114,7 +132,7 @@ export const reportOccupancy = defineOperation({
   method: "GET",
   permission: "read",
   path: "/occupancy",
-  summary: "How occupied servers were, by time and then by the fields of `by`",
+  summary: "How occupied servers or sandboxes were, by time and then by the fields of `by`",
   request: reportRequest.extend({
     limit: limitOf(1_000, 10_000),
     cursor: cursorOf(cursorSchema),
@@ -149,15 +167,20 @@ export function readReportQuery(request: ReportRequest, nowMs: number): ReportQu
 }
 
 function toReportQuery(
-  { from, to, by, tz: zone, region, key }: z.output<typeof reportRequest>,
+  { of, from, to, by, tz: zone, region, key }: z.output<typeof reportRequest>,
   nowMs: number,
 ): ReportQuery {
+  const allowed = of === "sandboxes" ? faultOfSandboxFields(by) : null;
+  if (allowed !== null) {
+    const text = `The request cannot be used. Allowed: by: ${allowed}`;
+    throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
+  }
   const range = readRange({ from, to }, { nowMs, zone });
   const filter = {
     ...(region.length > 0 && { region }),
     ...(key.length > 0 && { key }),
   };
-  return { range, fields: by, zone, filter, nowMs, after: null };
+  return { of, range, fields: by, zone, filter, nowMs, after: null };
 }
 
 export function reportHead(

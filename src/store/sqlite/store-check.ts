@@ -110,20 +110,22 @@ const rules: readonly (readonly [what: string, rows: string])[] = [
        select to_at_ms, from_at_ms,
          lead(from_at_ms) over (partition by target_id order by from_at_ms) as next_at_ms
        from gaps
-     ) where to_at_ms < from_at_ms or to_at_ms > next_at_ms`,
+     ) where to_at_ms < from_at_ms or to_at_ms > next_at_ms
+       or (to_at_ms is null and next_at_ms is not null)`,
   ],
   [
-    "occupancy of server names without the bucket of its target",
-    `select 1 from occupancy as part where not exists (
-       select 1 from target_buckets as whole where whole.resolution = part.resolution
+    "rollups of a value without those of all servers",
+    `select 1 from rollups as part where not exists (
+       select 1 from rollups as whole where whole.counted = 'server'
+         and whole.resolution = part.resolution
          and whole.start_at_ms = part.start_at_ms and whole.target_id = part.target_id
      )`,
   ],
   [
-    "buckets with a negative time, or with more unobserved time than time",
-    `select 1 from target_buckets where unobserved_ms < 0 or unobserved_ms > recorded_ms
-     union all
-     select 1 from occupancy where min(idle_ms, occupied_ms, error_ms, unknown_ms, unobserved_ms, exhausted_ms) < 0`,
+    "rollups with a negative time or count, or with more unobserved time than time",
+    `select 1 from rollups where gap_ms < 0 or gap_ms > recorded_ms
+       or min(idle_ms, occupied_ms, error_ms, unknown_ms, unobserved_ms, exhausted_ms) < 0
+       or min(idle, occupied, error, unknown, missing) < 0`,
   ],
   [
     "unknown statuses",
@@ -136,9 +138,9 @@ const rules: readonly (readonly [what: string, rows: string])[] = [
   [
     "values that are not JSON",
     [
-      "targets.open_bucket",
-      "open_buckets.bucket",
+      "rollups.dwells",
       "servers.tags",
+      "value_sets.tags",
       "silences.match",
       "flap_records.entered",
       "region_flap_records.entered",

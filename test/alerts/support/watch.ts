@@ -139,7 +139,7 @@ export function createWatch(options: WatchOptions = {}) {
     /** A new process with what was written, and these rules (or the same ones). */
     restart(more: WatchOptions = {}): IncidentOutcome {
       settings = { ...settings, ...more };
-      const { progress, buckets, incidents, flaps, snapshot } = watched.state;
+      const { progress, incidents, flaps, snapshot } = watched.state;
       const known = structuredClone([[...incidents.values()], [...flaps.values()]] as const);
       const held = holdIncidents(...known);
       const retired = retireIncidents({ ...held, target: research }, utcMs, judgeOptions());
@@ -151,7 +151,7 @@ export function createWatch(options: WatchOptions = {}) {
         openIncidents: [...held.incidents.values()],
         flaps: [...held.flaps.values()],
       };
-      watched = start({ ...structuredClone({ progress, buckets }), ...open }, restored);
+      watched = start({ ...structuredClone({ progress }), ...open }, restored);
       return retired;
     },
   };

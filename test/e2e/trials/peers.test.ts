@@ -33,10 +33,10 @@ it("withstands ten reports over all of a long history at once", async () => {
   expect(isEmpty).toBe(false);
 });
 
-/** Twenty days of twenty names, in buckets of five minutes. */
+/** Two hundred and forty days of twenty names, in hours. */
 function writeHistory(file: string): void {
   using database = new DatabaseSync(file);
-  const stepMs = 5 * 60_000;
+  const stepMs = 60 * 60_000;
   const buckets = 20 * 288;
   const endMs = Math.floor(Date.now() / stepMs) * stepMs;
   const fill = (table: string, values: Readonly<Record<string, string>>, source: string): void => {
@@ -51,15 +51,25 @@ function writeHistory(file: string): void {
       insert into ${table} (${columns.join(", ")}) select ${selected.join(", ")} from ${source}`);
   };
   database.exec("begin");
-  fill("server_names", { id: "name_id", name: "'name-' || name_id" }, "names");
+  fill("counted_values", { id: "name_id", value: "'name-' || name_id" }, "names");
+  fill(
+    "counted_values",
+    { id: "999", value: "''" },
+    "(select 1) where not exists (select 1 from counted_values where value = '')",
+  );
   const bucket = {
-    resolution: "'5m'",
+    resolution: "'1h'",
     start_at_ms: `${endMs} - n * ${stepMs}`,
     target_id: "(select min(id) from targets)",
     idle_ms: String(stepMs),
   };
-  fill("target_buckets", { ...bucket, recorded_ms: String(stepMs) }, "steps");
-  fill("occupancy", { ...bucket, name_id: "name_id" }, "steps, names");
+  const times = { ...bucket, recorded_ms: String(stepMs), dwells: "null" };
+  const all = "(select id from counted_values where value = '')";
+  fill("rollups", { ...times, counted: "'server'", value_id: all }, "steps");
+  fill("rollups", { ...times, counted: "'server_name'", value_id: "name_id" }, "steps, names");
+  database.exec(
+    `update targets set recorded_from_ms = ${endMs} - ${buckets} * ${stepMs}, rolled_up_to_ms = ${endMs}`,
+  );
   database.exec("commit");
 }
 

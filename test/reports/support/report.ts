@@ -1,6 +1,10 @@
 import { statuses } from "../../../src/fleet/model.ts";
 import { countDwells } from "../../../src/fleet/dwell.ts";
-import { readFields, type ReportField } from "../../../src/reports/report-fields.ts";
+import {
+  readFields,
+  type ReportedKind,
+  type ReportField,
+} from "../../../src/reports/report-fields.ts";
 import { openReport } from "../../../src/reports/open-report.ts";
 import type { Report, ReportRow } from "../../../src/reports/report-rows.ts";
 import type { ReportSources } from "../../../src/reports/report-sources.ts";
@@ -15,6 +19,7 @@ export interface Asked {
   /** Default: the end of the range. */
   readonly now?: string;
   readonly filter?: TargetFilter;
+  readonly of?: ReportedKind;
 }
 
 export interface Reported {
@@ -33,6 +38,7 @@ export async function reportOf(sources: ReportSources, asked: Asked): Promise<Re
   const zone = openZone(asked.tz ?? "UTC");
   if (!zone) throw new Error(`no zone ${asked.tz}`);
   const query = {
+    of: asked.of ?? "servers",
     range: { fromMs: Date.parse(asked.from), toMs: Date.parse(asked.to) },
     fields: fieldsOf(asked.by),
     zone,

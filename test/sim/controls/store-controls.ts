@@ -1,33 +1,10 @@
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type { Verdict } from "../../../src/alerts/judge.ts";
-import { noOpenBuckets } from "../../../src/fleet/accounting.ts";
-import type { Bucket } from "../../../src/fleet/buckets.ts";
+import { noGapStep } from "../../../src/fleet/recorded-time.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot, restoreSnapshot } from "../../../src/fleet/snapshot.ts";
 import { ofMetrics, ofPart, ofStore, ofVerdicts, showsBeforeItCommits } from "./mutation.ts";
-import type { Mutation, NegativeControl } from "./mutation.ts";
-
-type BucketWrite = Verdict["accounting"]["written"][number];
-type NameAccount = BucketWrite["bucket"] extends { readonly names: ReadonlyMap<string, infer A> }
-  ? A
-  : never;
-
-const ofWrittenBuckets = (
-  change: (written: readonly BucketWrite[], verdict: Verdict, targetId: number) => BucketWrite[],
-): Mutation =>
-  ofVerdicts((verdict, targetId) => {
-    const written = change(verdict.accounting.written, verdict, targetId);
-    return { ...verdict, accounting: { ...verdict.accounting, written } };
-  });
-
-const ofNames = (change: (account: NameAccount) => NameAccount): Mutation =>
-  ofWrittenBuckets((written) =>
-    written.map(({ resolution, bucket }) => {
-      const names = new Map(Array.from(bucket.names, ([name, each]) => [name, change(each)]));
-      return { resolution, bucket: { ...bucket, names } };
-    }),
-  );
+import type { NegativeControl } from "./mutation.ts";
 
 /** Daemons that break a promise about what they store or show, or about starting and stopping. */
 export const storeControls: Readonly<Record<string, NegativeControl>> = {
@@ -121,44 +98,10 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
       };
     },
   },
-  "forgets open buckets at a restart": {
+  "does not say when time is observed again": {
     from: 50,
-    ...ofPart("targets", (targets) => ({
-      some: async (names) =>
-        (await targets.some(names)).map((target) => ({ ...target, buckets: noOpenBuckets })),
-    })),
-  },
-  "records nothing while it does not observe": {
-    from: 53,
-    ...ofNames((account) => ({ ...account, unobservedMs: 0 })),
-  },
-  "writes no bucket that closes unchanged": {
-    from: 32,
-    caughtAs: /are recorded in 5m/,
-    store(store) {
-      const openOf = new Map<number, Bucket | null>();
-      return {
-        ...store,
-        commitPoll(targetId, verdict) {
-          const { accounting } = verdict;
-          const open = openOf.get(targetId);
-          openOf.set(targetId, accounting.open["5m"]);
-          const written = accounting.written.filter(({ bucket }) => bucket !== open);
-          return store.commitPoll(targetId, {
-            ...verdict,
-            accounting: { ...accounting, written },
-          });
-        },
-      };
-    },
-  },
-  "adds dwell times to the next bucket of the histogram": {
-    from: 53,
-    caughtAs: /buckets of/,
-    ...ofNames((account) => ({
-      ...account,
-      dwells: { ...account.dwells, counts: [0, ...account.dwells.counts.slice(0, -1)] },
-    })),
+    caughtAs: /gaps (overlap|invent the time)/,
+    ...ofVerdicts((verdict) => ({ ...verdict, gap: { ...verdict.gap, closedAtMs: null } })),
   },
   "forgets at a restart what is missing": {
     from: 50,
@@ -187,12 +130,15 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
   "does not record servers that are missing": {
     from: 50,
     caughtAs: /changes lack .*"missing"/,
-    ...ofVerdicts((verdict) => ({ ...verdict, diff: { ...verdict.diff, interruptions: [] } })),
+    ...ofVerdicts((verdict) => {
+      const servers = verdict.diff.servers.filter(({ kind }) => kind !== "missing");
+      return { ...verdict, diff: { ...verdict.diff, servers } };
+    }),
   },
   "stores no gap": {
     from: 53,
     caughtAs: /gaps lack the time/,
-    ...ofVerdicts((verdict) => ({ ...verdict, gap: null })),
+    ...ofVerdicts((verdict) => ({ ...verdict, gap: noGapStep })),
   },
   "takes all time for a gap": {
     from: 50,
@@ -205,7 +151,8 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
           const { utcMs: toMs } = verdict.at;
           const fromMs = last.get(targetId) ?? toMs;
           last.set(targetId, toMs);
-          const gap = fromMs < toMs ? { fromMs, toMs } : null;
+          const opened = fromMs < toMs ? { fromMs, toMs, reason: "late" as const } : null;
+          const gap = { closedAtMs: null, opened };
           return store.commitPoll(targetId, { ...verdict, gap });
         },
       };

@@ -1,5 +1,5 @@
 import { resolutionMs, statuses } from "../history.ts";
-import type { Account, Bucket, ByStatus, Extent, Resolution, Status } from "../history.ts";
+import type { Account, Bucket, ByStatus, Resolution, Status } from "../history.ts";
 import type { TrueChange, TrueStretch, Truth } from "./truth.ts";
 
 /** A part of a stretch, within one bucket. */
@@ -42,7 +42,6 @@ function trueBucket(
     startMs,
     recordedMs: sum(pieces.map(({ ms }) => ms)),
     unobservedMs: sum(pieces.map(({ ms, observed }) => (observed ? 0 : ms))),
-    extent: extentOf(pieces),
     names: new Map(Array.from(names, (name) => [name, accountOf(name, pieces, dwells)])),
   };
 }
@@ -61,7 +60,7 @@ function accountOf(name: string, all: readonly Piece[], dwells: readonly TrueCha
     unobservedMs: sum(
       pieces.map(({ ms, servers }) => ms * servers.filter(({ status }) => status === null).length),
     ),
-    extent: extentOf(pieces),
+    peaks: peaksOf(pieces),
     exhaustedMs: sum(exhausted.map(({ ms }) => ms)),
     dwells: { counts: histogramOf(dwellsMs), sumMs: sum(dwellsMs) },
   };
@@ -73,12 +72,12 @@ export function countOf(servers: Iterable<{ readonly status: Status | null }>): 
   return byStatus((wanted) => all.filter(({ status }) => status === wanted).length);
 }
 
-function extentOf(pieces: readonly Piece[]): Extent | null {
+function peaksOf(pieces: readonly Piece[]): Account["peaks"] {
   const counts = pieces.filter(({ observed }) => observed).map(({ servers }) => countOf(servers));
   if (counts.length === 0) return null;
   return {
-    least: byStatus((status) => Math.min(...counts.map((each) => each[status]))),
-    most: byStatus((status) => Math.max(...counts.map((each) => each[status]))),
+    occupied: Math.max(...counts.map(({ occupied }) => occupied)),
+    servers: Math.max(...counts.map((each) => sum(Object.values(each)))),
   };
 }
 

@@ -40,8 +40,13 @@ export interface TrueChange {
   readonly from: Presence;
   readonly to: Presence;
   readonly dwellMs: number | null;
-  /** Of a server that was missing from a listing, or listed again with the same status. */
-  readonly observation: "missing" | "seen" | null;
+  /** Of a server that was missing from a listing, listed again with the same status, or renamed. */
+  readonly observation: "missing" | "seen" | "updated" | null;
+}
+
+/** The time of the calendar that is recorded: it stands while the wall clock that was set back catches up. */
+export function recordedUntil(records: readonly Pick<PollRecord, "utcMs">[], poll: number): number {
+  return Math.max(...records.slice(0, Math.max(poll, 0) + 1).map(({ utcMs }) => utcMs));
 }
 
 export type Truth = ReturnType<typeof truthOf>;
@@ -75,9 +80,10 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
     records[poll - 1]?.complete === true;
   /** A wall clock that jumped forward between two complete listings shows time that nobody observed. */
   const isMomentKnown = (poll: number): boolean => {
-    const [before, record] = [records[poll - 1], records[poll]];
-    if (!before || !record || !isObserved(poll)) return false;
-    return record.utcMs - before.utcMs - record.elapsedMs <= slackMs;
+    const record = records[poll];
+    if (!record || !isObserved(poll)) return false;
+    const passedMs = recordedUntil(records, poll) - recordedUntil(records, poll - 1);
+    return passedMs - record.elapsedMs <= slackMs;
   };
   const nameOf = (server: string, poll: number): string => shownLast(server, poll)?.name ?? "";
 
@@ -106,18 +112,28 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
     }
     const wasMissing = (missing(server, poll - 1) ?? 0) > 0;
     const isMissing = (missing(server, poll) ?? 0) > 0;
-    if (to === "absent" || wasMissing === isMissing) return null;
-    const observation = isMissing ? "missing" : "seen";
+    const isRenamed = name !== nameOf(server, poll);
+    if (to === "absent" || (wasMissing === isMissing && !isRenamed)) return null;
+    const interruption = isMissing ? "missing" : "seen";
+    const observation = wasMissing === isMissing ? "updated" : interruption;
     return { server, name, from, to, dwellMs: null, observation };
   };
 
   const stretches: TrueStretch[] = [];
   const changes: TrueChange[] = [];
-  for (const [poll, { utcMs, elapsedMs }] of records.entries()) {
+  for (const [poll, { elapsedMs }] of records.entries()) {
     const observed = isObserved(poll);
+    const [beforeMs, utcMs] = [recordedUntil(records, poll - 1), recordedUntil(records, poll)];
+    const startMs = observed && !isMomentKnown(poll) ? utcMs - elapsedMs : beforeMs;
     const known = [...servers].filter((server) => missing(server, poll - 1, poll) !== null);
+    const lost = known.map((server) => {
+      return { server, name: nameOf(server, poll - 1), status: null };
+    });
+    if (startMs > beforeMs) {
+      stretches.push({ fromMs: beforeMs, toMs: startMs, observed: false, servers: lost });
+    }
     stretches.push({
-      fromMs: utcMs - elapsedMs,
+      fromMs: startMs,
       toMs: utcMs,
       observed,
       servers: known.map((server) => {

@@ -70,21 +70,6 @@ const kinds: readonly [Kind, ...Kind[]] = [
     set: [`to_status = 'odd'`, `observation = 'odd'`],
   },
   {
-    table: "targets",
-    kind: "bucket",
-    rows: `select id, region || '/' || key as target, '5m' as resolution, open_bucket ->> 'startMs' as startMs
-      from targets where json_valid(open_bucket)`,
-    set: [`open_bucket = '{'`, `open_bucket = '{"startMs":1'`],
-  },
-  {
-    table: "open_buckets",
-    kind: "bucket",
-    rows: `select target_id || resolution as id, ${target}, resolution, bucket ->> 'startMs' as startMs
-      from open_buckets where json_valid(bucket)`,
-    key: "target_id || resolution",
-    set: [`bucket = '['`],
-  },
-  {
     table: "drift",
     kind: "drift",
     rows: `select ${driftKey} as id from drift where problem not like 'odd%'`,
@@ -167,8 +152,6 @@ export function createDamages(world: World) {
           type: text("type"),
           incidents: text("incidents").split("|"),
           line: text("line"),
-          resolution: text("resolution"),
-          startMs: Number(row["startMs"]),
         };
         return { id: row["id"] ?? null, damage };
       })

@@ -109,7 +109,7 @@ function incidentOf(
   };
 }
 
-const gapsOf = `select from_at_ms as fromMs, to_at_ms as toMs from gaps
+const gapsOf = `select from_at_ms as fromMs, coalesce(to_at_ms, recorded_to_ms) as toMs from gaps
   join targets on targets.id = gaps.target_id where region = ? and key = ? order by from_at_ms`;
 
 /**

@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { recordingStartMs, tally } from "../../alerts/support/recorder.ts";
-import { collect } from "../../support/collect.ts";
-import { research } from "../../support/fleet.ts";
-import { openRecorded } from "../support/recorded-targets.ts";
+import { listing, research } from "../../support/fleet.ts";
+import { openRecorded, recordingStartMs } from "../support/recorded-targets.ts";
 import { engines } from "../support/engines.ts";
 
 const minuteMs = 60_000;
-const git = [tally("git", { idle: 2 })];
+const git = listing({ a: "idle", b: "idle" });
 const down = { observed: false };
 
 describe.each(engines)("gaps on $name", (engine) => {
@@ -21,12 +19,14 @@ describe.each(engines)("gaps on $name", (engine) => {
         (each) => recordingStartMs + each * minuteMs,
       );
       const range = { target: research, fromMs: fromMs ?? 0, toMs: toMs ?? 0 };
-      const found = await collect(recorded.store.occupancy.gaps(range));
+      const found = await recorded.store.occupancy.gaps(range);
       return found.map((gap) =>
         [gap.fromMs, gap.toMs].map((ms) => (ms - recordingStartMs) / minuteMs),
       );
     };
-    return { pass, gaps };
+    const poll = (minutes: number, shown: Parameters<typeof target.pass>[1]): Promise<void> =>
+      target.pass(minutes * minuteMs, shown);
+    return { pass, poll, gaps };
   }
 
   it("never overlap, though the clock was set back", async () => {
@@ -36,7 +36,22 @@ describe.each(engines)("gaps on $name", (engine) => {
     await pass(1, { ...down, steppedMs: -8 * minuteMs });
     await pass(1);
     await pass(10, down);
-    expect(await gaps()).toEqual([[0, 14]]);
+    expect(await gaps()).toEqual([
+      [0, 10],
+      [10, 14],
+    ]);
+  });
+
+  it("last from the last complete listing to the next one, and until the last poll if there was none", async () => {
+    const { pass, poll, gaps } = await openGaps();
+    await pass(0);
+    await pass(10);
+    for (let times = 0; times < 3; times += 1) await poll(5, "failed");
+    expect(await gaps()).toEqual([[10, 25]]);
+    await poll(5, { ...git, complete: false });
+    await pass(5);
+    await pass(5);
+    expect(await gaps()).toEqual([[10, 35]]);
   });
 
   it("are clipped to the range, and all given, however many there are", async () => {

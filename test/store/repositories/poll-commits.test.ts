@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../../src/alerts/judge.ts";
-import { emptyBucket } from "../../../src/fleet/buckets.ts";
 import { eachServer, findServer } from "../../../src/fleet/snapshot.ts";
 import { addTarget } from "../../support/add-target.ts";
 import {
@@ -94,13 +93,18 @@ describe.each(engines)("commits of polls on $name", (engine) => {
     it.each<readonly [what: string, spoil: (verdict: Verdict) => Partial<Verdict>]>([
       ["an item of the outbox", ({ incidents }) => ({ incidents: spoilItems(incidents) })],
       [
-        "a bucket",
-        ({ accounting }) => {
-          const bucket = { ...emptyBucket(0), recordedMs: 0.5 };
-          return { accounting: { ...accounting, written: [{ resolution: "1d", bucket }] } };
+        "a gap",
+        () => {
+          const opened = { fromMs: 0.5, toMs: null, reason: "timeout" } as const;
+          return { gap: { closedAtMs: null, opened } };
         },
       ],
-      ["a change", ({ at }) => ({ at: { ...at, utcMs: Number.NaN } })],
+      [
+        "a change",
+        ({ progress }) => ({
+          progress: { ...progress, recorded: { fromMs: 0, toMs: Number.NaN } },
+        }),
+      ],
     ])("when %s is refused", async (_, spoil) => {
       const { store, targetId, everything } = await openPollStore(engine);
       const { first, second } = verdicts();
@@ -158,8 +162,8 @@ describe.each(engines)("commits of polls on $name", (engine) => {
     const snapshot = await next.targets.snapshotOf(targetId);
     expect(findServer(snapshot, "box", "a")?.name).toBe("git");
     const changes = (await rows("changes")).filter((row) => row["server"] !== null);
-    const statuses = changes.map((row) => row["to_status"]);
-    expect(statuses).toEqual(["idle", "idle", "absent", "occupied"]);
+    const statuses = changes.map((row) => row["observation"] ?? row["to_status"]);
+    expect(statuses).toEqual(["idle", "missing", "absent", "occupied", "updated"]);
   });
 
   it("keep the row of a sandbox that is gone, with what its changes refer to", async () => {

@@ -1,8 +1,7 @@
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
-import { type Resolution, resolutions } from "../../../src/fleet/buckets.ts";
-import { tally } from "../../alerts/support/recorder.ts";
-import { bucketsIn, collect } from "../../support/collect.ts";
+import type { Resolution } from "../../../src/fleet/buckets.ts";
+import { bucketsIn } from "../../support/collect.ts";
 import { listing, watchFleet } from "../../support/fleet.ts";
 import { openRecorded } from "../support/recorded-targets.ts";
 import { engines } from "../support/engines.ts";
@@ -26,7 +25,7 @@ describe.each(engines)("pruning on $name", (engine) => {
       await recorded.add({ region: "us", key: "research" }),
       await recorded.add({ region: "eu", key: "support" }),
     ];
-    const servers = [tally("git", { idle: 1 })];
+    const servers = listing({ a: "idle" });
     for (const target of targets) {
       await target.pass(0, servers);
       for (let hour = 0; hour < 30; hour++) {
@@ -36,27 +35,31 @@ describe.each(engines)("pruning on $name", (engine) => {
     const { store } = recorded;
     const startsOf = async (resolution: Resolution) =>
       (await bucketsIn(store.occupancy, { resolution })).map(({ bucket }) => bucket.startMs);
-    return { store, targets, startsOf, endMs: targets[0]?.recorder.atMs ?? 0 };
+    while (await store.rollUp());
+    return { store, targets, startsOf, endMs: targets[0]?.at.utcMs ?? 0 };
   }
 
-  it("deletes buckets that ended before, of one resolution, a few at a time, but none that is open", async () => {
-    const { store, startsOf } = await openTwoTargets();
-    const before = await Promise.all(resolutions.map(startsOf));
+  it("deletes hours and days that ended before, but not the last two days of hours, and says from when on they are kept", async () => {
+    const { store, startsOf, endMs } = await openTwoTargets();
+    const [hours, days] = [await startsOf("1h"), await startsOf("1d")];
     const boundMs = Date.UTC(2026, 10, 21, 9, 7);
-    expect(await pruneAll(() => store.prune.buckets("5m", boundMs))).toBe(3);
-    const [fives, hours, days] = await Promise.all(resolutions.map(startsOf));
-    expect([hours, days]).toEqual(before.slice(1));
-    expect(fives).toEqual(before[0]?.filter((startMs) => startMs + 300_000 > boundMs));
-    await pruneAll(() => store.prune.buckets("1d", everMs));
-    expect(new Set(await startsOf("1d"))).toEqual(new Set([Date.UTC(2026, 10, 21)]));
+    await pruneAll(() => store.prune.rollups("1h", boundMs, boundMs + 24 * hourMs));
+    expect(await startsOf("1h")).toEqual(hours);
+    await pruneAll(() => store.prune.rollups("1h", boundMs, boundMs + 48 * hourMs));
+    expect((await store.occupancy.open()).keptFrom["1h"]).toBe(Date.UTC(2026, 10, 21, 10));
+    const left = (await startsOf("1h")).filter((startMs) => startMs >= boundMs - hourMs);
+    expect(left).toEqual(hours.filter((startMs) => startMs >= boundMs - hourMs));
+    expect(await startsOf("1d")).toEqual(days);
+    await pruneAll(() => store.prune.rollups("1d", endMs, endMs));
+    expect((await store.occupancy.open()).keptFrom["1d"]).toBe(Date.UTC(2026, 10, 22));
   });
 
   it("deletes gaps of each target that ended before", async () => {
     const { store, targets, endMs } = await openTwoTargets();
     await pruneAll(() => store.prune.gaps(endMs - 1.5 * hourMs));
     for (const { target } of targets) {
-      const gaps = await collect(store.occupancy.gaps({ target, fromMs: 0, toMs: everMs }));
-      expect(gaps).toEqual([{ fromMs: endMs - 2 * hourMs, toMs: endMs - hourMs }]);
+      const gaps = await store.occupancy.gaps({ target, fromMs: 0, toMs: everMs });
+      expect(gaps).toMatchObject([{ fromMs: endMs - 2 * hourMs, toMs: endMs - hourMs }]);
     }
   });
 
@@ -67,6 +70,12 @@ describe.each(engines)("pruning on $name", (engine) => {
     const polls = [listing({ a: "idle" }), listing({ a: "error" }), none, none];
     const verdicts = polls.map((each) => poll(each));
     for (const verdict of verdicts) await store.commitPoll(targetId, verdict);
+    const kept = await rows("changes");
+    await pruneAll(() => store.prune.changes(everMs));
+    // What is not rolled up is not deleted.
+    expect(await rows("changes")).toEqual(kept);
+    await store.commitPoll(targetId, poll(none, 3_600));
+    while (await store.rollUp());
     const times = async (subject: "server" | "sandbox") =>
       (await rows("changes")).flatMap((row) => (row[subject] === null ? [] : [row["at_ms"]]));
     await pruneAll(() => store.prune.changes(verdicts[1]?.at.utcMs ?? 0));

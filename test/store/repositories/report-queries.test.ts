@@ -23,7 +23,9 @@ describe.each(engines)("reports on $name", (engine) => {
     ];
     const written = [...servers, ...others];
     await store.commitIncidents(targetId, { ...noOutcome, written });
-    const found = await collect(store.reports.incidents({ fromMs: startMs, toMs: startMs + 10 }));
+    const found = await collect(
+      store.reports.incidents({ fromMs: startMs, toMs: startMs + 10 }, "server"),
+    );
     expect(found.filter(({ firedAtMs }) => firedAtMs === startMs)).toHaveLength(1_001);
     const ended = found.filter(({ firedAtMs }) => firedAtMs !== startMs);
     expect(ended.map(({ recoveredAtMs }) => recoveredAtMs)).toEqual(

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { judgePoll, type Verdict } from "../../../src/alerts/judge.ts";
 import type { Diff } from "../../../src/fleet/diff.ts";
 import { resolutions } from "../../../src/fleet/buckets.ts";
+import { changesOf } from "../../../src/store/write-changes.ts";
 import { statuses } from "../../../src/fleet/model.ts";
 import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
@@ -63,12 +64,12 @@ describe.each(engines)("what is stored on $name", (engine) => {
     { ...serverError, name: "later", for: { kind: "polls", polls: 2 } as const },
   ];
 
-  const changesIn = (diff: Diff) => [
-    ...diff.changes,
-    ...diff.interruptions,
-    ...diff.sandboxChanges,
-    ...diff.sandboxInterruptions,
-  ];
+  const spoil = (diff: Diff): Diff => ({
+    ...diff,
+    sandboxes: diff.sandboxes.map((each) => ({ ...each, dwellMs: 0.5 })),
+    servers: diff.servers.map((each) => ({ ...each, dwellMs: 0.5 })),
+  });
+  const changesIn = (diff: Diff) => Object.values(changesOf(diff)).flat();
 
   /** All that follows from polls, but for numbers that count what was written. */
   async function resultsOf({ store, rows }: PollStore): Promise<unknown> {
@@ -134,7 +135,7 @@ describe.each(engines)("what is stored on $name", (engine) => {
             // The last row that a poll writes is refused where it has changes, else its first one.
             const hasChanges = changesIn(verdict.diff).length > 0;
             const spoilt = hasChanges
-              ? { ...verdict, at: { ...at, utcMs: 0.5 } }
+              ? { ...verdict, diff: spoil(verdict.diff) }
               : { ...verdict, progress: { ...verdict.progress, lastPollAtMs: 0.5 } };
             const [lost] = await Promise.allSettled([store.commitPoll(watched.id, spoilt)]);
             left.push([lost?.status, JSON.stringify(await opened.everything())]);

@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emptyAccount, mergeNames, resolutions, serverMsOf } from "../../../src/fleet/buckets.ts";
+import {
+  addAccount,
+  countedKinds,
+  emptyAccount,
+  resolutions,
+  serverMsOf,
+} from "../../../src/fleet/buckets.ts";
 import type { Bucket } from "../../../src/fleet/buckets.ts";
 import { countDwells } from "../../../src/fleet/dwell.ts";
 import { statuses } from "../../../src/fleet/model.ts";
@@ -15,6 +21,13 @@ import { anySteps, forwardSteps, scripts } from "../../support/history/script.ts
 import { rebuiltTimes, trueTimes } from "../../support/history/server-times.ts";
 import { keepInStore } from "../../support/history/store-keeper.ts";
 import { engines } from "../support/engines.ts";
+
+/** Of all names, but for the peaks and how long each had no idle server. */
+function sumOf({ startMs, recordedMs, unobservedMs, names }: Bucket) {
+  const all = names.values().reduce(addAccount, emptyAccount);
+  const { ms, unobservedMs: serverMs, dwells } = all;
+  return { startMs, recordedMs, unobservedMs, ms, serverMs, dwells };
+}
 
 describe.each(engines)("what the store has of a world, on $name,", (engine) => {
   const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
@@ -33,7 +46,7 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
       { numRuns: engine.runs(20) },
     );
 
-  const gapsIn = (store: Store) => collect(store.occupancy.gaps({ target: research, ...always }));
+  const gapsIn = (store: Store) => store.occupancy.gaps({ target: research, ...always });
   const changesIn = (store: Store) =>
     collect(store.changes.between({ ...always, direction: "asc", observations: true }));
 
@@ -43,17 +56,8 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
         const found = (await bucketsIn(occupancy, { resolution })).map(({ bucket }) => bucket);
         const held = found.filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
         expect(held).toEqual(trueBuckets(truth, resolution));
-        const merged = await bucketsIn(occupancy, { resolution, names: "together" });
-        expect(merged.map(({ bucket }) => bucket)).toEqual(found.map(mergeNames));
-        const wanted = found.flatMap(({ names }) => [...names.keys()]).slice(0, 1);
-        const chosen = await bucketsIn(occupancy, { resolution, names: ["none", ...wanted] });
-        const timesOf = (names: Bucket["names"], name: string) => {
-          const { ms, unobservedMs, dwells } = names.get(name) ?? emptyAccount;
-          return { ms, unobservedMs, dwells };
-        };
-        expect(chosen.map(({ bucket }) => timesOf(bucket.names, ""))).toEqual(
-          found.map(({ names }) => timesOf(names, wanted[0] ?? "")),
-        );
+        const all = await bucketsIn(occupancy, { resolution, counted: "server" });
+        expect(all.map(({ bucket }) => sumOf(bucket))).toEqual(found.map(sumOf));
       }
     }));
 
@@ -72,8 +76,6 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
           (each) => each.bucket,
         );
         const accounts = buckets.flatMap(({ names }) => [...names.values()]);
-        const merged = await bucketsIn(store.occupancy, { resolution, names: "together" });
-        expect(merged.map(({ bucket }) => bucket)).toEqual(buckets.map(mergeNames));
         expect({
           recordedMs: sum(buckets.map(({ recordedMs }) => recordedMs)),
           unobservedMs: sum(buckets.map(({ unobservedMs }) => unobservedMs)),
@@ -90,16 +92,34 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
       }
     }));
 
-  it("has all unobserved time as gaps, each as one however many polls are in it", () =>
+  it("is the same before and after it is rolled up, once or twice, whatever is counted", () =>
+    ofAnyWorld(anySteps, async (store) => {
+      const read = async () => {
+        const all = resolutions.flatMap((resolution) =>
+          countedKinds.map((counted) => bucketsIn(store.occupancy, { resolution, counted })),
+        );
+        return (await Promise.all(all)).map((some) =>
+          some.map(({ bucket }) => ({ ...bucket, names: sorted(bucket.names) })),
+        );
+      };
+      const derived = await read();
+      while (await store.rollUp());
+      expect(await read()).toEqual(derived);
+      expect(await store.rollUp()).toBe(false);
+    }));
+
+  it("has all unobserved time as gaps", () =>
     ofAnyWorld(forwardSteps, async (store, truth) => {
-      expect(await gapsIn(store)).toEqual(trueGaps(truth));
+      expect(joined(await gapsIn(store))).toEqual(trueGaps(truth));
     }));
 
   it("has the changes and observations of each server, with the dwell times that ended", () =>
     ofAnyWorld(anySteps, async (store, truth) => {
-      type Line = Omit<Truth["changes"][number], "server" | "name">;
-      const lineOf = (serverId: string, { atMs, from, to, dwellMs, observation }: Line): string =>
-        JSON.stringify([atMs, serverId, from, to, dwellMs, observation]);
+      type Line = Pick<Truth["changes"][number], "atMs" | "from" | "to" | "dwellMs">;
+      const lineOf = (
+        serverId: string,
+        { atMs, from, to, dwellMs, observation }: Line & { readonly observation: string | null },
+      ): string => JSON.stringify([atMs, serverId, from, to, dwellMs, observation]);
       const found = (await changesIn(store)).map((each) => lineOf(each.serverId, each));
       const expected = truth.changes.map((each) => lineOf(each.server.split(" ")[1] ?? "", each));
       expect(found.toSorted()).toEqual(expected.toSorted());
@@ -128,6 +148,21 @@ function sum(numbers: readonly number[]): number {
 
 /** A clock that was stepped skipped unobserved time; a small difference is no step. */
 const slackMs = 1_000;
+
+/** Gaps that adjoin each other have different reasons. */
+function joined(gaps: readonly { readonly fromMs: number; readonly toMs: number }[]) {
+  const all: { fromMs: number; toMs: number }[] = [];
+  for (const { fromMs, toMs } of gaps) {
+    const last = all.at(-1);
+    if (last?.toMs === fromMs) last.toMs = toMs;
+    else all.push({ fromMs, toMs });
+  }
+  return all;
+}
+
+function sorted<Value>(byName: ReadonlyMap<string, Value>): readonly (readonly [string, Value])[] {
+  return [...byName].toSorted(([one], [other]) => (one < other ? -1 : 1));
+}
 
 function trueGaps({ stretches }: Truth): readonly { fromMs: number; toMs: number }[] {
   const gaps: { fromMs: number; toMs: number }[] = [];

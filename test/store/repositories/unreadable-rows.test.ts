@@ -90,14 +90,6 @@ describe.each(engines)("a row that cannot be read on $name", (engine) => {
     expect([...store.unreadable.keys()]).toEqual([table]);
   });
 
-  it("is an open bucket: its target goes on without it", async () => {
-    const { kysely, store, found } = await openTwoOfEverything();
-    expect((await store.targets.all())[0]?.buckets["5m"]).not.toBeNull();
-    await sql`update targets set open_bucket = '{"start":1'`.execute(kysely);
-    expect((await store.targets.all())[0]?.buckets["5m"]).toBeNull();
-    expect(found).toEqual([{ table: "open_buckets", id: "5m of target 1" }]);
-  });
-
   it("is a server's: the next listing stores it again", async () => {
     const { kysely, store, id } = await openTwoOfEverything();
     await sql`update servers set status = 'melted' where server_id = 'a'`.execute(kysely);

@@ -1,46 +1,44 @@
-import { noTallies } from "../../../src/fleet/tallies.ts";
-import type { Verdict } from "../../../src/alerts/judge.ts";
+import { judgePoll } from "../../../src/alerts/judge.ts";
+import { nothingKnown } from "../../../src/alerts/target-state.ts";
 import type { Target } from "../../../src/fleet/model.ts";
-import { gapBefore } from "../../../src/fleet/accounting.ts";
-import { noDiff } from "../../../src/fleet/diff.ts";
+import { emptySnapshot } from "../../../src/fleet/snapshot.ts";
+import { watchTarget } from "../../../src/polling/watched-target.ts";
 import { createStore } from "../../../src/store/store.ts";
-import { byName, createRecorder } from "../../alerts/support/recorder.ts";
 import { addTarget } from "../../support/add-target.ts";
-import { listing, watchFleet } from "../../support/fleet.ts";
+import { judgeBy, toOutcome } from "../../support/fleet.ts";
+import type { Listing } from "../../support/listing.ts";
 import type { Engine } from "./engines.ts";
 
-/** Targets whose time is recorded in a store, and beside it in a recorder that is never written. */
+export const recordingStartMs = Date.UTC(2026, 10, 20, 9, 58, 20);
+
+/** Targets whose polls are stored. */
 export async function openRecorded(engine: Engine) {
   const { kysely, close } = await engine.open();
   const store = createStore(kysely, close);
-  const verdict = watchFleet().poll(listing({}));
 
   const add = async (target: Target) => {
     const { id } = await addTarget(store, target);
-    const recorder = createRecorder();
-    let isFirst = true;
+    const watched = watchTarget({ id, target, ...nothingKnown }, emptySnapshot, {
+      staleAfter: 3,
+      restoredForMs: 0,
+      nowUtcMs: recordingStartMs,
+    });
+    const at = { utcMs: recordingStartMs, monotonicMs: 1_000 };
     return {
       target,
-      recorder,
+      at,
+      /** Time passes, observed or not, and then a poll shows this. */
       async pass(
-        ...[elapsedMs, tallies, more = {}]: Parameters<typeof recorder.pass>
+        elapsedMs: number,
+        listed: Listing | "failed",
+        { observed = true, steppedMs = 0 } = {},
       ): Promise<void> {
-        const lastPollAtMs = recorder.atMs;
-        const accounting = recorder.pass(elapsedMs, tallies, more);
-        const { observed = true } = more;
-        const ofNames = { ...noTallies, names: byName(tallies) };
-        const stretch: Verdict["stretch"] = { elapsedMs, observed, tallies: ofNames };
-        const utcMs = recorder.atMs;
-        await store.commitPoll(id, {
-          ...verdict,
-          at: { utcMs, monotonicMs: 0 },
-          progress: { ...verdict.progress, lastPollAtMs: utcMs },
-          stretch,
-          gap: isFirst ? null : gapBefore(stretch, lastPollAtMs, utcMs),
-          accounting,
-          diff: noDiff,
-        });
-        isFirst = false;
+        at.utcMs += elapsedMs + steppedMs;
+        at.monotonicMs += elapsedMs;
+        if (!observed) watched.noteGap();
+        const verdict = judgePoll(watched.state, toOutcome(listed), { ...at }, judgeBy([]));
+        await store.commitPoll(id, verdict);
+        watched.accept(verdict);
       },
     };
   };

@@ -1,5 +1,5 @@
 import type { Status } from "../../../src/fleet/model.ts";
-import type { Gap } from "../../../src/fleet/accounting.ts";
+import type { Gap } from "../../../src/fleet/recorded-time.ts";
 import type { StoredChange } from "../../../src/store/changes.ts";
 import type { Truth } from "../../sim/oracle/truth.ts";
 

@@ -23,7 +23,10 @@ export async function keepInStore(engine: Engine): Promise<StoreKeeper> {
         ) ?? (await addTarget(store, target));
       return { known, snapshot: await store.targets.snapshotOf(known.id) };
     },
-    commit: (targetId, verdict) => store.commitPoll(targetId, verdict),
+    async commit(targetId, verdict) {
+      await store.commitPoll(targetId, verdict);
+      if (verdict.at.utcMs % 4 === 0) await store.rollUp();
+    },
     [Symbol.asyncDispose]: close,
   };
 }

@@ -1,0 +1,183 @@
+import {
+  addBucket,
+  bucketStart,
+  countedKinds,
+  emptyAccount,
+  emptyBucket,
+  noPeaks,
+  resolutionMs,
+} from "../fleet/buckets.ts";
+import type { Bucket, Counted, RolledUp } from "../fleet/buckets.ts";
+import { oneOf, type RowReading } from "./damaged-rows.ts";
+import { foldTargets, keyOf, readKey, type FoldedCell } from "./fold-changes.ts";
+import {
+  accountToColumns,
+  createRollupReader,
+  readCounts,
+  type HistoryTarget,
+} from "./rolled-up.ts";
+import { prepareUpsert } from "./sql-helpers.ts";
+import type { Db } from "./tables.ts";
+
+const hourMs = resolutionMs["1h"];
+
+/** So few that a poll that waits for the store waits briefly. */
+const targetsAtOnce = 50;
+
+const upsertRollups = prepareUpsert("rollups", [
+  "counted",
+  "resolution",
+  "start_at_ms",
+  "target_id",
+  "value_id",
+]);
+
+/**
+ * Rolls up an hour of some targets, and the day that ends with it, in one transaction: what is rolled up is whole. An hour
+ * can be rolled up when the clock of its target, which never goes back, has passed its end.
+ *
+ * @returns whether there may be more
+ */
+export function rollUp(kysely: Db, reading: RowReading): Promise<boolean> {
+  return kysely.transaction().execute(async (trx) => {
+    const due = await readDue(trx);
+    const fromMs = due[0]?.rolledUpToMs;
+    if (fromMs === undefined) return false;
+    const targets = due.filter(({ rolledUpToMs }) => rolledUpToMs === fromMs);
+    const endMs = fromMs + hourMs;
+    const starts = targets.map(({ id }) => ({ id, atMs: fromMs }));
+    const counts = await readCounts(trx, starts, countedKinds);
+    const folded = targets.map(({ id, recorded }) => {
+      const startMs = Math.max(fromMs, recorded.fromMs);
+      return { id, recorded, fromMs: startMs, counts: counts.get(id) ?? new Map() };
+    });
+    const query = { kinds: countedKinds, cellMs: hourMs, toMs: endMs };
+    const endsDay = bucketStart("1d", endMs) === endMs;
+    for await (const cells of foldTargets(trx, folded, query, reading)) {
+      const written = cells.filter(
+        ({ bucket, isChanged }) => endsDay || isChanged || bucket.unobservedMs < bucket.recordedMs,
+      );
+      await writeRollups(trx, "1h", written);
+      if (endsDay) await rollUpDay(trx, targets, cells, reading);
+    }
+    const ids = targets.map(({ id }) => id);
+    await trx
+      .updateTable("targets")
+      .set({ rolled_up_to_ms: endMs })
+      .where("id", "in", ids)
+      .execute();
+    return true;
+  });
+}
+
+async function readDue(trx: Db): Promise<readonly HistoryTarget[]> {
+  const rows = await trx
+    .selectFrom("targets")
+    .select(["id", "region", "key", "rolled_up_to_ms as rolledUpToMs"])
+    .select(["recorded_from_ms as fromMs", "recorded_to_ms as toMs"])
+    .where((eb) =>
+      eb.or([
+        eb("rolled_up_to_ms", "is", null),
+        eb("recorded_to_ms", ">=", eb("rolled_up_to_ms", "+", hourMs)),
+      ]),
+    )
+    .orderBy("rolled_up_to_ms")
+    .execute();
+  return rows
+    .flatMap(({ id, region, key, fromMs, toMs, rolledUpToMs }): HistoryTarget[] => {
+      if (fromMs === null || toMs === null) return [];
+      const sinceMs = rolledUpToMs ?? bucketStart("1h", fromMs);
+      const recorded = { fromMs, toMs };
+      const isOver = toMs >= sinceMs + hourMs;
+      return isOver ? [{ id, target: { region, key }, recorded, rolledUpToMs: sinceMs }] : [];
+    })
+    .toSorted((one, other) => one.rolledUpToMs - other.rolledUpToMs)
+    .slice(0, targetsAtOnce);
+}
+
+/** @param last the cells of its last hour */
+async function rollUpDay(
+  trx: Db,
+  targets: readonly HistoryTarget[],
+  last: readonly FoldedCell[],
+  reading: RowReading,
+): Promise<void> {
+  const startMs = bucketStart("1d", last[0]?.bucket.startMs ?? 0);
+  const endMs = startMs + resolutionMs["1d"];
+  const query = { resolution: "1h", kinds: countedKinds, endOf: () => endMs } as const;
+  const days = new Map<number, Bucket>();
+  for (const { targetId, bucket } of await createRollupReader(
+    trx,
+    targets,
+    query,
+    reading,
+  )(startMs, endMs)) {
+    days.set(targetId, addBucket(days.get(targetId) ?? emptyBucket(startMs), bucket));
+  }
+  const cells = last.map((cell) => ({ ...cell, bucket: days.get(cell.targetId) ?? cell.bucket }));
+  await writeRollups(trx, "1d", cells);
+}
+
+async function writeRollups(
+  trx: Db,
+  resolution: RolledUp,
+  cells: readonly FoldedCell[],
+): Promise<void> {
+  const rows = cells.flatMap(({ targetId, bucket, counts }) => {
+    const { startMs, recordedMs, unobservedMs, names } = bucket;
+    const nothing = { ...emptyAccount, peaks: unobservedMs < recordedMs ? noPeaks : null };
+    // A total is there though there are none.
+    const all = new Map(totals.map((counted) => [keyOf(counted, ""), nothing] as const));
+    for (const [key, account] of names) all.set(key, account);
+    for (const key of counts.keys()) if (!all.has(key)) all.set(key, nothing);
+    return Array.from(all, ([key, account]) => {
+      const { counted, value } = readKey(key);
+      return {
+        counted: oneOf(countedKinds, counted),
+        resolution,
+        start_at_ms: startMs,
+        target_id: targetId,
+        value,
+        recorded_ms: recordedMs,
+        gap_ms: unobservedMs,
+        ...accountToColumns(account, counts.get(key) ?? null),
+      };
+    });
+  });
+  const ids = await valueIds(trx, [...new Set(rows.map(({ value }) => value))]);
+  await upsertRollups(
+    trx,
+    rows.map(({ value, ...row }) => ({ ...row, value_id: ids.get(value) ?? noValue })),
+  );
+}
+
+const totals: readonly Counted[] = ["server", "sandbox"];
+
+/** No row of `counted_values` has it, so the database refuses it. */
+const noValue = -1;
+
+const valuesAtOnce = 500;
+
+/**
+ * The ids of values. Always looked up: a transaction that adds some may be rolled back, so ids that it saw must not outlive
+ * it.
+ */
+async function valueIds(trx: Db, values: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const ids = new Map<string, number>();
+  for (let at = 0; at < values.length; at += valuesAtOnce) {
+    const some = values.slice(at, at + valuesAtOnce);
+    const select = () =>
+      trx.selectFrom("counted_values").selectAll().where("value", "in", some).execute();
+    let rows = await select();
+    if (rows.length < some.length) {
+      await trx
+        .insertInto("counted_values")
+        .values(some.toSorted().map((value) => ({ value })))
+        .onConflict((conflict) => conflict.column("value").doNothing())
+        .execute();
+      rows = await select();
+    }
+    for (const { id, value } of rows) ids.set(value, id);
+  }
+  return ids;
+}

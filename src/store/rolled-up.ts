@@ -1,0 +1,229 @@
+import { sql } from "kysely";
+import { emptyAccount, resolutionMs } from "../fleet/buckets.ts";
+import type { Bucket, Counted, NameAccount, RolledUp } from "../fleet/buckets.ts";
+import { noDwells, type DwellHistogram } from "../fleet/dwell.ts";
+import type { Counts } from "../fleet/fold.ts";
+import type { Target } from "../fleet/model.ts";
+import type { RecordedTime } from "../fleet/recorded-time.ts";
+import { byStatus, countByStatus } from "../fleet/tallies.ts";
+import { listIn, numberIn, type RowReading } from "./damaged-rows.ts";
+import { keyOf } from "./fold-changes.ts";
+import type { Db, Tables } from "./tables.ts";
+
+/** A target with what is stored of its history. */
+export interface HistoryTarget {
+  readonly id: number;
+  readonly target: Target;
+  readonly recorded: RecordedTime;
+  /** The end of the last hour that is rolled up. */
+  readonly rolledUpToMs: number;
+}
+
+export interface Found {
+  readonly targetId: number;
+  readonly bucket: Bucket;
+}
+
+type CountsByKey = ReadonlyMap<string, Counts>;
+
+/** A row, but for its keys. */
+export type RollupColumns = Omit<
+  Tables["rollups"],
+  "counted" | "resolution" | "start_at_ms" | "target_id" | "value_id" | "recorded_ms" | "gap_ms"
+>;
+
+export function accountToColumns(account: NameAccount, counts: Counts | null): RollupColumns {
+  const { ms, unobservedMs, exhaustedMs, peaks, dwells } = account;
+  return {
+    idle_ms: ms.idle,
+    occupied_ms: ms.occupied,
+    error_ms: ms.error,
+    unknown_ms: ms.unknown,
+    unobserved_ms: unobservedMs,
+    exhausted_ms: exhaustedMs,
+    occupied_peak: peaks?.occupied ?? null,
+    peak: peaks?.servers ?? null,
+    idle: counts?.idle ?? 0,
+    occupied: counts?.occupied ?? 0,
+    error: counts?.error ?? 0,
+    unknown: counts?.unknown ?? 0,
+    missing: counts?.missing ?? 0,
+    dwells: dwells === noDwells ? null : JSON.stringify([...dwells.counts, dwells.sumMs]),
+  };
+}
+
+function accountFromColumns(row: RollupColumns): NameAccount {
+  const { occupied_peak: occupied, peak: servers } = row;
+  return {
+    ms: byStatus((status) => row[`${status}_ms`]),
+    unobservedMs: row.unobserved_ms,
+    exhaustedMs: row.exhausted_ms,
+    peaks: occupied === null || servers === null ? null : { occupied, servers },
+    dwells: row.dwells === null ? noDwells : dwellsIn(row.dwells),
+  };
+}
+
+function dwellsIn(written: string): DwellHistogram {
+  const numbers = listIn(JSON.parse(written), numberIn);
+  return { counts: numbers.slice(0, -1), sumMs: numbers.at(-1) ?? 0 };
+}
+
+function countsFromColumns(row: RollupColumns): Counts {
+  return { ...byStatus((status) => row[status]), missing: row.missing };
+}
+
+/**
+ * Reads the hours or days that are rolled up, window after window in order. One without rows was not observed, and nothing
+ * changed in it.
+ */
+export function createRollupReader(
+  reader: Db,
+  targets: readonly HistoryTarget[],
+  {
+    resolution,
+    kinds,
+    endOf,
+  }: {
+    readonly resolution: RolledUp;
+    readonly kinds: readonly Counted[];
+    /** The end of the last one. */
+    readonly endOf: (target: HistoryTarget) => number;
+  },
+  reading: RowReading,
+) {
+  const lengthMs = resolutionMs[resolution];
+  /** How many there were last. */
+  const counts = new Map<number, CountsByKey>();
+
+  return async (fromMs: number, toMs: number): Promise<readonly Found[]> => {
+    const chosen = targets.filter(
+      (target) => endOf(target) > fromMs && target.recorded.fromMs < toMs,
+    );
+    if (chosen.length === 0) return [];
+    const rows = await selectRows(reader, ["server", ...kinds])
+      .where("resolution", "=", resolution)
+      .where("start_at_ms", ">=", fromMs)
+      .where("start_at_ms", "<", toMs)
+      .where(
+        "target_id",
+        "in",
+        chosen.map(({ id }) => id),
+      )
+      .execute();
+    const byCell = Map.groupBy(rows, (row) => cellKey(row.start_at_ms, row.target_id));
+    const found: Found[] = [];
+    for (let startMs = fromMs; startMs < toMs; startMs += lengthMs) {
+      const here = chosen.filter(
+        (target) => startMs < endOf(target) && startMs + lengthMs > target.recorded.fromMs,
+      );
+      const without = here.filter(({ id }) => !counts.has(id) && !byCell.has(cellKey(startMs, id)));
+      const starts = without.map(({ id }) => ({ id, atMs: startMs }));
+      for (const [id, known] of await readCounts(reader, starts, kinds)) counts.set(id, known);
+      for (const { id, recorded } of here) {
+        const cell = byCell.get(cellKey(startMs, id));
+        if (!cell) {
+          const ms = startMs + lengthMs - Math.max(startMs, recorded.fromMs);
+          found.push({ targetId: id, bucket: unobservedBucket(startMs, ms, counts.get(id)) });
+          continue;
+        }
+        const [{ recorded_ms: recordedMs, gap_ms: unobservedMs } = noTimes] = cell;
+        const names = new Map<string, NameAccount>();
+        const left = new Map<string, Counts>();
+        for (const row of cell) {
+          if (!kinds.includes(row.counted)) continue;
+          const key = keyOf(row.counted, row.value);
+          const identity = `${resolution} ${startMs} ${id} ${key}`;
+          const account = reading.read("rollups", identity, row, accountFromColumns);
+          if (account) names.set(key, account);
+          left.set(key, countsFromColumns(row));
+        }
+        counts.set(id, left);
+        found.push({ targetId: id, bucket: { startMs, recordedMs, unobservedMs, names } });
+      }
+    }
+    return found;
+  };
+}
+
+const noTimes = { recorded_ms: 0, gap_ms: 0 };
+
+function cellKey(startMs: number, targetId: number): string {
+  return `${startMs} ${targetId}`;
+}
+
+function unobservedBucket(startMs: number, ms: number, counts: CountsByKey = new Map()): Bucket {
+  const names = counts.entries().map(([key, count]) => {
+    const unobservedMs = (countByStatus(count) + count.missing) * ms;
+    return [key, { ...emptyAccount, unobservedMs }] as const;
+  });
+  const known = names.filter(([, { unobservedMs }]) => unobservedMs > 0);
+  return { startMs, recordedMs: ms, unobservedMs: ms, names: new Map(known) };
+}
+
+function selectRows(reader: Db, kinds: readonly Counted[]) {
+  return reader
+    .selectFrom("rollups")
+    .innerJoin("counted_values", "counted_values.id", "rollups.value_id")
+    .selectAll("rollups")
+    .select("counted_values.value")
+    .where("counted", "in", [...new Set(kinds)]);
+}
+
+/**
+ * How many there were of each value at the end of an hour that is rolled up, or before the first one.
+ *
+ * @param targets each with the end of an hour
+ */
+export async function readCounts(
+  reader: Db,
+  targets: readonly { readonly id: number; readonly atMs: number }[],
+  kinds: readonly Counted[],
+): Promise<ReadonlyMap<number, CountsByKey>> {
+  const starts = await lastHours(reader, targets);
+  const counts = new Map<number, Map<string, Counts>>();
+  for (const [startMs, some] of Map.groupBy(starts, (each) => each.startMs)) {
+    const rows = await selectRows(reader, kinds)
+      .where("resolution", "=", "1h")
+      .where("start_at_ms", "=", startMs)
+      .where(
+        "target_id",
+        "in",
+        some.map(({ id }) => id),
+      )
+      .execute();
+    for (const row of rows) {
+      const known = counts.get(row.target_id) ?? new Map<string, Counts>();
+      counts.set(row.target_id, known);
+      known.set(keyOf(row.counted, row.value), countsFromColumns(row));
+    }
+  }
+  return counts;
+}
+
+/** The last hour of each target that has rows. The last hour of each day has. */
+async function lastHours(
+  reader: Db,
+  targets: readonly { readonly id: number; readonly atMs: number }[],
+) {
+  const found: { readonly id: number; readonly startMs: number }[] = [];
+  for (const [atMs, some] of Map.groupBy(targets, (each) => each.atMs)) {
+    let left = some.map(({ id }) => id);
+    for (const sinceMs of [atMs - resolutionMs["1h"], atMs - resolutionMs["1d"]]) {
+      if (left.length === 0) break;
+      const rows = await reader
+        .selectFrom("rollups")
+        .select(["target_id as id", sql<number>`max(start_at_ms)`.as("startMs")])
+        .where("counted", "=", "server")
+        .where("resolution", "=", "1h")
+        .where("start_at_ms", ">=", sinceMs)
+        .where("start_at_ms", "<", atMs)
+        .where("target_id", "in", left)
+        .groupBy("target_id")
+        .execute();
+      found.push(...rows);
+      const ids = new Set(rows.map(({ id }) => id));
+      left = left.filter((id) => !ids.has(id));
+    }
+  }
+  return found;
+}
