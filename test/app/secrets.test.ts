@@ -4,6 +4,7 @@ import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { apiOperations } from "../../src/api/operations.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { addSilence } from "../../src/api/operations/silences.ts";
 import { listNotifications } from "../../src/api/operations/notifications.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { postgresFolder } from "../store/support/postgres.ts";
@@ -33,8 +34,13 @@ async function callEverything(world: SecretWorld): Promise<void> {
   const { incidents } = await daemon.api(listIncidents, {});
   const { notifications } = await daemon.api(listNotifications, {});
   const ids = { incident: incidents[0]?.id ?? "", notification: notifications[0]?.seq ?? 0 };
+  const other = { match: { region: "none" }, force: true, author: "ann", reason: hostile };
+  const { id: open } = await daemon.api(addSilence, { ...other, duration: "1d" });
   const pathOf = (path: string): string =>
-    `/api/v1${path.replace("/notifications/{id}", `/notifications/${ids.notification}`).replace("{id}", ids.incident)}`;
+    `/api/v1${path
+      .replace("/notifications/{id}", `/notifications/${ids.notification}`)
+      .replace("/silences/{id}", `/silences/${open}`)
+      .replace("{id}", ids.incident)}`;
   const place = "region=us&key=research&sandbox=sandbox-1&server=server-1";
   const queryOf: Readonly<Record<string, string>> = {
     "/explain": "?server=server-1",
@@ -55,7 +61,10 @@ async function callEverything(world: SecretWorld): Promise<void> {
   const others =
     `/ /incidents /servers /occupancy /report?from=1d /metrics /-/healthy /-/ready /api/openapi.json
     /incidents/ID /incidents/ID/acknowledge /incidents/ID/silence /incidents/acknowledge?rule=erring
+    /incidents/ID/unacknowledge /incidents/unacknowledge?rule=erring
+    /silences/OPEN /silences/OPEN/change /silences/OPEN/end
     /incidents/silence?rule=erring /server?PLACE /server/silence?PLACE`
+      .replaceAll("OPEN", open)
       .replaceAll("ID", ids.incident)
       .replaceAll("PLACE", place)
       .split(/\s+/);
