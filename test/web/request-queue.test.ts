@@ -103,3 +103,12 @@ it("Node.js parses no further requests of what it received at once", async () =>
   await new Promise((resolve) => void socket.once("close", resolve));
   expect(emitted).toBeLessThanOrEqual(mostPipelined + 2);
 });
+
+it("a connection is kept for 75 s after a response, and 15 minutes while nothing is sent or received", async () => {
+  const server = createHttpServer({ tls: null, connections: 10, onRefused() {}, onFull() {} });
+  onTestFinished(() => server.close());
+  server.get("/", () => "ok");
+  const { headers } = await fetch(await server.listen());
+  expect(headers.get("keep-alive")).toBe("timeout=75");
+  expect(server.server.timeout).toBe(900_000);
+});
