@@ -1,0 +1,54 @@
+import { expect, it, onTestFinished } from "vitest";
+import { storedSources } from "../../src/reports/report-sources.ts";
+import { createStore } from "../../src/store/store.ts";
+import { addTarget } from "../support/add-target.ts";
+import { research, server, startMs, watchFleet } from "../support/fleet.ts";
+import { openFresh } from "../support/fresh-store.ts";
+import { reportOf } from "./support/report.ts";
+
+/** Two hours of two servers and their sandbox; after the first hour one of them has other tags. */
+async function recorded(isRolledUp: boolean) {
+  const { kysely, close } = openFresh();
+  onTestFinished(close);
+  const store = createStore(kysely, close);
+  const { id } = await addTarget(store, research);
+  const { poll } = watchFleet();
+  const show = (tags: readonly string[], seconds: number) => {
+    const servers = [
+      server("a", { status: "occupied", benchmark: "swe", tags }),
+      server("b", { status: "idle", benchmark: "swe" }),
+    ];
+    const box = { id: "box", status: "error", benchmark: "swe", createdAt: null, servers } as const;
+    return store.commitPoll(id, poll({ complete: true, sandboxes: [box] }, seconds));
+  };
+  for (const seconds of [0, 1_800, 1_800]) await show(["x", "y"], seconds);
+  for (const seconds of [1_800, 1_800]) await show(["z"], seconds);
+  while (isRolledUp && (await store.rollUp()));
+  return storedSources(store, [research]);
+}
+
+it.each([true, false])(
+  "reports count servers under the tags and benchmark that they had, and sandboxes by themselves; rolled up: %s",
+  async (isRolledUp) => {
+    const sources = await recorded(isRolledUp);
+    const iso = (ms: number): string => new Date(ms).toISOString();
+    const range = { from: iso(startMs), to: iso(startMs + 7_200_000) };
+    const hours = async (by: string, of: "servers" | "sandboxes" = "servers") => {
+      const { rows } = await reportOf(sources, { ...range, by, of });
+      return rows.map(({ group, ms }) =>
+        [...Object.values(group), ...Object.values(ms).map((each) => each / 3_600_000)].join(" "),
+      );
+    };
+    // The tags changed with the poll after half an hour more.
+    expect(await hours("tag")).toEqual([" 2 0 0 0", "x 0 1.5 0 0", "y 0 1.5 0 0", "z 0 0.5 0 0"]);
+    expect(await hours("benchmark")).toEqual(["swe 2 2 0 0"]);
+    expect(await hours("benchmark", "sandboxes")).toEqual(["swe 0 0 2 0"]);
+    expect(await hours("month", "sandboxes")).toEqual(["2026-11 0 0 2 0"]);
+    expect(await hours("week")).toEqual(["2026-11-16 2 2 0 0"]);
+    expect(await hours("hour_of_day", "sandboxes")).toEqual([
+      "09 0 0 0.5 0",
+      "10 0 0 1 0",
+      "11 0 0 0.5 0",
+    ]);
+  },
+);
