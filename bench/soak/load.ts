@@ -85,6 +85,7 @@ export async function putLoad(options: LoadOptions, signal: AbortSignal): Promis
     });
     const silence = {
       match: { server_name: "nobody" },
+      force: true,
       duration: "1m",
       reason: "soak",
       author: "soak",

@@ -83,6 +83,8 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
         author: "somebody",
         reason: "simulated",
         ends_at: new Date(endsUtcMs).toISOString(),
+        // Also what is not listed at present.
+        force: true,
         match: {
           rule: [...match.rules],
           ...(target && { region: target.region, key: target.key }),
