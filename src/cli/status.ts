@@ -23,10 +23,12 @@ export function addStatus(program: Command, terminal: Terminal): void {
   timesCommand(
     program.command("status"),
     "show what is wrong, and how many sandboxes and servers are in which status",
-  ).action(async ({ timestamps, ...options }) => {
-    const view = await readStatus(options, terminal);
-    show(view, options, terminal, (each) => statusText(each, lookOf(terminal, timestamps)));
-  });
+  )
+    .option("--all", "list each incident and target that is down, instead of one line for a cause")
+    .action(async ({ timestamps, all = false, ...options }) => {
+      const view = await readStatus(options, terminal);
+      show(view, options, terminal, (each) => statusText(each, all, lookOf(terminal, timestamps)));
+    });
 }
 
 interface StatusView {
@@ -73,7 +75,11 @@ function isQuiet({ muted, inhibited_by: inhibitor }: IncidentView): boolean {
   return muted || inhibitor !== null;
 }
 
-function statusText({ targets, incidents, processes }: StatusView, look: Look): string {
+function statusText(
+  { targets, incidents, processes }: StatusView,
+  isWhole: boolean,
+  look: Look,
+): string {
   const down = targets.filter(({ up }) => up === false);
   const counts = countAll(targets);
   const sections = [
@@ -82,8 +88,8 @@ function statusText({ targets, incidents, processes }: StatusView, look: Look): 
       ...countLines(counts),
       "",
     ].join("\n"),
-    worstText(down, targetColumns, look),
-    worstText(incidents, incidentColumns, look),
+    worstText(down, targetColumns, isWhole, look),
+    worstText(groupsOf(incidents, isWhole), incidentColumns, isWhole, look),
     processes.map((each) => `${processText(each, look)}\n`).join(""),
   ];
   return sections.filter((section) => section !== "").join("\n");
@@ -151,20 +157,57 @@ const targetColumns: Columns<TargetView> = {
   ...downColumns,
 };
 
-const incidentColumns: Columns<IncidentView> = {
-  severity: ({ severity }) => severityCell(severity),
-  rule: "rule",
-  since: ({ started_at: at }, { timeText }) => timeText(at),
-  id: "id",
-  subject: incidentSubjectText,
-  notes: (incident) => incidentNotes(incident).join(", "),
+/** Incidents of one cause: of one rule in one region and key, in the same state. */
+interface Group {
+  readonly first: IncidentView;
+  readonly all: readonly IncidentView[];
+}
+
+function groupsOf(incidents: readonly IncidentView[], isWhole: boolean): readonly Group[] {
+  const causeOf = (incident: IncidentView): string => {
+    const { id, rule, severity, region, key, subject } = incident;
+    const notes = incidentNotes(incident);
+    return JSON.stringify(isWhole ? id : [rule, severity, region, key, subject, notes]);
+  };
+  return [...Map.groupBy(incidents, causeOf).values()].flatMap((all) =>
+    all[0] ? [{ first: all[0], all }] : [],
+  );
+}
+
+const incidentColumns: Columns<Group> = {
+  severity: ({ first }) => severityCell(first.severity),
+  rule: ({ first }) => first.rule,
+  since: ({ all }, { timeText }) => timeText(all.map(({ started_at: at }) => at).toSorted()[0]),
+  id: ({ first, all }) => (all.length === 1 ? first.id : ""),
+  subject: groupSubjectText,
+  notes: ({ first }) => incidentNotes(first).join(", "),
 };
 
-function worstText<Item>(items: readonly Item[], columns: Columns<Item>, look: Look): string {
+/** Of several: "40 server incidents in us/research: github, jira". */
+function groupSubjectText({ first, all }: Group): string {
+  if (all.length === 1) return incidentSubjectText(first);
+  const { region, key, subject } = first;
+  const place = [region, key].filter((part) => part !== null).join("/");
+  const names = [...new Set(all.flatMap(({ server_name: name }) => name ?? []))].toSorted();
+  const parts = [
+    `${all.length} ${subject.replace("_", " ")} incidents`,
+    place === "" ? "" : ` in ${place}`,
+    names.length === 0 ? "" : `: ${names.join(", ")}`,
+  ];
+  return parts.join("");
+}
+
+function worstText<Item>(
+  items: readonly Item[],
+  columns: Columns<Item>,
+  isWhole: boolean,
+  look: Look,
+): string {
   if (items.length === 0) return "";
-  const more = items.length - mostShown;
-  const table = renderTable(items.slice(0, mostShown), columns, look);
-  return more > 0 ? `${table}and ${more} more\n` : table;
+  const listed = isWhole ? items : items.slice(0, mostShown);
+  const more = items.length - listed.length;
+  const table = renderTable(listed, columns, look);
+  return more > 0 ? `${table}and ${more} more; --all lists them\n` : table;
 }
 
 const shown = [...statuses, "unobserved"] as const;

@@ -95,6 +95,25 @@ describe("status", () => {
   });
 });
 
+it("status shows the incidents of one cause as one line, and each with --all", async () => {
+  const world = await watchWorld({ servers: 12 });
+  for (let server = 0; server < 12; server += 1) world.show(server, "error");
+  await world.poll();
+  const { api } = world.daemon();
+  const { incidents } = await api(listIncidents, { rule: "server-error", state: "firing" });
+  await api(acknowledgeIncident, { id: incidents[0]?.id ?? "", author: "ann" });
+  const grouped = await printed(world, addStatus, "status");
+  const lines = grouped.split("\n").filter((line) => line.includes("server-error"));
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^critical +server-error +0 s ago +11 server incidents in us\/research: /,
+    ),
+    expect.stringMatching(/^critical +server-error +0 s ago +\w{8} +us\/research .* by ann/),
+  ]);
+  const whole = await printed(world, addStatus, "status", "--all");
+  expect(whole.split("\n").filter((line) => line.includes("server-error"))).toHaveLength(12);
+});
+
 it("status does not say that all is well while a sandbox is in error", async () => {
   const service = await startListedService({ a: ["error", []], b: ["idle", ["idle"]] });
   const world = await watchWorld({ baseUrl: service.baseUrl, alerts: { rules: quietRules } });
@@ -145,7 +164,7 @@ it("status puts a whole region first, and last what somebody takes care of", asy
   world.show(1, "error");
   await world.poll(2);
   const subjects = async (): Promise<readonly (string | undefined)[]> => {
-    const out = await printed(world, addStatus, "status");
+    const out = await printed(world, addStatus, "status", "--all");
     return out.split("\n").flatMap((line) => /^critical +(\S+)/.exec(line)?.[1] ?? []);
   };
   expect(await subjects()).toEqual(["region-down", "server-error", "server-error"]);
