@@ -52,7 +52,7 @@ export async function checkHistory(
     const changes = await read(
       changeSchema,
       `select at_ms, region, key, server_id, from_status, to_status from changes
-       join servers on servers.id = changes.server join targets on targets.id = target_id
+       join servers on servers.id = changes.server join targets on targets.id = servers.target_id
        where observation is null order by seq`,
     );
     const gaps = await read(

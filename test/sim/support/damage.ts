@@ -63,8 +63,8 @@ const kinds: readonly [Kind, ...Kind[]] = [
     kind: "change",
     rows: `select changes.seq as id, ${target},
       json_array(at_ms, ${box}, from_status, to_status, dwell_ms, observation) as line
-      from changes join (select id as server, null as sandbox, target_id, sandbox_id, server_id from servers union all
-        select null, id, target_id, sandbox_id, null from sandboxes) as subjects
+      from changes join (select id as server, null as sandbox, sandbox_id, server_id from servers union all
+        select null, id, sandbox_id, null from sandboxes) as subjects
       on subjects.server = changes.server or subjects.sandbox = changes.sandbox`,
     key: "seq",
     set: [`to_status = 'odd'`, `observation = 'odd'`],
