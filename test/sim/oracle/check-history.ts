@@ -21,9 +21,13 @@ export function checkHistory(
     [...truth.changes, ...boxes.changes].map(trueChangeLine),
     damaged.map(({ line }) => line),
   );
+  // What a change says that cannot be read is missing from all that follows until the next one, and what a server's row says
+  // is forgotten by the next process.
+  const isDamaged =
+    damaged.length > 0 || damagesOf(evidence, "servers").some((each) => each.target === target);
   const faults = [
     ...differences(stored.changes.map(changeLine), changes).map((fault) => `changes ${fault}`),
-    ...resolutions.flatMap((resolution) => {
+    ...(isDamaged ? [] : resolutions).flatMap((resolution) => {
       const found = stored.buckets.get(resolution) ?? [];
       const expected = trueBuckets(truth, resolution);
       return bucketFaults(resolution, found, expected);
