@@ -61,12 +61,9 @@ async function callEverything(world: SecretWorld): Promise<void> {
   const others =
     `/ /incidents /servers /occupancy /report?from=1d /metrics /-/healthy /-/ready /api/openapi.json
     /incidents/ID /incidents/ID/acknowledge /incidents/ID/silence /incidents/acknowledge?rule=erring
-    /incidents/ID/unacknowledge /incidents/unacknowledge?rule=erring
-    /silences/OPEN /silences/OPEN/change /silences/OPEN/end
-    /incidents/silence?rule=erring /server?PLACE /server/silence?PLACE`
-      .replaceAll("OPEN", open)
-      .replaceAll("ID", ids.incident)
-      .replaceAll("PLACE", place)
+    /incidents/ID/unacknowledge /incidents/unacknowledge?rule=erring /incidents/silence?rule=erring
+    /silences/OPEN /silences/OPEN/change /silences/OPEN/end /server?PLACE /server/silence?PLACE`
+      .replaceAll(/OPEN|ID|PLACE/g, (word) => ({ OPEN: open, ID: ids.incident })[word] ?? place)
       .split(/\s+/);
   for (const role of ["viewer", "operator"] as const) {
     for (const path of [...others, ...shown]) {

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
-import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
+import { listSilences } from "../../src/api/operations/silences.ts";
 import { answerJson, startPeer } from "../service/peer.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { watchWorld, type WorldOptions } from "../support/watched-world.ts";
@@ -23,33 +23,6 @@ async function openWorld(
 const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor();
 
 describe("the overview in a browser", () => {
-  it("ends a silence from the page of the incident that it ended, and shows who did it", async () => {
-    const { world, address, page, problems } = await openWorld();
-    world.show(0, "error");
-    await world.poll();
-    const { api } = world.daemon();
-    const [incident] = (await api(listIncidents, {})).incidents;
-    const id = incident?.id ?? "";
-    await api(addSilence, { incident: id, author: "bob", reason: "moving", duration: "1h" });
-    await world.poll();
-    await page.goto(`${address}/incidents/${id}`);
-    await page.getByRole("link", { name: "by bob: moving" }).click();
-    await page.getByRole("link", { name: "Shorten or prolong" }).click();
-    const change = page.getByRole("dialog", { name: "Shorten or prolong" });
-    await change.getByLabel("Your name").fill("ann");
-    await change.getByLabel("For").selectOption("4 hours");
-    await change.getByRole("button", { name: "Shorten or prolong" }).click();
-    await page.getByText("by ann, ").waitFor();
-    await page.getByRole("link", { name: "End silence" }).click();
-    const end = page.getByRole("dialog", { name: "End silence" });
-    await end.getByRole("button", { name: "End silence" }).click();
-    await page.getByText("The silence has ended.").waitFor();
-    const [silence] = (await api(listSilences, { ended: true })).silences;
-    expect(silence).toMatchObject({ state: "ended", changed_by: "ann" });
-    expect(await violationsOn(page)).toEqual([]);
-    expect(problems).toEqual([]);
-  });
-
   it("shows an error within a second of the poll that saw it", async () => {
     const { world, address, page, problems } = await openWorld();
     await page.goto(address);

@@ -50,8 +50,7 @@ it("headline, tiles and list say the same of the present, over three days in whi
     const at = { root: "", zone: "UTC", nowMs };
     const page = runAtOnce(renderOverview(view, [], { mayAct: true }, at));
     const [, headline = ""] = /<h1>([^]*?)<\/h1>/.exec(page) ?? [];
-    if (all.error > 0) expect(headline).toContain('class="bad"');
-    else expect(headline).not.toContain('class="bad"');
+    expect(headline.includes('class="bad"')).toBe(all.error > 0);
     expect(headline.includes("All is well.")).toBe(all.error === 0 && cleared.length === 0);
     seen.erring += Number(all.error > 0);
     seen.calm += Number(all.error === 0 && cleared.length === 0);
