@@ -31,7 +31,7 @@ it("what suppresses notifications at a moment is not changed by what people do l
   await suppressions.reload();
   expect(before).toMatchObject({ silenced: [], acknowledgedBy: new Map() });
   expect(after).toMatchObject({
-    silenced: [{ key: ["a"] }],
+    silenced: [{ match: { key: ["a"] } }],
     acknowledgedBy: new Map([["i", "ada"]]),
   });
   expect(suppressions.at(startMs)).toMatchObject({ acknowledgedBy: new Map() });

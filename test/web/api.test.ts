@@ -94,7 +94,7 @@ describe("the API", () => {
     expect(errors).toEqual(["T0PSECRET at /data"]);
   });
 
-  it.each(["/silence", "/", "/notifications/1/2", "/../v2/silences", "/silences/"])(
+  it.each(["/silence", "/", "/notifications/1/2", "/../v2/silences", "/silences/1/2"])(
     "answers the unknown path %s with a problem",
     async (path) => {
       const { send } = await serve();
