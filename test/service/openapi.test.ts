@@ -113,7 +113,7 @@ test("the simulator publishes it for both regions and for each, to anybody, and 
   expect((await get("/openapi.json", { init: { method: "POST" } })).status).toBe(405);
 });
 
-const oddId = fc.constantFrom("x".repeat(200), "a\nb", "nobody");
+const oddIds = ["x".repeat(200), "a\nb", "nobody"];
 
 test("whatever a region holds, every answer of the simulator conforms to the published document", async () => {
   const ajv = new Ajv2020({ strict: false });
@@ -137,7 +137,7 @@ test("whatever a region holds, every answer of the simulator conforms to the pub
     expect([validate?.(body), validate?.errors]).toEqual([true, null]);
   };
   await fc.assert(
-    fc.asyncProperty(regionContent, fc.nat(), oddId, async (content, seed, odd) => {
+    fc.asyncProperty(regionContent, fc.nat(), async (content, seed) => {
       const simulator = createSimulator({
         seed,
         clock: createFakeClock(),
@@ -153,9 +153,9 @@ test("whatever a region holds, every answer of the simulator conforms to the pub
         const ids: Readonly<Record<Operation, readonly string[]>> = {
           list_sandboxes: [""],
           list_universes: [""],
-          get_user: [...userIds, odd],
-          get_universe_data: [...universeIds, odd],
-          get_white_label: [...clientIds, failingClientId, odd],
+          get_user: [...userIds, ...oddIds],
+          get_universe_data: [...universeIds, ...oddIds],
+          get_white_label: [...clientIds, failingClientId, ...oddIds],
         };
         for (const operation of operations) {
           for (const id of ids[operation]) await conforms(base, operation, id);

@@ -149,7 +149,10 @@ describe.each(engines)("acknowledgements on $name", (engine) => {
     const written = [firing("fires"), firing("fires too"), resolved("over", startMs)];
     await store.commitIncidents(id, { ...noOutcome, written });
     const openItems = async () => (await store.outbox.openItems("oncall", 9)).length;
-    const ofOpenIncidents = async () => (await store.suppressions.read(startMs)).acknowledgements;
+    const ofOpenIncidents = async () =>
+      (await store.suppressions.read(startMs)).acknowledgements.toSorted((a, b) =>
+        a.incidentId < b.incidentId ? -1 : 1,
+      );
     return { ...store.acknowledgements, incidents: store.incidents, openItems, ofOpenIncidents };
   }
 
