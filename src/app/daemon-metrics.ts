@@ -22,7 +22,7 @@ interface DaemonMetricsDeps extends Pick<MetricsOptions, "readReload"> {
 export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
   const { config, store, fleet, takeOvers, watchdog, readReload, log } = deps;
   const targets = configuredTargets(config);
-  const { lease } = store;
+  const { leadership } = store;
   return createMetrics({
     targets: fleet.targets,
     probes: fleet.probes,
@@ -37,7 +37,7 @@ export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
     perServer: config.metrics.perServer,
     readOutbox: () => store.outbox.figures(),
     readIncidentsWithoutTarget: () => store.incidentsWithoutTarget.open(),
-    readActivity: () => ({ takeOvers, leaseRemainingMs: lease.remainingMs() }),
+    readActivity: () => ({ takeOvers, mayActForMs: leadership.remainingMs() }),
     readReload,
     checkStore: () => store.check(),
     readUnreadable: () => [...store.unreadable].map(([table, rows]) => [table, rows.size]),

@@ -74,7 +74,7 @@ export async function createDaemon(
 
   const store = await openDaemonStore(config.store, { ...overrides, clock, log });
   opening.defer(() => store.close());
-  const mayAct = (): boolean => store.lease.mayAct();
+  const mayAct = (): boolean => store.leadership.mayAct();
 
   const watchdog = createWatchdog(clock, log);
   for (const loop of loopsOf(config)) watchdog.watch(...loop);

@@ -82,8 +82,8 @@ export function createHealth(deps: HealthDeps) {
 
 /** Why this process does nothing, or too little, whatever the store answers. */
 function idleProblem({ watchdog, store }: Pick<HealthDeps, "watchdog" | "store">): string | null {
-  if (store.lease.mayAct()) return watchdog.silentLoop();
-  return "PostgreSQL has not renewed the lease of this process in time, so it neither polls nor delivers until it has";
+  if (store.leadership.mayAct()) return watchdog.silentLoop();
+  return "PostgreSQL has not confirmed in time that this process is active, so it neither polls nor delivers until it has";
 }
 
 function reasonOf(error: unknown, otherwise = "the store does not answer"): string {

@@ -11,7 +11,7 @@ import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import type { Logger } from "../lib/logger.ts";
 import { version } from "../lib/version.ts";
-import { becomeActive } from "../app/standby.ts";
+import { becomeActive } from "../app/become-active.ts";
 import type { ActiveProcess } from "../app/daemon-overrides.ts";
 import { StoreError, StoreLostError, StoreUnavailableError } from "../store/store-error.ts";
 import { isSameStore } from "../store/store-settings.ts";
@@ -179,7 +179,7 @@ async function startOver(before: Running): Promise<Running> {
   return startAgain(before);
 }
 
-/** @returns what stays active: a standby would otherwise take over with the configuration before */
+/** @returns what stays active: the other process would otherwise become active with the configuration before */
 async function stopDaemon(before: Running, next: Config): Promise<ActiveProcess | null> {
   const { active, config } = before;
   const isKept =

@@ -18,7 +18,7 @@ const postgresSchema = settings(
     )
       .prefault("sandwatch")
       .describe(
-        "The schema that has the tables. It is created if there is none. An active process and its standbys share one; each other sandwatch needs its own.",
+        "The schema that has the tables. It is created if there is none. All processes of one sandwatch share it; each other sandwatch needs its own.",
       ),
     ca: optional(
       certificates(),

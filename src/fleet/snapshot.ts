@@ -90,7 +90,7 @@ export interface SandboxText {
   readonly length: number;
   /** 64 bits. */
   readonly hash: bigint;
-  /** At one poll in 1,024 it is parsed all the same, as a defence against collisions of the hash. */
+  /** At one poll in 1,024 it is parsed all the same, as a protection against collisions of the hash. */
   readonly rereadAt: number;
   /** How it deviates from the interface, which is reported again each time. */
   readonly deviations: readonly Deviation[];

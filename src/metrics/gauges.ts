@@ -36,7 +36,7 @@ export interface ProcessGaugeOptions {
   readonly readActivity: () => {
     readonly takeOvers: number;
     /** For how long this process may act. Infinite: there is no lease. 0: it stands by. */
-    readonly leaseRemainingMs: number;
+    readonly mayActForMs: number;
   };
 }
 
@@ -281,15 +281,15 @@ function processGauges(options: ProcessGaugeOptions): readonly GaugeFamily[] {
       name: "sandwatch_active",
       help: "Whether this process polls, stores and delivers; 0: it stands by, or has not renewed its lease.",
       labels: [],
-      read: () => [[{}, Number(readActivity().leaseRemainingMs > 0)]],
+      read: () => [[{}, Number(readActivity().mayActForMs > 0)]],
     },
     {
       name: "sandwatch_lease_remaining_seconds",
       help: "How long this process may go on without renewing its lease on PostgreSQL; 0 if it has none; absent on SQLite.",
       labels: [],
       read: () => {
-        const { leaseRemainingMs } = readActivity();
-        return leaseRemainingMs === Infinity ? [] : [[{}, leaseRemainingMs / 1_000]];
+        const { mayActForMs } = readActivity();
+        return mayActForMs === Infinity ? [] : [[{}, mayActForMs / 1_000]];
       },
     },
   ];

@@ -113,7 +113,7 @@ export function createMetrics(options: MetricsOptions) {
 }
 
 /** The metrics of a process that stands by: what concerns it alone. */
-export function createStandbyMetrics(options: ProcessGaugeOptions): Pick<Metrics, "scrape"> {
+export function createWaitingMetrics(options: ProcessGaugeOptions): Pick<Metrics, "scrape"> {
   const registry = new Registry();
   addTakeOvers(registry, () => options.readActivity().takeOvers);
   addProcessGauges(registry, options);

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import { readReceiver, writeIncidents } from "./incidents.ts";
-import { pending, releaseWaiting } from "./notifications.ts";
+import { pending, unblockWaiting } from "./notifications.ts";
 import { storableText } from "./sql-helpers.ts";
 import type { RowReading } from "./damaged-rows.ts";
 import type { Db } from "./tables.ts";
@@ -57,7 +57,7 @@ export function createDeliveryResults(kysely: Db, reading: RowReading) {
           .executeTakeFirst();
         if (!settled) return null;
         await writeAttempt(trx, seq, attempt, settled.attempts);
-        await releaseWaiting(trx, seq);
+        await unblockWaiting(trx, seq);
         return judgeReceiver(trx, settled.receiver, judge);
       }),
 

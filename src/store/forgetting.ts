@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
 import { countedKinds } from "../fleet/buckets.ts";
-import { releaseWaiting } from "./notifications.ts";
+import { unblockWaiting } from "./notifications.ts";
 import type { Db } from "./tables.ts";
 
 const rowsAtOnce = 500;
@@ -169,7 +169,7 @@ function forgetIncidents(kysely: Db, key: string): Promise<number> {
     )`);
     if (items === rowsAtOnce) return items;
     if (seqs.length > 0) {
-      for (const seq of seqs) await releaseWaiting(trx, seq);
+      for (const seq of seqs) await unblockWaiting(trx, seq);
       const isOne = sql.join(seqs);
       return (
         items +

@@ -5,6 +5,6 @@ export type Migration = (dialect: SchemaDialect) => readonly string[];
 
 /**
  * How an empty database becomes version 1, version 1 becomes version 2, and so on: their number is the present version.
- * Once released, a migration stays as it is. It imports no live code.
+ * Once published, a migration stays as it is. It imports no live code.
  */
 export const migrations: readonly Migration[] = [schemaStatements];

@@ -240,9 +240,9 @@ export function readNotification(body: string): Notification {
  * notification may now be ready, or wait for one that is earlier still. Blockers become fewer, since
  * what is composed later is sent later; only what is replayed becomes one again.
  */
-export async function releaseWaiting(trx: Db, seq: number): Promise<void> {
-  const released = sql`update notifications set waits_for = ${latestBlocker} where waits_for = ${seq}`;
-  await released.execute(trx);
+export async function unblockWaiting(trx: Db, seq: number): Promise<void> {
+  const unblocked = sql`update notifications set waits_for = ${latestBlocker} where waits_for = ${seq}`;
+  await unblocked.execute(trx);
 }
 
 /** The notification that the one being updated must wait for. */

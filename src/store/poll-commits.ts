@@ -74,7 +74,7 @@ export function createPollCommits(commits: SharedCommits) {
         writeNumbered: (trx) => writeIncidents(trx, targetId, incidents),
       }),
     /** No other poll is about to end: those that wait for others are committed now. */
-    commitGathered: (): void => commits.release(),
+    commitGathered: (): void => commits.commitWaiting(),
   };
 }
 

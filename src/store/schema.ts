@@ -1,6 +1,6 @@
 /**
  * The whole schema of the store, as SQL that runs on SQLite and PostgreSQL. It is the baseline of version 1:
- * from its release on it stays as it is, and each later version adds a migration to `migrations.ts`.
+ * once published it stays as it is, and each later version adds a migration to `migrations.ts`.
  *
  * Conventions: `_ms` are milliseconds, `_at_ms` are UTC milliseconds since 1970, flags are 0 or 1, statuses and other words are
  * text. A column holds JSON only where nothing filters by its content, and says so.

@@ -103,7 +103,7 @@ export function createSharedCommits(kysely: Db, clock?: Clock) {
       return settle.promise;
     },
     /** Nothing more is coming soon: what waits for it is committed now. */
-    release(): void {
+    commitWaiting(): void {
       if (waiting.length > 0) commitNow();
     },
     /** Resolves when all that was added is settled. */

@@ -86,14 +86,14 @@ export function openStoreReadOnly(path: string): Store {
 }
 
 /** How long this process may send requests. */
-export interface Lease {
+export interface Leadership {
   /** To be asked right before each request. */
   mayAct(): boolean;
   remainingMs(): number;
 }
 
 /** A store on SQLite belongs to one process. */
-const unlimited: Lease = { mayAct: () => true, remainingMs: () => Infinity };
+const unlimited: Leadership = { mayAct: () => true, remainingMs: () => Infinity };
 
 export function createStore(
   kysely: Db,
@@ -101,12 +101,12 @@ export function createStore(
   {
     reader = kysely,
     check,
-    lease = unlimited,
+    leadership = unlimited,
     processes = async () => [],
     clock,
     reading = createRowReading(),
   }: Partial<Pick<OpenDatabase, "reader" | "check">> & {
-    readonly lease?: Lease;
+    readonly leadership?: Leadership;
     readonly processes?: () => Promise<readonly Process[]>;
     readonly clock?: Clock | undefined;
     readonly reading?: RowReading;
@@ -138,7 +138,7 @@ export function createStore(
     messageThreads: createMessageThreads(kysely, reader),
     drift: createStoredDrift(kysely, reader, reading),
     /** Whether this process may act. */
-    lease,
+    leadership,
     /** Those that run on a store that several can, the active one first. */
     processes,
     /** The rows that could not be read until now. */

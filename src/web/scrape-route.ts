@@ -96,7 +96,7 @@ export function addScrapeRoute(
           .catch((error: unknown) => onError(asError(error)))
           .finally(disarm);
       } finally {
-        readers.release(reader);
+        readers.remove(reader);
       }
     },
   });

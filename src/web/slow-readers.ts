@@ -49,6 +49,6 @@ export function limitReaders(clock: Clock, limit: number, idleMs: number) {
       readers.add(reader);
       return reader;
     },
-    release: (reader: Reader): void => void readers.delete(reader),
+    remove: (reader: Reader): void => void readers.delete(reader),
   };
 }

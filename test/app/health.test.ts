@@ -65,14 +65,14 @@ it.each([false, true])(
         regions: { us: { base_url: "https://us.example.com" } },
         keys: [{ name: "research", api_key: "key-research" }],
       }),
-      store: { ...store, lease: { mayAct: () => mayAct, remainingMs: () => 0 } },
+      store: { ...store, leadership: { mayAct: () => mayAct, remainingMs: () => 0 } },
       targets,
       probes: [],
       watchdog: { silentLoop: () => null },
       clock: createFakeClock(),
       tookOver,
     });
-    const late = expect.stringContaining("has not renewed the lease");
+    const late = expect.stringContaining("has not confirmed in time");
     expect(await health.readiness()).toEqual({ ready: false, reason: late });
     expect(await health.problem()).toEqual(late);
     mayAct = true;

@@ -32,7 +32,7 @@ export function meterFleet(
     readOutbox: () => Promise.resolve([]),
     readIncidentsWithoutTarget: () => Promise.resolve([]),
     readReload: () => ({ successful: true, successAtMs: startMs }),
-    readActivity: () => ({ takeOvers: 0, leaseRemainingMs: Infinity }),
+    readActivity: () => ({ takeOvers: 0, mayActForMs: Infinity }),
     checkStore: async () => {},
     readUnreadable: () => [],
     readLoops: () => [
@@ -71,7 +71,7 @@ export async function eventfulFamilies(
     readUnreadable: () => [["pages", 1]],
     readOutbox: () =>
       Promise.resolve([{ receiver: "oncall", pending: 2, dead: 1, oldestCausedAtMs: 5_000 }]),
-    readActivity: () => ({ takeOvers: 2, leaseRemainingMs: 12_500 }),
+    readActivity: () => ({ takeOvers: 2, mayActForMs: 12_500 }),
     ...options,
   });
   poll(listing({ a: "idle" }));

@@ -10,7 +10,7 @@ const processView = z.object({
   active: z.boolean().describe("Whether it polls, stores and delivers; otherwise it stands by"),
   since: time.describe("Since when it has been active, or has stood by"),
   last_seen: time,
-  live: z.boolean().describe("Whether its lease has not ended"),
+  live: z.boolean().describe("Whether it has said in time that it runs"),
 });
 export type ProcessView = z.output<typeof processView>;
 

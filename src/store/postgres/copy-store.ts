@@ -38,7 +38,7 @@ export async function copyToPostgres(
   settings: PostgresSettings,
   onProgress: (progress: CopyProgress) => void,
 ): Promise<ReadonlyMap<string, number>> {
-  const { database, file, release, isHeld } = openStored(path, { timeoutMs });
+  const { database, file, close, isHeld } = openStored(path, { timeoutMs });
   try {
     if (!isHeld) {
       throw new StoreError(
@@ -65,7 +65,7 @@ export async function copyToPostgres(
       await session.close();
     }
   } finally {
-    release();
+    close();
   }
 }
 

@@ -43,8 +43,15 @@ export async function openPostgres(settings: PostgresSettings, options: Postgres
     if (!options.candidate) await candidate.close();
   };
   const check = (): void => candidate.check();
-  const lease = candidate;
-  return { kysely, reader, check, close, lease, ...readsProcesses(reader, candidate.connector) };
+  const leadership = candidate;
+  return {
+    kysely,
+    reader,
+    check,
+    close,
+    leadership,
+    ...readsProcesses(reader, candidate.connector),
+  };
 }
 
 /** A process that was killed, or is about to end, holds the lock for less. */

@@ -2,7 +2,7 @@ import { migrations, type Migration } from "../migrations.ts";
 import type { SchemaDialect } from "../schema.ts";
 import { namesInNewStore } from "../sqlite/schema-check.ts";
 import { StoreError, StoreUnavailableError } from "../store-error.ts";
-import { PostgresError, standByError } from "./session.ts";
+import { PostgresError, inRecoveryError } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
 
 const dialect: SchemaDialect = {
@@ -144,7 +144,7 @@ export async function checkServer(session: Session, { place }: Place): Promise<v
       `The ${place} has the encoding ${encoding}. Create a database with the encoding UTF8.`,
     );
   }
-  if (isStandBy === true) throw standByError(`The ${place}`);
+  if (isStandBy === true) throw inRecoveryError(`The ${place}`);
   if (readOnly === "on") {
     throw new StoreUnavailableError(
       `The ${place} takes no writes: default_transaction_read_only is on for it, its role or its server. Turn that off; sandwatch then goes on by itself.`,

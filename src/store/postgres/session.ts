@@ -234,7 +234,7 @@ export async function createConnector({ url, schema, ca }: PostgresSettings) {
 }
 
 /** @param place begins a sentence */
-export function standByError(place: string): StoreUnavailableError {
+export function inRecoveryError(place: string): StoreUnavailableError {
   return new StoreUnavailableError(
     `${place} is a stand-by, which cannot be written. Promote it, or set store.postgres.url to the address of the primary.`,
   );
@@ -243,7 +243,7 @@ export function standByError(place: string): StoreUnavailableError {
 function asStoreError(cause: unknown, place: string): unknown {
   if (!(cause instanceof ConnectionLostError)) return cause;
   const { why } = cause;
-  if (cause.code === readOnly) return standByError(place);
+  if (cause.code === readOnly) return inRecoveryError(place);
   if (cause.code === tooMany) {
     return new StoreUnavailableError(
       `${place} allows no further connection: ${why}. Raise the limit of its role or database (connection limit) or of the server (max_connections): the active process uses two to six, a standby and a command one each.`,

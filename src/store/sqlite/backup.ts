@@ -37,7 +37,7 @@ export interface BackupOptions {
 export function backUpStore(path: string, to: string, { force = false }: BackupOptions = {}) {
   if (path === inMemory) throw new StoreError("A store in memory cannot be backed up.");
   const target = resolve(to);
-  const { database, file, release } = openStored(path, { timeoutMs });
+  const { database, file, close } = openStored(path, { timeoutMs });
   try {
     refuseOccupied(target, file, force);
     const copy = copyChecked(database, target);
@@ -52,7 +52,7 @@ export function backUpStore(path: string, to: string, { force = false }: BackupO
     syncFolder(target);
     return { bytes: statSync(target).size };
   } finally {
-    release();
+    close();
   }
 }
 
@@ -105,13 +105,13 @@ export function restoreStore(
   }
   const unlock = lockFile(file);
   try {
-    const { database, release } = openStored(from, { timeoutMs, isBackup: true });
+    const { database, close } = openStored(from, { timeoutMs, isBackup: true });
     let copy: string;
     try {
       checkIntegrity(database, resolve(from));
       copy = copyChecked(database, file);
     } finally {
-      release();
+      close();
     }
     try {
       const kept = existsSync(file) ? setAside(file, `${file}.replaced-${stamp}`) : [];

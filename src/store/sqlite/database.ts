@@ -127,15 +127,15 @@ export interface OpenReader {
  * @throws {StoreError} when there is no such store, or it is not of this version
  */
 export function openReader(path: string, { migrations }: StoredOptions = {}): OpenReader {
-  const { database, file, release } = openStored(path, { migrations });
+  const { database, file, close } = openStored(path, { migrations });
   try {
     checkCurrent(database, file, migrations);
   } catch (error) {
-    release();
+    close();
     throw error;
   }
-  const { kysely, close } = openKysely(database);
-  return { reader: kysely, close: () => close().finally(release) };
+  const { kysely, close: closeQueries } = openKysely(database);
+  return { reader: kysely, close: () => closeQueries().finally(close) };
 }
 
 export interface StoredOptions {
@@ -159,7 +159,7 @@ export function openStored(
   if (!existsSync(file)) throw missing(file);
   let database: DatabaseSync | undefined;
   let unlock: (() => void) | null = null;
-  const release = (): void => {
+  const close = (): void => {
     if (database?.isOpen) database.close();
     unlock?.();
   };
@@ -171,9 +171,9 @@ export function openStored(
     checkOwnership(database, file, migrations);
     checkWritten(database, file);
     checkSchema(database, file, migrations);
-    return { database, file: realFile, release, isHeld: unlock !== null };
+    return { database, file: realFile, close, isHeld: unlock !== null };
   } catch (error) {
-    release();
+    close();
     throw asStoreError(error, file);
   }
 }

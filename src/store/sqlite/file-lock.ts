@@ -26,8 +26,8 @@ const usualWaitMs = 250;
  * @throws {StoreError} when another process has it, or the folder cannot be written
  */
 export function lockFile(file: string, waitMs: number = usualWaitMs): () => void {
-  const release = hold(file, "begin exclusive", { timeout: waitMs });
-  if (release) return release;
+  const unlock = hold(file, "begin exclusive", { timeout: waitMs });
+  if (unlock) return unlock;
   throw new StoreError(
     `The store ${file} is in use by another sandwatch process. Stop that process, or set another store.path.`,
   );
@@ -56,9 +56,9 @@ export function isStoreInUse(path: string): boolean {
   const file = existsSync(given) ? realpathSync(given) : given;
   refuseLinks(file);
   if (!existsSync(lockOf(file))) return false;
-  const release = hold(file, look, { readOnly: true, timeout: 0 });
-  release?.();
-  return release === null;
+  const unlock = hold(file, look, { readOnly: true, timeout: 0 });
+  unlock?.();
+  return unlock === null;
 }
 
 const look = "select count(*) from sqlite_schema";

@@ -65,7 +65,7 @@ export function checkOwnership(database: DatabaseSync, file: string, known = mig
   if (read(database, "pragma application_id") !== applicationId) {
     throw new StoreError(`${file} is a database of another program. Set another store.path.`);
   }
-  // Stores from before the first release counted up from 1, too, but had no such table.
+  // Stores from before the first published version counted up from 1, too, but had no such table.
   if (read(database, "select count(*) from sqlite_schema where name = 'commit_sequence'") === 0) {
     throw new StoreError(
       `The store ${file} was written by a version of sandwatch before 1, which this version cannot read. Move it away to start with an empty one.`,

@@ -22,7 +22,7 @@ const mostFaults = 20;
  * @throws {StoreError} when there is no such store, or it cannot be read at all
  */
 export function checkStore(path: string, { isBackup = false } = {}): StoreCheck {
-  const { database, file, release } = openStored(path, { timeoutMs, isBackup });
+  const { database, file, close } = openStored(path, { timeoutMs, isBackup });
   try {
     // So that all statements read the same moment.
     database.exec("begin");
@@ -32,7 +32,7 @@ export function checkStore(path: string, { isBackup = false } = {}): StoreCheck 
   } catch (error) {
     throw asStoreError(error, file);
   } finally {
-    release();
+    close();
   }
 }
 

@@ -95,7 +95,7 @@ export function addEventsRoute(
         return sendProblem(reply, { status: 503, detail, retryAfterMs: idleMs });
       }
       reader.cutOff = () => reply.raw.destroy();
-      ended.signal.addEventListener("abort", () => readers.release(reader));
+      ended.signal.addEventListener("abort", () => readers.remove(reader));
       const texts = follow(query, first, reader, ended.signal);
       return reply.send(Readable.from(texts, { highWaterMark: 1 }));
     },

@@ -4,7 +4,7 @@ import { delay, type Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Secret } from "../lib/secret.ts";
 import { revision, version } from "../lib/version.ts";
-import { createStandbyMetrics } from "../metrics/metrics.ts";
+import { createWaitingMetrics } from "../metrics/metrics.ts";
 import { openCandidate, usualLeaseMs, type Candidate } from "../store/postgres/candidate.ts";
 import type { Process } from "../store/postgres/processes.ts";
 import { StoreError, StoreUnavailableError } from "../store/store-error.ts";
@@ -162,10 +162,10 @@ function openStandbyWeb(deps: StandbyDeps, seen: Seen) {
     return { address: found?.address ?? null, text: activeText(seen.processes), retryAfterMs };
   };
   return createStandbyServer({
-    metrics: createStandbyMetrics({
+    metrics: createWaitingMetrics({
       build: { version, revision },
       readReload: lastReload,
-      readActivity: () => ({ takeOvers, leaseRemainingMs: 0 }),
+      readActivity: () => ({ takeOvers, mayActForMs: 0 }),
     }),
     async readiness() {
       if (seen.problem !== null) return { ready: false, reason: seen.problem };
