@@ -38,12 +38,7 @@ export const authorField = text(100, "the name of the author");
 export const serverText = text(1_000, "a server's id, a prefix of one, or a server's name");
 export const sandboxText = text(1_000, "a sandbox's id, or a prefix of one");
 /** Somebody may have heard it and typed it in capitals. */
-export const idBeginning = z
-  .string()
-  .trim()
-  .min(1)
-  .toLowerCase()
-  .describe("The id, or a prefix of it");
+export const idBeginning = z.string().trim().toLowerCase().describe("The id, or a prefix of it");
 
 /** One value, several separated by `separator`, or a list. Default: none. */
 export function listOf<Item extends z.ZodType<string>>(item: Item, separator = ",") {

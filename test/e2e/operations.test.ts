@@ -72,7 +72,7 @@ it.skipIf(!isHere("systemd-analyze"))(
     const unit = readFileSync(join(config, "systemd/sandwatch.service"), "utf8");
     const file = join(tempFolder(), "sandwatch.service");
     // It looks for the program too.
-    writeFileSync(file, unit.replace("ExecStart=sandwatch", `ExecStart=${process.execPath}`));
+    writeFileSync(file, unit.replaceAll(/^(Exec\w+=)sandwatch/gm, `$1${process.execPath}`));
     const { stderr } = await run("systemd-analyze", ["verify", file]);
     expect(stderr).toBe("");
     const security = ["security", "--offline=yes", "--threshold=20", file];
