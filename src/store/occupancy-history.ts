@@ -150,8 +150,8 @@ async function readKeptFrom(reader: Db): Promise<KeptFrom> {
   };
 }
 
-/** Hours or days that are read with one statement, in a few milliseconds: polls and deliveries go on in between. */
-const bucketsAtOnce = 2_000;
+/** Rows that are read with one statement, in a few milliseconds: polls and deliveries go on in between. */
+const rowsAtOnce = 2_000;
 
 type SinceOf = (target: HistoryTarget) => number;
 
@@ -200,12 +200,16 @@ function createBucketReader(
       Math.max(bucketStart(resolution, target.recorded.fromMs), sinceOf(target)),
     );
     const endMs = Math.min(toMs, Math.max(...some.map(endOf)));
-    const windowMs = lengthMs * Math.max(1, Math.floor(bucketsAtOnce / Math.max(1, some.length)));
+    // How many rows an hour or day has is known once the first one is read.
+    let windowMs = lengthMs;
     let atMs = Math.ceil(Math.min(...firsts) / lengthMs) * lengthMs;
     let next = await rest.next();
     while (atMs < endMs) {
       const untilMs = Math.min(atMs + windowMs, endMs);
       const found = [...(await read(atMs, untilMs))];
+      const rows = found.reduce((sum, { bucket }) => sum + 1 + bucket.names.size, 1);
+      const rowsEach = rows / ((untilMs - atMs) / lengthMs);
+      windowMs = lengthMs * Math.max(1, Math.floor(rowsAtOnce / rowsEach));
       for (
         ;
         !next.done && (next.value[0]?.bucket.startMs ?? -1) < untilMs;
