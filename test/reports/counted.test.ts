@@ -23,7 +23,7 @@ async function recorded(isRolledUp: boolean) {
   };
   for (const seconds of [0, 1_800, 1_800]) await show(["x", "y"], seconds);
   for (const seconds of [1_800, 1_800]) await show(["z"], seconds);
-  while (isRolledUp && (await store.rollUp()));
+  if (isRolledUp) while (await store.rollUp());
   return storedSources(store, [research]);
 }
 
