@@ -51,7 +51,7 @@ function line(values: readonly (string | number | boolean | null)[]): string {
  * Where a cell could begin that a spreadsheet computes: also behind what separates cells in another locale, where the
  * quotes around the field mean nothing.
  */
-const formulaStart = /(^|\r\n|[;|\t\r\n])(?=[\p{C}\p{Z}]*[=+\-@＝＋－＠])|^(?=[\t\r\n])/gu;
+const formulaStart = /(^|\r\n|[;|\t\r\n])(?=[\p{C}\p{Z}"]*[=+\-@＝＋－＠])|^(?=[\t\r\n])/gu;
 
 /** Names come from the service: a quote makes what looks like a formula a text. */
 function field(value: string | number | boolean | null): string {
