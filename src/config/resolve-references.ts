@@ -29,7 +29,7 @@ const mask = "[secret]";
 
 /** What examples have in the place of secrets. It is known to everybody. */
 const placeholder =
-  /(?:replace|change)[-_ ]?(?:me|this)(?![a-z])|^your[-_ ].*(?:key|password|secret|token)|^<[^>]*>$|^x{8,64}$/i;
+  /(?:replace|change)[-_ ]?(?:me|this)(?![a-z])|^your[-_ ].*(?:key|password|secret|token)|^<[^>]*>$|^x{8,64}$|^\.{3,64}$/i;
 
 /** `$${` stands for `${` itself. */
 const reference = /\$\$\{|\$\{([^}]*)\}?/g;

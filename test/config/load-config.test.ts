@@ -314,7 +314,7 @@ describe("a placeholder in the place of a secret", () => {
         "tokens[0].token_file: found the content of the file, which is a placeholder",
       ),
     ]);
-    const apiKey = loadText(`${region}keys: [{ name: research, api_key: replace-me }]\n`, {});
+    const apiKey = loadText(`${region}keys: [{ name: research, api_key: "..." }]\n`, {});
     expect(faultLines(apiKey)).toEqual([
       expect.stringContaining("keys[0].api_key: found a value,"),
     ]);
