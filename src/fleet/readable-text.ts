@@ -1,8 +1,8 @@
 /** The service chooses names, so they are shown as one line of at most this many characters. */
 export const longestName = 60;
 
-/** What notifies people in Slack, Discord, Mattermost and Teams. */
-const mentions = /@(?=(?:everyone|here|channel|all)\b)|<(?=[!@#]|at>)/gi;
+/** What notifies people in Slack, Discord, Mattermost, Teams, Google Chat, Matrix and Zulip. */
+const mentions = /@(?=(?:everyone|here|channel|all|room)\b|_?\*\*)|<(?=[!@#]|at\b|users\/)/gi;
 
 /**
  * A name for a message to people: one short line. A mention in it is shown, with a full-width `＠` or a `‹` in it, and

@@ -200,6 +200,8 @@ describe("a summary", () => {
     ["@everyone", "＠everyone"],
     ["<!channel> <@U012AB3CD>", "‹!channel> ‹@U012AB3CD>"],
     ["<@&1> <at>ann</at> @HERE", "‹@&1> ‹at>ann</at> ＠HERE"],
+    ["<users/all> <at id='0'>ann</at>", "‹users/all> ‹at id='0'>ann</at>"],
+    ["@room @**all** @_**ann**", "＠room ＠**all** ＠_**ann**"],
     ["ann@example.com x@y <b>", "ann@example.com x@y <b>"],
   ])("shows mentions in names, but they notify nobody: %s", (name, shown) => {
     const items = [firing({ serverName: name })];
