@@ -45,7 +45,8 @@ export function parseNoProxyEntry(text: string): NoProxyEntry | undefined {
   const whole = networkAround(text);
   if (whole) return { network: whole, domain: "", port: "" };
   const [, bracketed, plain = "", port = ""] =
-    /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+    /^(?:\[([^\]]+)\]|([^:]+))(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];
+  if (Number(port) > 65_535) return undefined;
   const network = networkAround(bracketed ?? plain);
   if (network || plain === "*") return { network, domain: "", port };
   const [, domain] = /^(?:\*?\.)?((?:[\w-]+\.)*[\w-]*[A-Za-z_][\w-]*)\.?$/.exec(plain) ?? [];

@@ -78,6 +78,8 @@ describe("a proxy", () => {
     "a b",
     "[a]",
     "a:b",
+    "example.com:0443",
+    "example.com:99999",
   ])("is not limited by %j, which has no meaning", (text) => {
     expect(parseNoProxyEntry(text)).toBeUndefined();
   });
