@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isStoreInUse } from "../../src/store/sqlite/file-lock.ts";
 import { StoreError } from "../../src/store/store-error.ts";
@@ -85,6 +86,17 @@ describe("one process at a time", () => {
     await store.targets.addAll([target("eu")]);
     expect(await regionsIn(store)).toEqual(["us", "eu"]);
     await store.close();
+  });
+
+  it("is refused while another program has the file, which is to be stopped", async () => {
+    const path = await soundStore();
+    using other = new DatabaseSync(path);
+    other.exec("begin exclusive");
+    expect(refusal(path)).toMatch(
+      /store\.db cannot be opened: another program has it locked\. Stop/,
+    );
+    other.exec("rollback");
+    await openStore(path).close();
   });
 
   it("is not found where that cannot be found out", () => {

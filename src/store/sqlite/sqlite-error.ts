@@ -40,6 +40,8 @@ function messageOf(error: Error, file: string): string {
       case 11 /* SQLITE_CORRUPT */:
       case 26 /* SQLITE_NOTADB */:
         return corrupt(file);
+      case 5 /* SQLITE_BUSY */:
+        return `${failed} another program has it locked. Stop that program, and start again.`;
     }
     const isDirectory = existsSync(file) && statSync(file).isDirectory();
     return isDirectory
