@@ -96,6 +96,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const detail = "The only expectation that can be met is 100-continue.";
     socket.end(rawProblem({ status: 417, detail }, headers));
   });
+  server.server.on("connect", ({ socket }: IncomingMessage) => {
+    onRefused({ reason: "unreadable", address: socket.remoteAddress });
+    socket.destroy();
+  });
   limitConnections(server.server, connections, (address) => {
     onRefused({ reason: "connections", address });
     onFull();

@@ -113,6 +113,7 @@ describe("over HTTP", () => {
     ["what is no HTTP", "unreadable", "HELO\r\n"],
     ["headers that are too long", "unreadable", `GET / HTTP/1.1\r\nx: ${"a".repeat(20_000)}\r\n`],
     ["a target that is no path", "unreadable", `GET http://a/ HTTP/1.1\r\n${host}`],
+    ["CONNECT, as of a proxy", "unreadable", `CONNECT a:443 HTTP/1.1\r\n${host}`],
     ["an expectation", "unreadable", `GET / HTTP/1.1\r\n${host}expect: magic\r\n`],
   ])("%s is refused as %s", async (_, reason, request) => {
     const { address, refusals } = await serveWeb({ settings });
