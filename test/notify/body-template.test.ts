@@ -108,6 +108,18 @@ describe("a template of a body", () => {
     expect(bodies).toEqual([{ first: "server-error", text: notificationOf().summary }]);
   });
 
+  it("of which many texts make the body longer than 1 MiB is not sent", async () => {
+    const text = "x".repeat(9_000);
+    const body = Object.fromEntries(Array.from({ length: 130 }, (_, at) => [`field-${at}`, text]));
+    const { result, bodies } = await sent(body);
+    expect(result).toMatchObject({
+      kind: "failed",
+      reason: "rejected",
+      detail: "the body is longer than 1 MiB",
+    });
+    expect(bodies).toEqual([]);
+  });
+
   it("names 5,000 incidents, however long that takes", async () => {
     const clock = vi.spyOn(performance, "now");
     let nowMs = 0;

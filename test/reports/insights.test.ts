@@ -161,6 +161,18 @@ it("the forecast says when the share passes the threshold, if the weeks were obs
   expect(later.forecast).toMatchObject({ passes_at: null, reason: "too_little" });
 });
 
+it("a week of which some days have no record is not compared with others", async () => {
+  const growing = (_: number, week: number) =>
+    Array.from({ length: 10 }, (_each, index) => ({
+      id: `s${index}`,
+      status: index <= week ? ("occupied" as const) : ("idle" as const),
+    }));
+  const forecastAfter = async (days: number) => (await watch(days / 7, growing).ask()).forecast;
+  // The first of the four weeks that end with these days has three days only.
+  expect(await forecastAfter(24)).toMatchObject({ passes_at: null, reason: "too_little" });
+  expect(await forecastAfter(28)).toMatchObject({ reason: null });
+});
+
 it("each pool has a forecast, the first to reach the threshold first", async () => {
   const growing = (name: string, count: number, week: number) =>
     Array.from({ length: 20 }, (_each, index) => ({
