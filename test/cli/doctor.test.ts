@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, statfsSync } from "node:fs";
+import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pollTargets } from "../../src/api/operations/targets.ts";
@@ -221,6 +222,16 @@ describe("doctor", () => {
     expect(levelOf(1.5 * GiB, 0)).toBe("ok");
     expect(levelOf(0.9 * GiB, 0)).toBe("warning");
     expect(levelOf(0.09 * GiB, 0)).toBe("failure");
+  });
+
+  it("compares the size of the store with the free space", async () => {
+    const path = join(tempFolder(), "store.db");
+    const { bavail, bsize } = statfsSync(tempFolder());
+    writeFileSync(path, "", { mode: 0o600 });
+    // It takes no space, as nothing was written to it.
+    truncateSync(path, 5 * bavail * bsize);
+    const { out } = await diagnose({ regions: await startServiceAt(0), store: { path } });
+    expect(out).toMatch(/^ {2}(warn|FAIL) {2}\d+ MiB free on the disk of /m);
   });
 
   it("fails if a single one of more targets than a page of the API is down", async () => {
