@@ -166,6 +166,14 @@ describe("a server that", () => {
     expect(await sendEmail({ port })).toEqual(result);
   });
 
+  it.each([
+    [499, failed("server_error", "SMTP 499")],
+    [500, failed("rejected", "SMTP 500")],
+  ])("answers the sender with %i is understood", async (code, result) => {
+    const { port } = await startSmtpPeer({ onMailFrom: (_, __, done) => done(refusal(code)) });
+    expect(await sendEmail({ port })).toEqual(result);
+  });
+
   it("refuses the password is reported", async () => {
     const { port } = await startSmtpPeer();
     const auth = { username: "sandwatch", password: new Secret("wrong") };
