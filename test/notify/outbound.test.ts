@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, createServer, type LookupFunction, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseNetwork } from "../../src/lib/networks.ts";
+import type { Secret } from "../../src/lib/secret.ts";
 import type { OutboundDeps } from "../../src/notify/outbound.ts";
 import { failed, type SendResult } from "../../src/notify/receiver.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -148,6 +149,26 @@ describe("an answer", () => {
     });
     expect(result).toEqual(delivered);
     expect(written).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it("is read up to 64 KiB, with headers of up to 16 KiB", async () => {
+    const small = await startReceiverServer(
+      status(200, { x: "h".repeat(15_000) }, "b".repeat(90_000)),
+    );
+    const large = await startReceiverServer(status(200, { x: "h".repeat(17_000) }));
+    const lengths: number[] = [];
+    const send = (url: Secret) =>
+      openOutbound(createFakeClock()).send(
+        { url: new URL(url.reveal()), body: "{}" },
+        never,
+        (answer) => {
+          lengths.push(answer.text.length);
+          return delivered;
+        },
+      );
+    expect(await send(small.url)).toEqual(delivered);
+    expect(await send(large.url)).toMatchObject({ kind: "failed", reason: "network" });
+    expect(lengths).toEqual([64 * 1_024]);
   });
 
   it.each<[string, (socket: Socket) => void]>([

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openFilesLimit } from "../../src/lib/descriptor-limit.ts";
-import { connectionsAllowed as allowedBy } from "../../src/web/connection-limit.ts";
+import { connectionsAllowed as allowedBy, mostStreams } from "../../src/web/connection-limit.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { startSandwatchWithFewFiles } from "../support/sandwatch-process.ts";
@@ -106,6 +106,10 @@ describe("one connection more than allowed", () => {
 
 it("a quarter of the connections of the process is allowed, at least one, and never more than 4096", () => {
   expect([0, 32, 992, Infinity].map((limit) => allowedBy(limit))).toEqual([1, 8, 248, 4_096]);
+});
+
+it("at most half of them, and never more than 512, may be streams of events", () => {
+  expect([1, 8, 1_024, 4_096].map(mostStreams)).toEqual([0, 4, 512, 512]);
 });
 
 it.each([
