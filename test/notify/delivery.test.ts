@@ -71,6 +71,19 @@ describe("delivery", () => {
     expect(new Set(await store.states())).toEqual(new Set(["delivered"]));
   });
 
+  it("sends nothing until the time has passed that a receiver with a rate limit demanded", async () => {
+    const server = await startReceiverServer(status(429, { "retry-after": "300" }));
+    const { pass, insert } = openDelivery(server);
+    await insert(fire("a"));
+    await pass(0);
+    server.answerWith(status(204));
+    await insert(fire("b"));
+    await pass(299_999);
+    expect(sentTo(server)).toEqual(["firing a"]);
+    await pass(1);
+    expect(sentTo(server).toSorted()).toEqual(["firing a", "firing a", "firing b"]);
+  });
+
   it("has at most four attempts in flight at one receiver, and delays no other", async () => {
     const [stuck, well] = [await startReceiverServer(hang), await startReceiverServer()];
     let mostRead = 0;
