@@ -68,6 +68,8 @@ const allowed: readonly RegExp[] = [
   /dead[ -]?letters/gi,
   /(?:(?:lower|upper)[- ]case|capital|small) letters|letters(?:,| and| or| added)|and letters/gi,
   /(?:question|quotation) marks|marks (?:it|them|a|the) /gi,
+  // A mention of Matrix.
+  /[@＠]room\b|\|all\|room\)/g,
   // Streams of random numbers: other names would be other worlds.
   /fork\((?:`patience \$\{name\}`|"onlookers")\)/g,
 ];
