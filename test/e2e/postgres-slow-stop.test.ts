@@ -84,9 +84,9 @@ it("stops within its grace period, and begins no delivery, while PostgreSQL take
   const tookMs = performance.now() - stoppingMs;
   const late = deliveredAtMs.filter((atMs) => atMs > stoppingMs);
   expect(code).toBe(0);
-  expect(tookMs).toBeLessThan(graceMs / 2);
+  expect(tookMs).toBeLessThan(graceMs);
   // Those whose request was on its way.
   expect(late.length).toBeLessThanOrEqual(4 * receivers);
-  expect(Math.max(0, ...late)).toBeLessThan(stoppingMs + 500);
+  expect(Math.max(0, ...late)).toBeLessThan(stoppingMs + 5_000);
   expect(deliveredAtMs.length).toBeLessThan(incidents * receivers);
 });
