@@ -49,11 +49,11 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
     from: 50,
     caughtAs: /changes lack .*"box-\d roamer".*"absent"/,
     ...ofVerdicts((verdict) => {
-      const changes = verdict.diff.changes.filter(
-        ({ before, after }) =>
-          (before !== null && after !== null) || (before ?? after)?.id !== roamer,
-      );
-      return { ...verdict, diff: { ...verdict.diff, changes } };
+      const { changes, servers } = verdict.diff;
+      const isKept = ({ before, after }: (typeof servers)[number]): boolean =>
+        (before !== null && after !== null) || (before ?? after)?.id !== roamer;
+      const diff = { changes: changes.filter(isKept), servers: servers.filter(isKept) };
+      return { ...verdict, diff: { ...verdict.diff, ...diff } };
     }),
   },
   "ignores new names": {
