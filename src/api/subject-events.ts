@@ -22,7 +22,6 @@ export const eventView = z.object({
   incident_id: nullableText,
   notification_id: nullableText,
 });
-export type EventView = z.output<typeof eventView>;
 
 export const eventsRequest = {
   limit: limitOf(1_000, 10_000),

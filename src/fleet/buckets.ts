@@ -33,11 +33,6 @@ export function bucketStart(resolution: Resolution, atMs: number): number {
   return Math.floor(atMs / resolutionMs[resolution]) * resolutionMs[resolution];
 }
 
-/** The resolutions that are coarser, the finest of them first. */
-export function coarserThan(resolution: Resolution): readonly Resolution[] {
-  return resolutions.slice(resolutions.indexOf(resolution) + 1);
-}
-
 /** The most servers at a time, while it was observed. */
 export interface Peaks {
   readonly occupied: number;
@@ -71,13 +66,13 @@ export function emptyBucket(startMs: number): Bucket {
   return { startMs, recordedMs: 0, unobservedMs: 0, names: new Map() };
 }
 
-/** Whether a bucket is empty: opened with a finer one, or at the moment of a poll. */
+/** Whether a bucket says nothing: no time was recorded, and nothing counted. */
 export function isEmptyBucket({ recordedMs, names }: Bucket): boolean {
   return recordedMs === 0 && names.size === 0;
 }
 
 /** Of what was observed not to be there. */
-export const noPeaks: Peaks = { occupied: 0, servers: 0 };
+const noPeaks: Peaks = { occupied: 0, servers: 0 };
 
 export const emptyAccount: NameAccount = {
   ms: noneByStatus,
@@ -86,6 +81,14 @@ export const emptyAccount: NameAccount = {
   exhaustedMs: 0,
   dwells: noDwells,
 };
+
+/** The account of a value that nothing in the bucket had. */
+export function accountOfNone({
+  recordedMs,
+  unobservedMs,
+}: Pick<Bucket, "recordedMs" | "unobservedMs">): NameAccount {
+  return unobservedMs < recordedMs ? { ...emptyAccount, peaks: noPeaks } : emptyAccount;
+}
 
 /** Adds what a finer bucket, or the same one of another target, holds. */
 export function addBucket(to: Bucket, from: Bucket): Bucket {

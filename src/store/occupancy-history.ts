@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import {
+  accountOfNone,
   addBucket,
   bucketStart,
-  emptyAccount,
   emptyBucket,
-  noPeaks,
+  isEmptyBucket,
   resolutionMs,
 } from "../fleet/buckets.ts";
-import type { Bucket, Counted, NameAccount, Resolution, RolledUp } from "../fleet/buckets.ts";
+import type { Bucket, Counted, Resolution, RolledUp } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
 import type { RecordedTime } from "../fleet/recorded-time.ts";
 import { createRowReading, type RowReading } from "./damaged-rows.ts";
@@ -58,8 +58,6 @@ export interface OccupancyReader {
   ) => AsyncIterable<readonly TargetBucket[]>;
 }
 
-export type OccupancyHistory = ReturnType<typeof createOccupancyHistory>;
-
 /** Derives buckets from rollups, changes and gaps, concurrently with writes. */
 export function createOccupancyHistory(reader: Db, reading = createRowReading()) {
   return {
@@ -81,12 +79,12 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
               const target = byId.get(targetId);
               const { startMs } = bucket;
               const isIn = startMs >= bucketRange.fromMs && startMs < bucketRange.toMs;
-              if (!target || !isIn || isEmpty(bucket)) return [];
+              if (!target || !isIn || isEmptyBucket(bucket)) return [];
               // Without what is counted, which is the same in all.
               const names = new Map(
                 bucket.names.entries().map(([name, account]) => [name.slice(own), account]),
               );
-              if (isTotal && !names.has("")) names.set("", nothingIn(bucket));
+              if (isTotal && !names.has("")) names.set("", accountOfNone(bucket));
               return [{ target, bucket: { ...bucket, names } }];
             });
           }
@@ -98,19 +96,7 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
   };
 }
 
-/** The account of none. */
-function nothingIn({ recordedMs, unobservedMs }: Bucket): NameAccount {
-  return {
-    ...emptyAccount,
-    peaks: unobservedMs < recordedMs ? noPeaks : null,
-  };
-}
-
-function isEmpty({ recordedMs, names }: Bucket): boolean {
-  return recordedMs === 0 && names.size === 0;
-}
-
-export async function readHistoryTargets(
+async function readHistoryTargets(
   reader: Db,
   { region, key }: TargetFilter = {},
 ): Promise<readonly HistoryTarget[]> {

@@ -1,13 +1,13 @@
 import {
+  accountOfNone,
   addBucket,
   bucketStart,
   countedKinds,
-  emptyAccount,
   emptyBucket,
-  noPeaks,
   resolutionMs,
 } from "../fleet/buckets.ts";
 import type { Bucket, Counted, RolledUp } from "../fleet/buckets.ts";
+import { batches } from "../lib/iterables.ts";
 import { oneOf, type RowReading } from "./damaged-rows.ts";
 import { foldTargets, keyOf, readKey, type FoldedCell } from "./fold-changes.ts";
 import {
@@ -125,7 +125,7 @@ async function writeRollups(
 ): Promise<void> {
   const rows = cells.flatMap(({ targetId, bucket, counts }) => {
     const { startMs, recordedMs, unobservedMs, names } = bucket;
-    const nothing = { ...emptyAccount, peaks: unobservedMs < recordedMs ? noPeaks : null };
+    const nothing = accountOfNone(bucket);
     // A total is there though there are none.
     const all = new Map(totals.map((counted) => [keyOf(counted, ""), nothing] as const));
     for (const [key, account] of names) all.set(key, account);
@@ -164,8 +164,7 @@ const valuesAtOnce = 500;
  */
 async function valueIds(trx: Db, values: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const ids = new Map<string, number>();
-  for (let at = 0; at < values.length; at += valuesAtOnce) {
-    const some = values.slice(at, at + valuesAtOnce);
+  for (const some of batches(values, valuesAtOnce)) {
     const select = () =>
       trx.selectFrom("counted_values").selectAll().where("value", "in", some).execute();
     let rows = await select();

@@ -111,7 +111,6 @@ const poolView = z.object({
   server_name: z.string().optional(),
   ...outlookFields,
 });
-export type PoolView = z.output<typeof poolView>;
 
 export const outlookColumns = poolView.keyof().exclude(["notes"]).options;
 
