@@ -124,6 +124,16 @@ export interface StoredOutboxItem extends OutboxItem {
   readonly seq: number;
 }
 
+/** A composed notification that is about to be stored. Milliseconds of the delivery clock. */
+export interface NewNotification {
+  readonly notification: Notification;
+  readonly itemSeqs: readonly number[];
+  readonly groupNames: readonly string[];
+  readonly nextAttemptAtMs: number;
+  /** An attempt that fails from then on is the last. */
+  readonly giveUpAtMs: number;
+}
+
 /** Figures of a report, under the names that documents use. */
 export type ReportFigures = Readonly<Record<string, string | number | boolean | null | undefined>>;
 

@@ -5,11 +5,11 @@ import {
   type MessageSettings,
 } from "../alerts/compose-messages.ts";
 import type { GroupTimes } from "../alerts/grouping.ts";
-import { mostCounted } from "../alerts/notification.ts";
+import { mostCounted, type NewNotification } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
-import type { NewNotification, Outbox } from "./outbox-interface.ts";
+import type { Outbox } from "./outbox-interface.ts";
 
 /** More items than this at once become several notifications, so that memory use stays flat. */
 const maxItems = 10_000;

@@ -1,16 +1,7 @@
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { ReceiverState } from "../alerts/judge-receivers.ts";
-import type { Notification, StoredOutboxItem } from "../alerts/notification.ts";
+import type { NewNotification, Notification, StoredOutboxItem } from "../alerts/notification.ts";
 import type { DeliveryFailureReason } from "./receiver.ts";
-
-/** A composed notification that is about to be stored. Times as in `DueNotification`. */
-export interface NewNotification {
-  readonly notification: Notification;
-  readonly itemSeqs: readonly number[];
-  readonly groupNames: readonly string[];
-  readonly nextAttemptAtMs: number;
-  readonly giveUpAtMs: number;
-}
 
 /** A stored notification that is neither delivered nor dead-lettered. */
 export interface DueNotification {

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Notification } from "../alerts/notification.ts";
+import type { NewNotification } from "../alerts/notification.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { latestBlockerOfNewest } from "./notifications.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
@@ -8,14 +8,6 @@ import type { Db } from "./tables.ts";
 /** Updating this many items takes about a millisecond. */
 const itemsAtOnce = 200;
 const dayMs = 24 * 60 * 60 * 1_000;
-
-export interface NewNotification {
-  readonly notification: Notification;
-  readonly itemSeqs: readonly number[];
-  readonly groupNames: readonly string[];
-  readonly nextAttemptAtMs: number;
-  readonly giveUpAtMs: number;
-}
 
 const upsertGroupTimes = prepareUpsert("group_times", ["receiver", "group_name"]);
 

@@ -1,11 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
 import { groupFields } from "../alerts/notification.ts";
-import type { GroupField, Notification, StoredOutboxItem } from "../alerts/notification.ts";
+import type {
+  GroupField,
+  NewNotification,
+  Notification,
+  StoredOutboxItem,
+} from "../alerts/notification.ts";
 import { pending, readNotification } from "./notifications.ts";
 import { itemColumns, readItem } from "./outbox-items.ts";
 import { createRowReading } from "./damaged-rows.ts";
-import { insertNotifications, type NewNotification } from "./new-notifications.ts";
+import { insertNotifications } from "./new-notifications.ts";
 import { createDeliveryResults } from "./delivery-results.ts";
 import type { Db } from "./tables.ts";
 
