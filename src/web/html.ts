@@ -70,6 +70,19 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
 }
 
+/** What is shown of something in a description list. Null: it has none. */
+export type Fact = readonly [name: string, value: Html | string | null];
+
+/** The rows of a description list. */
+export function factRows(facts: readonly Fact[]): Html {
+  return html`${facts.flatMap(([name, value]) =>
+    value === null
+      ? []
+      : html`<dt>${name}</dt>
+          <dd>${value}</dd> `,
+  )}`;
+}
+
 /** A table. Rows past `most` are only counted. */
 export function table<Row>(
   rows: readonly Row[],

@@ -1,7 +1,16 @@
 import type { z } from "zod";
 import type { showIncident } from "../../api/operations/show-incident.ts";
 import { incidentNotes, type IncidentView } from "../../api/operations/incidents.ts";
-import { ageOf, html, table, timeOf, type Column, type Html } from "../html.ts";
+import {
+  ageOf,
+  factRows,
+  html,
+  table,
+  timeOf,
+  type Column,
+  type Fact,
+  type Html,
+} from "../html.ts";
 import { subjectLink } from "../../alerts/links.ts";
 import { factsOfNames, kindOf, placeText, type SubjectKind } from "../../alerts/subjects.ts";
 import { page, type PageAt } from "./layout.ts";
@@ -26,7 +35,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     about && text && subject === incident.subject
       ? html`<a href="../${about.url}">${text}</a>`
       : text;
-  const facts: readonly (readonly [name: string, value: string | Html | null])[] = [
+  const facts: readonly Fact[] = [
     ["state", stateText(incident)],
     ["severity", severity],
     ["rule", rule],
@@ -70,14 +79,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     html`<div class="card" id="incident" data-live>
       <h1>${isOver ? incident.summary : incident.headline}</h1>
       ${isOver && silences.length === 0 ? "" : links}
-      <dl>
-        ${facts.flatMap(([name, value]) =>
-          value === null || value === ""
-            ? []
-            : html`<dt>${name}</dt>
-                <dd>${value}</dd> `,
-        )}
-      </dl>
+      <dl>${factRows(facts.filter(([, value]) => value !== ""))}</dl>
       <h2>What happened</h2>
       ${table(events, eventColumns)}
     </div>`,

@@ -1,6 +1,6 @@
 import type { ExplanationView } from "../../api/operations/explain.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
-import { html, type Html } from "../html.ts";
+import { factRows, html, type Fact, type Html } from "../html.ts";
 import type { Timeline } from "./band.ts";
 import { shortText } from "./fleet-list.ts";
 import { historyCard, incidentsCard, timelineCard, type Range } from "./history-cards.ts";
@@ -31,7 +31,7 @@ export interface SubjectPage {
   readonly heading: Html;
   readonly now: Html;
   /** Null: it has none. */
-  readonly facts: readonly (readonly [name: string, value: Html | string | null])[];
+  readonly facts: readonly Fact[];
   readonly actions: Html;
   /** They stand before its timeline. */
   readonly cards: readonly Html[];
@@ -57,12 +57,7 @@ export function renderSubject(view: SubjectView, subject: SubjectPage, at: PageA
       <dl>
         <dt>Region / key</dt>
         <dd><a href="${subject.targetAddress}">${place.region} / ${place.key}</a></dd>
-        ${facts.flatMap(([name, value]) =>
-          value === null
-            ? []
-            : html`<dt>${name}</dt>
-                <dd>${value}</dd> `,
-        )}
+        ${factRows(facts)}
       </dl>
       ${mayAct ? html`<p class="actions">${subject.actions}</p>` : ""}
     </div>`,

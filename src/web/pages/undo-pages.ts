@@ -3,8 +3,9 @@ import { matchText } from "../../alerts/silence.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import type { silenceView } from "../../api/operations/silences.ts";
 import { counted } from "../../fleet/plural.ts";
-import { html, table, type Html } from "../html.ts";
-import { mostListed, optionsOf, renderAction, silenceLasts, type Actor } from "./action-pages.ts";
+import { factRows, html, table, type Fact, type Html } from "../html.ts";
+import { mostListed, optionsOf, renderAction, silenceLasts } from "./action-pages.ts";
+import type { Action, Actor } from "./action-pages.ts";
 import { incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
 import type { IncidentDetails, Selection } from "./incident-pages.ts";
 import { page, type PageAt } from "./layout.ts";
@@ -42,16 +43,12 @@ export function renderUnacknowledgeAll(
 ): string {
   const query = queryOf(selection);
   const isAll = query === "";
-  return renderAction(at, {
-    title,
-    what: acknowledgedList(incidents, isAll ? "" : ` of ${textOf(selection)}`, at),
-    actor: acknowledgedOf(incidents).length === 0 ? { kind: "refused", reason: nothing } : actor,
-    post: "incidents/unacknowledge",
+  const action = {
     fields: isAll ? { all: true } : selection,
-    inputs: html``,
     next: `incidents${query}`,
     command: `sandwatch unack ${isAll ? "--all" : optionsOf(selection)} --author NAME`,
-  });
+  };
+  return renderWithdrawal(incidents, isAll ? "" : ` of ${textOf(selection)}`, action, actor, at);
 }
 
 /** Of the servers of a sandbox, too. */
@@ -62,32 +59,40 @@ export function renderSandboxUnacknowledge(
   at: PageAt,
 ): string {
   const { region, key, sandbox_id: sandbox } = place;
-  return renderAction(at, {
-    title,
-    what: acknowledgedList(incidents, ` of sandbox ${sandbox} and of its servers`, at),
-    actor: acknowledgedOf(incidents).length === 0 ? { kind: "refused", reason: nothing } : actor,
-    post: "incidents/unacknowledge",
+  const action = {
     fields: { region, key, sandbox },
-    inputs: html``,
     next: sandboxAddress(place),
     command: `sandwatch unack --region ${shellWord(region)} --key ${shellWord(key)} --sandbox ${shellWord(sandbox)} --author NAME`,
+  };
+  const of = ` of sandbox ${sandbox} and of its servers`;
+  return renderWithdrawal(incidents, of, action, actor, at);
+}
+
+/** @param of what they are of, in words */
+function renderWithdrawal(
+  incidents: readonly IncidentView[],
+  of: string,
+  action: Pick<Action, "fields" | "next" | "command">,
+  actor: Actor,
+  at: PageAt,
+): string {
+  const acknowledged = incidents.filter(({ acknowledged_by: author }) => author !== null);
+  const isNone = acknowledged.length === 0;
+  return renderAction(at, {
+    ...action,
+    title,
+    what: html`<p><strong>${counted(acknowledged.length, "acknowledged incident")}</strong>${of}</p>
+      <p>Their reminders go on.</p>
+      ${isNone ? "" : table(acknowledged, incidentColumns(at), mostListed)}`,
+    actor: isNone ? { kind: "refused", reason: nothing } : actor,
+    post: "incidents/unacknowledge",
+    inputs: html``,
   });
-}
-
-function acknowledgedOf(incidents: readonly IncidentView[]): readonly IncidentView[] {
-  return incidents.filter(({ acknowledged_by: author }) => author !== null);
-}
-
-function acknowledgedList(incidents: readonly IncidentView[], of: string, at: PageAt): Html {
-  const acknowledged = acknowledgedOf(incidents);
-  return html`<p><strong>${counted(acknowledged.length, "acknowledged incident")}</strong>${of}</p>
-    <p>Their reminders go on.</p>
-    ${acknowledged.length === 0 ? "" : table(acknowledged, incidentColumns(at), mostListed)}`;
 }
 
 export function renderSilencePage(silence: Silence, at: PageAt): string {
   const { id, state } = silence;
-  const facts: readonly (readonly [name: string, value: string | Html | null])[] = [
+  const facts: readonly Fact[] = [
     ["state", state.replace("_", " ")],
     ["matches", matchText(silence.match)],
     ["by", silence.author],
@@ -105,14 +110,7 @@ export function renderSilencePage(silence: Silence, at: PageAt): string {
     html`<div class="card" id="silence" data-live>
       <h1>Silence ${id}</h1>
       ${state === "ended" ? "" : actions}
-      <dl>
-        ${facts.flatMap(([name, value]) =>
-          value === null
-            ? []
-            : html`<dt>${name}</dt>
-                <dd>${value}</dd> `,
-        )}
-      </dl>
+      <dl>${factRows(facts)}</dl>
     </div>`,
   );
 }
