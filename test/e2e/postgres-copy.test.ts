@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { storableText } from "../../src/store/sql-helpers.ts";
 import { createStore } from "../../src/store/store.ts";
@@ -19,6 +18,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 import { until } from "./support/until.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
+import { queryPostgres } from "../support/query-postgres.ts";
 
 const folder = postgresFolder ?? "";
 const version1 = readFileSync(join(import.meta.dirname, "../store/fixtures/version-1.sql"), "utf8");
@@ -33,15 +33,7 @@ function newSchema() {
   return { schema, config, storeAt };
 }
 
-async function query(statement: string) {
-  const client = new Client({ host: folder, user: "test", database: "postgres" });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const query = (statement: string) => queryPostgres(folder, statement);
 
 const isThere = async (schema: string): Promise<boolean> =>
   (await query(`select 1 from pg_namespace where nspname = '${schema}'`)).length > 0;

@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPostgresServer, type PostgresServer } from "../store/support/postgres-server.ts";
 import { writeConfig } from "../support/config-file.ts";
@@ -14,6 +13,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import { until } from "./support/until.ts";
+import { queryPostgres } from "../support/query-postgres.ts";
 
 const password = "pa55/w@rd-T0PSECRET";
 let server: PostgresServer;
@@ -30,15 +30,8 @@ beforeAll(async () => {
 
 afterAll(() => server.remove());
 
-async function execute(statement: string, database = "postgres") {
-  const client = new Client({ host: server.folder, port, user: "test", database });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const execute = (statement: string, database = "postgres") =>
+  queryPostgres({ host: server.folder, port, database }, statement);
 
 const urlAt = (atPort: number, query = "?sslmode=require", given = password): string =>
   `postgresql://watcher:${encodeURIComponent(given)}@127.0.0.1:${atPort}/history${query}`;

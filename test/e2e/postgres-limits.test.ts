@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { createPostgresServer } from "../store/support/postgres-server.ts";
 import { writeConfig } from "../support/config-file.ts";
@@ -9,22 +8,15 @@ import { runCommand } from "../support/run-command.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 import { until } from "./support/until.ts";
+import { queryPostgres } from "../support/query-postgres.ts";
 
 /** A PostgreSQL with a database and role of the daemon's own, and the daemon's configuration. */
 async function openWorld() {
   const server = createPostgresServer();
   onTestFinished(() => server.remove());
   await server.start();
-  const execute = async (statement: string, database = "postgres") => {
-    const client = new Client({ host: server.folder, user: "test", database });
-    client.on("error", () => {});
-    await client.connect();
-    try {
-      return (await client.query(statement)).rows;
-    } finally {
-      await client.end();
-    }
-  };
+  const execute = (statement: string, database = "postgres") =>
+    queryPostgres({ host: server.folder, database }, statement);
   await execute("create role watcher login");
   await execute("create database watched owner watcher");
   const service = await startOneServerService("idle");

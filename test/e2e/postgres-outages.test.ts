@@ -1,6 +1,5 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { createPostgresServer, type PostgresServer } from "../store/support/postgres-server.ts";
 import { freeAddress } from "../support/free-address.ts";
@@ -10,6 +9,7 @@ import { expectEachOnce } from "./support/each-once.ts";
 import { fillDisk, mountSmallDisk, prepareTrial } from "./support/trial.ts";
 import type { RunningTrial } from "./support/trial.ts";
 import { until } from "./support/until.ts";
+import { queryPostgres } from "../support/query-postgres.ts";
 
 async function startServer(...args: Parameters<typeof createPostgresServer>) {
   const server = createPostgresServer(...args);
@@ -21,17 +21,7 @@ async function startServer(...args: Parameters<typeof createPostgresServer>) {
 const urlOf = ({ folder }: PostgresServer): string =>
   `postgresql://test@localhost/postgres?host=${folder}`;
 
-async function execute(server: PostgresServer, statement: string) {
-  const client = new Client({ host: server.folder, user: "test", database: "postgres" });
-  // The statement fails as well.
-  client.on("error", () => {});
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const execute = ({ folder }: PostgresServer, statement: string) => queryPostgres(folder, statement);
 
 const isReady = (daemon: RunningTrial) =>
   until("ready", async () => (await daemon.readiness()).startsWith("200"));

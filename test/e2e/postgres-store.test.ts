@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/lib/secret.ts";
 import { migrations } from "../../src/store/migrations.ts";
@@ -14,6 +13,7 @@ import { postgresFolder, postgresSettings } from "../store/support/postgres.ts";
 import type { Cut } from "../support/postgres-proxy.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import { until } from "./support/until.ts";
+import { queryPostgres } from "../support/query-postgres.ts";
 
 const folder = postgresFolder ?? "";
 let schemas = 0;
@@ -31,15 +31,7 @@ async function open(settings = freshSettings(), options: Options = {}) {
 }
 
 /** What anyone else does in the database. */
-async function execute(statement: string) {
-  const client = new Client({ host: folder, user: "test", database: "postgres" });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const execute = (statement: string) => queryPostgres(folder, statement);
 
 const silence = (id: string, author = "ann") => ({
   id,

@@ -1,4 +1,3 @@
-import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
@@ -7,6 +6,7 @@ import { writeConfig } from "../support/config-file.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { freePort } from "./support/peer-process.ts";
 import { until } from "./support/until.ts";
+import { queryPostgres } from "../support/query-postgres.ts";
 
 const leaseMs = 5_000;
 let schemas = 0;
@@ -59,15 +59,7 @@ async function openWorld() {
   return { first, second, schema };
 }
 
-async function execute(statement: string) {
-  const client = new Client({ host: postgresFolder ?? "", user: "test", database: "postgres" });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const execute = (statement: string) => queryPostgres(postgresFolder ?? "", statement);
 
 it("a standby answers for itself and passes everything else on to the active process", async () => {
   const { first, second } = await openWorld();
