@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import { composeMessages } from "../../src/alerts/compose-messages.ts";
 import type { Incident } from "../../src/alerts/incident.ts";
 import type { IncidentMessage, Notification, OutboxItem } from "../../src/alerts/notification.ts";
 import { seededRandom } from "../../src/lib/random.ts";
@@ -20,7 +19,7 @@ import { createFakeClock } from "../support/fake-clock.ts";
 import type { PostedAlert } from "../support/postable-alerts.ts";
 import { about, openAlertmanager, posted } from "./support/alertmanager.ts";
 import { outboxItem, startMs } from "./support/items.ts";
-import { reportOf } from "./support/notifications.ts";
+import { composeOne, reportOf } from "./support/notifications.ts";
 import { firing, openNotifiedStore, resolved } from "./support/notified-store.ts";
 import { openOutbound } from "./support/outbound.ts";
 import type { ReceiverServer } from "./support/receiver-server.ts";
@@ -63,21 +62,8 @@ function items(count: number, type: IncidentMessage): readonly OutboxItem[] {
 const atMs = (type: IncidentMessage): number =>
   type === "incident.resolved" ? nowMs : startMs + 5_000;
 
-/** The one message that they are, with the default settings of a receiver. */
 function messageOf(count: number, type: IncidentMessage, maxIncidents: number): Notification {
-  const stored = items(count, type).map((item, index) => ({ ...item, seq: index + 1 }));
-  const settings = {
-    groupBy: ["rule", "region", "key"],
-    groupWaitMs: 0,
-    groupIntervalMs: 0,
-    groupLimit: 5,
-    maxIncidents,
-  } as const;
-  const { messages } = composeMessages(stored, settings, atMs(type));
-  expect(messages).toHaveLength(1);
-  const [message] = messages;
-  if (!message) throw new Error("no message");
-  return { id: "msg_1", ...message.notification };
+  return composeOne(items(count, type), atMs(type), maxIncidents);
 }
 
 /** Long lists as their first and last item and the number of those between. */
@@ -203,7 +189,7 @@ it("messages about sandboxes are those that were reviewed", async () => {
     ["slack", 2],
     [null, 2],
   ] as const;
-  const stored = [0, 1].map((n) =>
+  const both = [0, 1].map((n) =>
     outboxItem({
       rule: "sandbox-error",
       servers: n === 0 ? servers : null,
@@ -217,18 +203,8 @@ it("messages about sandboxes are those that were reviewed", async () => {
       },
     }),
   );
-  const settings = {
-    groupBy: ["rule", "region", "key"],
-    groupWaitMs: 0,
-    groupIntervalMs: 0,
-    groupLimit: 5,
-    maxIncidents: 20,
-  } as const;
   const texts = [1, 2].flatMap((count) => {
-    const some = stored.slice(0, count).map((item, seq) => ({ ...item, seq }));
-    const [message] = composeMessages(some, settings, startMs + 5_000).messages;
-    if (!message) throw new Error("no message");
-    const notification = { id: "msg_1", ...message.notification };
+    const notification = composeOne(both.slice(0, count), startMs + 5_000);
     const shown = Object.entries({
       webhook: webhookBody(notification, startMs, externalUrl),
       "webhook-alertmanager": alertmanagerBody(notification, startMs, externalUrl),

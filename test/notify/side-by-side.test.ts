@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { composeMessages } from "../../src/alerts/compose-messages.ts";
 import type { IncidentMessage, NotifiedIncident } from "../../src/alerts/notification.ts";
 import { flappingCondition } from "../../src/alerts/subjects.ts";
 import { discordMessage } from "../../src/notify/receivers/discord.ts";
@@ -10,6 +9,7 @@ import { slackMessage } from "../../src/notify/receivers/slack.ts";
 import { teamsMessage } from "../../src/notify/receivers/teams.ts";
 import { telegramMessage } from "../../src/notify/receivers/telegram.ts";
 import { outboxItem, startMs } from "./support/items.ts";
+import { composeOne } from "./support/notifications.ts";
 
 const externalUrl = "https://sandwatch.example.com";
 const minuteMs = 60_000;
@@ -79,23 +79,11 @@ const stories: Readonly<Record<string, Story>> = {
 };
 
 function messageOf({ type, afterMs, servers = 1, incident, item, stillFiring }: Story) {
-  const stored = Array.from({ length: servers }, (_, n) => {
+  const items = Array.from({ length: servers }, (_, n) => {
     const own = { id: `incident${n}`, serverId: `server-${n}`, ...incident };
-    return {
-      ...outboxItem({ type, causedAtMs: startMs + afterMs, ...item, incident: own }),
-      seq: n,
-    };
+    return outboxItem({ type, causedAtMs: startMs + afterMs, ...item, incident: own });
   });
-  const settings = {
-    groupBy: ["rule", "region", "key"],
-    groupWaitMs: 0,
-    groupIntervalMs: 0,
-    groupLimit: 5,
-    maxIncidents: 20,
-  } as const;
-  const [message] = composeMessages(stored, settings, startMs + afterMs).messages;
-  if (!message) throw new Error("no message");
-  return { id: "msg_1", ...message.notification, ...(stillFiring && { stillFiring }) };
+  return { ...composeOne(items, startMs + afterMs), ...(stillFiring && { stillFiring }) };
 }
 
 it("the texts of all types, side by side as a phone shows them, are those that were reviewed", async () => {

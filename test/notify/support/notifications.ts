@@ -1,4 +1,10 @@
-import type { Notification, NotifiedIncident } from "../../../src/alerts/notification.ts";
+import { expect } from "vitest";
+import { composeMessages } from "../../../src/alerts/compose-messages.ts";
+import type {
+  Notification,
+  NotifiedIncident,
+  OutboxItem,
+} from "../../../src/alerts/notification.ts";
 import { reportLine, reportSummary } from "../../../src/reports/report-text.ts";
 import { openZone, utc } from "../../../src/reports/zone.ts";
 import { incidentOf, startMs } from "./items.ts";
@@ -20,6 +26,27 @@ export function notificationOf(more: Partial<Notification> = {}): Notification {
     truncated: 0,
     ...more,
   };
+}
+
+/** The one message that items are, with the default settings of a receiver. */
+export function composeOne(
+  items: readonly OutboxItem[],
+  nowMs: number,
+  maxIncidents = 20,
+): Notification {
+  const stored = items.map((item, index) => ({ ...item, seq: index + 1 }));
+  const settings = {
+    groupBy: ["rule", "region", "key"],
+    groupWaitMs: 0,
+    groupIntervalMs: 0,
+    groupLimit: 5,
+    maxIncidents,
+  } as const;
+  const { messages } = composeMessages(stored, settings, nowMs);
+  expect(messages).toHaveLength(1);
+  const [message] = messages;
+  if (!message) throw new Error("no message");
+  return { id: "msg_1", ...message.notification };
 }
 
 /** A report of last week by region and key: of the busiest rows, and of more than it shows. */
