@@ -73,6 +73,9 @@ export const sandboxControls: Readonly<Record<string, NegativeControl>> = {
   "records no change of a sandbox": {
     from: 50,
     caughtAs: /changes lack .*"box-\d"/,
-    ...ofVerdicts((verdict) => ({ ...verdict, diff: { ...verdict.diff, sandboxChanges: [] } })),
+    ...ofVerdicts((verdict) => {
+      const sandboxes = verdict.diff.sandboxes.filter(({ kind }) => kind !== "changed");
+      return { ...verdict, diff: { ...verdict.diff, sandboxes } };
+    }),
   },
 };
