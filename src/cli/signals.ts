@@ -16,12 +16,17 @@ export function catchEarlySignals(command: string | undefined): void {
 
 const stopEarly = (): void => process.exit(exitCodes.ok);
 
-/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
+/** npm passes on the signal that a terminal has sent to both: what comes so soon after the first is no second one. */
+const togetherMs = 1_000;
+
+/** Resolves at the first SIGINT or SIGTERM. A later one ends the process at once. */
 export function untilStopped(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const stop = (received: NodeJS.Signals): void => {
-      for (const signal of stopSignals) process.off(signal, stop);
       resolve(received);
+      setTimeout(() => {
+        for (const signal of stopSignals) process.off(signal, stop);
+      }, togetherMs).unref();
     };
     for (const signal of stopSignals) {
       // In this order: a signal that waits to be handled is lost when nobody listens for a moment.

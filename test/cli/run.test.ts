@@ -109,14 +109,26 @@ describe("run", () => {
     expect(await daemon.ended).toMatchObject(stopped);
   });
 
+  it("takes a signal that comes again at once for the same one, as npm passes on that of a terminal", async () => {
+    const { daemon, release } = await startDelivering();
+    daemon.send("SIGINT");
+    await daemon.line("daemon.stopping");
+    daemon.send("SIGINT");
+    release();
+    const ended = await daemon.ended;
+    expect(ended).toMatchObject(stopped);
+    expect(ended.out).toContain("daemon.stopped");
+  });
+
   it("ignores SIGHUP while it stops, and ends at once at a second signal", async () => {
     const { daemon } = await startDelivering();
     daemon.send("SIGTERM");
     await daemon.line("daemon.stopping");
     daemon.send("SIGHUP");
     await daemon.line("SIGHUP is ignored: sandwatch is stopping");
-    daemon.send("SIGTERM");
+    const again = setInterval(() => daemon.send("SIGTERM"), 100);
     const ended = await daemon.ended;
+    clearInterval(again);
     expect(ended).toMatchObject({ code: null, signal: "SIGTERM" });
     expect(ended.out).not.toContain("daemon.reloading");
   });
