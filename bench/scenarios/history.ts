@@ -33,7 +33,7 @@ export const history: Scenario = {
       dayMs: startMs,
       copies,
       endMs,
-      days: { "1h": days, "1d": days },
+      days: { "15m": 0, "1h": days, "1d": days },
     });
 
     const config = join(folder.path, "sandwatch.yaml");

@@ -4,11 +4,14 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { hasHoursOfUtc, zoneOffset } from "../lib/zone-offset.ts";
 import type { RegionWatch } from "../polling/region-watch.ts";
 import { retireUnconfigured } from "../polling/restore.ts";
 import type { ComposeAcknowledged } from "../store/acknowledgements.ts";
 import type { Store } from "../store/store.ts";
 import { retentionChores, type Chore, type Upkeep } from "./upkeep.ts";
+
+const yearMs = 366 * 24 * 60 * 60_000;
 
 interface StoreUpkeepDeps {
   readonly config: Config;
@@ -37,6 +40,10 @@ export function createStoreUpkeep(deps: StoreUpkeepDeps) {
   const { scheduled, reviewOthers } = delivery;
   const retirement = retirementChore(deps);
   const receivers = [...deps.judge.receivers.keys()];
+  const fromMs = clock.now().utcMs;
+  const isByQuarter = config.history.zones.some(
+    (zone) => !hasHoursOfUtc(zoneOffset(zone), fromMs, fromMs + yearMs),
+  );
   return {
     /** Before any poll. */
     async begin(): Promise<void> {
@@ -47,7 +54,7 @@ export function createStoreUpkeep(deps: StoreUpkeepDeps) {
         retirement,
         reviewOthers,
         ...scheduled.chores,
-        { what: "rolling up the history", step: () => store.rollUp() },
+        { what: "rolling up the history", step: () => store.rollUp({ isByQuarter }) },
         ...retentionChores(store, config.history, clock, receivers),
       ]);
     },

@@ -39,10 +39,13 @@ const historySchema = settings({
   "1h": kept()
     .prefault("400d")
     .describe(
-      "How long hours are kept: the time that servers and sandboxes spent in each status. The last two days always are.",
+      "How long hours are kept, and quarters of an hour: the time that servers and sandboxes spent in each status. The last two days of hours always are.",
     ),
   "1d": kept().prefault("forever").describe("The same of days (UTC)."),
-}).transform(({ changes, ...rollups }) => ({ changes, rollups }));
+}).transform(({ changes, ...rollups }) => ({
+  changes,
+  rollups: { ...rollups, "15m": rollups["1h"] },
+}));
 
 const logSchema = settings({
   level: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
@@ -167,8 +170,10 @@ export const configSchema = settings({
     }));
     const { cluster } = written;
     const ownHost = cluster ? [new URL(cluster.address).hostname] : [];
+    const zones = [timeZone, ...written.reports.map((report) => report.timeZone)];
     return {
       ...rest,
+      history: { ...written.history, zones: [...new Set(zones)] },
       http: { ...http, allowedHosts: [...http.allowedHosts, ...ownHost] },
       regions: routed,
       keys,

@@ -4,11 +4,14 @@ import { addTimes, countByStatus, noneByStatus } from "./tallies.ts";
 import type { CountByStatus } from "./tallies.ts";
 
 /** From the finest to the coarsest; each is a whole number of the one before, and begins in UTC. */
-export const resolutions = ["5m", "1h", "1d"] as const;
+export const resolutions = ["5m", "15m", "1h", "1d"] as const;
 export type Resolution = (typeof resolutions)[number];
 
-/** Those that are stored once they are over; finer ones are derived from changes and gaps each time. */
-export const rolledUp = ["1h", "1d"] as const;
+/**
+ * Those that are stored once they are over, quarters only where a zone needs them. The others are derived from changes and
+ * gaps each time.
+ */
+export const rolledUp = ["15m", "1h", "1d"] as const;
 export type RolledUp = (typeof rolledUp)[number];
 
 /** What is counted: all servers or sandboxes, or those of each value. */
@@ -24,6 +27,7 @@ export type Counted = (typeof countedKinds)[number];
 
 export const resolutionMs: Readonly<Record<Resolution, number>> = {
   "5m": 5 * 60_000,
+  "15m": 15 * 60_000,
   "1h": 60 * 60_000,
   "1d": 24 * 60 * 60_000,
 };

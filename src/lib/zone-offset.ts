@@ -38,3 +38,15 @@ export function zoneOffset(timeZone: string): ZoneOffset {
     return Date.UTC(year, month - 1, day, hour, minute, second) - secondMs;
   };
 }
+
+const hourMs = 60 * 60_000;
+/** Clocks are set at most a few times a year. */
+const sampleMs = 14 * 24 * hourMs;
+
+/** Whether the hours of a zone are those of UTC, in all of a range. UTC milliseconds. */
+export function hasHoursOfUtc(offset: ZoneOffset, fromMs: number, toMs: number): boolean {
+  for (let atMs = fromMs; atMs < toMs; atMs += sampleMs) {
+    if (offset(atMs) % hourMs !== 0) return false;
+  }
+  return offset(toMs) % hourMs === 0;
+}

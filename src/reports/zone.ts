@@ -22,7 +22,8 @@ export function openZone(name: string): Zone | undefined {
   const offset = zoneOffset(timeZone);
   const known = new Map<number, number>();
   return {
-    name: timeZone,
+    // As it was written: `Asia/Kolkata` is not to become `Asia/Calcutta`.
+    name: timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name,
     offsetMs(utcMs) {
       // No zone changes its clocks within a quarter of an hour.
       const quarter = Math.floor(utcMs / quarterMs);

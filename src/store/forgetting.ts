@@ -48,6 +48,12 @@ export function createForgetting(kysely: Db) {
       key: string,
       goesOn: () => boolean,
     ): Promise<{ readonly deleted: number; readonly isComplete: boolean }> {
+      // From then on its history is not read, and not rolled up from what is left.
+      await kysely
+        .updateTable("targets")
+        .set({ recorded_from_ms: null, recorded_to_ms: null })
+        .where("key", "=", key)
+        .execute();
       let deleted = 0;
       for (const slice of slicesOf(kysely, key)) {
         for (let some = await slice(); some > 0; some = await slice()) {

@@ -126,11 +126,12 @@ async function readKeptFrom(reader: Db): Promise<KeptFrom> {
   const rows = await reader.selectFrom("deleted_history").selectAll().execute();
   const beforeMs = (what: string): number =>
     rows.find((row) => row.what === what)?.before_ms ?? -Infinity;
-  const from = (resolution: "1h" | "1d", ms: number): number =>
+  const from = (resolution: RolledUp, ms: number): number =>
     Math.ceil(ms / resolutionMs[resolution]) * resolutionMs[resolution];
   return {
     // What is derived from changes continues from the counts of a whole hour.
     "5m": from("1h", Math.max(beforeMs("changes"), beforeMs("1h"))),
+    "15m": from("15m", beforeMs("15m")),
     "1h": from("1h", beforeMs("1h")),
     "1d": from("1d", beforeMs("1d")),
   };
@@ -210,10 +211,11 @@ function createBucketReader(
     for (; !next.done; next = await rest.next()) yield next.value;
   }
 
-  const hours = (range: BucketRange, sinceOf?: SinceOf): AsyncGenerator<readonly Found[], void> => {
-    const ofHours = { ...range, resolution: "1h" } as const;
-    return rolled(ofHours, rolledUpTo, fold(ofHours, rolledUpTo), sinceOf);
-  };
+  const inHours = (
+    range: BucketRange & { readonly resolution: RolledUp },
+    sinceOf?: SinceOf,
+  ): AsyncGenerator<readonly Found[], void> =>
+    rolled(range, rolledUpTo, fold(range, rolledUpTo), sinceOf);
 
   /** The days that are not rolled up, made of hours. */
   async function* restOfDays(range: BucketRange): AsyncGenerator<readonly Found[], void> {
@@ -222,7 +224,7 @@ function createBucketReader(
     const found = (): readonly Found[] =>
       inOrder(Array.from(day, ([targetId, bucket]) => ({ targetId, bucket })));
     const sinceOf: SinceOf = (target) => Math.max(range.fromMs, daysRolledUpTo(target));
-    for await (const some of hours(range, sinceOf)) {
+    for await (const some of inHours({ ...range, resolution: "1h" }, sinceOf)) {
       for (const { targetId, bucket } of some) {
         if (bucket.startMs < (ends.get(targetId) ?? 0)) continue;
         const startMs = bucketStart("1d", bucket.startMs);
@@ -243,7 +245,8 @@ function createBucketReader(
         const firstMs = bucketStart("1h", recorded.fromMs);
         return Math.max(firstMs, Math.min(bucketStart("1h", range.fromMs), rolledUpToMs));
       }),
-    "1h": (range: BucketRange) => hours(range),
+    "15m": (range: BucketRange) => inHours({ ...range, resolution: "15m" }),
+    "1h": (range: BucketRange) => inHours({ ...range, resolution: "1h" }),
     "1d": (range: BucketRange) =>
       rolled({ ...range, resolution: "1d" }, daysRolledUpTo, restOfDays(range)),
   };

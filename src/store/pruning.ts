@@ -15,24 +15,6 @@ export function createPruning(kysely: Db) {
     const { numAffectedRows } = await statement.execute(db);
     return numAffectedRows === BigInt(rowsAtOnce);
   };
-  /** From then on all of it is kept. Nothing is deleted where nothing was recorded before. */
-  const noteDeleted = async (what: "changes" | RolledUp, beforeMs: number): Promise<void> => {
-    const older = kysely
-      .selectFrom("targets")
-      .select("id")
-      .where("recorded_from_ms", "<", beforeMs);
-    if (!(await older.limit(1).executeTakeFirst())) return;
-    await kysely
-      .insertInto("deleted_history")
-      .values({ what, before_ms: beforeMs })
-      .onConflict((conflict) =>
-        conflict
-          .column("what")
-          .doUpdateSet({ before_ms: beforeMs })
-          .where("deleted_history.before_ms", "<", beforeMs),
-      )
-      .execute();
-  };
   return {
     /** Deletes notifications that were settled before these moments, with their items and attempts. */
     notifications: (bounds: PruneBounds): Promise<boolean> =>
@@ -65,7 +47,7 @@ export function createPruning(kysely: Db) {
      * Those that are rolled up. Also deletes sandboxes and servers that are gone and to which no change refers any more.
      */
     async changes(beforeMs: number): Promise<boolean> {
-      await noteDeleted("changes", beforeMs);
+      await noteDeleted(kysely, "changes", beforeMs);
       const old = sql`delete from changes where seq in (
         select seq from changes where at_ms < ${beforeMs}
           and at_ms < (select rolled_up_to_ms from targets where id = changes.target_id)
@@ -121,7 +103,7 @@ export function createPruning(kysely: Db) {
     async rollups(resolution: RolledUp, beforeMs: number, nowMs: number): Promise<boolean> {
       const leastMs = resolution === "1h" ? 2 * resolutionMs["1d"] : 0;
       const endMs = Math.min(beforeMs, nowMs - leastMs);
-      await noteDeleted(resolution, endMs);
+      await noteDeleted(kysely, resolution, endMs);
       for (const counted of countedKinds) {
         const old = sql`counted = ${counted} and resolution = ${resolution}
           and start_at_ms <= ${endMs - resolutionMs[resolution]}`;
@@ -135,6 +117,26 @@ export function createPruning(kysely: Db) {
       return false;
     },
   };
+}
+
+/** From then on all of it is kept. Nothing is deleted where nothing was recorded before. */
+export async function noteDeleted(
+  db: Db,
+  what: "changes" | RolledUp,
+  beforeMs: number,
+): Promise<void> {
+  const older = db.selectFrom("targets").select("id").where("recorded_from_ms", "<", beforeMs);
+  if (!(await older.limit(1).executeTakeFirst())) return;
+  await db
+    .insertInto("deleted_history")
+    .values({ what, before_ms: beforeMs })
+    .onConflict((conflict) =>
+      conflict
+        .column("what")
+        .doUpdateSet({ before_ms: beforeMs })
+        .where("deleted_history.before_ms", "<", beforeMs),
+    )
+    .execute();
 }
 
 /** UTC milliseconds. */

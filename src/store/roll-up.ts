@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import {
   accountOfNone,
   addBucket,
@@ -16,10 +17,16 @@ import {
   readCounts,
   type HistoryTarget,
 } from "./rolled-up.ts";
+import { noteDeleted } from "./pruning.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 const hourMs = resolutionMs["1h"];
+
+export interface RollUpOptions {
+  /** Also stores quarters of an hour, of which the hours of some zones are made. */
+  readonly isByQuarter: boolean;
+}
 
 /** So few that a poll that waits for the store waits briefly. */
 const targetsAtOnce = 50;
@@ -38,7 +45,11 @@ const upsertRollups = prepareUpsert("rollups", [
  *
  * @returns whether there may be more
  */
-export function rollUp(kysely: Db, reading: RowReading): Promise<boolean> {
+export function rollUp(
+  kysely: Db,
+  reading: RowReading,
+  { isByQuarter }: RollUpOptions,
+): Promise<boolean> {
   return kysely.transaction().execute(async (trx) => {
     const due = await readDue(trx);
     const fromMs = due[0]?.rolledUpToMs;
@@ -51,15 +62,36 @@ export function rollUp(kysely: Db, reading: RowReading): Promise<boolean> {
       const startMs = Math.max(fromMs, recorded.fromMs);
       return { id, recorded, fromMs: startMs, counts: counts.get(id) ?? new Map() };
     });
-    const query = { kinds: countedKinds, cellMs: hourMs, toMs: endMs };
+    const cellMs = isByQuarter ? resolutionMs["15m"] : hourMs;
+    const query = { kinds: countedKinds, cellMs, toMs: endMs };
     const endsDay = bucketStart("1d", endMs) === endMs;
-    for await (const cells of foldTargets(trx, folded, query, reading)) {
-      const written = cells.filter(
-        ({ bucket, isChanged }) => endsDay || isChanged || bucket.unobservedMs < bucket.recordedMs,
-      );
-      await writeRollups(trx, "1h", written);
-      if (endsDay) await rollUpDay(trx, targets, cells, reading);
+    const cells: FoldedCell[] = [];
+    const hours = new Map<number, FoldedCell>();
+    for await (const some of foldTargets(trx, folded, query, reading)) {
+      for (const cell of some) {
+        const { bucket = emptyBucket(fromMs), isChanged = false } = hours.get(cell.targetId) ?? {};
+        hours.set(cell.targetId, {
+          ...cell,
+          bucket: addBucket(bucket, cell.bucket),
+          isChanged: isChanged || cell.isChanged,
+        });
+      }
+      cells.push(...some);
     }
+    const all = [...hours.values()];
+    const written = all.filter(
+      ({ bucket, isChanged }) => endsDay || isChanged || bucket.unobservedMs < bucket.recordedMs,
+    );
+    await writeRollups(trx, "1h", written);
+    if (endsDay) await rollUpDay(trx, targets, all, reading);
+    if (isByQuarter) {
+      const withRows = new Set(written.map(({ targetId }) => targetId));
+      await writeRollups(
+        trx,
+        "15m",
+        cells.filter(({ targetId }) => withRows.has(targetId)),
+      );
+    } else await noteDeleted(trx, "15m", endMs);
     const ids = targets.map(({ id }) => id);
     await trx
       .updateTable("targets")
@@ -71,28 +103,21 @@ export function rollUp(kysely: Db, reading: RowReading): Promise<boolean> {
 }
 
 async function readDue(trx: Db): Promise<readonly HistoryTarget[]> {
+  const since = sql<number>`coalesce(rolled_up_to_ms, recorded_from_ms - recorded_from_ms % ${hourMs})`;
   const rows = await trx
     .selectFrom("targets")
-    .select(["id", "region", "key", "rolled_up_to_ms as rolledUpToMs"])
+    .select(["id", "region", "key", since.as("rolledUpToMs")])
     .select(["recorded_from_ms as fromMs", "recorded_to_ms as toMs"])
-    .where((eb) =>
-      eb.or([
-        eb("rolled_up_to_ms", "is", null),
-        eb("recorded_to_ms", ">=", eb("rolled_up_to_ms", "+", hourMs)),
-      ]),
-    )
-    .orderBy("rolled_up_to_ms")
+    .where("recorded_to_ms", ">=", sql<number>`${since} + ${hourMs}`)
+    .orderBy(since)
+    .orderBy("id")
+    .limit(targetsAtOnce)
     .execute();
-  return rows
-    .flatMap(({ id, region, key, fromMs, toMs, rolledUpToMs }): HistoryTarget[] => {
-      if (fromMs === null || toMs === null) return [];
-      const sinceMs = rolledUpToMs ?? bucketStart("1h", fromMs);
-      const recorded = { fromMs, toMs };
-      const isOver = toMs >= sinceMs + hourMs;
-      return isOver ? [{ id, target: { region, key }, recorded, rolledUpToMs: sinceMs }] : [];
-    })
-    .toSorted((one, other) => one.rolledUpToMs - other.rolledUpToMs)
-    .slice(0, targetsAtOnce);
+  return rows.flatMap(({ id, region, key, fromMs, toMs, rolledUpToMs }): HistoryTarget[] =>
+    fromMs === null || toMs === null
+      ? []
+      : [{ id, target: { region, key }, recorded: { fromMs, toMs }, rolledUpToMs }],
+  );
 }
 
 /** @param last the cells of its last hour */

@@ -172,7 +172,7 @@ function selectRows(reader: Db, kinds: readonly Counted[]) {
 /**
  * How many there were of each value at the end of an hour that is rolled up, or before the first one.
  *
- * @param targets each with the end of an hour
+ * @param targets each with the end of an hour, or a moment in one that has no rows
  */
 export async function readCounts(
   reader: Db,

@@ -162,7 +162,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     `create table rollups (
       -- 'server', 'server_name', 'benchmark', 'tag', 'sandbox' or 'sandbox_benchmark'.
       counted ${text} not null,
-      -- '1h' or '1d'.
+      -- '1h' or '1d'; '15m' where a time zone needs quarters of an hour.
       resolution ${text} not null,
       start_at_ms ${bigint} not null,
       target_id ${bigint} not null references targets (id),
@@ -187,7 +187,8 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     )${clustered}`,
     `create index rollups_of_target on rollups (target_id, resolution, start_at_ms) where counted = 'server'`,
 
-    // What was deleted because it was kept for long enough: 'changes', '1h' or '1d', up to a moment.
+    // What was deleted because it was kept for long enough: 'changes', '15m', '1h' or '1d', up to a moment.
+    // Quarters count as deleted where they were not stored.
     `create table deleted_history (
       what ${text} primary key,
       before_ms ${bigint} not null

@@ -15,7 +15,7 @@ import { createPollCommits } from "./poll-commits.ts";
 import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
 import { createStoredRegions } from "./regions.ts";
-import { rollUp } from "./roll-up.ts";
+import { rollUp, type RollUpOptions } from "./roll-up.ts";
 import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";
@@ -132,7 +132,8 @@ export function createStore(
     changes: createChangeHistory(reader, reading),
     occupancy: createOccupancyHistory(reader, reading),
     /** Rolls up some of what is over. Gives whether there may be more. */
-    rollUp: (): Promise<boolean> => rollUp(kysely, reading),
+    rollUp: (options: RollUpOptions = { isByQuarter: false }): Promise<boolean> =>
+      rollUp(kysely, reading, options),
     reports: createReportQueries(reader, reading),
     notified: createNotifiedIncidents(reader, reading),
     messageThreads: createMessageThreads(kysely, reader),

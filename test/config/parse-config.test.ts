@@ -33,7 +33,8 @@ describe("the smallest configuration", () => {
       store: { path: "data/sandwatch.db", postgres: null },
       history: {
         changes: 400 * dayMs,
-        rollups: { "1h": 400 * dayMs, "1d": null },
+        rollups: { "15m": 400 * dayMs, "1h": 400 * dayMs, "1d": null },
+        zones: ["UTC"],
       },
       http: { host: "127.0.0.1", port: 9740 },
       log: { level: "info", format: "json" },

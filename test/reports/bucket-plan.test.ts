@@ -7,7 +7,7 @@ import { openZone, utc, type Zone } from "../../src/reports/zone.ts";
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
 const nowMs = Date.parse("2026-11-22T09:41:00Z");
-const all = { "5m": -Infinity, "1h": -Infinity, "1d": -Infinity };
+const all = { "5m": -Infinity, "15m": Infinity, "1h": -Infinity, "1d": -Infinity };
 
 const zones = ["UTC", "Europe/Berlin", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"];
 
@@ -22,12 +22,14 @@ describe("the cells of a report", () => {
         days: fc.integer({ min: 1, max: 40 }),
         since: fc.double({ min: 0, max: 1, noNaN: true }),
         hoursKept: fc.integer({ min: 0, max: 40 * 24 }),
+        quartersKept: fc.constantFrom(0, 7 * dayMs, Infinity),
         daysKept: fc.integer({ min: 0, max: 40 }),
       }),
-      ({ zoneName, fields, fromMs, days, since, hoursKept, daysKept }) => {
+      ({ zoneName, fields, fromMs, days, since, hoursKept, quartersKept, daysKept }) => {
         const zone = openZone(zoneName) ?? utc;
         const keptFrom = {
           "5m": fromMs + hoursKept * hourMs,
+          "15m": fromMs + quartersKept,
           "1h": fromMs + daysKept * dayMs,
           "1d": -Infinity,
         };
@@ -69,7 +71,7 @@ describe("a note of a report", () => {
     planReport({ range, fields: [], zone: utc, keptFrom, begunMs: fromMs - dayMs }).notes;
 
   it("says that history is kept since later than the range begins, not since just then", () => {
-    const kept = { "5m": fromMs, "1h": fromMs, "1d": fromMs };
+    const kept = { "5m": fromMs, "15m": Infinity, "1h": fromMs, "1d": fromMs };
     const range = { fromMs, toMs: fromMs + dayMs };
     expect(notesOf(range, kept)).toEqual([]);
     const earlier = { ...range, fromMs: fromMs - dayMs };

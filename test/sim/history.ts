@@ -171,7 +171,12 @@ export interface StoredRun extends Moment {
 }
 
 /** In UTC. */
-export const resolutionMs = { "5m": 300_000, "1h": 3_600_000, "1d": 86_400_000 } as const;
+export const resolutionMs = {
+  "5m": 300_000,
+  "15m": 900_000,
+  "1h": 3_600_000,
+  "1d": 86_400_000,
+} as const;
 export type Resolution = keyof typeof resolutionMs;
 export const resolutions = ["5m", "1h", "1d"] as const;
 

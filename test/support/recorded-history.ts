@@ -41,7 +41,8 @@ export interface RecordedHistory extends ReportSources {
   readonly spans: ServerIncidentTimes[];
 }
 
-export function recordHistory(): RecordedHistory {
+/** @param isByQuarter whether quarters of an hour are rolled up, too */
+export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
   const { kysely, close } = openFresh();
   onTestFinished(close);
   const store = createStore(kysely, close);
@@ -84,7 +85,7 @@ export function recordHistory(): RecordedHistory {
       restart: () => watched.losePoll(),
       prune(what, beforeMs) {
         steps.push(async () => {
-          while (await store.rollUp());
+          while (await store.rollUp({ isByQuarter }));
           const step = (): Promise<boolean> =>
             what === "changes"
               ? store.prune.changes(beforeMs)

@@ -103,9 +103,9 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
         );
       };
       const derived = await read();
-      while (await store.rollUp());
+      while (await store.rollUp({ isByQuarter: true }));
       expect(await read()).toEqual(derived);
-      expect(await store.rollUp()).toBe(false);
+      expect(await store.rollUp({ isByQuarter: true })).toBe(false);
     }));
 
   it("has all unobserved time as gaps", () =>

@@ -25,7 +25,7 @@ export async function keepInStore(engine: Engine): Promise<StoreKeeper> {
     },
     async commit(targetId, verdict) {
       await store.commitPoll(targetId, verdict);
-      if (verdict.at.utcMs % 4 === 0) await store.rollUp();
+      if (verdict.at.utcMs % 4 === 0) await store.rollUp({ isByQuarter: true });
     },
     [Symbol.asyncDispose]: close,
   };
