@@ -230,7 +230,8 @@ function forgetRollups(kysely: Db, key: string): Promise<number> {
     if (rows.length === 0) return 0;
     const cells = rows.flatMap((row) =>
       countedKinds.map(
-        (counted) => sql`(${counted}, ${row.resolution}, ${row.start_at_ms}, ${row.target_id})`,
+        (counted) => sql`(${counted}, ${row.resolution},
+          cast(${row.start_at_ms} as bigint), cast(${row.target_id} as bigint))`,
       ),
     );
     const { numAffectedRows } = await sql`
