@@ -76,8 +76,11 @@ describe("a secret is not shown", () => {
     ...of("alerts.receivers[4].basic_auth", ".username", ".password", ".password_file"),
     ...of("store.postgres", ".url", ".url_file", ".ur"),
   ])("whatever is wrong about %s", (path) => {
-    for (const secret of wrongSecrets) {
+    // As text, which takes ten times as long, each path has a third of them.
+    const third = path.length % 3;
+    for (const [at, secret] of wrongSecrets.entries()) {
       expect(allOutput(parseWith(path, secret))).not.toContain(marker);
+      if (at % 3 !== third) continue;
       const text = stringify(withAt(everyKind, pathOf(path), secret));
       expect(allOutput(loadText(text))).not.toContain(marker);
     }

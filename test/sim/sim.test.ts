@@ -7,9 +7,7 @@ import { simulate } from "./simulate.ts";
 /** Short worlds of different kinds; `npm run test:sim` runs any others. */
 const worlds = [
   { seed: 9, what: "a pool and servers that move" },
-  { seed: 27, what: "reloads, damaged rows and an Alertmanager" },
   { seed: 50, what: "probes, a pool, PagerDuty and Slack" },
-  { seed: 245, what: "a cron schedule while clocks are changed, a pool and reloads" },
 ];
 
 describe("the whole daemon, where everything fails that can", () => {
@@ -18,7 +16,7 @@ describe("the whole daemon, where everything fails that can", () => {
   });
 
   it("does the same again under the same seed, and something else under another", async () => {
-    const [one, again, other] = [await judgedWorld(27), await simulate(27), await judgedWorld(9)];
+    const [one, again, other] = [await judgedWorld(9), await simulate(9), await judgedWorld(50)];
     expect(again.hash).toBe(one.hash);
     expect(other.hash).not.toBe(one.hash);
   });
@@ -29,7 +27,6 @@ const quick = [
   "records deliveries before it sends them",
   "commits only the first poll of a group",
   "polls twice as often",
-  "takes an unknown status for a recovery",
   "cannot start again",
 ];
 const quickControls = negativeControls.filter(([name]) => quick.includes(name));
