@@ -10,7 +10,7 @@ import type { Process } from "../store/postgres/processes.ts";
 import { StoreError, StoreUnavailableError } from "../store/store-error.ts";
 import type { PostgresSettings } from "../store/store-settings.ts";
 import { createAccessControl } from "../web/access.ts";
-import type { LastReload } from "../web/server.ts";
+import type { LastReload, ReloadAnswer } from "../web/server.ts";
 import { reportRefusals } from "../web/refusals.ts";
 import { createStandbyServer, type ActivePeer } from "../web/standby-server.ts";
 
@@ -23,7 +23,7 @@ export interface StandbyDeps {
   readonly postgres: PostgresSettings;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly lastReload: () => LastReload;
+  readonly reloads: { readonly last: () => LastReload; readonly request: () => ReloadAnswer };
   readonly takeOvers: number;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
@@ -145,7 +145,7 @@ function activeText(processes: readonly Process[]): string {
 }
 
 function openStandbyWeb(deps: StandbyDeps, seen: Seen) {
-  const { config, clock, log, lastReload, takeOvers } = deps;
+  const { config, clock, log, reloads, takeOvers } = deps;
   const { http, cluster } = config;
   const { tls } = http;
   const active = (): ActivePeer => {
@@ -164,7 +164,7 @@ function openStandbyWeb(deps: StandbyDeps, seen: Seen) {
   return createStandbyServer({
     metrics: createWaitingMetrics({
       build: { version, revision },
-      readReload: lastReload,
+      readReload: reloads.last,
       readActivity: () => ({ takeOvers, mayActForMs: 0 }),
     }),
     async readiness() {
@@ -173,6 +173,7 @@ function openStandbyWeb(deps: StandbyDeps, seen: Seen) {
     },
     deadLoop: () => null,
     active,
+    requestReload: reloads.request,
     proxy: http.auth.proxy,
     ca: cluster?.ca ?? null,
     clientCertificate: () =>

@@ -118,8 +118,14 @@ function configuredDaemon(config: Config, client: ApiClientOptions) {
     }
   };
   const reload: Reload = async () => {
-    await checkWatches(config, address, api);
-    return requestReload(address, options);
+    try {
+      await checkWatches(config, address, api);
+      return await requestReload(address, options);
+    } catch (error) {
+      if (!(error instanceof ApiUnavailableError && error.kind === "nothing_listens")) throw error;
+      const advice = "If http.listen was changed, give the address before with --url, or restart.";
+      throw new CommandError(`${error.message} ${advice}`);
+    }
   };
   return { api: callChecked, reload };
 }

@@ -126,7 +126,7 @@ async function waitUntilActive(next: Next, isFirst: boolean) {
       postgres,
       clock: systemClock,
       log,
-      lastReload: reloads.last,
+      reloads,
       takeOvers,
       signal: AbortSignal.any([stopping, changed.signal]),
       isFirst,

@@ -122,14 +122,17 @@ export function createWebServer(deps: WebDeps): WebServer {
     addServerPages(server, { ...deps.api, clock });
     addAssets(server);
     addApi(server, api);
-    if (!requestReload) return;
-    server.post("/-/reload", { config: { permission: "reload" } }, (_, reply) => {
-      const answer = requestReload();
-      if (answer.kind === "refused") return sendText(reply, 400, answer.reason);
-      reply.raw.once("close", answer.begin);
-      void reply.header("connection", "close");
-      return sendText(reply, 200, "the configuration is valid and is applied now");
-    });
+    if (requestReload) addReload(server, requestReload);
+  });
+}
+
+export function addReload(server: FastifyInstance, requestReload: () => ReloadAnswer): void {
+  server.post("/-/reload", { config: { permission: "reload" } }, (_, reply) => {
+    const answer = requestReload();
+    if (answer.kind === "refused") return sendText(reply, 400, answer.reason);
+    reply.raw.once("close", answer.begin);
+    void reply.header("connection", "close");
+    return sendText(reply, 200, "the configuration is valid and is applied now");
   });
 }
 

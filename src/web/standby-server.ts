@@ -4,7 +4,8 @@ import type { AccessSettings } from "../lib/access.ts";
 import { isInNetworks } from "../lib/networks.ts";
 import type { Secret } from "../lib/secret.ts";
 import { bodyLimit, sendProblem, tooLarge } from "./api/problem.ts";
-import { createBaseServer, type ServerDeps, type WebServer } from "./server.ts";
+import { addReload, createBaseServer, type ReloadAnswer } from "./server.ts";
+import type { ServerDeps, WebServer } from "./server.ts";
 
 /** The process that is active, as far as this one knows. */
 export interface ActivePeer {
@@ -17,6 +18,8 @@ export interface ActivePeer {
 
 export interface StandbyDeps extends ServerDeps {
   readonly active: () => ActivePeer;
+  /** Of this process, which has a configuration file of its own. */
+  readonly requestReload: () => ReloadAnswer;
   /** That of `http.auth.proxy`, which users are named by. */
   readonly proxy: AccessSettings["proxy"];
   /** Certificates of authorities in PEM. Null: those that Node.js trusts. */
@@ -110,6 +113,7 @@ export function createStandbyServer(deps: StandbyDeps): WebServer {
     server.removeAllContentTypeParsers();
     // A body is passed on as it arrives.
     server.addContentTypeParser("*", (_request, _body, done) => done(null));
+    addReload(server, deps.requestReload);
     server.all("/*", passOn);
   });
   return {

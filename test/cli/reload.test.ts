@@ -124,6 +124,12 @@ describe("a reload", () => {
       expect(refused.err).toContain('did you mean "error"');
     }
     edit('"erorr"', '"error"');
+    edit(address, await freeAddress());
+    const moved = await runCommand(["reload", "--config", config]);
+    expect(moved).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("http.listen was changed"),
+    });
     await stop();
     const lost = await runCommand(["reload", "--url", url]);
     expect(lost).toEqual({ code: 1, out: "", err: `Nothing listens at ${url}.\n` });

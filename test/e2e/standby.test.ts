@@ -92,6 +92,12 @@ it("a standby answers for itself and passes everything else on to the active pro
   expect(stream.headers.get("content-type")).toBe("text/event-stream");
   const { value } = (await stream.body?.getReader().read()) ?? {};
   expect(new TextDecoder().decode(value)).toMatch(/^retry: /);
+
+  const foreign = await second.get("/-/reload", { authorization: "Bearer x" }, {});
+  expect(foreign.status).toBe(401);
+  expect((await second.get("/-/reload", {}, {})).status).toBe(200);
+  await second.program.lines("process.standing_by", 2);
+  expect(await first.isActive()).toBe(true);
 });
 
 it("a standby takes over at once when the active process is killed or stops", async () => {

@@ -171,8 +171,10 @@ describe("what a standby answers", () => {
     expect(paths).toEqual(["/api/v1/targets"]);
   });
 
-  it("is of its own for health and metrics, whatever the active process does", async () => {
+  it("is of its own for health, metrics and a reload, whatever the active process does", async () => {
     const { get } = await serveStandby(null);
+    const reload = { status: 400, text: "its own file has a fault\n" };
+    expect(await get("/-/reload", { method: "POST" })).toMatchObject(reload);
     expect(await get("/-/ready")).toMatchObject({ text: "ready: this process stands by\n" });
     expect(await get("/metrics")).toMatchObject({ status: 200, text: "own 1\n" });
   });

@@ -16,6 +16,7 @@ export async function serveStandby(active: string | null, more: Partial<StandbyD
     metrics: exposing(() => ["own 1\n"]),
     readiness: () => Promise.resolve({ ready: true, note: "this process stands by" }),
     deadLoop: () => null,
+    requestReload: () => ({ kind: "refused", reason: "its own file has a fault" }),
     active: () => ({ address: active, text: activeText, retryAfterMs: 15_000 }),
     proxy: null,
     ca: null,
