@@ -58,6 +58,25 @@ export interface Verdict {
   readonly reachability: "went_down" | "came_back" | null;
 }
 
+/**
+ * Whether a poll changed nothing but the clocks of its target and of its pools: it was complete, as was the one before it, and
+ * what it showed is known.
+ */
+export function isQuiet({ stretch, gap, diff, incidents, pools }: Verdict): boolean {
+  return (
+    stretch.observed &&
+    gap.closedAtMs === null &&
+    gap.opened === null &&
+    diff.servers.length + diff.sandboxes.length === 0 &&
+    changesNothing(incidents) &&
+    (pools === null || changesNothing(pools.incidents))
+  );
+}
+
+function changesNothing({ written, dropped, flaps, outbox }: IncidentOutcome): boolean {
+  return written.length + dropped.length + flaps.length + outbox.length === 0;
+}
+
 /** Decides what one poll means. Pure: the same state, outcome and time give the same verdict. */
 export function judgePoll(
   state: TargetState,

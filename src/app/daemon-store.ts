@@ -25,6 +25,11 @@ export async function openDaemonStore(
     waitMs: longestWaitMs,
     onReplaced: ({ message }) => log.error({ event: "store.replaced" }, message),
     onLost: ({ message }) => log.error({ event: "store.lost" }, message),
+    onClocksFailed: (err) =>
+      log.error(
+        { event: "store.clocks_failed", err },
+        "the clocks of targets whose polls changed nothing could not be written: each poll is committed by itself until that works",
+      ),
     onUnreadableRow: ({ table, id }) =>
       log.error(
         { event: "store.row_unreadable", table, row: id },

@@ -155,7 +155,7 @@ export async function createDaemon(
   const budget = createRetryBudget(retryShare);
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const ticking = { clock, wakeAt: overrides.wakeAt, log };
-  const running = { limits, clock, random, watchdog, store, ticking };
+  const running = { limits, clock, random, watchdog, ticking };
   const watching = {
     apiKeys,
     service,

@@ -18,7 +18,7 @@ export function createPollMetrics(registry: Registry, regions: Iterable<string>)
   });
   const commitDuration = new Histogram({
     name: "sandwatch_store_commit_duration_seconds",
-    help: "Duration of commits of polls, with the wait for others in the same transaction.",
+    help: "Duration of commits of polls that changed something, with the wait for others in the same transaction.",
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers,
   });
@@ -45,9 +45,9 @@ export function createPollMetrics(registry: Registry, regions: Iterable<string>)
       const { region } = view.target;
       if (durationMs !== null) duration.observe({ region }, durationMs / 1_000);
     },
-    /** A poll was committed, and the target shows it. */
-    committed(view: WatchedView, verdict: Verdict, durationMs: number): void {
-      commitDuration.observe(durationMs / 1_000);
+    /** A poll was committed, and the target shows it. The duration is null if it had no commit of its own. */
+    committed(view: WatchedView, verdict: Verdict, durationMs: number | null): void {
+      if (durationMs !== null) commitDuration.observe(durationMs / 1_000);
       countsOf(view).countVerdict(verdict);
     },
     lost: (): void => lost.inc(),

@@ -53,10 +53,6 @@ export interface Run {
 export interface RunnerDeps extends CallDeps {
   readonly loop: "polls" | "probes";
   readonly watchdog: { noteRun(loop: RunnerDeps["loop"], name: string): void };
-  readonly store: {
-    /** No other decision is about to be committed: those that wait for others are committed now. */
-    commitGathered(): void;
-  };
   readonly ticking: TickerDeps;
 }
 
@@ -81,13 +77,12 @@ const latestStartFactor = 1.1;
 /** Runs units on their schedules, and never one twice at a time. */
 export function createRunner<Success extends { readonly kind: "ok" }, Decision>(deps: RunnerDeps) {
   type U = Unit<Success, Decision>;
-  const { clock, loop, watchdog, store, ticking } = deps;
+  const { clock, loop, watchdog, ticking } = deps;
   const states = new Map<U, UnitState>();
   /** By their schedules. */
   const scheduled = new Map<string, Pick<UnitState, "ticker"> & { scheduler: Scheduler<U> }>();
   const calls = new AbortController();
   let phase: "new" | "started" | "stopped" = "new";
-  let undecided = 0;
   const nowMs = (): number => clock.now().monotonicMs;
 
   const decide = async (
@@ -124,13 +119,9 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     let decidedMs = startedMs;
     if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
     try {
-      undecided += 1;
       const times = { startedMs, deadlineMs, intervalMs };
       const decision = await decide(unit, state, times).finally(() => {
-        undecided -= 1;
         decidedMs = nowMs();
-        // After this decision was passed to the store.
-        if (undecided === 0) setImmediate(() => undecided === 0 && store.commitGathered());
       });
       if (decision !== null) await unit.commit(decision);
     } catch (error) {

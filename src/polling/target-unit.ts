@@ -1,4 +1,4 @@
-import { judgeInSlices } from "../alerts/judge.ts";
+import { isQuiet, judgeInSlices } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
@@ -40,10 +40,7 @@ export interface TargetUnitsDeps {
   readonly pools: WatchedPools;
   readonly regions: Pick<RegionWatch, "down" | "wake">;
   readonly recordDrift: (drift: Drift) => void;
-  readonly store: {
-    commitPoll(targetId: number, verdict: Verdict): Promise<void>;
-    commitGathered(): void;
-  };
+  readonly store: { commitPoll(targetId: number, verdict: Verdict): Promise<void> };
   /** Sends what a commit put into the outbox. */
   readonly notifier: { wake(causedAtMs: number): void };
   readonly metrics: Pick<Metrics["polls"], "polled" | "committed" | "lost">;
@@ -105,7 +102,7 @@ export function createTargetUnits(
         const tookMs = clock.now().monotonicMs - startedMs;
         watched.accept(committed, detail);
         if (hasMessages(committed)) notifier.wake(committed.at.utcMs);
-        metrics.committed(watched, committed, tookMs);
+        metrics.committed(watched, committed, isQuiet(committed) ? null : tookMs);
         const { progress, reachability } = committed;
         if (progress.failuresInARow > 0 || reachability !== null) regions.wake(region);
         await logPoll(log, target, committed, { detail: detail?.text ?? null, lostPolls });
@@ -204,7 +201,6 @@ function createPoolCommits(
       const judged = judgeNow();
       const { written, dropped } = judged.outcome.incidents;
       if (written.length + dropped.length === 0) return { committing: commit(judged) };
-      store.commitGathered();
       await Promise.all(before.map(({ settled }) => settled));
       const committing = commit(judgeNow());
       await endOf([committing]);

@@ -1,15 +1,15 @@
 import { flapKey } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
-import type { Verdict } from "../alerts/judge.ts";
+import { isQuiet, type Verdict } from "../alerts/judge.ts";
 import type { PoolOutcome } from "../alerts/judge-pools.ts";
+import type { QuietClocks } from "./quiet-clocks.ts";
 import { writeChanges } from "./write-changes.ts";
 import { writeGaps } from "./gaps.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
 import { countByStatus } from "../fleet/tallies.ts";
-import { prepareUpsert } from "./sql-helpers.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
-import { writeTargets, type PolledTarget } from "./target-rows.ts";
+import { writePoolClocks, writeTargets, type PolledTarget } from "./target-rows.ts";
 import { progressToRow } from "./targets.ts";
 import type { Db } from "./tables.ts";
 
@@ -22,14 +22,17 @@ interface JoinedPolls {
 }
 
 /** Writes the results of polls, completely or not at all. */
-export function createPollCommits(commits: SharedCommits) {
-  const commit = (targetId: number, polls: JoinedPolls, canWait: boolean): Promise<void> => {
+export function createPollCommits(commits: SharedCommits, quiet: QuietClocks) {
+  const commit = (targetId: number, polls: JoinedPolls): Promise<void> => {
     const { each, incidents } = polls;
     const pools = each.flatMap((verdict) => verdict.pools ?? []);
+    quiet.supersede(
+      targetId,
+      pools.flatMap(({ clocks }) => clocks),
+    );
     return commits.add({
       owner: targetId,
       rows: rowsOf(polls),
-      canWait,
       async write(trx, together) {
         together(writeTargets, [rowOf(targetId, polls.last)]);
         await writeGaps(trx, targetId, each);
@@ -43,23 +46,18 @@ export function createPollCommits(commits: SharedCommits) {
     });
   };
   return {
-    /**
-     * A poll that changed nothing writes one row, and may wait a moment for others to be committed
-     * with; one that changed something does not wait.
-     */
-    commitPoll(targetId: number, verdict: Verdict): Promise<void> {
-      const { incidents, pools, diff } = verdict;
-      const eventRows = incidentRows(incidents) + (pools ? incidentRows(pools.incidents) : 0);
-      const changes = diff.changes.length + diff.sandboxChanges.length;
-      const canWait = changes === 0 && eventRows === 0;
-      return commit(targetId, { each: [verdict], last: verdict, incidents }, canWait);
+    /** A poll that changed nothing writes nothing of its own: its clocks are written with those of others. */
+    async commitPoll(targetId: number, verdict: Verdict): Promise<void> {
+      const { incidents, pools } = verdict;
+      if (isQuiet(verdict) && quiet.take(rowOf(targetId, verdict), pools?.clocks ?? [])) return;
+      await commit(targetId, { each: [verdict], last: verdict, incidents });
     },
     /** Many that followed one another, at once. */
     async importPolls(targetId: number, verdicts: readonly Verdict[]): Promise<void> {
       const last = verdicts.at(-1);
       if (!last) return;
       const incidents = joinIncidents(verdicts);
-      await commit(targetId, { each: verdicts, last, incidents }, false);
+      await commit(targetId, { each: verdicts, last, incidents });
     },
     /**
      * What a changed configuration does to incidents, outside any poll.
@@ -70,12 +68,8 @@ export function createPollCommits(commits: SharedCommits) {
       commits.add({
         owner: targetId,
         rows: incidentRows(incidents),
-        canWait: false,
         writeNumbered: (trx) => writeIncidents(trx, targetId, incidents),
-      }),
-    /** No other poll is about to end: those that wait for others are committed now. */
-    commitGathered: (): void => commits.commitWaiting(),
-  };
+      }),  };
 }
 
 function rowsOf({ each, incidents }: JoinedPolls): number {
@@ -95,15 +89,8 @@ function rowOf(id: number, { progress, snapshot }: Verdict): PolledTarget {
   };
 }
 
-const upsertPoolClocks = prepareUpsert("pool_clocks", ["rule", "region", "key"]);
-
 async function writePools(trx: Db, { clocks, incidents }: PoolOutcome): Promise<void> {
-  await upsertPoolClocks(
-    trx,
-    clocks.map(({ rule, region, key, ms }) => {
-      return { rule, region: region ?? "", key: key ?? "", ms };
-    }),
-  );
+  await writePoolClocks(trx, clocks);
   await writeIncidents(trx, null, incidents);
 }
 

@@ -101,7 +101,6 @@ export function createStoredProbes(
       commits.add({
         owner: ownerOf(id),
         rows: 2 + incidentRows(incidents),
-        canWait: incidentRows(incidents) === 0,
         async write(trx) {
           const row = progressToRow(progress);
           await trx.updateTable("probes").set(row).where("id", "=", id).execute();
@@ -115,7 +114,6 @@ export function createStoredProbes(
       commits.add({
         owner: ownerOf(id),
         rows: incidentRows(incidents),
-        canWait: false,
         writeNumbered: (trx) => writeOutcome(trx, id, incidents),
       }),
 

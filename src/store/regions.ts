@@ -66,7 +66,6 @@ export function createStoredRegions(
       commits.add({
         owner: `region ${region}`,
         rows: incidentRows(incidents),
-        canWait: false,
         async writeNumbered(trx) {
           await writeIncidents(trx, null, incidents);
           await writeOwnFlaps(

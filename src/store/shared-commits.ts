@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers/promises";
 import type { Transaction } from "kysely";
-import type { Clock } from "../lib/clock.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** A write that is committed completely or not at all, in a transaction that others may share. */
@@ -9,8 +8,6 @@ export interface Part {
   readonly owner: number | string | null;
   /** About how many rows it writes. */
   readonly rows: number;
-  /** Whether it may wait for others to share a transaction with. */
-  readonly canWait: boolean;
   /** Called once more when the transaction was rolled back because of another part. */
   readonly write?: (trx: Transaction<Tables>, together: Together) => Promise<void>;
   /** The same for what comes after everything that is written together. */
@@ -26,28 +23,19 @@ export type Together = <Row>(write: WriteRows<Row>, rows: Iterable<Row>) => void
 
 type WriteRows<Row> = (trx: Db, rows: Iterable<Row>) => Promise<unknown>;
 
-/** How long a part waits for others. */
-const gatherMs = 100;
-
-/** No more parts than this wait for others. */
-const mostWaiting = 100;
-
 /** A transaction has no more rows than this, unless one part has: the event loop stands still while it is written. */
 const mostRows = 500;
 
 export type SharedCommits = ReturnType<typeof createSharedCommits>;
 
 /**
- * Combines writes that arrive at about the same time into one transaction, as each transaction waits for the disk.
- *
- * @param clock default: none; only writes of the same turn of the event loop are combined
+ * Combines writes that arrive in the same turn of the event loop, or during the commit before, into one transaction, as
+ * each transaction waits for the disk.
  */
-export function createSharedCommits(kysely: Db, clock?: Clock) {
+export function createSharedCommits(kysely: Db) {
   let waiting: Waiting[] = [];
-  let isDue = false;
   let isCommitting = false;
   let committing = Promise.resolve();
-  let cancelTimer: (() => void) | null = null;
 
   const writeAll = async (trx: Transaction<Tables>, parts: readonly Waiting[]): Promise<void> => {
     const { together, flush } = createTogether();
@@ -69,13 +57,10 @@ export function createSharedCommits(kysely: Db, clock?: Clock) {
     for (const { settle } of parts) settle.resolve();
   };
 
-  const commitDue = async (): Promise<void> => {
-    while (isDue) {
+  const commitWaiting = async (): Promise<void> => {
+    while (waiting.length > 0) {
       // Include writes that arrive in this turn of the event loop.
       await setImmediate();
-      isDue = false;
-      cancelTimer?.();
-      cancelTimer = null;
       const parts = waiting;
       waiting = [];
       for (const [index, group] of groups(parts).entries()) {
@@ -86,31 +71,19 @@ export function createSharedCommits(kysely: Db, clock?: Clock) {
     isCommitting = false;
   };
 
-  const commitNow = (): void => {
-    isDue = true;
-    if (isCommitting) return;
-    isCommitting = true;
-    committing = commitDue();
-  };
-
   return {
     /** In the order of the calls. Resolves once the part is committed, rejects when it could not be. */
     add(part: Part): Promise<void> {
       const settle = Promise.withResolvers<void>();
       waiting.push({ ...part, settle });
-      if (!clock || !part.canWait || waiting.length >= mostWaiting) commitNow();
-      else cancelTimer ??= clock.setTimer(gatherMs, commitNow);
+      if (!isCommitting) {
+        isCommitting = true;
+        committing = commitWaiting();
+      }
       return settle.promise;
     },
-    /** Nothing more is coming soon: what waits for it is committed now. */
-    commitWaiting(): void {
-      if (waiting.length > 0) commitNow();
-    },
     /** Resolves when all that was added is settled. */
-    async end(): Promise<void> {
-      if (waiting.length > 0) commitNow();
-      await committing;
-    },
+    end: (): Promise<void> => committing,
   };
 }
 

@@ -21,6 +21,7 @@ import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";
 import { createRowReading, type RowReading, type UnreadableRows } from "./damaged-rows.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
+import { QuietClocks } from "./quiet-clocks.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import { createSilences } from "./silences.ts";
 import { openDatabase, openReader } from "./sqlite/database.ts";
@@ -34,13 +35,18 @@ import type { Db } from "./tables.ts";
 export type Store = ReturnType<typeof createStore>;
 
 /**
- * @param clock measures how long polls wait to be committed together; without it they do not wait
+ * @param clock says when the clocks of targets whose polls changed nothing are written; without it each poll writes its own
  * @throws {StoreError} when the file cannot be used
  */
 export function openStore(path: string, clock?: Clock, options?: OpenOptions): Store {
   const { kysely, close, ...readers } = openDatabase(path, options);
   const reading = createRowReading(options?.onUnreadableRow);
-  return createStore(kysely, close, { ...readers, clock, reading });
+  return createStore(kysely, close, {
+    ...readers,
+    clock,
+    reading,
+    onClocksFailed: options?.onClocksFailed,
+  });
 }
 
 /** What is said of a store of either engine while it is open. */
@@ -60,7 +66,8 @@ export async function openConfiguredStore(
   const { openPostgres } = await import("./postgres/database.ts");
   const { kysely, close, ...readers } = await openPostgres(postgres, { ...options, clock });
   const reading = createRowReading(options.onUnreadableRow);
-  return createStore(kysely, close, { ...readers, clock, reading });
+  const { onClocksFailed } = options;
+  return createStore(kysely, close, { ...readers, clock, reading, onClocksFailed });
 }
 
 /**
@@ -105,17 +112,20 @@ export function createStore(
     processes = async () => [],
     clock,
     reading = createRowReading(),
+    onClocksFailed,
   }: Partial<Pick<OpenDatabase, "reader" | "check">> & {
     readonly leadership?: Leadership;
     readonly processes?: () => Promise<readonly Process[]>;
     readonly clock?: Clock | undefined;
     readonly reading?: RowReading;
+    readonly onClocksFailed?: OpenOptions["onClocksFailed"] | undefined;
   } = {},
 ) {
-  const commits = createSharedCommits(kysely, clock);
+  const commits = createSharedCommits(kysely);
+  const quiet = new QuietClocks(commits, clock ?? null, onClocksFailed);
   const unreadable: UnreadableRows = reading.unreadable;
   return {
-    ...createPollCommits(commits),
+    ...createPollCommits(commits, quiet),
     probes: createStoredProbes(kysely, reader, commits, reading),
     regions: createStoredRegions(reader, commits, reading),
     targets: createStoredTargets(kysely, reader, reading),
@@ -157,6 +167,7 @@ export function createStore(
       });
     },
     async close(): Promise<void> {
+      await quiet.end();
       await commits.end();
       await close();
     },

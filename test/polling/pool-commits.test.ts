@@ -53,7 +53,6 @@ describe("polls of two targets of a pool", () => {
         pools,
         store: {
           ...unshared,
-          commitGathered() {},
           commitPoll: (_, verdict) =>
             new Promise((resolve, reject) => {
               const fail = (error = new Error("disk full")): void => reject(error);

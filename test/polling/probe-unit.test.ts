@@ -71,7 +71,6 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     random: () => 0.5,
     watchdog: { noteRun() {} },
     ticking: { clock, log },
-    store: { commitGathered() {} },
     clock,
   });
   probing.add([unit]);

@@ -48,7 +48,6 @@ function start(
     random: () => 0.5,
     watchdog: { noteRun: (loop, name) => noted.push(`${loop} ${name}`) },
     ticking: { clock, log: { warn() {} } },
-    store: { commitGathered() {} },
     clock,
   });
   runner.add(units);

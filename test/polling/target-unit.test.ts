@@ -19,35 +19,6 @@ describe("a poll", () => {
     expect(watched.polled).toBe(true);
   });
 
-  it("has gathered polls committed once no other is under way, also where one failed", async () => {
-    const gives: ((answer: Answer) => void)[] = [];
-    const { poll, pollOther, gathered } = startPolling(
-      () => new Promise((resolve) => void gives.push(resolve)),
-    );
-    const polls = [poll(), pollOther()];
-    await settle();
-    gives[0]?.(idle());
-    await polls[0];
-    await settle();
-    expect(gathered()).toBe(0);
-    gives[1]?.(failed("http_error"));
-    await polls[1];
-    await settle();
-    expect(gathered()).toBe(1);
-  });
-
-  it("has them committed only once it is decided itself, however many slices that takes", async () => {
-    const servers = Array.from({ length: 300 }, (_, at) => [`server-${at}`, "error"] as const);
-    const { poll, gathered, world } = startPolling(() =>
-      listed(listing(Object.fromEntries(servers))),
-    );
-    const gatheredBefore: number[] = [];
-    world.commit = () => Promise.resolve(void gatheredBefore.push(gathered()));
-    await poll();
-    await settle();
-    expect([gatheredBefore, gathered()]).toEqual([[0], 1]);
-  });
-
   it("is called with what was observed before, and a number that is one more after each listing", async () => {
     const { poll, calls, watched } = startPolling(idle);
     const before: Snapshot[] = [];

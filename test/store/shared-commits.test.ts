@@ -6,10 +6,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
-import { createStore, openStore } from "../../src/store/store.ts";
+import { createStore } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { addTarget } from "../support/add-target.ts";
-import { createFakeClock } from "../support/fake-clock.ts";
 import { judgeBy, listing, watchFleet } from "../support/fleet.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -20,7 +19,6 @@ const inError = listing({ a: "error" });
 async function openShared(targetCount: number) {
   const file = join(tempFolder(), "sandwatch.db");
   await openDatabase(file).close();
-  const clock = createFakeClock();
   let commits = 0;
   const statements: string[] = [];
   const kysely = new Kysely<Tables>({
@@ -31,7 +29,7 @@ async function openShared(targetCount: number) {
     },
   });
   let closing: Promise<void> | undefined;
-  const store = createStore(kysely, () => (closing ??= kysely.destroy()), { clock });
+  const store = createStore(kysely, () => (closing ??= kysely.destroy()));
   onTestFinished(() => store.close());
   const targets = [];
   for (let index = 0; index < targetCount; index += 1) {
@@ -56,65 +54,15 @@ async function openShared(targetCount: number) {
     return rows.map((row) => row.attempted_polls);
   };
   const openItems = () => store.outbox.openItems("oncall", 999);
-  return { file, kysely, clock, store, statements, targets, takeCommits, pollsOf, openItems };
+  return { kysely, store, statements, targets, takeCommits, pollsOf, openItems };
 }
 
-describe("polls that changed nothing", () => {
-  it("wait a moment for one another, and share one transaction", async () => {
-    const { clock, targets, takeCommits, pollsOf } = await openShared(3);
-    const commits = targets.map(({ commit }) => commit(idle));
-    clock.advance(99);
-    for (let turns = 0; turns < 5; turns += 1) await turn();
-    expect(await pollsOf()).toEqual([1, 1, 1]);
-    clock.advance(1);
-    await Promise.all(commits);
-    expect(takeCommits()).toBe(1);
-    expect(await pollsOf()).toEqual([2, 2, 2]);
-    expect(clock.armed).toBe(0);
-  });
-
-  it("do not wait if they have something to notify of", async () => {
-    const { store, targets, openItems } = await openShared(1);
-    for (const _ of [1, 2]) {
-      const commit = targets[0]?.commit("failed");
-      store.commitGathered();
-      await commit;
-    }
-    // The clock stands still.
-    await targets[0]?.commit("failed");
-    expect(await openItems()).toHaveLength(1);
-  });
-
-  it("do not wait once no other is about to end, or when they are very many", async () => {
-    const { clock, store, targets, takeCommits } = await openShared(100);
-    const two = targets.slice(0, 2).map(({ commit }) => commit(idle));
-    store.commitGathered();
-    await Promise.all(two);
-    expect(takeCommits()).toBe(1);
-    await Promise.all(targets.map(({ commit }) => commit(idle)));
-    expect(takeCommits()).toBe(1);
-    expect(clock.armed).toBe(0);
-  });
-
-  it("are committed by closing", async () => {
-    const { file, store, targets } = await openShared(2);
-    const commits = targets.map(({ commit }) => commit(idle));
-    await store.close();
-    await Promise.all(commits);
-    const again = openStore(file);
-    onTestFinished(() => again.close());
-    const stored = await again.targets.all();
-    expect(stored.map(({ progress }) => progress.attempted.polls)).toEqual([2, 2]);
-  });
-});
-
 describe("a poll that changed something", () => {
-  it("does not wait, and is committed with others that end in the same turn of the event loop", async () => {
-    const { clock, targets, takeCommits, openItems } = await openShared(5);
+  it("is committed with others that end in the same turn of the event loop", async () => {
+    const { targets, takeCommits, openItems } = await openShared(5);
     const outcomes = [idle, idle, inError, inError, inError];
     await Promise.all(targets.map(({ commit }, index) => commit(outcomes[index] ?? idle)));
     expect(takeCommits()).toBe(1);
-    expect(clock.armed).toBe(0);
     expect(await openItems()).toHaveLength(3);
   });
 

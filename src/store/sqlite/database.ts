@@ -51,6 +51,8 @@ export interface OpenOptions {
   readonly mustExist?: boolean;
   /** Called with each row that cannot be read, once. */
   readonly onUnreadableRow?: (row: UnreadableRow) => void;
+  /** Called when the clocks of targets whose polls changed nothing could not be written. */
+  readonly onClocksFailed?: (error: unknown) => void;
   /** Replaces those of this version. */
   readonly migrations?: readonly Migration[];
 }
@@ -142,6 +144,8 @@ export interface StoredOptions {
   readonly timeoutMs?: number;
   /** Whether no daemon can run on it, so that nothing is put beside it. */
   readonly isBackup?: boolean;
+  /** Called when the clocks of targets whose polls changed nothing could not be written. */
+  readonly onClocksFailed?: (error: unknown) => void;
   /** Replaces those of this version. */
   readonly migrations?: readonly Migration[] | undefined;
 }

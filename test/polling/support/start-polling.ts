@@ -58,7 +58,6 @@ export function startPolling(
   const committed: Verdict[] = [];
   const calls: Pick<ListingCall, "before" | "poll">[] = [];
   const world = { commit: (_verdict: Verdict): Promise<void> => Promise.resolve() };
-  let gathered = 0;
   const { log, lines } = captureLog();
   const store = {
     ...unshared,
@@ -67,7 +66,6 @@ export function startPolling(
       await world.commit(verdict);
       committed.push(verdict);
     },
-    commitGathered: () => void (gathered += 1),
   };
   const [unit] = createTargetUnits([watched], {
     apiKeys: new Map([[research.key, new Secret("T0PSECRET")]]),
@@ -104,7 +102,6 @@ export function startPolling(
     random: () => 0.5,
     watchdog: { noteRun() {} },
     ticking: { clock, log },
-    store,
     clock,
   });
   polling.add([unit, other]);
@@ -122,6 +119,5 @@ export function startPolling(
     pollOther: (): Promise<void> => polling.run(other, clock.now().monotonicMs + 30 * second),
     /** What happened since the last time. */
     heard: (): readonly string[] => heard.splice(0),
-    gathered: () => gathered,
   };
 }
