@@ -105,7 +105,8 @@ export function store(): Row {
       }),
       lines({
         title: "Commits",
-        description: "Polls that were stored, and polls whose result could not be stored.",
+        description:
+          "Polls that changed something and were stored, and polls whose result could not be stored.",
         unit: "opm",
         width: 12,
         interval,

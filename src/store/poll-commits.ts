@@ -69,7 +69,8 @@ export function createPollCommits(commits: SharedCommits, quiet: QuietClocks) {
         owner: targetId,
         rows: incidentRows(incidents),
         writeNumbered: (trx) => writeIncidents(trx, targetId, incidents),
-      }),  };
+      }),
+  };
 }
 
 function rowsOf({ each, incidents }: JoinedPolls): number {

@@ -304,6 +304,8 @@ export interface Recorded {
   /** The moments in which the store committed. */
   readonly commits: ReadonlySet<number>;
   readonly storedPolls: readonly StoredPoll[];
+  /** Those that changed nothing, and of which the process had not written the clocks when it ended. */
+  readonly unsavedPolls: readonly StoredPoll[];
   /** Those that sent nothing, as the key had been refused, and count as no polls. */
   readonly storedBackOffs: readonly StoredPoll[];
   /** By id, each as it was from a commit on. */

@@ -118,8 +118,15 @@ export async function simulate(
       commits.add(time.now().moment);
       writes.onCommit(database, life);
     },
+    onPollTaken(id, count, life) {
+      commits.add(time.now().moment);
+      writes.onPollTaken(id, count, life);
+    },
     beforeRestart: (path, life) => damages.beforeRestart(path, life),
-    onEnding: () => diskFaults.onEnding(),
+    onEnding() {
+      writes.onEnding();
+      diskFaults.onEnding();
+    },
   });
 
   service.begin();
@@ -163,7 +170,7 @@ export async function simulate(
       storeOutages: disk.outages,
       storeFaults: disk.faults,
       commits,
-      storedPolls: writes.polls,
+      ...writes.takenOver(),
       storedBackOffs: writes.backOffs,
       storedIncidents: writes.incidents,
       storedRuns: writes.runs,

@@ -30,6 +30,8 @@ export interface Mutation {
   readonly beforeSecondProcess?: (storePath: string) => void;
   /** It does not check whether the files of its store are still there. */
   readonly overlooksItsFiles?: boolean;
+  /** The clocks of targets whose polls changed nothing are only written when it stops. */
+  readonly writesNoClocks?: boolean;
   /** How much longer it takes to stop. Milliseconds. */
   readonly stopsLateMs?: number;
   /** Whether it sends a heartbeat as soon as it starts. */

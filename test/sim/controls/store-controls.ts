@@ -135,6 +135,16 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
       return { ...verdict, diff: { ...verdict.diff, servers } };
     }),
   },
+  "does not write the clocks of what did not change": {
+    from: 50,
+    caughtAs: /did not write that .* was polled/,
+    writesNoClocks: true,
+  },
+  "claims to have observed more than it has written": {
+    from: 50,
+    caughtAs: /gaps lack the time/,
+    between: "update targets set recorded_to_ms = recorded_to_ms + 400",
+  },
   "stores no gap": {
     from: 53,
     caughtAs: /gaps lack the time/,

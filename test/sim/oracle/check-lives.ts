@@ -1,5 +1,12 @@
 import type { Heartbeat } from "../history.ts";
-import { hasFault, stalledMs, violation, type Evidence, type Violation } from "./evidence.ts";
+import {
+  hasFault,
+  settlingMs,
+  stalledMs,
+  violation,
+  type Evidence,
+  type Violation,
+} from "./evidence.ts";
 import { longestPollDistanceMs } from "./due-polls.ts";
 import { knownAt } from "./known-target.ts";
 import type { TargetHistory } from "./target-history.ts";
@@ -7,11 +14,23 @@ import type { TargetHistory } from "./target-history.ts";
 /** How long a process may take to stop: what is being sent gets five seconds. */
 const graceMs = 6_000;
 
-/** Each process starts and stops in time, whatever else goes wrong. */
+/** By then it is written that a poll changed nothing. */
+const clocksWrittenMs = 5_000;
+
+/** Each process starts, writes what it has in memory and stops in time, whatever else goes wrong. */
 export function checkLives(evidence: Evidence): readonly Violation[] {
   return evidence.lives.flatMap(({ number, ended, lastPollMs, endMs }) => {
     const says = (what: string): Violation =>
       violation(`process ${number} ${what}`, `process ${number} `);
+    const isStopped = ended?.how === "stopped";
+    const unwritten = evidence.unsavedPolls.find(({ life, moment, atMs }) => {
+      const takenMs = atMs + clocksWrittenMs + settlingMs + stalledMs(evidence, atMs);
+      const isLate = isStopped || (endMs ?? evidence.endMs) > takenMs;
+      return life === number && isLate && !hasFault(evidence, number, moment);
+    });
+    if (unwritten) {
+      return [says(`did not write that ${unwritten.target} was polled at ${unwritten.atMs} ms`)];
+    }
     if (ended?.how === "could not start") {
       return hasFault(evidence, number) ? [] : [says(`could not start: ${ended.error}`)];
     }
@@ -96,7 +115,13 @@ export function checkStoreFiles(evidence: Evidence): readonly Violation[] {
         `process ${life} ${what} at ${atMs} ms, though its store was replaced at ${fromMs} ms`,
       );
     // What is under way when they are replaced may still be written, to the files that are put back later.
-    const stored = new Set(evidence.storedPolls.filter(isThen).map(({ moment }) => moment));
+    const stored = new Set(
+      evidence.storedPolls
+        .filter(isThen)
+        // That nothing changed is noted in memory, until that cannot be written.
+        .filter(({ atMs }) => atMs > fromMs + clocksWrittenMs)
+        .map(({ moment }) => moment),
+    );
     return [
       ...evidence.scrapes
         .filter((scrape) => isThen(scrape) && scrape.ready === 200)

@@ -37,7 +37,11 @@ export function knownAt(
     .entries()
     .filter(([, { stored }]) => stored.life === life && stored.moment < moment)
     .filter(([, { stored }]) => stored.moment >= end.moment);
-  if (!poll) return isUp ? { kind: "lost" } : uncertain;
+  // It was shown until the process ended.
+  const isUnsaved = evidence.unsavedPolls.some(
+    (each) => each.target === target && each.life === life && each.moment >= end.moment,
+  );
+  if (!poll) return isUp && !isUnsaved ? { kind: "lost" } : uncertain;
   return later.length > 0 || hasFault(evidence, life, end.moment)
     ? uncertain
     : { kind: "settled", poll: poll[0], isUp };

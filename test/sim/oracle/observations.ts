@@ -75,9 +75,14 @@ function mayStore(evidence: Evidence, listing: Listing, moment: number): boolean
 }
 
 function isLost(evidence: Evidence, listing: Listing): boolean {
+  const isUnsaved = evidence.unsavedPolls.some(
+    ({ target, life, moment }) =>
+      target === listing.target && life === listing.life && mayStore(evidence, listing, moment),
+  );
   return (
-    !isCertain(evidence, listing) &&
-    !evidence.commits.values().some((moment) => mayStore(evidence, listing, moment))
+    isUnsaved ||
+    (!isCertain(evidence, listing) &&
+      !evidence.commits.values().some((moment) => mayStore(evidence, listing, moment)))
   );
 }
 

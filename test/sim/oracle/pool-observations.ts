@@ -42,7 +42,14 @@ export function targetEvents(
   return polls.flatMap((poll, at): readonly TargetEvent[] => {
     const { life, listing, stored, complete } = poll;
     if (life !== polls[at - 1]?.life) names = namesIn(truth.known(at - 1, at));
-    const lost = poll.lost.map((each) => {
+    const isUnsaved = (each: { readonly life: number; readonly moment: number }): boolean =>
+      evidence.unsavedPolls.some(
+        (taken) =>
+          taken.target === stored.target && taken.life === each.life && taken.moment >= each.moment,
+      );
+    // What it changed nothing of was known until the process ended.
+    const gone = poll.lost.filter((each) => !isUnsaved(each));
+    const lost = gone.map((each) => {
       const latestMs = writtenUntilMs(evidence, each);
       const latest = evidence.dueMs.findLastIndex((ms) => ms <= latestMs);
       return { ...each, earliest: each.moment, latest, counts: null, names, poll: null };

@@ -6,7 +6,7 @@ import { createDaemon, type Daemon } from "../../../src/app/daemon.ts";
 import type { Config } from "../../../src/config/config.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { openStore } from "../../../src/store/store.ts";
+import { openStore, type Store } from "../../../src/store/store.ts";
 import type { Mutation } from "../controls/mutation.ts";
 import { stageAt } from "../draw/receivers.ts";
 import type { Life, LifeEnd, Scrape } from "../history.ts";
@@ -31,6 +31,8 @@ export interface HostOptions {
   readonly configure: () => { readonly configured: Configured; readonly config: Config };
   readonly onStart: () => void;
   readonly onCommit: (database: DatabaseSync, life: number) => void;
+  /** A process goes on with a poll of a target, the N-th. */
+  readonly onPollTaken: (targetId: number, count: number, life: number) => void;
   /** Called before a process starts that is not the first. */
   readonly beforeRestart: (storePath: string, life: number) => void;
   /** A process ends, and its files are still where it left them. */
@@ -210,12 +212,23 @@ export function createHost(options: HostOptions) {
         return dispatcher;
       },
       openStore: (_path, _clock, observers) => {
-        const store = openStore(storePath, clock, { ...observers, isTemporary: true });
+        const ownClock = mutation.writesNoClocks ? { ...clock, setTimer: () => () => {} } : clock;
+        const options = { ...observers, isTemporary: true };
+        const store = notePolls(process, openStore(storePath, ownClock, options));
         return mutation.store ? mutation.store(store, process.databases) : store;
       },
     });
     void watch(process, starting);
   };
+
+  const notePolls = (process: Process, store: Store): Store => ({
+    ...store,
+    async commitPoll(targetId, verdict) {
+      await store.commitPoll(targetId, verdict);
+      if (!process.isAlive) return;
+      options.onPollTaken(targetId, verdict.progress.attempted.polls, process.life.number);
+    },
+  });
 
   const log = (process: Process, text: string): void => {
     for (const line of process.isAlive ? text.trimEnd().split("\n") : []) {

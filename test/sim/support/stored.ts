@@ -9,8 +9,8 @@ import type { Scenario, ScenarioTarget } from "../scenario.ts";
 import type { WorldTime } from "./world-time.ts";
 
 /** How the store counts the polls of targets, with the time of the last, and the runs of probes with their time. */
-const countPolls = `select region || '/' || key as target, attempted_polls as count, last_poll_at_ms as ms from targets`;
-const countRuns = `select probe, region || '/' || key as target, attempted_runs as count, attempted_ms as ms from probes`;
+const countPolls = `select id, region || '/' || key as target, attempted_polls as count, last_poll_at_ms as ms from targets`;
+const countRuns = `select id, probe, region || '/' || key as target, attempted_runs as count, attempted_ms as ms from probes`;
 
 const openIncidents = `select incidents.*, coalesce(incidents.region, targets.region) as region,
     targets.region || '/' || targets.key as target, trim(sandbox_id || ' ' || coalesce(server_id, '')) as server,
@@ -18,9 +18,14 @@ const openIncidents = `select incidents.*, coalesce(incidents.region, targets.re
   from incidents left join targets on targets.id = target_id
   where subject in ('server', 'sandbox', 'target', 'region') and phase in ('pending', 'firing')`;
 
-/** Notes at each commit which polls and runs it wrote. */
+/** Notes which polls and runs were taken over, and at each commit which of them it wrote. */
 export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
   const polls: StoredPoll[] = [];
+  /** Those of polls that are in memory only, as they changed nothing. */
+  const waiting = new Set<StoredPoll>();
+  /** Those that a process took over, and that were lost at its end. */
+  const unsaved: StoredPoll[] = [];
+  const names = new Map<number, string>();
   const backOffs: StoredPoll[] = [];
   const incidents = new Map<string, StoredIncident[]>();
   const runs: StoredRun[] = [];
@@ -37,6 +42,7 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
       const [count, ms] = [Number(row["count"]), Number(row["ms"] ?? 0)];
       const last = before.get(`${probe} ${target}`) ?? { count: 0, ms: 0 };
       before.set(`${probe} ${target}`, { count, ms });
+      if (table === "targets") names.set(Number(row["id"]), target);
       const added = count - last.count;
       return added === 0 && ms === last.ms ? [] : [{ probe, target, added }];
     });
@@ -60,8 +66,20 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
     }
   };
 
+  const noteSaved = (target: string, added: number, poll: StoredPoll): void => {
+    const own = [...waiting].filter((each) => each.target === target);
+    for (const saved of own.slice(0, added)) waiting.delete(saved);
+    const more = added - own.length;
+    if (more === 1) polls.push(poll);
+    else if (more > 1) faults.push(`${target}: one commit added ${more} polls`);
+  };
+
   return {
-    polls,
+    /** Those that are stored, and those that would be lost if the process were killed now. */
+    takenOver: () => ({
+      storedPolls: polls.filter((poll) => !waiting.has(poll)),
+      unsavedPolls: [...unsaved, ...waiting],
+    }),
     backOffs,
     incidents,
     runs,
@@ -72,12 +90,25 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
         ({ target, moment }) =>
           moment > (polls.findLast((poll) => poll.target === target)?.moment ?? -1),
       ),
+    /** The daemon goes on with a poll. If no commit wrote it, its clocks wait in memory. */
+    onPollTaken(id: number, count: number, life: number): void {
+      const target = names.get(id);
+      if (target === undefined || count <= (before.get(`undefined ${target}`)?.count ?? 0)) return;
+      const poll = { target, life, ...time.now() };
+      polls.push(poll);
+      waiting.add(poll);
+    },
+    /** What waits in memory is lost. */
+    onEnding(): void {
+      for (const poll of waiting) polls.splice(polls.indexOf(poll), 1);
+      unsaved.push(...waiting);
+      waiting.clear();
+    },
     onCommit(database: DatabaseSync, life: number): void {
       const now = time.now();
       for (const { target, added } of changedRows(database, countPolls, "targets")) {
         if (added === 0) backOffs.push({ target, life, ...now });
-        else if (added === 1) polls.push({ target, life, ...now });
-        else faults.push(`${target}: one commit added ${added} polls`);
+        else noteSaved(target, added, { target, life, ...now });
       }
       noteIncidents(database);
       if (!hasProbes) return;
