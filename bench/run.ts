@@ -3,7 +3,7 @@ import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { history } from "./scenarios/history.ts";
-import { manyTargets } from "./scenarios/many-targets.ts";
+import { manyTargets, smallTargets } from "./scenarios/many-targets.ts";
 import { oneTarget } from "./scenarios/one-target.ts";
 import { openStatusPages } from "./scenarios/open-pages.ts";
 import { tenTargets } from "./scenarios/ten-targets.ts";
@@ -20,6 +20,7 @@ const scenarios: readonly Scenario[] = [
   oneTarget,
   tenTargets,
   manyTargets,
+  smallTargets,
   openStatusPages,
   history,
 ];

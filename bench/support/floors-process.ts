@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout } from "node:timers/promises";
 import { Pool } from "undici";
 import { z } from "zod";
 import { freeSoon } from "../../src/lib/free-buffer.ts";
@@ -20,6 +21,8 @@ const delay = monitorEventLoopDelay({ resolution: 1 });
 answerParent({
   /** CPU of one request of the HTTP client alone, which drops the bytes. Milliseconds. */
   receive: (params) => receive(orderSchema.parse(params)),
+  /** The same where as many as `atOnce` are begun every 100 ms. */
+  pace: (params) => pace(orderSchema.parse(params)),
   /** CPU of `JSON.parse` of a listing, as text. Milliseconds. */
   async parse(params) {
     const order = orderSchema.parse(params);
@@ -50,6 +53,22 @@ async function receive({ origin, name, requests, atOnce }: Order): Promise<numbe
       while (left-- > 0) await request(pool, name, freeSoon);
     };
     await Promise.all(Array.from({ length: atOnce }, worker));
+  });
+  await pool.close();
+  return costMs / requests;
+}
+
+async function pace({ origin, name, requests, atOnce }: Order): Promise<number> {
+  const pool = openPool(origin);
+  const sent: Promise<void>[] = [];
+  const costMs = await meanCpuMs(1, async () => {
+    const beganMs = performance.now();
+    for (let batch = 1; sent.length < requests; batch += 1) {
+      const most = Math.min(requests, batch * atOnce);
+      while (sent.length < most) sent.push(request(pool, name, freeSoon));
+      await setTimeout(Math.max(0, beganMs + batch * 100 - performance.now()));
+    }
+    await Promise.all(sent);
   });
   await pool.close();
   return costMs / requests;

@@ -6,6 +6,8 @@ import type { Service } from "./service.ts";
 export interface Floors extends AsyncDisposable {
   /** CPU of a request by the HTTP client alone. Milliseconds. */
   receiveMs(name: string, requests: number, atOnce?: number): Promise<number>;
+  /** The same where as many are begun together every 100 ms as are due then. */
+  pacedMs(name: string, requests: number, perSecond: number): Promise<number>;
   /** CPU of `JSON.parse` of the same bytes. Milliseconds. */
   parseMs(name: string, calls: number): Promise<number>;
   /** Watches how late the event loop of an idle process gets. */
@@ -19,6 +21,8 @@ export function startFloors({ origin }: Pick<Service, "origin">): Floors {
   return {
     receiveMs: (name, requests, atOnce = 1) =>
       helper.ask("receive", { origin, name, requests, atOnce }, z.number()),
+    pacedMs: (name, requests, perSecond) =>
+      helper.ask("pace", { origin, name, requests, atOnce: perSecond / 10 }, z.number()),
     parseMs: (name, requests) =>
       helper.ask("parse", { origin, name, requests, atOnce: 1 }, z.number()),
     watch: () => helper.ask("watch", null, z.undefined()),

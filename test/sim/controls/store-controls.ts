@@ -88,12 +88,14 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
   "commits only the first poll of a group": {
     from: 99,
     store(store) {
-      let underWay: Promise<void> | null = null;
+      let firstMs = -Infinity;
       return {
         ...store,
-        commitPoll(targetId, verdict) {
-          underWay ??= store.commitPoll(targetId, verdict).finally(() => (underWay = null));
-          return underWay;
+        async commitPoll(targetId, verdict) {
+          const { monotonicMs } = verdict.at;
+          if (monotonicMs - firstMs < 500) return;
+          firstMs = monotonicMs;
+          await store.commitPoll(targetId, verdict);
         },
       };
     },

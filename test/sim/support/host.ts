@@ -213,8 +213,8 @@ export function createHost(options: HostOptions) {
       },
       openStore: (_path, _clock, observers) => {
         const ownClock = mutation.writesNoClocks ? { ...clock, setTimer: () => () => {} } : clock;
-        const options = { ...observers, isTemporary: true };
-        const store = notePolls(process, openStore(storePath, ownClock, options));
+        const own = openStore(storePath, ownClock, { ...observers, isTemporary: true });
+        const store = notePolls(process, own);
         return mutation.store ? mutation.store(store, process.databases) : store;
       },
     });
