@@ -6,14 +6,13 @@ import { targetName } from "../fleet/model.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
-import { poolFields } from "../reports/report-fields.ts";
+import { poolFields, reportedKinds } from "../reports/report-fields.ts";
 import { WordsOption } from "./options.ts";
 import { linesText, show, showNotes } from "./output.ts";
 import { csvTable } from "./report/json-csv.ts";
 import {
   countText,
   durationText,
-  forecastDateText,
   neededText,
   riseText,
   runsOutText,
@@ -28,7 +27,7 @@ import type { Terminal } from "./terminal.ts";
 export function addInsights(program: Command, terminal: Terminal): void {
   apiCommand(
     program.command("insights"),
-    "show when servers run out, busy hours, errors and long occupations",
+    "show when servers or sandboxes run out, busy hours, errors and long occupations",
   )
     .option("--from <time>", "the start, as for a report (default: 28d)")
     .option("--to <time>", "the end (default: now, or the end of the period that --from names)")
@@ -36,9 +35,12 @@ export function addInsights(program: Command, terminal: Terminal): void {
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
     .addOption(
+      new Option("--of <what>", "what is counted (default: servers)").choices(reportedKinds),
+    )
+    .addOption(
       new WordsOption(
         "--by <fields>",
-        "the pools of servers, separated by commas (default: region,key,server_name)",
+        "the pools, separated by commas (default: region,key,server_name; of sandboxes: region,key,benchmark)",
         poolFields,
       ),
     )
@@ -115,20 +117,20 @@ const mostAnswers = 3;
 type Pool = InsightsView["forecasts"][number];
 
 function runOutText(
-  { forecasts, forecast }: InsightsView,
+  { of, forecasts }: InsightsView,
   table: (items: readonly Pool[], columns: Columns<Pool>) => string,
 ): string {
   const rows = table(forecasts.slice(0, mostPools), {
-    "runs out": runsOutText,
-    servers: ({ servers }) => countText(servers),
-    "last peak": ({ peak_level: level }) => shareText(level),
-    "points a week": ({ peak_rise_per_week: rise }) => riseText(rise),
-    average: ({ level }) => shareText(level),
-    "points a week ": ({ rise_per_week: rise }) => riseText(rise),
-    [`${shareText(forecast.threshold)} average`]: forecastDateText,
-    "none idle": (pool) => durationText(pool.no_idle_seconds),
-    "for 99%": neededText,
     pool: poolText,
+    "runs out": runsOutText,
+    [of]: ({ servers }) => countText(servers),
+    free: (pool) => `${pool.exact ? "" : ">="}${countText(pool.headroom)}`,
+    "none idle": (pool) => durationText(pool.no_idle_seconds),
+    peak: ({ peak_level: level }) => shareText(level),
+    "±/week": ({ peak_rise_per_week: rise }) => riseText(rise),
+    average: ({ level }) => shareText(level),
+    "±/week ": ({ rise_per_week: rise }) => riseText(rise),
+    "for 99%": neededText,
   });
   const answers = forecasts
     .slice(0, mostAnswers)
@@ -136,6 +138,6 @@ function runOutText(
   return `${rows}${answers.join("")}`;
 }
 
-function poolText({ region, key, server_name: name }: Pool): string {
-  return [region, key, name].filter((each) => each !== undefined).join("/");
+function poolText({ region, key, server_name: name, benchmark, tag }: Pool): string {
+  return [region, key, name, benchmark, tag].filter((each) => each !== undefined).join("/");
 }

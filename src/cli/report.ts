@@ -132,7 +132,7 @@ export async function report(
       showNotes([...streamed.notes, ...(await streamed.coverageNotes())], terminal);
     // It takes longer than the rows, and people read it below them.
     if (format === "table" && screen.columns !== undefined) {
-      const { answer } = await api(computeOutlook, { from, to, tz, region, key });
+      const { answer } = await api(computeOutlook, { of, from, to, tz, region, key });
       terminal.out(`${printableLine(answer)}\n`);
     }
   });

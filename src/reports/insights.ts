@@ -2,14 +2,14 @@ import { bucketStart, type Bucket } from "../fleet/buckets.ts";
 import { addDwells, countDwells, dwellQuantileMs, noDwells } from "../fleet/dwell.ts";
 import type { DwellHistogram } from "../fleet/dwell.ts";
 import { targetName, type Target } from "../fleet/model.ts";
-import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
-import type { RecordedTarget } from "../store/occupancy-history.ts";
-import { weekdays } from "./calendar-cells.ts";
+import type { RecordedTarget, TargetBucket } from "../store/occupancy-history.ts";
+import { readBusiestHour } from "./busiest-hour.ts";
 import { readOutlooks, type OutlookQuery } from "./outlooks.ts";
+import { countedFor } from "./report-fields.ts";
 import { followServers, keptRange, type PresentTarget } from "./server-report.ts";
 import type { PresentServer, ReportSources } from "./report-sources.ts";
 import { readTargetTimes, selectTargets } from "./reported-targets.ts";
-import { toLocal, type Zone } from "./zone.ts";
+import type { Zone } from "./zone.ts";
 
 export interface InsightsQuery extends OutlookQuery {
   readonly zone: Zone;
@@ -21,17 +21,19 @@ export type Insights = Awaited<ReturnType<typeof readInsights>>;
 const mostShown = 10;
 
 export async function readInsights(query: InsightsQuery, sources: ReportSources) {
-  const { range, zone, filter, nowMs } = query;
+  const { of, range, filter, nowMs } = query;
   const occupancy = await sources.occupancy.open(filter);
   const { recorded } = occupancy;
-  const hours = createHoursOfWeek(zone);
   const names = new Map<string, NameSum>();
-  const wholeHours = { ...range, fromMs: bucketStart("1h", range.fromMs) };
-  for await (const some of occupancy.buckets({ ...wholeHours, resolution: "1h" }, "server_name")) {
-    for (const { target, bucket } of some) {
-      for (const { ms } of bucket.names.values()) hours.add(bucket.startMs, ms);
-      addNames(names, target, bucket);
-    }
+  const onHours = (some: readonly TargetBucket[]): void => {
+    for (const { target, bucket } of some) addNames(names, target, bucket);
+  };
+  const byName = of === "servers" ? "server_name" : "sandbox_benchmark";
+  const isByName = countedFor(of, query.pools) === byName;
+  const outlooks = await readOutlooks(query, occupancy, isByName ? onHours : undefined);
+  if (!isByName) {
+    const hours = { resolution: "1h", ...range, fromMs: bucketStart("1h", range.fromMs) } as const;
+    for await (const some of occupancy.buckets(hours, byName)) onHours(some);
   }
 
   const watched = await sources.targets();
@@ -58,12 +60,12 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
   }
   const errant = await readErrant(query, inError, recorded, sources);
   return {
-    busiestHour: hours.busiest(),
+    busiestHour: await readBusiestHour(occupancy, query),
     erredMostOften: largest(errant, ({ errors }) => errors),
     erredLongest: largest(errant, ({ errorMs }) => errorMs),
     ranOut: largest([...names.values()], ({ exhaustedMs }) => exhaustedMs),
     occupiedLong,
-    outlooks: await readOutlooks(query, sources),
+    outlooks,
   };
 }
 
@@ -90,44 +92,6 @@ async function readErrant(
     const { target, sandboxId, serverId, serverName } = first;
     return { ...target, sandboxId, serverId, serverName, errors, errorMs: ms.error };
   });
-}
-
-const hourMs = 60 * 60_000;
-const hoursOfWeek = 7 * 24;
-
-/** Adds up the hours of a week, as a zone's clocks show them. */
-function createHoursOfWeek(zone: Zone) {
-  const occupiedMs = new Float64Array(hoursOfWeek);
-  const observedMs = new Float64Array(hoursOfWeek);
-  const weeks = Array.from({ length: hoursOfWeek }, () => new Set<number>());
-  return {
-    /** @param startMs of the hour that the sums are of. UTC milliseconds */
-    add(startMs: number, sumsMs: CountByStatus): void {
-      const ms = countByStatus(sumsMs);
-      if (ms === 0) return;
-      // The first of January 1970 was a Thursday.
-      const hours = Math.floor(toLocal(zone, startMs) / hourMs) + 3 * 24;
-      const hour = hours % hoursOfWeek;
-      occupiedMs[hour] = (occupiedMs[hour] ?? 0) + sumsMs.occupied;
-      observedMs[hour] = (observedMs[hour] ?? 0) + ms;
-      weeks[hour]?.add(Math.floor(hours / hoursOfWeek));
-    },
-    /**
-     * The hour with the largest occupied share of observed time, and in how many weeks it was observed. Null: not even one
-     * whole week was observed, so that hours cannot be compared.
-     */
-    busiest() {
-      if (weeks.some(({ size }) => size === 0)) return null;
-      const shares = Array.from(occupiedMs, (ms, hour) => ms / (observedMs[hour] ?? 0));
-      const hour = shares.indexOf(Math.max(...shares));
-      return {
-        weekday: weekdays[Math.floor(hour / 24)] ?? "Mon",
-        hour: hour % 24,
-        occupiedShare: shares[hour] ?? 0,
-        weeks: weeks[hour]?.size ?? 0,
-      };
-    },
-  };
 }
 
 /** What is added up of the servers of one name of a target. */

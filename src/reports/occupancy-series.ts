@@ -72,7 +72,8 @@ export async function readSeries(
 function chooseStep({ fromMs, toMs }: TimeRange, keptFrom: KeptFrom, targets: number): number {
   const lengthMs = toMs - fromMs;
   const cellsOf = (each: Resolution): number => lengthMs / resolutionMs[each];
-  const kept = resolutions.filter((resolution) => keptFrom[resolution] <= fromMs);
+  // Quarters of an hour are stored for some time zones only, so no step is chosen because of them.
+  const kept = resolutions.filter((each) => each !== "15m" && keptFrom[each] <= fromMs);
   const showsCourse = (fewest: number) => kept.findLast((each) => cellsOf(each) >= fewest);
   const fine = showsCourse(fewestCells) ?? kept[0] ?? "5m";
   const isMuch = targets * cellsOf(fine) > mostBuckets;

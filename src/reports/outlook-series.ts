@@ -1,8 +1,8 @@
 import { bucketStart, resolutionMs, serverMsOf } from "../fleet/buckets.ts";
-import type { Bucket, NameAccount } from "../fleet/buckets.ts";
+import type { Bucket, Counted, NameAccount } from "../fleet/buckets.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { countByStatus } from "../fleet/tallies.ts";
-import type { BucketRange, OccupancyReader } from "../store/occupancy-history.ts";
+import type { BucketRange, OccupancyReader, TargetBucket } from "../store/occupancy-history.ts";
 import { dayMs, mostWeeks, weekMs } from "./forecast.ts";
 import type { PoolSeries, PoolWeek } from "./outlook.ts";
 import { UsageSums } from "./pool-usage.ts";
@@ -11,21 +11,36 @@ import type { TimeRange } from "./time-range.ts";
 /** Days are fine enough for a longer range. */
 const longestOfHours = 35 * dayMs;
 
-/** The pools that the servers of a name of a target are in. */
-type PoolsOf = (target: Target, serverName: string) => readonly string[];
+export interface PoolQuery {
+  /** Of what is said of the use of pools. */
+  readonly range: TimeRange;
+  readonly nowMs: number;
+  readonly counted: Counted;
+  /** The pool that those of a value of a target are in. */
+  readonly poolOf: (target: Target, value: string) => string;
+  /** Is given all hours of the range, so that they are read once. */
+  readonly onHours?: ((some: readonly TargetBucket[]) => void) | undefined;
+}
 
 /**
  * The last weeks of each pool up to the beginning of today in UTC, and its use in a range. Pools that had no servers for a
- * week are gone.
+ * week are gone. Days and hours are each read once.
  */
 export async function readPoolSeries(
   occupancy: Pick<OccupancyReader, "buckets">,
-  range: TimeRange,
-  nowMs: number,
-  poolsOf: PoolsOf,
+  { range, nowMs, onHours, ...query }: PoolQuery,
 ): Promise<ReadonlyMap<string, PoolSeries>> {
   const toMs = Math.floor(nowMs / dayMs) * dayMs;
-  const fromMs = toMs - mostWeeks * weekMs;
+  const weeks = { fromMs: toMs - mostWeeks * weekMs, toMs };
+  // Of several parts, hours give a closer bound than days.
+  const lastWeek = { fromMs: toMs - weekMs, toMs };
+  const ofUsage = range.toMs - range.fromMs > longestOfHours ? "1d" : "1h";
+  const wholeIn = (resolution: "1d" | "1h"): TimeRange => ({
+    ...range,
+    fromMs: bucketStart(resolution, range.fromMs),
+  });
+  const hours = wholeIn("1h");
+  const whole = wholeIn(ofUsage);
   const pools = new Map<string, PoolSums>();
   const dayStarts = new Set<number>();
   let lastMs = Number.NEGATIVE_INFINITY;
@@ -38,41 +53,51 @@ export async function readPoolSeries(
     lastMs = Math.max(lastMs, slot.startMs);
     return sums;
   };
-  const days = { resolution: "1d", fromMs, toMs } as const;
-  for await (const [pool, slot] of slotsOf(occupancy, days, poolsOf)) {
-    const { weeks } = sumsWith(pool, slot);
+  const addDayOf = (sums: PoolSums, slot: Slot): void => {
     dayStarts.add(slot.startMs);
-    const week = Math.floor((slot.startMs - fromMs) / weekMs);
-    addDay((weeks[week] ??= emptyWeek()), slot);
-  }
-  // Of several parts, hours give a closer bound than days.
-  const hours = { resolution: "1h", fromMs: toMs - weekMs, toMs } as const;
-  for await (const [pool, slot] of slotsOf(occupancy, hours, poolsOf)) {
-    sumsWith(pool, slot).lastNoIdleMs += noIdleOf(slot);
-  }
-  const resolution = range.toMs - range.fromMs > longestOfHours ? "1d" : "1h";
-  const whole = { ...range, resolution, fromMs: bucketStart(resolution, range.fromMs) } as const;
-  for await (const [pool, slot] of slotsOf(occupancy, whole, poolsOf)) {
-    sumsWith(pool, slot).usage.add({
-      fromMs: slot.startMs,
-      toMs: slot.startMs + resolutionMs[resolution],
-      observedMs: slot.observedMs,
-      noIdleMs: noIdleOf(slot),
-      occupiedPeak: slot.isObserved ? slot.occupied : null,
-    });
+    const week = Math.floor((slot.startMs - weeks.fromMs) / weekMs);
+    addDay((sums.weeks[week] ??= emptyWeek()), slot);
+  };
+  const ranges = {
+    "1d": joined(ofUsage === "1d" ? [weeks, whole] : [weeks]),
+    "1h": joined(onHours || ofUsage === "1h" ? [lastWeek, hours] : [lastWeek]),
+  };
+  for (const resolution of ["1d", "1h"] as const) {
+    for (const each of ranges[resolution]) {
+      const observer = resolution === "1h" ? onHours : undefined;
+      const slots = slotsOf(occupancy, { resolution, ...each }, query, (some) =>
+        observer?.(some.filter(({ bucket }) => isIn(hours, bucket.startMs))),
+      );
+      for await (const [pool, slot] of slots) {
+        const sums = sumsWith(pool, slot);
+        if (resolution === "1d" && isIn(weeks, slot.startMs)) addDayOf(sums, slot);
+        if (resolution === "1h" && isIn(lastWeek, slot.startMs)) {
+          sums.lastNoIdleMs += noIdleOf(slot);
+        }
+        if (resolution === ofUsage && isIn(whole, slot.startMs)) {
+          sums.usage.add({
+            fromMs: slot.startMs,
+            toMs: slot.startMs + resolutionMs[resolution],
+            observedMs: slot.observedMs,
+            noIdleMs: noIdleOf(slot),
+            occupiedPeak: slot.isObserved ? slot.occupied : null,
+          });
+        }
+      }
+    }
   }
   // A day without any bucket is unknown. On one with buckets of others, a pool had no servers.
-  const weekStarts = Array.from({ length: mostWeeks }, (_, week) => fromMs + week * weekMs);
+  const weekStarts = Array.from({ length: mostWeeks }, (_, week) => weeks.fromMs + week * weekMs);
   const knownShares = weekStarts.map(
     (startMs) =>
       [...dayStarts].filter((day) => day >= startMs && day < startMs + weekMs).length / 7,
   );
   const series = new Map<string, PoolSeries>();
-  for (const [pool, { weeks, usage, lastNoIdleMs, isExact, lastMs: poolLastMs }] of pools) {
-    if (poolLastMs < lastMs - weekMs) continue;
+  for (const [pool, { weeks: found, usage, lastNoIdleMs, isExact, ...sums }] of pools) {
+    if (sums.lastMs < lastMs - weekMs) continue;
     series.set(pool, {
       weeks: weekStarts.map((startMs, week) =>
-        weekOf(weeks[week] ?? emptyWeek(), startMs, knownShares[week] ?? 0),
+        weekOf(found[week] ?? emptyWeek(), startMs, knownShares[week] ?? 0),
       ),
       lastNoIdleMs,
       usage: usage.result(),
@@ -82,12 +107,23 @@ export async function readPoolSeries(
   return series;
 }
 
+function isIn({ fromMs, toMs }: TimeRange, atMs: number): boolean {
+  return atMs >= fromMs && atMs < toMs;
+}
+
+/** In order; those that overlap are one. */
+function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
+  const [first, second] = ranges.toSorted((one, other) => one.fromMs - other.fromMs);
+  if (!first || !second || second.fromMs > first.toMs) return ranges;
+  return [{ fromMs: first.fromMs, toMs: Math.max(first.toMs, second.toMs) }];
+}
+
 interface PoolSums {
   readonly weeks: WeekSums[];
   readonly usage: UsageSums;
   /** For how long none was idle in the last week. */
   lastNoIdleMs: number;
-  /** Whether it was never of several names of targets at once. */
+  /** Whether it was never of several parts at once. */
   isExact: boolean;
   /** When the last hour or day began in which there were servers. */
   lastMs: number;
@@ -96,7 +132,7 @@ interface PoolSums {
 /** What the parts of a pool had together in an hour or a day. */
 interface Slot {
   readonly startMs: number;
-  /** How many names of targets it is of. */
+  /** Of how many targets, or values of targets, it is. */
   parts: number;
   isObserved: boolean;
   observedMs: number;
@@ -120,23 +156,24 @@ interface OccupiedTime {
 async function* slotsOf(
   occupancy: Pick<OccupancyReader, "buckets">,
   bucketRange: BucketRange,
-  poolsOf: PoolsOf,
+  { counted, poolOf }: Pick<PoolQuery, "counted" | "poolOf">,
+  onRead: (some: readonly TargetBucket[]) => void,
 ): AsyncIterable<readonly [string, Slot]> {
   let slots = new Map<string, Slot>();
   let startMs = Number.NaN;
-  for await (const some of occupancy.buckets(bucketRange, "server_name")) {
+  for await (const some of occupancy.buckets(bucketRange, counted)) {
+    onRead(some);
     for (const { target, bucket } of some) {
       if (bucket.startMs !== startMs) {
         yield* slots;
         slots = new Map();
         startMs = bucket.startMs;
       }
-      for (const [name, account] of bucket.names) {
-        for (const pool of poolsOf(target, name)) {
-          const slot = slots.get(pool) ?? emptySlot(startMs);
-          slots.set(pool, slot);
-          addPart(slot, targetName(target), bucket, account);
-        }
+      for (const [value, account] of bucket.names) {
+        const pool = poolOf(target, value);
+        const slot = slots.get(pool) ?? emptySlot(startMs);
+        slots.set(pool, slot);
+        addPart(slot, targetName(target), bucket, account);
       }
     }
   }

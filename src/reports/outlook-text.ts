@@ -2,6 +2,7 @@ import { counted } from "../fleet/plural.ts";
 import { mostWeeks, weekMs, type Forecast } from "./forecast.ts";
 import { standingOf, type Outlook } from "./outlook.ts";
 import { countText, durationText, shareText } from "./quantities.ts";
+import type { ReportedKind } from "./report-fields.ts";
 import { fewestWeeks } from "./trend.ts";
 
 /** An outlook with what it is of, such as the name `git`. */
@@ -10,40 +11,55 @@ export interface NamedOutlook {
   readonly outlook: Outlook;
 }
 
+const nouns: Readonly<Record<ReportedKind, readonly [string, string]>> = {
+  servers: ["server", "servers"],
+  sandboxes: ["sandbox", "sandboxes"],
+};
+
 const date = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", timeZone: "UTC" });
 
-/** A difference of shares. A rise of a share from 50 % to 52 % is 2 points. */
+/** A difference of shares. A rise of a share from 50 % to 52 % is 2 percentage points. */
 export function pointsText(difference: number): string {
-  return `${(Math.abs(difference) * 100).toFixed(1)} points`;
+  return `${(Math.abs(difference) * 100).toFixed(1)} percentage points`;
 }
 
-/** When a pool runs out of idle servers, in a sentence. */
-export function poolAnswer({ name, outlook }: NamedOutlook): string {
+/** When a pool runs out of idle servers or sandboxes, in a sentence. */
+export function poolAnswer(pool: NamedOutlook, of: ReportedKind): string {
+  return sentence(answerOf(pool, of));
+}
+
+/** The fleet, and pools without a name, begin with an article. */
+function sentence(text: string): string {
+  return text.startsWith("the ") ? `T${text.slice(1)}` : text;
+}
+
+function answerOf({ name, outlook }: NamedOutlook, of: ReportedKind): string {
   const { servers, headroom, lastNoIdleMs, peakForecast, weeks } = outlook;
   if (weeks.length === 0) return `It is unknown when ${name} runs out: no whole week was observed.`;
-  if (!servers) return `${name} has no servers.`;
-  const without = `in the last week, none of its ${serversText(servers)} was idle for ${atMost(outlook)}${durationText(lastNoIdleMs / 1_000)}`;
+  if (!servers) return `${name} has no ${of}.`;
+  const size = counted(servers, ...nouns[of]);
   const free =
     headroom === null || (headroom === 0 && !outlook.isExact)
       ? ""
-      : ` (${outlook.isExact ? "" : "at least "}${countText(headroom)} of ${serversText(servers)} free at the last weekly peak)`;
+      : ` (${outlook.isExact ? "" : "at least "}${countText(headroom)} of ${size} free at the last weekly peak)`;
   const course = `its weekly peak ${trendText(outlook, peakForecast)}`;
+  const noIdle = durationText(lastNoIdleMs / 1_000);
   switch (standingOf(outlook)) {
     case "full":
-      return `${name} is full now: ${without}.`;
+      return `${name} already runs out: for ${noIdle} of the last week none of its ${size} was idle.`;
     case "perhaps_full":
-      return `${name} may be full now: ${without}.`;
+      return `${name} may already run out: for up to ${noIdle} of the last week none of its ${size} was idle.`;
     case "runs_out":
       return `${name} runs out around ${dateAt(outlook, peakForecast)}${free}: ${course}.`;
     case "single": {
       const { level } = outlook.averageForecast;
-      return `${name} has a single server, which was occupied for ${level === null ? "an unknown part" : shareText(level)} of the last week.`;
+      return `${name} has a single ${nouns[of][0]}, which was occupied for ${level === null ? "an unknown part" : shareText(level)} of the last week.`;
     }
     case "unknown":
-      return `It is unknown when ${name} runs out${free}: ${lackText(outlook)}.`;
+      return `It is unknown when ${name} runs out${free}: ${lackText(outlook, of)}.`;
     case "no_date":
       if (peakForecast.reason === "passed_already") {
-        return `${name} has no more servers now than were occupied at the last weekly peak: ${course}.`;
+        return `${name} has ${size} now, no more than were occupied at the last weekly peak: ${course}.`;
       }
       return peakForecast.reason === "too_far"
         ? `${name} does not run out within ${mostWeeks} weeks${free}: ${course}.`
@@ -51,21 +67,13 @@ export function poolAnswer({ name, outlook }: NamedOutlook): string {
   }
 }
 
-function atMost({ isExact }: Outlook): string {
-  return isExact ? "" : "up to ";
-}
-
-function serversText(servers: number | null): string {
-  return servers === null ? "its servers" : counted(servers, "server");
-}
-
 function dateAt({ weeks }: Outlook, { inWeeks }: Forecast): string {
   return date.format((weeks.at(-1)?.startMs ?? 0) + (1 + (inWeeks ?? 0)) * weekMs);
 }
 
-function lackText({ weeks, averageForecast, peakForecast }: Outlook): string {
+function lackText({ weeks, averageForecast, peakForecast }: Outlook, of: ReportedKind): string {
   if (peakForecast.reason === "passed_already") {
-    return "the peaks of its parts add up to all its servers, but need not have been at once";
+    return `the peaks of its parts add up to all its ${of}, but need not have been at once`;
   }
   if (peakForecast.level === null) {
     const share = weeks.at(-1)?.observedShare ?? 0;
@@ -74,7 +82,7 @@ function lackText({ weeks, averageForecast, peakForecast }: Outlook): string {
   return `${counted(averageForecast.weeks, "whole week")} ${averageForecast.weeks === 1 ? "was" : "were"} observed, and a trend needs ${fewestWeeks}`;
 }
 
-/** Such as "rises by 2.0 points a week". */
+/** Such as "rises by 2.0 percentage points a week". */
 function trendText(
   { weeks }: Outlook,
   { step, risePerWeek, weeks: count, level }: Forecast,
@@ -97,7 +105,12 @@ function movesText(risePerWeek: number): string {
 }
 
 /** What else there is to know of a pool, in sentences. @param threshold of its average */
-export function poolNotes(outlook: Outlook, threshold: number): readonly string[] {
+export function poolNotes(
+  outlook: Outlook,
+  threshold: number,
+  of: ReportedKind,
+): readonly string[] {
+  const [noun] = nouns[of];
   const { usage, resize, servers, peakForecast, averageForecast, weeks } = outlook;
   const { noIdleMs, observedMs, longestNoIdle: longest, needed } = usage;
   const notes: string[] = [];
@@ -109,19 +122,19 @@ export function poolNotes(outlook: Outlook, threshold: number): readonly string[
       ? `, up to ${durationText(longest.ms / 1_000)} at a stretch (${momentText(longest.fromMs)})`
       : "";
     notes.push(
-      `In this range no server was idle for ${atMost(outlook)}${durationText(noIdleMs / 1_000)}, ${shareText(noIdleMs / observedMs)} of the observed time${stretch}.`,
+      `In this range no ${noun} was idle for ${outlook.isExact ? "" : "up to "}${durationText(noIdleMs / 1_000)}, ${shareText(noIdleMs / observedMs)} of the observed time${stretch}.`,
     );
   }
   if (needed) {
     notes.push(
       needed.isMore
-        ? "In this range more servers than there were would have been needed for 99% of the time."
-        : `In this range ${serversText(needed.servers)} would have been enough for 99% of the time.`,
+        ? `In this range more ${of} than there were would have been needed for 99% of the time.`
+        : `In this range ${counted(needed.servers, ...nouns[of])} would have been enough for 99% of the time.`,
     );
   }
   if (resize) {
     notes.push(
-      `The number of servers changed from ${resize.from} to ${resize.to} around ${date.format(resize.atMs)}: shares are of the ${servers} that there are now.`,
+      `The number of ${of} changed from ${resize.from} to ${resize.to} around ${date.format(resize.atMs)}: shares are of the ${servers} that there are now.`,
     );
   }
   if (peakForecast.unusual) {
@@ -166,7 +179,7 @@ function momentText(atMs: number): string {
 const namesShown = 3;
 
 /** When the first of some pools runs out, in a sentence. @param pools the most urgent one first */
-export function overallAnswer(pools: readonly NamedOutlook[]): string {
+export function overallAnswer(pools: readonly NamedOutlook[], of: ReportedKind): string {
   const standing = (wanted: ReturnType<typeof standingOf>) =>
     pools.filter(({ outlook }) => standingOf(outlook) === wanted);
   const [full, dated, perhaps] = [standing("full"), standing("runs_out"), standing("perhaps_full")];
@@ -174,30 +187,32 @@ export function overallAnswer(pools: readonly NamedOutlook[]): string {
   const others = pools.length - full.length - standing("single").length;
   if (full.length > 1 || (full.length === 1 && (next ?? others > 0))) {
     const rest = next
-      ? `${next.name} runs out next, around ${dateAt(next.outlook, next.outlook.peakForecast)}`
+      ? `${next.name} is next, around ${dateAt(next.outlook, next.outlook.peakForecast)}`
       : `no date is known for the other ${others === 1 ? "pool" : `${others} pools`}`;
-    const are = full.length === 1 ? "is" : "are";
-    const last = full.length === 1 ? "its servers" : "their servers";
+    const [run, its] = full.length === 1 ? ["runs", "its"] : ["run", "their"];
     const end = others === 0 ? "" : `; ${rest}`;
-    return `${listText(full)} ${are} full now: in the last week, at times none of ${last} was idle${end}.`;
+    return sentence(
+      `${listText(full)} already ${run} out: at times in the last week none of ${its} ${of} was idle${end}.`,
+    );
   }
   const [first] = full.length > 0 ? full : dated;
-  if (first) return poolAnswer(first);
-  const known = standing("no_date");
-  const [tightest] = known;
+  if (first) return poolAnswer(first, of);
+  const [tightest] = standing("no_date");
   if (perhaps.length > 0) {
-    return `${listText(perhaps)} may be full now: in the last week, at times none of the servers may have been idle. Ask by region, key and name to know.`;
+    return sentence(
+      `${listText(perhaps)} may already run out: at times in the last week perhaps none of the ${of} was idle. Ask by more fields to know.`,
+    );
   }
-  if (!tightest) {
-    const [any] = pools;
-    if (!any) return "There are no servers that can run out.";
-    return pools.length === 1 || standingOf(any.outlook) !== "single"
-      ? poolAnswer(any)
-      : "No pool has more than one server: ask by fewer of region, key and name.";
+  const [any] = pools;
+  if (!any) return `There are no ${of} that can run out.`;
+  if (pools.length === 1) return poolAnswer(any, of);
+  if (tightest) {
+    const { headroom, servers } = tightest.outlook;
+    return `No pool shows a sign of running out within ${mostWeeks} weeks; ${tightest.name} has the least headroom (${countText(headroom)} of ${counted(servers ?? 0, ...nouns[of])} free at the last weekly peak).`;
   }
-  if (pools.length === 1) return poolAnswer(tightest);
-  const { headroom, servers } = tightest.outlook;
-  return `No pool shows a sign of running out within ${mostWeeks} weeks; ${tightest.name} has the least headroom (${countText(headroom)} of ${serversText(servers)} free at the last weekly peak).`;
+  return standingOf(any.outlook) === "single"
+    ? `No pool has more than one ${nouns[of][0]}: ask by fewer fields.`
+    : `It is unknown when one of the ${pools.length} pools runs out: a trend needs ${fewestWeeks} whole weeks, the last one among them.`;
 }
 
 function listText(pools: readonly NamedOutlook[]): string {

@@ -1,23 +1,24 @@
 import type { Target } from "../fleet/model.ts";
 import { shownName } from "../fleet/readable-text.ts";
-import type { TargetFilter } from "../store/occupancy-history.ts";
+import { RefusedError } from "../lib/refused-error.ts";
+import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
 import { compareUrgency, outlookOf, type Outlook } from "./outlook.ts";
-import { readPoolSeries } from "./outlook-series.ts";
+import { readPoolSeries, type PoolQuery } from "./outlook-series.ts";
 import { overallAnswer } from "./outlook-text.ts";
 import { UsageSums } from "./pool-usage.ts";
-import type { PoolField } from "./report-fields.ts";
+import { countedFor, valueFieldOf, type PoolField, type ReportedKind } from "./report-fields.ts";
 import { compareValues, type GroupValues } from "./report-rows.ts";
-import type { ReportSources } from "./report-sources.ts";
 import type { TimeRange } from "./time-range.ts";
 
 export interface OutlookQuery {
+  readonly of: ReportedKind;
   /** Of what is said of the use of pools. Forecasts are always of the last weeks. */
   readonly range: TimeRange;
   readonly filter: TargetFilter;
   readonly nowMs: number;
   /** The occupied share that is forecast of averages. */
   readonly threshold: number;
-  /** By what servers are pooled. */
+  /** By what servers or sandboxes are pooled. */
   readonly pools: readonly PoolField[];
 }
 
@@ -31,34 +32,45 @@ export interface PoolOutlook {
 export interface Outlooks {
   /** When the first pool runs out, in a sentence. */
   readonly answer: string;
-  /** Of all servers together. */
+  /** Of all together. */
   readonly all: Outlook;
   /** The most urgent one first. */
   readonly pools: readonly PoolOutlook[];
 }
 
-/** When servers run out of idle ones, as a whole and by pool. */
+/** More would not fit into memory, and nobody reads them. */
+const mostPools = 10_000;
+
+/**
+ * When servers or sandboxes run out of idle ones, as a whole and by pool.
+ *
+ * @throws {RefusedError} when there are too many pools
+ */
 export async function readOutlooks(
-  { range, filter, nowMs, threshold, pools: fields }: OutlookQuery,
-  sources: Pick<ReportSources, "occupancy">,
+  { of, range, nowMs, threshold, pools: fields }: OutlookQuery,
+  occupancy: OccupancyReader,
+  onHours?: PoolQuery["onHours"],
 ): Promise<Outlooks> {
+  const valueField = valueFieldOf(fields);
   const groups = new Map<string, GroupValues>();
-  const occupancy = await sources.occupancy.open(filter);
-  const known = new Map<Target, Map<string, readonly string[]>>();
-  const poolsOf = (target: Target, server_name: string): readonly string[] => {
-    const ofTarget = known.get(target) ?? new Map<string, readonly string[]>();
+  const known = new Map<Target, Map<string, string>>();
+  const poolOf = (target: Target, value: string): string => {
+    const ofTarget = known.get(target) ?? new Map<string, string>();
     known.set(target, ofTarget);
-    const found = ofTarget.get(server_name);
-    if (found) return found;
-    const of = { ...target, server_name };
-    const values = Object.fromEntries(fields.map((field) => [field, of[field]]));
-    const group = JSON.stringify(values);
-    groups.set(group, values);
-    const pools = [everything, group];
-    ofTarget.set(server_name, pools);
-    return pools;
+    const found = ofTarget.get(value);
+    if (found !== undefined) return found;
+    const all: GroupValues = { ...target, ...(valueField && { [valueField]: value }) };
+    const pool = Object.fromEntries(fields.map((field) => [field, all[field]]));
+    const group = JSON.stringify(pool);
+    groups.set(group, pool);
+    if (groups.size > mostPools) throw tooManyPools(fields);
+    ofTarget.set(value, group);
+    return group;
   };
-  const series = await readPoolSeries(occupancy, range, nowMs, poolsOf);
+  const whole = { range, nowMs, counted: countedFor(of, []), poolOf: () => "" };
+  const [all] = (await readPoolSeries(occupancy, whole)).values();
+  const counted = countedFor(of, fields);
+  const series = await readPoolSeries(occupancy, { range, nowMs, counted, poolOf, onHours });
   const none = { weeks: [], lastNoIdleMs: 0, usage: new UsageSums().result(), isExact: true };
   const pools = Array.from(groups, ([group, pool]) => {
     const found = series.get(group);
@@ -69,20 +81,22 @@ export async function readOutlooks(
       (one, other) =>
         compareUrgency(one.outlook, other.outlook) || compareValues(one.pool, other.pool, fields),
     );
-  return {
-    answer: overallAnswer(pools),
-    all: outlookOf(series.get(everything) ?? none, threshold),
-    pools,
-  };
+  return { answer: overallAnswer(pools, of), all: outlookOf(all ?? none, threshold), pools };
 }
 
-/** No pool has it: theirs are JSON. */
-const everything = "";
+function tooManyPools(fields: readonly PoolField[]): RefusedError {
+  const allowed = `fields with at most ${mostPools} pools, or fewer regions and keys`;
+  const text = `There are more than ${mostPools} pools by ${fields.join(", ")}: ask by fewer fields, or of fewer regions and keys.`;
+  return new RefusedError("invalid", text, [{ path: "by", allowed }]);
+}
 
 /** Names come from the service. */
-export function nameOf({ region, key, server_name: name }: GroupValues): string {
+export function nameOf(pool: GroupValues): string {
+  const { region, key, server_name: name, benchmark, tag } = pool;
   const target = [region, key].filter((part) => part !== undefined).join("/");
-  if (name === undefined) return target === "" ? "all servers" : target;
-  const shown = name === "" ? "servers without a name" : shownName(name);
+  const value = name ?? benchmark ?? tag;
+  if (value === undefined) return target === "" ? "the fleet" : target;
+  const field = name === undefined ? (benchmark === undefined ? "tag" : "benchmark") : "name";
+  const shown = value === "" ? `the pool without a ${field}` : shownName(value);
   return target === "" ? shown : `${shown} in ${target}`;
 }

@@ -99,9 +99,9 @@ export function runsOutText({
   readonly peak_passes_at: string | null;
   readonly peak_reason: ForecastReason | null;
 }): string {
-  if (standing === "full") return "full now";
-  if (standing === "perhaps_full") return "perhaps full now";
-  if (standing === "single") return "single server";
+  if (standing === "full") return "already";
+  if (standing === "perhaps_full") return "perhaps already";
+  if (standing === "single") return "there is one";
   return forecastDateText({ passes_at, reason });
 }
 
@@ -111,7 +111,7 @@ export function riseText(rise: number | null): string {
   return `${rise < 0 ? "-" : "+"}${(Math.abs(rise) * 100).toFixed(1)}`;
 }
 
-/** How many servers would have been needed for 99 % of the time. */
+/** How many would have been needed for 99 % of the time. */
 export function neededText({
   needed_servers: servers,
   needed_more: isMore,

@@ -23,8 +23,8 @@ export type ReportField = (typeof reportFields)[number];
 export const reportedKinds = ["servers", "sandboxes"] as const;
 export type ReportedKind = (typeof reportedKinds)[number];
 
-/** What servers can be pooled by. */
-export const poolFields = ["region", "key", "server_name"] as const;
+/** What servers can be pooled by, and sandboxes but for the name and the tag. */
+export const poolFields = ["region", "key", "server_name", "benchmark", "tag"] as const;
 export type PoolField = (typeof poolFields)[number];
 
 export function isPoolField(field: ReportField): field is PoolField {

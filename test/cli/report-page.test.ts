@@ -38,7 +38,7 @@ function row(labels: Partial<RowView>, occupied: number | null): RowView {
 }
 
 const range = { from: "2026-11-01T00:00:00.000Z", to: "2026-11-04T00:00:00.000Z" };
-const query = { nowMs: Date.parse(range.to), threshold: 0.9 };
+const query = { of: "servers", nowMs: Date.parse(range.to), threshold: 0.9 } as const;
 const none = { weeks: [], lastNoIdleMs: 0, usage: new UsageSums().result(), isExact: true };
 const noOutlook = {
   ...range,
@@ -113,7 +113,7 @@ it("the first screen of a page says when servers run out, and a table has each p
       `<td class="${cell.startsWith("around") ? "text" : "number"}">${cell}</td>`,
     );
   }
-  expect(after).toContain("its weekly peak rises by 5.0 points a week.");
+  expect(after).toContain("its weekly peak rises by 5.0 percentage points a week.");
 });
 
 it("a page of nothing, and of unobserved time, says so", async () => {

@@ -196,7 +196,7 @@ it("each pool has a forecast, the first to reach the threshold first", async () 
   expect(forecasts[1]?.rise_per_week).toBeCloseTo(0.15);
   const byRegion = await ask({ threshold: "0.9", by: "region" });
   expect(byRegion.forecasts).toMatchObject([{ region: "us", level: byRegion.forecast.level }]);
-  await expect(ask({ by: "hour" })).rejects.toThrow("of region, key, server_name");
+  await expect(ask({ by: "hour" })).rejects.toThrow("of region, key, and one of");
 });
 
 describe("when servers run out", () => {
@@ -219,13 +219,13 @@ describe("when servers run out", () => {
     const { ask } = watch(5, names);
     const { answer, forecasts } = await ask({ from: "14d" });
     expect(answer).toBe(
-      "git in us/research and jira in us/research are full now: in the last week, at times none of their servers was idle; no date is known for the other pool.",
+      "git in us/research and jira in us/research already run out: at times in the last week none of their servers was idle; no date is known for the other pool.",
     );
     expect(forecasts).toMatchObject([
       {
         server_name: "git",
         answer:
-          "git in us/research is full now: in the last week, none of its 2 servers was idle for 1h20m.",
+          "git in us/research already runs out: for 1h20m of the last week none of its 2 servers was idle.",
         standing: "full",
         exact: true,
         servers: 2,
@@ -251,12 +251,22 @@ describe("when servers run out", () => {
     ]);
   });
 
-  it("of a pool of several names or targets, times and peaks are upper bounds and said to be", async () => {
-    const { ask } = watch(5, names);
-    const [pool] = (await ask({ from: "14d", by: "region" })).forecasts;
-    // None of the names had an idle server for twenty minutes but web, of which one always was idle.
-    expect(pool).toMatchObject({ exact: false, no_idle_seconds: 0, peak: 5, servers: 6 });
-    expect(pool?.answer).toContain("at least 1 of 6 servers free");
+  it("of a pool of several targets, times and peaks are upper bounds and said to be; of one target they are exact", async () => {
+    const { ask, history, endMs } = watch(5, names);
+    const exact = (await ask({ from: "14d", by: "region" })).forecasts;
+    // One of web was always idle.
+    expect(exact).toMatchObject([{ exact: true, no_idle_seconds: 0, peak: 5, servers: 6 }]);
+    const other = history.add({ region: "eu", key: "research" });
+    for (let atMs = startMs; atMs <= endMs; atMs += 10 * minuteMs) {
+      other.poll(atMs, { kind: "all", servers: names(atMs + 70 * minuteMs) });
+    }
+    const { forecasts } = await ask({ from: "14d", by: "server_name" });
+    expect(forecasts).toMatchObject([
+      { server_name: "git", standing: "perhaps_full", exact: false, peak: 2, servers: 4 },
+      { server_name: "jira" },
+      { server_name: "web" },
+    ]);
+    expect(forecasts[2]?.answer).toContain("at least 2 of 4 servers free");
   });
 
   it("a name that is gone is no pool any more, and one that is new is unknown", async () => {

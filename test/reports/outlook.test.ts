@@ -48,7 +48,7 @@ function outlook({
 
 const textsOf = (history: History): readonly string[] => {
   const of = outlook(history);
-  return [poolAnswer({ name: "git", outlook: of }), ...poolNotes(of, 0.9)];
+  return [poolAnswer({ name: "git", outlook: of }, "servers"), ...poolNotes(of, 0.9, "servers")];
 };
 
 const histories: readonly (readonly [string, History, readonly string[]])[] = [
@@ -64,8 +64,8 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
     "growth",
     { peaks: [8, 9, 10, 11, 12, 13, 14, 15], averages: [4, 5, 6, 7, 8, 9, 10, 11] },
     [
-      "git runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 points a week.",
-      "Its weekly average was 55.0% and rises by 5.0 points a week: it reaches 90.0% around 14 January.",
+      "git runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 percentage points a week.",
+      "Its weekly average was 55.0% and rises by 5.0 percentage points a week: it reaches 90.0% around 14 January.",
     ],
   ],
   [
@@ -76,39 +76,39 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
       servers: Array<number>(8).fill(200),
     },
     [
-      "git does not run out within 12 weeks (113 of 200 servers free at the last weekly peak): its weekly peak rises by 0.5 points a week.",
-      "Its weekly average was 23.5% and rises by 0.5 points a week: it does not reach 90.0% within 12 weeks.",
+      "git does not run out within 12 weeks (113 of 200 servers free at the last weekly peak): its weekly peak rises by 0.5 percentage points a week.",
+      "Its weekly average was 23.5% and rises by 0.5 percentage points a week: it does not reach 90.0% within 12 weeks.",
     ],
   ],
   [
     "falling",
     { peaks: [15, 14, 13, 12, 11, 10, 9, 8] },
     [
-      "git shows no sign of running out (12 of 20 servers free at the last weekly peak): its weekly peak falls by 5.0 points a week.",
-      "Its weekly average was 20.0% and falls by 2.5 points a week.",
+      "git shows no sign of running out (12 of 20 servers free at the last weekly peak): its weekly peak falls by 5.0 percentage points a week.",
+      "Its weekly average was 20.0% and falls by 2.5 percentage points a week.",
     ],
   ],
   [
     "step",
     { peaks: [8, 8, 9, 8, 8, 13, 13, 14, 13, 13] },
     [
-      "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 points around 26 October; no trend since.",
-      "Its weekly average was 32.5% and rose by 12.5 points around 26 October; no trend since.",
+      "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 percentage points around 26 October; no trend since.",
+      "Its weekly average was 32.5% and rose by 12.5 percentage points around 26 October; no trend since.",
     ],
   ],
   [
     "step, recent",
     { peaks: [8, 8, 8, 8, 8, 8, 13, 13] },
     [
-      "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 points around 16 November; that is too recent to see a trend since.",
-      "Its weekly average was 32.5% and rose by 12.5 points around 16 November; that is too recent to see a trend since.",
+      "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 percentage points around 16 November; that is too recent to see a trend since.",
+      "Its weekly average was 32.5% and rose by 12.5 percentage points around 16 November; that is too recent to see a trend since.",
     ],
   ],
   [
     "step, and growth since",
     { peaks: [4, 4, 4, 4, 4, 10, 11, 12, 13, 14], averages: Array<number>(10).fill(2) },
     [
-      "git runs out around 7 January (6 of 20 servers free at the last weekly peak): its weekly peak rose by 40.0 points around 26 October, and rises by 5.0 points a week since.",
+      "git runs out around 7 January (6 of 20 servers free at the last weekly peak): its weekly peak rose by 40.0 percentage points around 26 October, and rises by 5.0 percentage points a week since.",
       "Its weekly average was 10.0% and has no trend over 10 weeks.",
     ],
   ],
@@ -116,16 +116,16 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
     "step down",
     { peaks: [15, 15, 15, 15, 8, 8, 8, 8] },
     [
-      "git shows no sign of running out (12 of 20 servers free at the last weekly peak): its weekly peak fell by 35.0 points around 2 November; no trend since.",
-      "Its weekly average was 20.0% and fell by 17.5 points around 2 November; no trend since.",
+      "git shows no sign of running out (12 of 20 servers free at the last weekly peak): its weekly peak fell by 35.0 percentage points around 2 November; no trend since.",
+      "Its weekly average was 20.0% and fell by 17.5 percentage points around 2 November; no trend since.",
     ],
   ],
   [
     "gap",
     { peaks: [8, 9, null, 11, 12, null, 14, 15] },
     [
-      "git runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 points a week.",
-      "Its weekly average was 37.5% and rises by 2.5 points a week: it does not reach 90.0% within 12 weeks.",
+      "git runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 percentage points a week.",
+      "Its weekly average was 37.5% and rises by 2.5 percentage points a week: it does not reach 90.0% within 12 weeks.",
       "2 weeks of the last 8 were not observed well enough and are not part of the trend.",
     ],
   ],
@@ -143,7 +143,7 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
     [
       "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak has no trend over 8 weeks.",
       "Its weekly average was 32.5% and has no trend over 8 weeks.",
-      "The peak of the week from 26 October was 32.9 points above the others and is not part of the trend.",
+      "The peak of the week from 26 October was 32.9 percentage points above the others and is not part of the trend.",
     ],
   ],
   [
@@ -152,7 +152,7 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
     [
       "git shows no sign of running out (1 of 20 servers free at the last weekly peak): its weekly peak has no trend over 8 weeks.",
       "Its weekly average was 47.5% and has no trend over 8 weeks.",
-      "The peak of the week from 23 November was 33.6 points above the others and is not part of the trend: a single week is no trend yet.",
+      "The peak of the week from 23 November was 33.6 percentage points above the others and is not part of the trend: a single week is no trend yet.",
     ],
   ],
   [
@@ -171,15 +171,15 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
     "full",
     { peaks: [14, 15, 16, 17, 18, 19, 20, 20], lastNoIdleMs: 66 * minute },
     [
-      "git is full now: in the last week, none of its 20 servers was idle for 1h6m.",
-      "Its weekly average was 50.0% and rises by 2.3 points a week: it does not reach 90.0% within 12 weeks.",
+      "git already runs out: for 1h6m of the last week none of its 20 servers was idle.",
+      "Its weekly average was 50.0% and rises by 2.3 percentage points a week: it does not reach 90.0% within 12 weeks.",
     ],
   ],
   [
     "full, of several targets",
     { peaks: [20], lastNoIdleMs: 66 * minute, isExact: false },
     [
-      "git may be full now: in the last week, none of its 20 servers was idle for up to 1h6m.",
+      "git may already run out: for up to 1h6m of the last week none of its 20 servers was idle.",
       "Its weekly average was 50.0%.",
     ],
   ],
@@ -187,7 +187,7 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
     "of a pool that became smaller than its peak",
     { peaks: [12, 12, 12, 12, 12], servers: [20, 20, 20, 20, 10] },
     [
-      "git has no more servers now than were occupied at the last weekly peak: its weekly peak has no trend over 5 weeks.",
+      "git has 10 servers now, no more than were occupied at the last weekly peak: its weekly peak has no trend over 5 weeks.",
       "Its weekly average was 60.0% and has no trend over 5 weeks.",
       "The number of servers changed from 20 to 10 around 23 November: shares are of the 10 that there are now.",
     ],
@@ -279,16 +279,16 @@ it.each([
   [[], "There are no servers that can run out."],
   [
     [jira, git, slack, flat],
-    "jira and git are full now: in the last week, at times none of their servers was idle; slack runs out next, around 31 December.",
+    "jira and git already run out: at times in the last week none of their servers was idle; slack is next, around 31 December.",
   ],
   [
     [git, flat, tight],
-    "git is full now: in the last week, at times none of its servers was idle; no date is known for the other 2 pools.",
+    "git already runs out: at times in the last week none of its servers was idle; no date is known for the other 2 pools.",
   ],
-  [[git], "git is full now: in the last week, none of its 20 servers was idle for 1m."],
+  [[git], "git already runs out: for 1m of the last week none of its 20 servers was idle."],
   [
     [slack, web, flat],
-    "slack runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 points a week.",
+    "slack runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 percentage points a week.",
   ],
   [
     [tight, flat],
@@ -296,12 +296,12 @@ it.each([
   ],
   [
     [perhaps, flat],
-    "perhaps may be full now: in the last week, at times none of the servers may have been idle. Ask by region, key and name to know.",
+    "perhaps may already run out: at times in the last week perhaps none of the servers was idle. Ask by more fields to know.",
   ],
   [
     [short],
     "It is unknown when short runs out (15 of 20 servers free at the last weekly peak): 1 whole week was observed, and a trend needs 4.",
   ],
 ])("the answer for several pools is one sentence: %#", (pools, answer) => {
-  expect(overallAnswer(pools)).toBe(answer);
+  expect(overallAnswer(pools, "servers")).toBe(answer);
 });

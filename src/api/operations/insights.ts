@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { weekdays } from "../../reports/calendar-cells.ts";
 import { readInsights } from "../../reports/insights.ts";
+import { reportedKinds } from "../../reports/report-fields.ts";
 import type { HistoryContext } from "../context.ts";
 import { listed, serverLabels, targetLabels } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
@@ -24,6 +25,7 @@ const insightsView = z.object({
   from: z.string(),
   to: z.string(),
   tz: z.string(),
+  of: z.enum(reportedKinds),
   /** Null: not one whole week was observed. */
   busiest_hour: z
     .object({
@@ -51,8 +53,10 @@ const insightsView = z.object({
       usual_seconds: z.number().describe("95 of 100 dwell times of the name were shorter"),
     }),
   ),
-  answer: z.string().describe("When the first pool runs out of idle servers, in a sentence"),
-  forecast: z.object(outlookFields).describe("All servers together"),
+  answer: z
+    .string()
+    .describe("When the first pool runs out of idle servers or sandboxes, in a sentence"),
+  forecast: z.object(outlookFields).describe("All together"),
   forecasts: poolsField,
 });
 export type InsightsView = z.output<typeof insightsView>;
@@ -79,6 +83,7 @@ export const computeInsights = defineOperation({
       from: timeText(range.fromMs),
       to: timeText(range.toMs),
       tz: zone.name,
+      of: query.of,
       answer,
       busiest_hour: busiestHour && toView(busiestHour),
       erred_most_often: found.erredMostOften.map(toView),

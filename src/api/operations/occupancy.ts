@@ -166,15 +166,19 @@ export function readReportQuery(request: ReportRequest, nowMs: number): ReportQu
   return toReportQuery(readRequest(reportRequest, request), nowMs);
 }
 
+/** @throws {RefusedError} when one of them is of servers only */
+export function refuseFieldsOfServers(by: readonly ReportField[]): void {
+  const allowed = faultOfSandboxFields(by);
+  if (allowed === null) return;
+  const text = `The request cannot be used. Allowed: by: ${allowed}`;
+  throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
+}
+
 function toReportQuery(
   { of, from, to, by, tz: zone, region, key }: z.output<typeof reportRequest>,
   nowMs: number,
 ): ReportQuery {
-  const allowed = of === "sandboxes" ? faultOfSandboxFields(by) : null;
-  if (allowed !== null) {
-    const text = `The request cannot be used. Allowed: by: ${allowed}`;
-    throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
-  }
+  if (of === "sandboxes") refuseFieldsOfServers(by);
   const range = readRange({ from, to }, { nowMs, zone });
   const filter = {
     ...(region.length > 0 && { region }),

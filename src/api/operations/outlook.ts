@@ -4,7 +4,7 @@ import { checkBegun } from "../../reports/open-report.ts";
 import { standingOf, standings, type Outlook } from "../../reports/outlook.ts";
 import { poolAnswer, poolNotes } from "../../reports/outlook-text.ts";
 import { nameOf, readOutlooks, type OutlookQuery, type Outlooks } from "../../reports/outlooks.ts";
-import { isPoolField, readFields } from "../../reports/report-fields.ts";
+import { isPoolField, readFields, reportedKinds } from "../../reports/report-fields.ts";
 import type { GroupValues } from "../../reports/report-rows.ts";
 import type { HistoryContext } from "../context.ts";
 import {
@@ -17,18 +17,20 @@ import {
   time,
 } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
+import { ofField, refuseFieldsOfServers } from "./occupancy.ts";
 import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 
 const thresholdAllowed = "a share above 0 and up to 1, such as 0.9";
 
-const poolsAllowed = "one or more, separated by commas, of region, key, server_name";
+const poolsAllowed =
+  "one or more, separated by commas, of region, key, and one of server_name, benchmark and tag; of sandboxes: of region, key and benchmark";
 
 export const outlookRequest = z.strictObject({
   ...rangeFields,
   from: z.string().default("28d"),
+  of: ofField,
   by: z
     .string()
-    .default("region,key,server_name")
     .transform((text, context) => {
       const read = readFields(text);
       const fields = "fields" in read ? read.fields : [];
@@ -36,7 +38,10 @@ export const outlookRequest = z.strictObject({
       context.addIssue({ code: "custom", message: poolsAllowed });
       return z.NEVER;
     })
-    .describe("The fields by which servers are pooled"),
+    .optional()
+    .describe(
+      "The fields by which servers or sandboxes are pooled. Default: region, key and server_name, or of sandboxes region, key and benchmark",
+    ),
   threshold: z.coerce
     .number(thresholdAllowed)
     .gt(0, thresholdAllowed)
@@ -51,41 +56,41 @@ const nullable = z.number().nullable();
 const reason = z.enum(["too_little", "passed_already", "no_rise", "step", "too_far"]).nullable();
 
 export const outlookFields = {
-  answer: z.string().describe("When the pool runs out of idle servers, in a sentence"),
+  answer: z.string().describe("When the pool runs out of idle servers or sandboxes, in a sentence"),
   notes: texts.describe("What else there is to know, in sentences"),
   standing: z
     .enum(standings)
     .describe(
-      "`full`: in the last week, at times no server was idle. `perhaps_full`: that is an upper bound. `runs_out`: see `peak_passes_at`. `single`: it has one server",
+      "`full`: in the last week, at times none was idle. `perhaps_full`: that is an upper bound. `runs_out`: see `peak_passes_at`. `single`: it has one server or sandbox",
     ),
-  servers: nullable.describe("Servers at the end of the last week that was observed"),
-  headroom: nullable.describe("Servers that were not occupied at the peak of the last week"),
+  servers: nullable.describe("Servers or sandboxes at the end of the last week that was observed"),
+  headroom: nullable.describe("Those that were not occupied at the peak of the last week"),
   exact: z
     .boolean()
     .describe(
-      "False: the pool is of several targets or names, peaks and times without an idle server are upper bounds, and headroom is a lower bound",
+      "False: the pool is of several targets, peaks and times without an idle one are upper bounds, and headroom is a lower bound",
     ),
-  peak: nullable.describe("The most servers that were occupied at a time in the range"),
+  peak: nullable.describe("The most that were occupied at a time in the range"),
   peak_at: nullableTime.describe(
     "The start of the hour of the peak, or of its day in a range of more than 35 days",
   ),
   observed_seconds: z.number().describe("Observed time in the range"),
-  no_idle_seconds: z.number().describe("Observed time in the range in which no server was idle"),
+  no_idle_seconds: z.number().describe("Observed time in the range in which none was idle"),
   no_idle_share: nullable.describe("Its share of observed time, from 0 to 1"),
   no_idle_longest_seconds: z.number().describe("Its longest stretch, which is at most that long"),
   no_idle_longest_at: nullableTime.describe("The start of the hour or day in which that began"),
   needed_servers: nullable.describe(
-    "Servers that would have been enough for 99 % of the observed time",
+    "How many would have been enough for 99 % of the observed time",
   ),
   needed_more: z.boolean().describe("True: more than there were would have been needed"),
   resized_at: nullableTime.describe(
-    "The start of the last week with a tenth more or fewer servers than before",
+    "The start of the last week with a tenth more or fewer than before",
   ),
   weeks: z.number().describe("Whole weeks that were observed well enough for a trend"),
   peak_level: nullable.describe("The peak of the last week, as a share of `servers`"),
   peak_rise_per_week: nullable.describe("0.02 is 2 percentage points a week. Null: no trend"),
   peak_passes_at: nullableTime.describe(
-    "When the weekly peak reaches all servers. Null: see `peak_reason`",
+    "When the weekly peak reaches all of them. Null: see `peak_reason`",
   ),
   peak_reason: reason,
   peak_step_at: nullableTime.describe(
@@ -109,6 +114,8 @@ const poolView = z.object({
   region: z.string().optional(),
   key: z.string().optional(),
   server_name: z.string().optional(),
+  benchmark: z.string().optional(),
+  tag: z.string().optional(),
   ...outlookFields,
 });
 
@@ -119,8 +126,11 @@ export const poolsField = listed(poolView).describe("Those that run out first at
 const outlookView = z.object({
   from: time,
   to: time,
-  answer: z.string().describe("When the first pool runs out of idle servers, in a sentence"),
-  all: z.object(outlookFields).describe("All servers together"),
+  of: z.enum(reportedKinds),
+  answer: z
+    .string()
+    .describe("When the first pool runs out of idle servers or sandboxes, in a sentence"),
+  all: z.object(outlookFields).describe("All together"),
   pools: poolsField,
   further: z.number().describe("Pools that are not listed"),
 });
@@ -135,35 +145,42 @@ export const computeOutlook = defineOperation({
   permission: "read",
   path: "/outlook",
   summary:
-    "When servers run out: times without an idle server, peaks, headroom and forecasts by pool",
+    "When servers or sandboxes run out: times without an idle one, peaks, headroom and forecasts by pool",
   request: outlookRequest,
   response: outlookView,
   timeoutMs: 5 * 60_000,
   async handle({ reports, clock }: HistoryContext, request) {
     const query = outlookQuery(request, clock.now().utcMs);
     const { range } = query;
-    const found = viewOutlooks(await readOutlooks(query, reports), query);
+    const occupancy = await reports.occupancy.open(query.filter);
+    const found = viewOutlooks(await readOutlooks(query, occupancy), query);
     return { from: timeText(range.fromMs), to: timeText(range.toMs), ...found };
   },
 });
 
-/** @throws {RefusedError} when the range has not begun */
+const serverPools = ["region", "key", "server_name"] as const;
+const sandboxPools = ["region", "key", "benchmark"] as const;
+
+/** @throws {RefusedError} when the range has not begun, or sandboxes do not have a field */
 export function outlookQuery(
-  { from, to, tz, region, key, threshold, by: pools }: z.output<typeof outlookRequest>,
+  { from, to, tz, of, by, region, key, threshold }: z.output<typeof outlookRequest>,
   nowMs: number,
 ): OutlookQuery {
+  const pools = by ?? (of === "servers" ? serverPools : sandboxPools);
+  if (of === "sandboxes") refuseFieldsOfServers(pools);
   const asked = readRange({ from, to }, { nowMs, zone: tz });
   checkBegun(asked, nowMs);
   const range = { fromMs: asked.fromMs, toMs: Math.min(asked.toMs, nowMs) };
   const filter = { ...(region.length > 0 && { region }), ...(key.length > 0 && { key }) };
-  return { range, filter, nowMs, threshold, pools };
+  return { of, range, filter, nowMs, threshold, pools };
 }
 
 export function viewOutlooks(
   { answer, all, pools }: Outlooks,
-  query: Pick<OutlookQuery, "nowMs" | "threshold">,
+  query: Pick<OutlookQuery, "of" | "nowMs" | "threshold">,
 ) {
   return {
+    of: query.of,
     answer,
     all: viewOutlook(all, {}, query),
     pools: pools
@@ -176,7 +193,7 @@ export function viewOutlooks(
 function viewOutlook(
   outlook: Outlook,
   pool: GroupValues,
-  { nowMs, threshold }: Pick<OutlookQuery, "nowMs" | "threshold">,
+  { of, nowMs, threshold }: Pick<OutlookQuery, "of" | "nowMs" | "threshold">,
 ) {
   const { usage, weeks, peakForecast: peak, averageForecast: average } = outlook;
   const { longestNoIdle: longest, needed } = usage;
@@ -187,8 +204,8 @@ function viewOutlook(
   const stepAt = ({ step }: Forecast) =>
     step ? timeText(weeks[step.week]?.startMs ?? null) : null;
   return {
-    answer: poolAnswer({ name: nameOf(pool), outlook }),
-    notes: [...poolNotes(outlook, threshold)],
+    answer: poolAnswer({ name: nameOf(pool), outlook }, of),
+    notes: [...poolNotes(outlook, threshold, of)],
     standing: standingOf(outlook),
     servers: outlook.servers,
     headroom: outlook.headroom,

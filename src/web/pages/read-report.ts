@@ -33,8 +33,8 @@ export async function readReport(
 ): Promise<PageReport> {
   const { next, ...report } = await api(reportOccupancy, { ...request, limit: mostRows });
   // The same range, although time goes on.
-  const { tz, region, key } = request;
-  const same = { from: report.from, to: report.to, tz, region, key };
+  const { of = "servers", tz, region, key } = request;
+  const same = { of, from: report.from, to: report.to, tz, region, key };
   const rowsBy = async (by: string): Promise<readonly RowView[]> => {
     const rows: RowView[] = [];
     for (let cursor: string | null | undefined; cursor !== null;) {
@@ -56,7 +56,7 @@ export async function readReport(
     total,
     days: await rowsBy("day"),
     hours: await rowsBy("hour"),
-    names: await rowsBy("server_name"),
+    names: await rowsBy(of === "servers" ? "server_name" : "benchmark"),
     outlook,
   };
 }

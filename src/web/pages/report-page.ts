@@ -19,7 +19,7 @@ export function renderReport(page: PageReport): string {
   const [begin, end] = [from, to].map((time) => minuteText(time, tz));
   const range = `${begin ?? ""} to ${end ?? ""}`;
   const body = html`<header>
-      <h1>Sandbox occupancy</h1>
+      <h1>Occupancy of ${outlook.of}</h1>
       <p class="quiet">${range}, ${tz}. Shares of a status are of observed time.</p>
     </header>
     <p class="answer">${outlook.answer}</p>
@@ -28,7 +28,7 @@ export function renderReport(page: PageReport): string {
     ${section("When do we run out?", outlook.pools.length > 0 ? runOut(outlook) : null)}
     ${section("Occupied share by day", days.length > 0 ? dailyChart(days) : null)}
     ${section(`Occupied share by hour and weekday (${tz})`, hours.length > 0 ? heatmap(hours.map(hourOf)) : null)}
-    ${section("Headroom by name", names.length > 0 ? headroom(page) : null)}
+    ${section(`Headroom by ${nameTitle(outlook.of)}`, names.length > 0 ? headroom(page) : null)}
     ${section(`By ${report.by.join(", ").replaceAll("_", " ") || "nothing: one row"}`, report.rows.length > 0 ? rowsTable(page) : null)}
     ${hasMore ? html`<p class="quiet">and more rows: the format csv has all of them</p>` : ""}`;
   const policy = "default-src 'none'; style-src 'unsafe-inline'";
@@ -39,7 +39,7 @@ export function renderReport(page: PageReport): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta http-equiv="content-security-policy" content="${policy}" />
         <meta name="color-scheme" content="light dark" />
-        <title>Sandbox occupancy, ${range}</title>
+        <title>Occupancy of ${outlook.of}, ${range}</title>
         <style>
           ${{ markup: style }}
         </style>
@@ -66,15 +66,15 @@ function section(title: string, content: Html | null): Html {
       </section>`;
 }
 
-function tiles(total: RowView, { all }: OutlookView): Html {
+function tiles(total: RowView, { all, of }: OutlookView): Html {
   const shown: readonly (readonly [string, string, string])[] = [
     [
       "occupied",
       shareText(total.occupied_share),
-      `${averageText(total.occupied_average)} servers on average`,
+      `${averageText(total.occupied_average)} ${of} on average`,
     ],
-    ["peak occupied", peakText(total, true), `of ${countText(total.servers_peak)} servers`],
-    ["headroom", headroomText(total, true), "servers free at the peak"],
+    ["peak occupied", peakText(total, true), `of ${countText(total.servers_peak)} ${of}`],
+    ["headroom", headroomText(total, true), `${of} free at the peak`],
     ["unobserved", shareText(total.unobserved_share), `coverage ${shareText(total.coverage)}`],
     ["in error", shareText(total.error_share), `${countText(total.incidents)} incidents`],
     [`${shareText(all.threshold)} on average`, forecastDateText(all), trendText(all)],
@@ -92,9 +92,9 @@ function tiles(total: RowView, { all }: OutlookView): Html {
 }
 
 function trendText({ level, rise_per_week: rise }: OutlookView["all"]): string {
-  if (level === null) return "of all servers";
+  if (level === null) return "of all";
   const last = `${shareText(level)} in the last week`;
-  return rise === null ? last : `${last}, ${riseText(rise)} points a week`;
+  return rise === null ? last : `${last}, ${riseText(rise)} percentage points a week`;
 }
 
 const mostPools = 30;
@@ -102,12 +102,13 @@ const mostAnswers = 3;
 
 type Pool = OutlookView["pools"][number];
 
-function poolText({ region, key, server_name: serverName }: Pool): string {
-  return readable([region, key, serverName].filter(Boolean).join("/"), longestName);
+function poolText({ region, key, server_name: serverName, benchmark, tag }: Pool): string {
+  const parts = [region, key, serverName, benchmark, tag];
+  return readable(parts.filter((part) => part !== undefined).join("/"), longestName);
 }
 
 /** The most urgent pools first. */
-function runOut({ pools, further }: OutlookView): Html {
+function runOut({ of, pools, further }: OutlookView): Html {
   const shown = pools.slice(0, mostPools);
   const more = pools.length - shown.length + further;
   return html`${table(
@@ -115,39 +116,44 @@ function runOut({ pools, further }: OutlookView): Html {
       [
         "pool",
         "runs out",
-        "servers",
-        "weekly peak",
-        "free then",
-        "points a week",
-        "average",
-        "points a week",
+        of,
+        "free at the peak",
         "none idle",
+        "weekly peak",
+        "±/week",
+        "average",
+        "±/week",
         "for 99%",
       ],
       (pool) => [
         html`<bdi>${poolText(pool)}</bdi>`,
         runsOutText(pool),
         countText(pool.servers),
-        shareText(pool.peak_level),
         `${pool.exact ? "" : "≥"}${countText(pool.headroom)}`,
+        `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${durationText(pool.no_idle_seconds)}`,
+        shareText(pool.peak_level),
         riseText(pool.peak_rise_per_week),
         shareText(pool.level),
         riseText(pool.rise_per_week),
-        `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${durationText(pool.no_idle_seconds)}`,
         neededText(pool),
       ],
       2,
     )}
     <p class="quiet">
-      Peak and average of the last week, as shares of the servers that there are now. None idle:
-      time in the range without an idle server. For 99%: servers that would have been enough for 99%
-      of the range. ${more > 0 ? `And ${more} more pools.` : ""}
+      Peak and average of the last week, as shares of the ${of} that there are now, and by how many
+      percentage points they rise or fall in a week. None idle: time in the range in which none of
+      the ${of} was idle. For 99%: ${of} that would have been enough for 99% of the range.
+      ${more > 0 ? `And ${more} more pools.` : ""}
     </p>
     ${shown.slice(0, mostAnswers).map(({ answer, notes }) => html`<p><b>${answer}</b> ${notes.join(" ")}</p>`)}`;
 }
 
+function nameTitle(of: OutlookView["of"]): string {
+  return of === "servers" ? "name" : "benchmark";
+}
+
 /** The names with the least headroom first, and of those the largest. */
-function headroom({ names }: PageReport): Html {
+function headroom({ names, outlook: { of } }: PageReport): Html {
   const tightest = names.toSorted(
     (one, other) =>
       (one.headroom ?? Infinity) - (other.headroom ?? Infinity) ||
@@ -155,9 +161,9 @@ function headroom({ names }: PageReport): Html {
   );
   return html`${table(
       tightest.slice(0, mostNames),
-      ["name", "occupancy", "average", "peak", "servers", "headroom", "occupied"],
+      [nameTitle(of), "occupancy", "average", "peak", of, "headroom", "occupied"],
       (row) => [
-        name(row, "server_name"),
+        name(row, of === "servers" ? "server_name" : "benchmark"),
         headroomBar(row),
         averageText(row.occupied_average),
         peakText(row, true),
@@ -170,7 +176,7 @@ function headroom({ names }: PageReport): Html {
     <p class="quiet">
       ${swatch("average", "occupied on average")} ${swatch("peak", "at the peak")}
       ${swatch("free", "headroom")}
-      ${names.length > mostNames ? `and ${names.length - mostNames} more names` : ""}
+      ${names.length > mostNames ? `and ${names.length - mostNames} more` : ""}
     </p>`;
 }
 
