@@ -19,7 +19,7 @@ export async function readBusiestHour(
   { of, range, zone }: { of: ReportedKind; range: TimeRange; zone: Zone },
 ) {
   const hours = createHoursOfWeek(zone);
-  const isWhole = hasHoursOfUtc(zone.offsetMs, range.fromMs, range.toMs);
+  const isWhole = hasHoursOfUtc((atMs) => zone.offsetMs(atMs), range.fromMs, range.toMs);
   const finer = (["15m", "5m"] as const).find((each) => keptFrom[each] <= range.fromMs);
   // Where nothing finer is kept, an hour of UTC counts for the hour in which it begins.
   const resolution = isWhole || finer === undefined ? "1h" : finer;
