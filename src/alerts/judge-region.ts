@@ -84,7 +84,7 @@ export function judgeRegion(
     const failing = isOpen ? failingAlike(about) : commonFailure(rule, about, state);
     const holds = failing.length >= leastTargets;
     const observed = holds
-      ? observationOf(failing, about.length, atMs)
+      ? observationOf(failing, about, atMs)
       : { condition: endedCondition(about) };
     const event = { kind: holds ? "holds" : "clears", now } as const;
     const incident = engine.advance(rule, subject, event, observed);
@@ -114,7 +114,7 @@ export function regionText(
 ): Observed | null {
   const about = targets.filter(({ target }) => matchesTarget(rule.match, target));
   const failing = failingAlike(about);
-  return failing.length < leastTargets ? null : observationOf(failing, about.length, atMs);
+  return failing.length < leastTargets ? null : observationOf(failing, about, atMs);
 }
 
 /** The rules on regions that are about a region. */
@@ -230,17 +230,42 @@ function hasHeld({ for: hold }: RegionRule, { failuresInARow, failure }: Failing
     : failure.lastMs - failure.sinceMs >= hold.ms;
 }
 
-/** Such as "all 12 keys failing" because of "HTTP 503", or "2 of 12 keys failing" because of "HTTP 503: batch, research". */
-function observationOf(failing: readonly FailingTarget[], all: number, atMs: number): Observed {
+/**
+ * Such as "all 12 keys failing" because of "HTTP 503", or "2 of 12 keys failing" because of "HTTP 503: batch, research". Keys
+ * that fail for a reason of their own count, too: "all 3 keys failing" because of "HTTP 503; one key was refused before".
+ *
+ * @param failing those that fail alike
+ */
+function observationOf(
+  failing: readonly FailingTarget[],
+  about: readonly RegionTarget[],
+  atMs: number,
+): Observed {
+  const others = about.filter(isFailing).filter((each) => !failing.includes(each));
+  const count = failing.length + others.length;
+  const areAll = count === about.length;
   const reasons = failing.map(({ failure }) => failureText(failure.reason, failure.status));
   const why = [...new Set(reasons)].toSorted().join(", ");
-  const detail =
-    failing.length === all ? why : `${why}: ${someOf(failing.map(({ target }) => target.key))}`;
-  const count = failing.length === all ? `all ${all}` : `${failing.length} of ${all}`;
-  const unmonitored = failing.reduce((sum, each) => sum + each.servers, 0);
+  const names = areAll ? "" : `: ${someOf(failing.map(({ target }) => target.key))}`;
   // Not in the future, where the wall clock was set back.
   const startedAtMs = Math.min(atMs, ...failing.map(({ failure }) => failure.sinceMs));
-  return { condition: `${count} keys failing`, detail, unmonitored, startedAtMs };
+  const apart = byKind(others)
+    .entries()
+    .map(([kind, some]) => apartText(kind, some, startedAtMs));
+  return {
+    condition: `${areAll ? `all ${count}` : `${count} of ${about.length}`} keys failing`,
+    detail: [`${why}${names}`, ...apart].join("; "),
+    unmonitored: [...failing, ...others].reduce((sum, each) => sum + each.servers, 0),
+    startedAtMs,
+  };
+}
+
+/** Such as "one key was refused before". */
+function apartText(kind: FailureKind, some: readonly FailingTarget[], startedAtMs: number): string {
+  const isBefore = some.every(({ failure }) => failure.sinceMs < startedAtMs);
+  const keys = some.length === 1 ? "one key was" : `${some.length} keys were`;
+  const what = { auth: "refused", rate_limited: "rate limited", outage: "failing otherwise" }[kind];
+  return `${keys} ${what}${isBefore ? " before" : ""}`;
 }
 
 /** What does not hold any more, though one of its targets may fail. */

@@ -6,7 +6,7 @@ import type { IncidentEngine, Inhibitor } from "./incident-engine.ts";
 import { judgedPerSlice, judgeStatuses } from "./judge-statuses.ts";
 import type { ObservedListing } from "./judge-statuses.ts";
 import { namesOfServers } from "./notification.ts";
-import { holdsForSandbox, type SandboxRule, type ServerRule } from "./rule.ts";
+import { concernsSandbox, holdsForSandbox, type SandboxRule, type ServerRule } from "./rule.ts";
 import type { SandboxSubject } from "./subjects.ts";
 import type { TargetState } from "./target-state.ts";
 
@@ -55,6 +55,10 @@ export function judgeSandboxes(
     },
     statusOf: ({ statedStatus }) => statedStatus,
     holds: holdsForSandbox,
+    itemsOf: (sandbox) => [sandbox],
+    // Tallies count the status that a sandbox is shown with, which it need not state.
+    counts: () => null,
+    concerns: concernsSandbox,
     observed: ({ servers }) => ({ servers: namesOfServers(servers) }),
     inhibitors: (rule, sandbox) =>
       serverRules.flatMap((each) =>

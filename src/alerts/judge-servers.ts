@@ -5,7 +5,7 @@ import type { Server } from "../fleet/snapshot.ts";
 import type { IncidentEngine } from "./incident-engine.ts";
 import { judgedPerSlice, judgeStatuses } from "./judge-statuses.ts";
 import type { ObservedListing } from "./judge-statuses.ts";
-import { holdsForServer, type ServerRule } from "./rule.ts";
+import { concernsServer, holdsForServer, type ServerRule } from "./rule.ts";
 import type { ServerSubject } from "./subjects.ts";
 import type { TargetState } from "./target-state.ts";
 
@@ -39,6 +39,10 @@ export function judgeServers(
     },
     statusOf: ({ status }) => status,
     holds: holdsForServer,
+    itemsOf: ({ servers }) => servers,
+    counts: ({ match: { serverName, benchmark, tag } }) =>
+      (serverName ?? benchmark ?? tag) ? null : observed.snapshot.tallies.servers,
+    concerns: concernsServer,
     observed: ({ benchmark, tags }) => ({ benchmark, tags }),
     inhibitors: () => [],
   });

@@ -1,11 +1,13 @@
 import type { Diff } from "../fleet/diff.ts";
 import type { Presence } from "../fleet/model.ts";
-import { eachInSlices, type Slices } from "../fleet/slices.ts";
-import type { Snapshot } from "../fleet/snapshot.ts";
+import { eachInSlices, sandboxesPerSlice, type Slices } from "../fleet/slices.ts";
+import type { Sandbox, Snapshot } from "../fleet/snapshot.ts";
+import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { Status } from "../fleet/status.ts";
 import type { IncidentEngine, Inhibitor } from "./incident-engine.ts";
 import type { ClockReading, SubjectEvent } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, type Incident } from "./incident.ts";
+import type { Share } from "./notification.ts";
 import type { Observed } from "./observed.ts";
 import type { StatusRule } from "./rule.ts";
 import { conditionOfStatus } from "./subjects.ts";
@@ -13,6 +15,8 @@ import type { SandboxSubject, ServerSubject, Subject } from "./subjects.ts";
 import type { TargetState } from "./target-state.ts";
 
 export interface ObservedListing {
+  /** UTC milliseconds. */
+  readonly atMs: number;
   readonly snapshot: Snapshot;
   readonly diff: Pick<Diff, "servers" | "sandboxes">;
   readonly complete: boolean;
@@ -50,6 +54,10 @@ export interface StatusJudge<Rule extends StatusRule, Own extends StatusSubject,
   statusOf(item: Item): Status | null;
   holds(rule: Rule, item: Item): boolean;
   observed(item: Item): Partial<Observed>;
+  itemsOf(sandbox: Sandbox): readonly Item[];
+  /** How many of the target are in each status; null: that is not counted for what such a rule concerns. */
+  counts(rule: Rule): CountByStatus | null;
+  concerns(rule: Rule, item: Item): boolean;
   /** Incidents of which its condition is a consequence, besides those of its target. */
   inhibitors(rule: Rule, item: Item): readonly Inhibitor[];
 }
@@ -68,12 +76,18 @@ export function* judgeStatuses<Rule extends StatusRule, Own extends StatusSubjec
   if (rules.length === 0) return;
   const { unobservedSinceMs } = observed;
   const { listed, unlisted } = yield* selectJudged(engine, state, observed, rules, judge);
+  const shares = new Map<Rule, Share>();
+  for (const rule of rules) {
+    if (!listed.values().some(({ item }) => judge.holds(rule, item))) continue;
+    shares.set(rule, yield* countShare(rule, observed, judge));
+  }
   yield* eachInSlices(listed.values(), judgedPerSlice, ({ subject, item, previousStatus }) => {
     const status = judge.statusOf(item) ?? "unknown";
     for (const rule of rules) {
       const condition = conditionOfStatus(rule.status);
       const own = judge.observed(item);
-      const seen = { condition, status, previousStatus, unobservedSinceMs, ...own };
+      const share = shares.get(rule) ?? null;
+      const seen = { condition, status, previousStatus, unobservedSinceMs, share, ...own };
       const event = eventOf(rule, judge, item, observed);
       const inhibitors =
         event.kind === "holds"
@@ -92,6 +106,26 @@ export function* judgeStatuses<Rule extends StatusRule, Own extends StatusSubjec
     engine.advance(rule, subject, event, { condition, status: "absent", unobservedSinceMs });
   });
   engine.forgetSettled(rules, observed.now.ms);
+}
+
+/** Of all that a rule concerns in the target. */
+function* countShare<Rule extends StatusRule, Own extends StatusSubject, Item>(
+  rule: Rule,
+  { snapshot, atMs }: ObservedListing,
+  judge: StatusJudge<Rule, Own, Item>,
+): Slices<Share> {
+  const counts = judge.counts(rule);
+  if (counts) return { count: counts[rule.status], total: countByStatus(counts), atMs };
+  let count = 0;
+  let total = 0;
+  yield* eachInSlices(snapshot.sandboxes, sandboxesPerSlice, (sandbox) => {
+    for (const item of judge.itemsOf(sandbox)) {
+      if (!judge.concerns(rule, item)) continue;
+      total += 1;
+      if (judge.statusOf(item) === rule.status) count += 1;
+    }
+  });
+  return { count, total, atMs };
 }
 
 /**

@@ -138,7 +138,8 @@ function* judgeListing(
   const passed = { ms: progress.observed.ms - state.progress.observed.ms, polls: 1 };
   const unobservedSinceMs = momentKnown ? null : state.progress.lastSuccessAtMs;
   const now = progress.observed;
-  const observed = { snapshot, diff, complete, now, passed, unobservedSinceMs };
+  const { utcMs: atMs } = at;
+  const observed = { atMs, snapshot, diff, complete, now, passed, unobservedSinceMs };
   // Each explains the next: while it fires that the target is down, receivers are not notified of its servers.
   const inhibitors = judgeTarget(engine, state, progress, options, ({ trouble }) => ({
     kind: trouble === "partial" && !complete ? "holds" : "clears",

@@ -2,8 +2,8 @@ import { formatDuration } from "../fleet/duration.ts";
 import { counted, countText } from "../fleet/plural.ts";
 import { isBlank, readable, shownName } from "../fleet/readable-text.ts";
 import { endedUnobserved, isSilenced } from "./notification.ts";
-import type { OutboxItem, ServerNames } from "./notification.ts";
-import { kindOf } from "./subjects.ts";
+import type { OutboxItem, ServerNames, Share } from "./notification.ts";
+import { conditionOfStatus, kindOf, placeText } from "./subjects.ts";
 import { fillTemplate, mostNamed, placeholdersIn, someOf } from "./template.ts";
 
 /** A filled template is cut here, so that no receiver refuses the message for it. */
@@ -142,14 +142,47 @@ function wholeStatement(
     isOver ? null : serversText(items),
   ].filter((note) => note !== null);
   const flaps = items.length - steady.length;
+  const share = shareOf(items);
   const unmonitored = items.reduce((sum, item) => sum + (item.unmonitored ?? 0), 0);
   return [
-    `${what}${since}`,
+    `${share?.ofAll(what) ?? what}${since}`,
     notes.length === 0 ? "" : ` (${notes.join(", ")})`,
     more === "" ? "" : `: ${more}`,
     flaps === 0 || steady.length === 0 ? "" : `; ${flaps} of them flapping`,
+    share === null || share.ofAll(what) !== null ? "" : `; ${share.text}`,
     isOver || unmonitored === 0 ? "" : `; ${counted(unmonitored, "server")} unmonitored`,
   ].join("");
+}
+
+/**
+ * How many of those that the rule concerns have its status in the targets of the items, such as "45 of 50 servers in error",
+ * and the statement about all of these: "40 of 50 servers in error in eu/research". Null: that is
+ * not known, is over, or there is only one.
+ */
+function shareOf(items: readonly OutboxItem[]) {
+  const latest = new Map<string, Share>();
+  for (const { type, share, incident } of items) {
+    if (!share || (type !== "incident.firing" && type !== "incident.reminder")) return null;
+    const target = placeText(incident);
+    if (share.atMs >= (latest.get(target)?.atMs ?? share.atMs)) latest.set(target, share);
+  }
+  const [first] = items;
+  if (!first) return null;
+  const { subject, status } = first.incident;
+  const many = (count: number): string =>
+    subject === "sandbox" ? counted(count, "sandbox", "sandboxes") : counted(count, "server");
+  const count = latest.values().reduce((sum, share) => sum + share.count, 0);
+  const total = latest.values().reduce((sum, share) => sum + share.total, 0);
+  if (total <= 1) return null;
+  const text = `${countText(count)} of ${many(total)}`;
+  const own = `${many(items.length)} `;
+  return {
+    text: `${text} ${conditionOfStatus(status ?? "unknown")}`,
+    ofAll: (statement: string) =>
+      count === items.length && statement.startsWith(own)
+        ? `${text} ${statement.slice(own.length)}`
+        : null,
+  };
 }
 
 /** Such as "2026-11-20 09:30". */

@@ -95,6 +95,16 @@ export interface OutboxItem {
   readonly unobservedSinceMs?: number | null;
   /** Who acknowledged the incident, withdrew that or silenced it, and until when; null: until further notice. Default: nobody. */
   readonly action?: { readonly by: string; readonly untilMs: number | null } | null;
+  /** How many of its target had the rule's status when it was observed. Default: that does not matter to it. */
+  readonly share?: Share | null;
+}
+
+/** How many of the servers or sandboxes of a target that a rule concerns have its status. */
+export interface Share {
+  readonly count: number;
+  readonly total: number;
+  /** UTC milliseconds. */
+  readonly atMs: number;
 }
 
 /** What a message says of an item besides the incident itself. */
@@ -108,6 +118,7 @@ export type ItemText = Pick<
   | "runbookUrlTemplate"
   | "unobservedSinceMs"
   | "action"
+  | "share"
 >;
 
 /** The text of an item of which nothing else is known. */
@@ -200,7 +211,12 @@ export type GroupField = (typeof groupFields)[number];
 /** The receivers that are configured, by name, and which messages each wants. */
 export type WantedMessages = ReadonlyMap<
   string,
-  { readonly sendResolved: boolean; readonly sendAcknowledged: boolean }
+  {
+    readonly sendResolved: boolean;
+    readonly sendAcknowledged: boolean;
+    /** Whether its alert stays open while an incident is silenced, so that it is owed the end. Default: no. */
+    readonly keepsAlert?: boolean;
+  }
 >;
 
 /**

@@ -1,7 +1,7 @@
 import type { Presence } from "../fleet/model.ts";
 import type { FlapReading } from "./flap-record.ts";
 import type { IncidentPhase } from "./incident-phase.ts";
-import type { ItemText, ServerNames } from "./notification.ts";
+import type { ItemText, ServerNames, Share } from "./notification.ts";
 import type { Rule } from "./rule.ts";
 import { flappingCondition } from "./subjects.ts";
 
@@ -23,6 +23,7 @@ export interface Observed {
   readonly tags?: readonly string[];
   /** Of a sandbox: its servers by name. */
   readonly servers?: ServerNames | null;
+  readonly share?: Share | null;
 }
 
 /** Says it for notifications. */
@@ -32,7 +33,7 @@ export function textOf(
   phase: IncidentPhase | null,
   reading: FlapReading | null,
 ): ItemText {
-  const { condition, detail = null, unmonitored = null, servers = null } = observed;
+  const { condition, detail = null, unmonitored = null, servers = null, share } = observed;
   const isFlapping = reading !== null && phase?.name === "firing" && phase.flapping;
   const reason = detail === null ? "" : `, ${detail}`;
   return {
@@ -44,5 +45,6 @@ export function textOf(
     unmonitored,
     servers,
     ...(unobservedSinceMs !== null && { unobservedSinceMs }),
+    ...(share && { share }),
   };
 }

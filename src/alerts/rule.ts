@@ -156,19 +156,24 @@ export function rulesOn<On extends Rule["on"]>(
   return rules.filter(isOn).filter(({ match }) => matchesTarget(match, target));
 }
 
-/** Judges whether the condition of a rule holds for a server of a target that the rule is about. */
-export function holdsForServer({ status, match }: ServerRule, server: ListedServer): boolean {
-  return (
-    server.status === status &&
-    matchesAny(match.benchmark, server.benchmark ?? "") &&
-    matchesServer(match, server)
-  );
+/** Whether the condition of a rule holds for a server of a target that the rule is about. */
+export function holdsForServer(rule: ServerRule, server: ListedServer): boolean {
+  return server.status === rule.status && concernsServer(rule, server);
 }
 
-/** Judges a sandbox by what it states itself. A name or a tag must be that of one of its servers. */
-export function holdsForSandbox({ status, match }: SandboxRule, sandbox: Sandbox): boolean {
+/** Whether a rule concerns a server of a target that the rule is about, in whatever status. */
+export function concernsServer({ match }: ServerRule, server: ListedServer): boolean {
+  return matchesAny(match.benchmark, server.benchmark ?? "") && matchesServer(match, server);
+}
+
+/** The same of a sandbox, which is judged by what it states itself. */
+export function holdsForSandbox(rule: SandboxRule, sandbox: Sandbox): boolean {
+  return sandbox.statedStatus === rule.status && concernsSandbox(rule, sandbox);
+}
+
+/** A name or a tag must be that of one of its servers. */
+export function concernsSandbox({ match }: SandboxRule, sandbox: Sandbox): boolean {
   return (
-    sandbox.statedStatus === status &&
     matchesAny(match.benchmark, sandbox.benchmark ?? "") &&
     ((match.serverName ?? match.tag) === undefined ||
       sandbox.servers.some((server) => matchesServer(match, server)))

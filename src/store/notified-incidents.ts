@@ -150,5 +150,6 @@ function readTexts(body: string): ItemText {
     ...item,
   };
   const condition = textIn(item.condition);
-  return { condition, detail, unmonitored, servers, summaryTemplate, runbookUrlTemplate };
+  const share = item.share && { share: item.share };
+  return { condition, detail, unmonitored, servers, summaryTemplate, runbookUrlTemplate, ...share };
 }

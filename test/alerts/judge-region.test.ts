@@ -149,6 +149,27 @@ describe("a region", () => {
     expect(some).toEqual(["2 of 3 keys failing, HTTP 503, timeout: key-0, key-1, 300"]);
   });
 
+  it.each<[said: string, ...shown: Shown[]]>([
+    ["all 3 keys failing, HTTP 503; one key was refused before, 450", [9, -5, "auth"], [2], [2]],
+    ["all 3 keys failing, HTTP 503; one key was refused, 450", [2, 0, "auth"], [2], [2]],
+    [
+      "3 of 5 keys failing, HTTP 503: key-1, key-2; one key was rate limited before, 450",
+      [9, -5, "rate_limited"],
+      [2],
+      [2],
+      "up",
+      "up",
+    ],
+    [
+      "all 3 keys failing, auth; one key was failing otherwise, 450",
+      [2, 0, "auth"],
+      [2, 0, "auth"],
+      [2],
+    ],
+  ])("counts keys that fail for a reason of their own: %s", (said, ...shown) => {
+    expect(watchRegion().judge(...shown).conditions).toEqual([said]);
+  });
+
   it("starts with the first failure of its targets, also if it is judged later", () => {
     const started = (...shown: readonly Shown[]) =>
       watchRegion()

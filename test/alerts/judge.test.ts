@@ -27,6 +27,7 @@ describe("an item of the outbox", () => {
         summaryTemplate: null,
         runbookUrlTemplate: null,
         causedAtMs: startMs + intervalMs,
+        share: { count: 1, total: 1, atMs: startMs + intervalMs },
         incident: {
           id: "incident-1",
           state: "firing",

@@ -84,7 +84,7 @@ describe("one cause is one notification to each receiver", () => {
     await world.poll(4);
     expect(sent()).toEqual(firing(servers));
     expect(summaries()[0]).toMatch(
-      `${servers.toLocaleString("en")} servers in error in us/research since 09:30 UTC: `,
+      `${servers.toLocaleString("en")} of ${servers.toLocaleString("en")} servers in error in us/research since 09:30 UTC: `,
     );
     showAll("idle");
     await world.poll(4);

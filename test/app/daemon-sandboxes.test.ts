@@ -178,7 +178,7 @@ it("what is inhibited is so after a restart, and its silence is about the sandbo
   ]);
   expect(world.alerts.map(({ data: { summary } }) => summary)).toEqual([
     "1 github server in error in us/research since 09:30 UTC",
-    "sandbox B in error in us/research since 09:30 UTC",
+    "sandbox B in error in us/research since 09:30 UTC; 2 of 2 sandboxes in error",
   ]);
   listed = { A: "error [idle]", B: "error" };
   await world.poll();
@@ -188,7 +188,7 @@ it("what is inhibited is so after a restart, and its silence is about the sandbo
     "resolved: server A/0 recovered",
   ]);
   expect(later.map((alert) => alert.data.summary)).toContain(
-    "sandbox A in error in us/research since 09:30 UTC (1 server: github)",
+    "sandbox A in error in us/research since 09:30 UTC (1 server: github); 2 of 2 sandboxes in error",
   );
   const { api } = world.daemon();
   const { incidents } = await api(listIncidents, { state: "firing" });
