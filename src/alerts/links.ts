@@ -1,4 +1,5 @@
 import type { Notification, NotifiedIncident } from "./notification.ts";
+import type { TargetTrouble } from "./rule.ts";
 import { kindOf, type SubjectFacts, type SubjectKind } from "./subjects.ts";
 
 type Linked = Pick<Notification, "type" | "rule" | "group" | "incidents" | "truncated" | "report">;
@@ -13,6 +14,71 @@ export function messageUrl(externalUrl: string, notification: Linked): string {
   const { report } = notification;
   if (report) return `${externalUrl}/report?${queryOf(report.request)}`;
   return notification.type === "test" ? `${externalUrl}/` : pageUrl(externalUrl, notification);
+}
+
+/** What the shipped runbooks are about. A default rule and its runbook have one name. */
+export const runbookNames = [
+  "server-error",
+  "sandbox-error",
+  "key-refused",
+  "target-down",
+  "target-partial",
+  "region-down",
+  "pool",
+  "probe",
+  "receiver-failing",
+] as const;
+export type RunbookName = (typeof runbookNames)[number];
+
+const runbooksOfTarget = {
+  auth: "key-refused",
+  failing: "target-down",
+  partial: "target-partial",
+} as const;
+
+type Judged = Pick<NotifiedIncident, "subject" | "trouble"> & {
+  readonly status: string | null;
+  readonly resolvedReason: string | null;
+};
+
+/** The shipped runbook for an incident that goes on, whatever its rule is called; null: there is none. */
+export function runbookOf({ subject, trouble, status, resolvedReason }: Judged) {
+  const isOver = resolvedReason !== null && resolvedReason !== "silenced";
+  return isOver ? null : nameOfRunbook(subject, trouble, status);
+}
+
+function nameOfRunbook(
+  subject: SubjectKind,
+  trouble: TargetTrouble | null,
+  status: string | null,
+): RunbookName | null {
+  switch (subject) {
+    case "server":
+    case "sandbox":
+      return status === "error" ? `${subject}-error` : null;
+    case "target":
+      return trouble && runbooksOfTarget[trouble];
+    case "region":
+      return "region-down";
+    case "pool":
+    case "sandbox_pool":
+      return "pool";
+    case "probe":
+      return "probe";
+    case "receiver":
+      return "receiver-failing";
+  }
+}
+
+/** The rule's own runbook, or the page of the shipped one; null: there is none. */
+export function runbookUrl(
+  own: string | null,
+  incident: Judged | undefined,
+  externalUrl: string | null,
+): string | null {
+  if (own !== null) return own;
+  const name = incident && runbookOf(incident);
+  return name && externalUrl !== null ? `${externalUrl}/runbooks/${name}` : null;
 }
 
 interface Link {

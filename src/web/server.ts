@@ -26,6 +26,7 @@ import { addOccupancy } from "./pages/occupancy-routes.ts";
 import { addOverview } from "./pages/overview-route.ts";
 import type { StatusView } from "./pages/overview.ts";
 import { addAssets } from "./pages/page-route.ts";
+import { addRunbookPages } from "./pages/runbook-pages.ts";
 import { addServerPages } from "./pages/server-routes.ts";
 
 declare module "fastify" {
@@ -119,6 +120,7 @@ export function createWebServer(deps: WebDeps): WebServer {
     addOverview(server, api, [addOccupancy(server, api)]);
     addIncidentPages(server, { ...deps.api, clock });
     addListPages(server, { ...deps.api, clock, targets: deps.targets });
+    addRunbookPages(server, { clock });
     addServerPages(server, { ...deps.api, clock });
     addAssets(server);
     addApi(server, api);

@@ -228,6 +228,6 @@ it("a resolve is not urgent, and has no buttons for what is over", () => {
   expect(ntfyMessage(over, startMs, externalUrl)).not.toHaveProperty("actions");
   expect(ntfyMessage(notificationOf(), startMs, externalUrl)).toMatchObject({
     click: `${externalUrl}/incidents/incident-1`,
-    actions: [{ label: "Acknowledge" }, { label: "Silence" }],
+    actions: [{ label: "Acknowledge" }, { label: "Silence" }, { label: "Runbook" }],
   });
 });

@@ -1,4 +1,5 @@
 import { notifiedIncident } from "../../alerts/incident.ts";
+import { incidentUrl, runbookUrl } from "../../alerts/links.ts";
 import type { Notification } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
@@ -57,11 +58,11 @@ export const repostEveryMs = 60_000;
 /** Alertmanager resolves an alert that it has not received again for this long. */
 const firingForMs = 5 * repostEveryMs;
 
-/** @param url of the incident's page, if it is known */
+/** @param externalUrl of sandwatch, whose pages annotations name; null: it is not known */
 export function renderAlert(
   alert: CurrentAlert,
   nowMs: number,
-  url: string | null = null,
+  externalUrl: string | null = null,
 ): PostableAlert {
   const { startedAtMs, resolvedAtMs } = alert.incident;
   // After the wall clock was set back, an alert must not end before it starts, which Alertmanager
@@ -69,7 +70,7 @@ export function renderAlert(
   const endMs = resolvedAtMs === null ? nowMs + firingForMs : Math.min(resolvedAtMs, nowMs);
   return {
     labels: labelsOf(alert),
-    annotations: annotationsOf(alert, nowMs, url),
+    annotations: annotationsOf(alert, nowMs, externalUrl),
     startsAt: isoTime(Math.min(startedAtMs, nowMs, endMs)),
     endsAt: isoTime(endMs),
   };
@@ -93,14 +94,15 @@ function labelsOf({ target, incident }: NotifiedAlert): Texts {
   return sendable(alertLabels(rule, severity, notifiedIncident(target, incident, null)));
 }
 
-function annotationsOf(alert: CurrentAlert, nowMs: number, url: string | null): Texts {
+function annotationsOf(alert: CurrentAlert, nowMs: number, externalUrl: string | null): Texts {
   const item = alertItem(alert, nowMs);
   const { runbookUrlTemplate, incident } = item;
+  const ownRunbook = runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]);
   return sendable({
     summary: summarize([item], null),
-    runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
+    runbook_url: runbookUrl(ownRunbook, incident, externalUrl),
     incident_id: incident.id,
-    incident_url: url,
+    incident_url: externalUrl === null ? null : incidentUrl(externalUrl, incident.id),
     ...stateFields(incident),
   });
 }

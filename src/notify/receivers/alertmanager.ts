@@ -54,8 +54,9 @@ export function createAlertmanagerReceiver(
   function* render(alerts: readonly CurrentAlert[]): Generator<readonly PostableAlert[]> {
     for (const batch of batches(alerts, alertsPerRequest)) {
       yield batch.map((alert) => {
-        const url = externalUrl === null ? null : incidentUrl(externalUrl, alert.incident.id);
-        return withLink(renderAlert(alert, clock.now().utcMs, url), url);
+        const { id } = alert.incident;
+        const url = externalUrl === null ? null : incidentUrl(externalUrl, id);
+        return withLink(renderAlert(alert, clock.now().utcMs, externalUrl), url);
       });
     }
   }

@@ -4,7 +4,7 @@ import { incidentValues, someOf, type BodyVariable } from "../../alerts/template
 import type { IncidentVariable, Json } from "../../alerts/template.ts";
 import { shownName } from "../../fleet/readable-text.ts";
 import { compileTemplate, type FillTemplate } from "../../lib/liquid.ts";
-import { incidentFields } from "./message-text.ts";
+import { incidentFields, runbookFor } from "./message-text.ts";
 
 /** @param textOf fills one template */
 type Fill = (textOf: (template: FillTemplate) => string) => Json;
@@ -82,7 +82,7 @@ function variablesOf(notification: Notification, nowMs: number, externalUrl: str
     truncated,
     summary: summaryAt(notification, nowMs),
     url: externalUrl === null ? "" : messageUrl(externalUrl, notification),
-    runbook_url: notification.runbookUrl ?? "",
+    runbook_url: runbookFor(notification, externalUrl) ?? "",
     count: incidents.length + truncated,
     still_firing: stillFiring,
     report: notification.report?.lines.join("\n") ?? "",

@@ -47,7 +47,7 @@ export interface Link {
 
 /** Links to the pages of sandwatch and to the runbook, as far as there are any. */
 export function linksOf(notification: Notification, externalUrl: string | null): readonly Link[] {
-  const runbook = runbookLink(notification);
+  const runbook = runbookLink(notification, externalUrl);
   return [
     ...(externalUrl === null ? [] : messageLinks(externalUrl, notification)),
     ...(runbook === null ? [] : [{ text: "Runbook", url: runbook }]),

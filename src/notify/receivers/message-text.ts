@@ -1,5 +1,6 @@
 import { latenessMs, summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import { runbookUrl } from "../../alerts/links.ts";
 import { namedFacts, subjectText } from "../../alerts/subjects.ts";
 import { readable, shownName, withoutMentions } from "../../fleet/readable-text.ts";
 
@@ -41,9 +42,18 @@ export function isoTime(utcMs: number): string {
 /** A name that the rule's template put in can make a URL longer than receivers accept. */
 const longestLink = 2_000;
 
-/** The URL of the runbook; null: there is none, or it cannot be sent. */
-export function runbookLink({ runbookUrl }: Notification): string | null {
-  const link = runbookUrl && URL.parse(runbookUrl)?.href;
+/** The URL of the runbook of a notification's incidents; null: there is none. */
+export function runbookFor(
+  { type, runbookUrl: own, incidents }: Notification,
+  externalUrl: string | null,
+): string | null {
+  return runbookUrl(own, type === "test" ? undefined : incidents[0], externalUrl);
+}
+
+/** The same; null also where it cannot be sent. */
+export function runbookLink(notification: Notification, externalUrl: string | null): string | null {
+  const url = runbookFor(notification, externalUrl);
+  const link = url && URL.parse(url)?.href;
   return link && link.length <= longestLink ? link : null;
 }
 

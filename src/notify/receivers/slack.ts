@@ -85,7 +85,7 @@ export function slackMessage(
     `<${escapeMrkdwn(url).replaceAll("|", "%7C")}|${text}>`;
   // Not buttons: Slack shows a warning beside a button whose app does not answer clicks.
   const links = externalUrl === null ? [] : messageLinks(externalUrl, notification).map(linkTo);
-  const link = runbookLink(notification);
+  const link = runbookLink(notification, externalUrl);
   const runbook = link === null ? [] : [linkTo({ text: "Runbook", url: link })];
   const context = [...runbook, `${since} ${utcText(notification.causedAtMs)}`, "sandwatch"];
   return {

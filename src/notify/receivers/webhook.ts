@@ -9,7 +9,14 @@ import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver } from "../receiver.ts";
 import { compileBody } from "./body-template.ts";
 import { alertLabels, delayedSeconds, incidentFields, incidentLine } from "./message-text.ts";
-import { inCommon, isoTime, shortTexts, stateFields, type Texts } from "./message-text.ts";
+import {
+  inCommon,
+  isoTime,
+  runbookFor,
+  shortTexts,
+  stateFields,
+  type Texts,
+} from "./message-text.ts";
 
 export type WebhookSettings = Pick<
   ConfigOf<"webhook">,
@@ -89,7 +96,8 @@ export function webhookBody(
   externalUrl: string | null = null,
 ) {
   const { type, createdAtMs, rule, severity, group, incidents } = notification;
-  const { truncated, runbookUrl, stillFiring, report } = notification;
+  const { truncated, stillFiring, report } = notification;
+  const runbook = runbookFor(notification, externalUrl);
   return {
     type,
     timestamp: isoTime(createdAtMs),
@@ -106,7 +114,7 @@ export function webhookBody(
       })),
       truncated,
       still_firing: stillFiring,
-      ...(runbookUrl !== null && { runbook_url: runbookUrl }),
+      ...(runbook !== null && { runbook_url: runbook }),
       delayed_seconds: delayedSeconds(notification, nowMs),
       ...(report && { report: reportFields(report) }),
     },
@@ -134,7 +142,7 @@ export function alertmanagerBody(
   const groupLabels = shortTexts({ alertname: rule, ...groupValues }, longestValue);
   const key = { ...groupLabels, severity, ...(incident !== undefined && { incident }) };
   const alerts = incidents.map((each) => ({
-    ...webhookAlert(each, notification, nowMs),
+    ...webhookAlert(each, notification, nowMs, runbookFor(notification, externalUrl)),
     generatorURL: externalUrl === null ? "" : incidentUrl(externalUrl, each.id),
   }));
   return {
@@ -151,13 +159,18 @@ export function alertmanagerBody(
   };
 }
 
-function webhookAlert(incident: NotifiedIncident, notification: Notification, nowMs: number) {
-  const { rule, severity, runbookUrl } = notification;
+function webhookAlert(
+  incident: NotifiedIncident,
+  notification: Notification,
+  nowMs: number,
+  runbook: string | null,
+) {
+  const { rule, severity } = notification;
   const labels = shortTexts(alertLabels(rule, severity, incident), longestValue);
   const annotations = {
     summary: summaryAt(notification, nowMs),
     description: incidentLine(incident),
-    runbook_url: runbookUrl,
+    runbook_url: runbook,
     incident_id: incident.id,
     ...stateFields(incident),
     delayed_seconds: delayedSeconds(notification, nowMs)?.toString() ?? null,

@@ -1,6 +1,6 @@
 import { groupItems } from "../../alerts/grouping.ts";
 import { currentItem, type Incident } from "../../alerts/incident.ts";
-import { messageLinks } from "../../alerts/links.ts";
+import { messageLinks, runbookUrl } from "../../alerts/links.ts";
 import { headlineOf } from "../../alerts/notification-summary.ts";
 import { namesOfServers } from "../../alerts/notification.ts";
 import type { NotifiedIncident, OutboxItem, StoredOutboxItem } from "../../alerts/notification.ts";
@@ -195,7 +195,11 @@ function viewGroup(
     acknowledgedBy: [...new Set(authors.filter((author) => author !== null))],
     isAcknowledged,
     isFlapping: incidents.some(({ flapping }) => flapping),
-    runbookUrl: first.runbookUrlTemplate && fillUrlTemplate(first.runbookUrlTemplate, items),
+    runbookUrl: runbookUrl(
+      first.runbookUrlTemplate && fillUrlTemplate(first.runbookUrlTemplate, items),
+      first.incident,
+      ".",
+    ),
     links: messageLinks(".", message),
   };
 }

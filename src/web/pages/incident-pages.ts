@@ -11,9 +11,10 @@ import {
   type Fact,
   type Html,
 } from "../html.ts";
-import { subjectLink } from "../../alerts/links.ts";
+import { runbookOf, subjectLink } from "../../alerts/links.ts";
 import { factsOfNames, kindOf, placeText, type SubjectKind } from "../../alerts/subjects.ts";
 import { page, type PageAt } from "./layout.ts";
+import { titleOfRunbook } from "./runbooks.ts";
 import { sandboxAddress } from "./servers-address.ts";
 
 export type IncidentDetails = z.output<typeof showIncident.response>;
@@ -26,7 +27,8 @@ export interface Selection {
 }
 
 export function renderIncident(incident: IncidentDetails, at: PageAt): string {
-  const { rule, severity, receivers, note, runbook_url: runbook, events } = incident;
+  const { rule, severity, receivers, note, events } = incident;
+  const runbook = runbookLink(incident);
   const { acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
   const { acknowledged_until: acknowledgedUntil, silences } = incident;
   const { inhibited_by: inhibitor } = incident;
@@ -67,7 +69,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
           html`<a href="../silences/${each.id}">by ${each.author ?? ""}: ${each.reason ?? ""}</a>`,
         ] as const,
     ),
-    ["runbook", runbook === null ? null : html`<a href="${runbook}">${runbook}</a>`],
+    ["runbook", runbook && html`<a href="${runbook.url}">${runbook.text}</a>`],
   ];
   const isOver = incident.state === "resolved";
   const links = html`<p class="actions">
@@ -84,6 +86,13 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
       ${table(events, eventColumns)}
     </div>`,
   );
+}
+
+function runbookLink(incident: IncidentDetails): { text: string; url: string } | null {
+  const { runbook_url: own, resolved_reason: resolvedReason } = incident;
+  if (own !== null) return { text: own, url: own };
+  const name = runbookOf({ ...incident, resolvedReason });
+  return name && { text: titleOfRunbook(name), url: `../runbooks/${name}` };
 }
 
 /** Once somebody has acknowledged it, that is not the first thing to do. */
