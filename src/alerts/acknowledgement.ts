@@ -1,5 +1,5 @@
 import type { Target } from "../fleet/model.ts";
-import { conditionOfIncident, notifiedIncident, type Incident } from "./incident.ts";
+import { notifiedIncident, presentCondition, type Incident } from "./incident.ts";
 import { plainText, wants, type OutboxItem, type WantedMessages } from "./notification.ts";
 import type { Rule } from "./rule.ts";
 
@@ -42,7 +42,7 @@ export function composeAcknowledged(rules: readonly Rule[], receivers: WantedMes
       rule: incident.rule,
       severity: incident.severity,
       ...plainText,
-      condition: conditionOfIncident(incident),
+      condition: presentCondition(incident),
       summaryTemplate,
       runbookUrlTemplate,
       incident: notifiedIncident(target, incident, isWithdrawn ? null : author),

@@ -119,12 +119,16 @@ export function createIncidentEngine(
     return { ...incident, receivers: [...incident.receivers, ...added] };
   };
 
-  /** A silence ended a notified incident. Opens another one, not notified yet, as the condition still holds. */
+  /**
+   * A silence ended a notified incident. Opens another one, as the condition still holds. Nobody was notified of it yet;
+   * receivers whose alert stays open are owed its end.
+   */
   const reopenSilenced = (incident: Incident, text: ItemText): void => {
     if (incident.phase.name !== "firing") return;
     const phase = { ...incident.phase, clearSinceMs: null, notifiedAtMs: null };
     const id = newIncidentId();
-    record({ ...incident, id, phase, receivers: [], firedAtMs: null }, "muted", text);
+    const receivers = incident.receivers.filter((name) => configured.get(name)?.keepsAlert);
+    record({ ...incident, id, phase, receivers, firedAtMs: null }, "muted", text);
   };
 
   /** The silence that ends last of those that match. */

@@ -3,7 +3,7 @@ import type { IncidentPhase } from "./incident-phase.ts";
 import { plainText } from "./notification.ts";
 import type { ItemText, NotifiedIncident, OutboxItem } from "./notification.ts";
 import { troubleOf, type Severity } from "./rule.ts";
-import { identityOf, kindOf, noSubjectFacts } from "./subjects.ts";
+import { flappingCondition, identityOf, kindOf, noSubjectFacts } from "./subjects.ts";
 import type { Subject, SubjectFacts } from "./subjects.ts";
 
 /** A period during which a rule holds for one subject. Times are UTC milliseconds. */
@@ -85,7 +85,7 @@ export function isNotifiedAsDown(incidents: Iterable<Incident>): boolean {
     ({ subject, phase, receivers, inhibitedBy, ruleFingerprint }) =>
       subject.kind === "target" &&
       phase.name === "firing" &&
-      (receivers.length > 0 || inhibitedBy !== null) &&
+      ((receivers.length > 0 && phase.notifiedAtMs !== null) || inhibitedBy !== null) &&
       troubleOf(ruleFingerprint) !== "partial",
   );
 }
@@ -99,7 +99,7 @@ export function currentItem(
 ): OutboxItem {
   const notified = notifiedIncident(target, incident, acknowledgedBy);
   return {
-    condition: conditionOfIncident(incident),
+    condition: presentCondition(incident),
     ...plainText,
     ...text,
     receiver: "",
@@ -109,6 +109,14 @@ export function currentItem(
     incident: notified,
     causedAtMs: incident.startedAtMs,
   };
+}
+
+/** The same as it is at present: what flaps may not have it. */
+export function presentCondition(incident: Incident): string {
+  const { phase } = incident;
+  const condition = conditionOfIncident(incident);
+  const isClear = phase.name === "firing" && phase.flapping && phase.clearSinceMs !== null;
+  return isClear ? `${flappingCondition}, now not ${condition}` : condition;
 }
 
 /** An incident's condition in words, as in "2 servers in error". */

@@ -87,6 +87,7 @@ const pagerdutySchema = settings(
     groupBy: ["region", "key"] as const,
     groupIntervalMs: 0,
     groupLimit: Number.POSITIVE_INFINITY,
+    keepsAlert: true,
     maxIncidents: 100,
   }));
 

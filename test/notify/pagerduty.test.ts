@@ -290,6 +290,7 @@ describe("delivery to PagerDuty", () => {
     const receiver = receiverAt(server, createFakeClock(), {
       firingOf: () => Promise.reject(new Error("broken")),
       textsOf: () => Promise.reject(new Error("broken")),
+      notifiedTo: () => Promise.reject(new Error("broken")),
     });
     const result = await receiver.send(notificationOf(), new AbortController().signal);
     expect(result).toEqual(failed("network", "the store failed"));

@@ -18,6 +18,8 @@ interface Story {
   readonly type: IncidentMessage;
   readonly afterMs: number;
   readonly servers?: number;
+  /** How many different names they have. */
+  readonly names?: number;
   readonly incident?: Partial<NotifiedIncident>;
   readonly item?: Partial<Parameters<typeof outboxItem>[0]>;
   readonly stillFiring?: number;
@@ -30,16 +32,30 @@ const byAnn = (hours: number) => ({
   action: { by: "ann", untilMs: startMs + 12 * minuteMs + hours * 60 * minuteMs },
 });
 
+const outOf50 = (count: number) => ({ share: { count, total: 50, atMs: startMs } });
+
 const stories: Readonly<Record<string, Story>> = {
-  fires: { type: "incident.firing", afterMs: 5_000, servers: 2 },
-  "more fire": { type: "incident.firing", afterMs: minuteMs },
+  fires: { type: "incident.firing", afterMs: 5_000, servers: 2, item: outOf50(2) },
+  "many fire": {
+    type: "incident.firing",
+    afterMs: 5_000,
+    servers: 40,
+    names: 3,
+    item: outOf50(40),
+  },
+  "more fire": { type: "incident.firing", afterMs: minuteMs, item: outOf50(3) },
   "fewer fire": {
     type: "incident.resolved",
     afterMs: 12 * minuteMs,
     incident: { ...ended("recovered"), ...over },
     stillFiring: 2,
   },
-  "is reminded of": { type: "incident.reminder", afterMs: 12 * minuteMs, servers: 2 },
+  "is reminded of": {
+    type: "incident.reminder",
+    afterMs: 12 * minuteMs,
+    servers: 2,
+    item: outOf50(3),
+  },
   "is acknowledged": {
     type: "incident.acknowledged",
     afterMs: 12 * minuteMs,
@@ -75,12 +91,33 @@ const stories: Readonly<Record<string, Story>> = {
     incident: { flapping: true },
     item: { condition: flappingCondition, detail: "in error 6 times in 1 h" },
   },
-  "has settled": { type: "incident.reminder", afterMs: 12 * minuteMs },
+  "has settled": { type: "incident.reminder", afterMs: 12 * minuteMs, item: outOf50(1) },
+  "fails of a region": {
+    type: "incident.firing",
+    afterMs: minuteMs,
+    incident: {
+      subject: "region",
+      region: "eu",
+      key: null,
+      sandboxId: null,
+      serverId: null,
+      serverName: null,
+      status: null,
+      previousStatus: null,
+    },
+    item: {
+      rule: "region-down",
+      condition: "all 3 keys failing",
+      detail: "HTTP 503; one key was refused before",
+      unmonitored: 450,
+    },
+  },
 };
 
-function messageOf({ type, afterMs, servers = 1, incident, item, stillFiring }: Story) {
+function messageOf({ type, afterMs, servers = 1, names = 1, incident, item, stillFiring }: Story) {
   const items = Array.from({ length: servers }, (_, n) => {
-    const own = { id: `incident${n}`, serverId: `server-${n}`, ...incident };
+    const serverName = ["github", "slack", "jira"][n % names] ?? null;
+    const own = { id: `incident${n}`, serverId: `server-${n}`, serverName, ...incident };
     return outboxItem({ type, causedAtMs: startMs + afterMs, ...item, incident: own });
   });
   return { ...composeOne(items, startMs + afterMs), ...(stillFiring && { stillFiring }) };
@@ -91,8 +128,10 @@ it("the texts of all types, side by side as a phone shows them, are those that w
   const texts = Object.entries(stories).map(([name, story]) => {
     const message = messageOf(story);
     const of = [message, startMs + story.afterMs, externalUrl] as const;
-    const action = story.type === "incident.acknowledged" ? "acknowledge" : "trigger";
-    const event = story.type === "incident.resolved" ? "resolve" : action;
+    const isQuiet =
+      story.type === "incident.acknowledged" || story.incident?.resolvedReason === "silenced";
+    const action = story.type === "incident.resolved" ? "resolve" : "trigger";
+    const event = isQuiet ? "acknowledge" : action;
     const ntfy = ntfyMessage(...of);
     const [embed] = discordMessage(...of).embeds;
     const [card] = teamsMessage(...of).attachments;

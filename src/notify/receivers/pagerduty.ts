@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { causeScope } from "../../alerts/grouping.ts";
 import { messageUrl } from "../../alerts/links.ts";
-import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import { incidentKey } from "../../alerts/incident.ts";
+import { isSilenced } from "../../alerts/notification.ts";
+import type { IncidentMessage, Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import { namedFacts } from "../../alerts/subjects.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
@@ -11,10 +13,11 @@ import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import { linksOf } from "./chat-message.ts";
 import { delayedSeconds, incidentLine, inCommon, isoTime } from "./message-text.ts";
 import { shortTexts, shownSummary, stateFields } from "./message-text.ts";
-import { alertItem, withTexts, type NotifiedAlerts } from "./notified-alerts.ts";
+import { alertItem, withTexts } from "./notified-alerts.ts";
+import type { NotifiedAlert, NotifiedAlerts } from "./notified-alerts.ts";
 
 export interface PagerdutyDeps extends SenderDeps {
-  readonly notifiedAlerts: Pick<NotifiedAlerts, "firingOf" | "textsOf">;
+  readonly notifiedAlerts: NotifiedAlerts;
 }
 
 type Action = "trigger" | "acknowledge" | "resolve";
@@ -65,35 +68,64 @@ export function createPagerdutyReceiver(
       item: alertItem({ ...alert, text: null }, nowMs),
     }));
     const firing = items.filter(({ item }) => alertKey(rule, item.incident) === key);
+    const isSilence = notification.incidents.every(isSilenced);
+    // What fired when it was composed may not any more.
+    const { stillFiring: _, ...rest } = notification;
     if (firing.length === 0) {
       triggered.delete(key);
-      if (type !== "incident.resolved") return { kind: "delivered" };
-      // What fired when it was composed does not any more.
-      const { stillFiring: _, ...over } = notification;
-      return post("resolve", key, over, signal);
+      // The end of what was silenced follows.
+      if (type !== "incident.resolved" || isSilence) return { kind: "delivered" };
+      return post("resolve", key, rest, signal);
     }
+    const alerts = firing.map(({ alert }) => alert);
     const action = actionOf(
       type,
-      firing.map(({ item }) => item.incident),
+      firing.map(({ alert, item }) => ({
+        isMuted: isSilencedNow(alert),
+        isAcknowledged: item.incident.acknowledgedBy !== null,
+      })),
     );
     if (action === null) return { kind: "delivered" };
-    const ids = new Set(firing.map(({ alert }) => alert.incident.id));
+    const ids = new Set(alerts.map(({ incident }) => incident.id));
     // Its incidents joined an event that was sent for an earlier notification.
     if (type === "incident.firing" && triggered.get(key)?.isSupersetOf(ids)) {
       return { kind: "delivered" };
     }
-    const current = await withTexts(
-      store,
-      name,
-      firing.map(({ alert }) => alert),
-    );
+    const current = await withTexts(store, name, alerts);
     const now = current.map((alert) => ({ ...alertItem(alert, nowMs), type: typeOf(type) }));
-    const summary = summarize(now, nowMs);
     const incidents = now.map(({ incident }) => incident);
-    const state = { ...notification, summary, incidents, truncated: 0 };
-    const result = await post(action, key, state, signal);
+    const summary = summarize(now, nowMs);
+    const state = { ...rest, type: typeOf(type), summary, incidents, truncated: 0 };
+    if (action === "trigger" && type === "incident.firing" && (await followsSilence(alerts))) {
+      // An acknowledged alert pages nobody: it ends, and is opened again.
+      const ended = { ...state, summary: `Silence is over, still firing: ${summary}` };
+      const result = await post("resolve", key, ended, signal);
+      if (result.kind !== "delivered") return result;
+    }
+    const said =
+      type !== "incident.resolved"
+        ? summary
+        : isSilence
+          ? notification.summary
+          : `Silenced, still firing: ${summary}`;
+    const result = await post(action, key, { ...state, summary: said }, signal);
     if (action === "trigger" && result.kind === "delivered") triggered.set(key, ids);
     return result;
+  };
+
+  /** Whether a silence ended an earlier incident of each of them, so that the alert is acknowledged. */
+  const followsSilence = async (alerts: readonly NotifiedAlert[]): Promise<boolean> => {
+    const ids = alerts.map(({ incident }) => incident.id);
+    const sinceMs = Math.min(...alerts.map(({ incident }) => incident.startedAtMs));
+    const known = await store.notifiedTo(name, sinceMs, ids);
+    const silenced = new Set(
+      known.flatMap(({ target, incident }) =>
+        incident.phase.name === "resolved" && incident.phase.reason === "silenced"
+          ? [subjectOfAlert({ target, incident })]
+          : [],
+      ),
+    );
+    return alerts.every((alert) => silenced.has(subjectOfAlert(alert)));
   };
 
   const sendAll = async (notification: Notification, signal: AbortSignal): Promise<SendResult> => {
@@ -124,18 +156,42 @@ export function createPagerdutyReceiver(
   };
 }
 
-/**
- * A resolve of some incidents sends nothing while others fire: a trigger would open the alert again if a person resolved it
- * at PagerDuty, and a recovery must page nobody. A reminder is meant to do that.
- */
-function actionOf(type: Notification["type"], firing: readonly NotifiedIncident[]): Action | null {
-  if (type === "incident.resolved") return null;
-  if (type !== "incident.acknowledged") return "trigger";
-  return firing.every(({ acknowledgedBy }) => acknowledgedBy !== null) ? "acknowledge" : null;
+function isSilencedNow({ incident: { phase } }: NotifiedAlert): boolean {
+  return phase.name === "firing" && phase.notifiedAtMs === null;
 }
 
-function typeOf(type: Notification["type"]) {
-  return type === "test" || type === "report" ? "incident.firing" : type;
+function subjectOfAlert({ target, incident }: Pick<NotifiedAlert, "target" | "incident">): string {
+  const { region, key } = target ?? {};
+  return JSON.stringify([region, key, incidentKey(incident.rule, incident.subject)]);
+}
+
+/**
+ * A resolve of some incidents sends nothing while others fire: a trigger would open the alert again if a person resolved it
+ * at PagerDuty, and a recovery must page nobody. A reminder is meant to do that. Where a silence suppresses the others, the
+ * alert is acknowledged: it goes on, and pages nobody.
+ */
+function actionOf(
+  type: Notification["type"],
+  firing: readonly { readonly isMuted: boolean; readonly isAcknowledged: boolean }[],
+): Action | null {
+  const isQuiet = firing.every(({ isMuted, isAcknowledged }) => isMuted || isAcknowledged);
+  switch (type) {
+    case "incident.resolved":
+      return isQuiet && firing.some(({ isMuted }) => isMuted) ? "acknowledge" : null;
+    case "incident.acknowledged":
+      return isQuiet ? "acknowledge" : null;
+    default:
+      return "trigger";
+  }
+}
+
+/** What remains after a resolve is firing. */
+function typeOf(type: Notification["type"]): IncidentMessage {
+  return type === "incident.reminder" ||
+    type === "incident.acknowledged" ||
+    type === "incident.unacknowledged"
+    ? type
+    : "incident.firing";
 }
 
 /**
