@@ -20,30 +20,30 @@ async function openWorld(...inError: readonly number[]) {
   await world.poll(2);
   const silence = (match: object, duration = "2h") =>
     world.daemon().api(addSilence, { match, author: "ann", reason: "it moves", duration });
-  const told = () =>
+  const sent = () =>
     pagerduty.events.map(
       ({ event_action: action, payload }) =>
         `${action} ${payload.summary.replaceAll(/\b\w+ server\b/g, "server")}`,
     );
-  return { world, silence, told, serverIds: world.serverIds, state: pagerduty.state };
+  return { world, silence, sent, serverIds: world.serverIds, state: pagerduty.state };
 }
 
 const since = "in error in us/research since 09:30 UTC";
 
 describe("a silence of what PagerDuty was notified of", () => {
   it("acknowledges the alert, which pages again if the error outlasts the silence", async () => {
-    const { world, silence, told, state } = await openWorld(0);
+    const { world, silence, sent, state } = await openWorld(0);
     const { id } = await silence({ region: "us" });
     await world.poll(2);
     await world.restart();
     await world.poll(2);
-    expect(told().slice(1)).toEqual([
+    expect(sent().slice(1)).toEqual([
       `acknowledge Silenced by ann for 2h, still firing: 1 server ${since}`,
     ]);
     expect([...state.open.values()]).toMatchObject([{ state: "acknowledged" }]);
     await world.daemon().api(expireSilence, { id });
     await world.poll(2);
-    expect(told().slice(2)).toEqual([
+    expect(sent().slice(2)).toEqual([
       `resolve Silence is over, still firing: 1 server ${since}; 1 of 3 servers in error`,
       `trigger 1 server ${since}; 1 of 3 servers in error`,
     ]);
@@ -51,32 +51,32 @@ describe("a silence of what PagerDuty was notified of", () => {
     expect(new Set(state.open.keys()).size).toBe(1);
     world.show(0, "idle");
     await world.poll(2);
-    expect([told().at(-1)?.startsWith("resolve Resolved after"), state.open.size]).toEqual([
+    expect([sent().at(-1)?.startsWith("resolve Resolved after"), state.open.size]).toEqual([
       true,
       0,
     ]);
   });
 
   it("ends the alert when the server recovers meanwhile, and not before", async () => {
-    const { world, silence, told, state } = await openWorld(0);
+    const { world, silence, sent, state } = await openWorld(0);
     await silence({ region: "us" });
     await world.poll(20);
     expect(state.open.size).toBe(1);
     world.show(0, "idle");
     await world.poll(2);
-    expect(told()).toHaveLength(3);
-    expect(told()[2]).toMatch(/^resolve Resolved after 1 min: 1 server in error in us\/research$/);
+    expect(sent()).toHaveLength(3);
+    expect(sent()[2]).toMatch(/^resolve Resolved after 1 min: 1 server in error in us\/research$/);
     expect([state.opened, state.open.size]).toEqual([1, 0]);
   });
 
   it("leaves the alert as it is while another server fires, and acknowledges it then", async () => {
-    const { world, silence, told, serverIds } = await openWorld(0, 1);
+    const { world, silence, sent, serverIds } = await openWorld(0, 1);
     await silence({ server_id: serverIds[0] });
     await world.poll(2);
-    expect(told()).toHaveLength(1);
+    expect(sent()).toHaveLength(1);
     world.show(1, "idle");
     await world.poll(2);
-    expect(told().slice(1)).toEqual([`acknowledge Silenced, still firing: 1 server ${since}`]);
+    expect(sent().slice(1)).toEqual([`acknowledge Silenced, still firing: 1 server ${since}`]);
   });
 
   it("notifies nobody else of the end", async () => {

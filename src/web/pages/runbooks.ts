@@ -218,7 +218,7 @@ export const runbooks: readonly Runbook[] = [
     name: "receiver-failing",
     title: "A receiver takes no notifications",
     means:
-      "A notification could not be delivered within `give_up_after`, or was refused for good. It is kept as a dead letter. Whoever relies on this receiver alone is not paged.",
+      "A notification could not be delivered within `give_up_after`, or was refused for good. It is kept as a dead letter. Nobody who relies on this receiver alone is paged.",
     look: [
       {
         text: "What was not delivered, and what did the receiver answer?",
