@@ -8,7 +8,14 @@ import { builtFolder, compileAssets } from "./src/web/assets.ts";
  * Made part of the program: they are hundreds of small files, which take longer to be found and read
  * than what a command does with them. Everything else is installed beside it.
  */
-const included = ["kysely", "yaml", "zod", "zod-openapi"];
+const included = [
+  "@modelcontextprotocol/core",
+  "@modelcontextprotocol/server",
+  "kysely",
+  "yaml",
+  "zod",
+  "zod-openapi",
+];
 
 export default defineConfig({
   platform: "node",

@@ -31,7 +31,7 @@ export function listed<Item extends z.ZodType>(item: Item) {
 /** A text that is trimmed and not empty. @param allowed what the text is */
 export function text(longest: number, allowed: string) {
   const tooLong = `${allowed}, of at most ${longest} characters`;
-  return z.string(allowed).trim().min(1, allowed).max(longest, tooLong);
+  return z.string(allowed).describe(allowed).trim().min(1, allowed).max(longest, tooLong);
 }
 
 export const authorField = text(100, "the name of the author");
@@ -74,12 +74,15 @@ export const longestDurationMs = 366 * 24 * 60 * 60 * 1_000;
 
 /** A text that stands for a value. @param parse gives undefined for any other text */
 export function parsed<Value>(allowed: string, parse: (written: string) => Value | undefined) {
-  return z.string(allowed).transform((written, context): Value => {
-    const value = parse(written);
-    if (value !== undefined) return value;
-    context.addIssue({ code: "custom", message: allowed });
-    return z.NEVER;
-  });
+  return z
+    .string(allowed)
+    .describe(allowed)
+    .transform((written, context): Value => {
+      const value = parse(written);
+      if (value !== undefined) return value;
+      context.addIssue({ code: "custom", message: allowed });
+      return z.NEVER;
+    });
 }
 
 export const durationField = parsed(
@@ -102,8 +105,8 @@ export const serverFields = {
 };
 
 export const rangeFields = {
-  from: z.string(timeAllowed),
-  to: z.string(timeAllowed).optional(),
+  from: z.string(timeAllowed).describe(timeAllowed),
+  to: z.string(timeAllowed).describe(timeAllowed).optional(),
   /** The zone of times, days and hours. */
   tz: parsed("a time zone such as UTC, Europe/Berlin or +05:30", (name): Zone | undefined =>
     openZone(name),

@@ -162,14 +162,21 @@ export async function callOperation<Request extends z.ZodType, Response extends 
   operation: Operation<Request, Response>,
   request: z.input<Request>,
 ): Promise<z.output<Response>> {
-  const { api, config } = namedDaemon(options, terminal);
-  if (!config) return api(operation, request);
-  try {
-    if (api) return await api(operation, request);
-  } catch (error) {
-    if (!(error instanceof ApiUnavailableError && error.kind === "nothing_listens")) throw error;
-  }
-  return callOffline(config, operation, request);
+  return openApi(options, terminal)(operation, request);
+}
+
+/** The same for several calls. The signal ends calls of the daemon. */
+export function openApi(options: ApiOptions, terminal: Terminal, signal?: AbortSignal): CallApi {
+  const { api, config } = namedDaemon(options, terminal, signal);
+  if (!config) return api;
+  return async (operation, request) => {
+    try {
+      if (api) return await api(operation, request);
+    } catch (error) {
+      if (!(error instanceof ApiUnavailableError && error.kind === "nothing_listens")) throw error;
+    }
+    return callOffline(config, operation, request);
+  };
 }
 
 async function callOffline<Request extends z.ZodType, Response extends z.ZodType<object>>(

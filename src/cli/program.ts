@@ -1,10 +1,9 @@
 import { inspect } from "node:util";
 import { Command, CommanderError } from "commander";
-import { ApiUnavailableError } from "../api/client.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import { version } from "../lib/version.ts";
-import { StoreError } from "../store/store-error.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { isExpected } from "./expected-errors.ts";
 import { printableTerminal } from "./terminal.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -38,6 +37,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   report: async () => (await import("./report.ts")).addReport,
   insights: async () => (await import("./insights.ts")).addInsights,
   lookup: async () => (await import("./lookup.ts")).addLookup,
+  mcp: async () => (await import("./mcp.ts")).addMcp,
   backup: async () => (await import("./store-care.ts")).addBackup,
   restore: async () => (await import("./store-care.ts")).addRestore,
   store: async () => (await import("./store-care.ts")).addStoreCommands,
@@ -58,9 +58,6 @@ To monitor a real service, run:
 
 Exit codes: 0 success, 1 failure, 2 usage or configuration error.`;
 
-/** Errors with a message for the user; any other is a bug. */
-const expected = [CommandError, RefusedError, ApiUnavailableError, StoreError];
-
 /** Runs the command that the arguments name, and gives the exit code. Never rejects. */
 export async function runProgram(args: readonly string[], output: Terminal): Promise<number> {
   const terminal = printableTerminal(output);
@@ -75,11 +72,8 @@ export async function runProgram(args: readonly string[], output: Terminal): Pro
     if (error instanceof CommanderError) {
       return error.exitCode === 0 ? exitCodes.ok : exitCodes.wrongUse;
     }
-    const isExpected = expected.some((kind) => error instanceof kind);
     terminal.err(
-      error instanceof Error && isExpected
-        ? `${error.message.trimEnd()}\n`
-        : `sandwatch failed: ${inspect(error)}\n`,
+      isExpected(error) ? `${error.message.trimEnd()}\n` : `sandwatch failed: ${inspect(error)}\n`,
     );
     if (error instanceof CommandError) return error.exitCode;
     const isInvalid = error instanceof RefusedError && error.kind === "invalid";

@@ -3,7 +3,7 @@ import { exitCodes } from "./exit-codes.ts";
 const stopSignals = ["SIGINT", "SIGTERM"] as const;
 
 /** Commands that run until a signal stops them. */
-const lasting: readonly (string | undefined)[] = ["run", "demo", "simulate"];
+const lasting: readonly (string | undefined)[] = ["run", "demo", "simulate", "mcp"];
 
 /**
  * Handles signals while the command is being loaded. Nothing has been opened by then, so a signal to stop ends the

@@ -9,7 +9,7 @@ import { z } from "zod";
  * which only scheme and host are shown. Every other field is masked.
  */
 
-declare module "zod" {
+declare module "zod/v4/core" {
   interface GlobalMeta {
     readonly shown?: true | "address";
   }
