@@ -1,7 +1,7 @@
 import { emptyAccount, type Bucket, type NameAccount, type Peaks } from "./buckets.ts";
 import { addDwells, dwellsOf, noDwells, type DwellHistogram } from "./dwell.ts";
 import { statuses, type Status } from "./status.ts";
-import { noneByStatus, type CountByStatus } from "./tallies.ts";
+import { addTimes, noneByStatus, type CountByStatus } from "./tallies.ts";
 
 /** How many servers or sandboxes of one value are in each status while they are listed, and how many are missing. */
 export interface Counts extends CountByStatus {
@@ -74,6 +74,13 @@ export class Fold {
     for (const value of to?.values ?? []) this.count(value, atMs, to, 1);
   }
 
+  /** Counts servers or sandboxes of a value from a moment on, or does not any more. */
+  add(value: string, atMs: number, counts: Counts, by: 1 | -1): void {
+    const sums = this.sumsOf(value);
+    this.addTime(sums, atMs);
+    for (const state of states) sums.counts[state] += by * counts[state];
+  }
+
   /** A gap begins or ends. */
   observe(atMs: number, isObserved: boolean): void {
     this.settle(atMs);
@@ -139,6 +146,71 @@ export class Fold {
     sums.occupied = Math.max(sums.occupied, counts.occupied);
     sums.servers = Math.max(sums.servers, listed);
   }
+}
+
+const states = [...statuses, "missing"] as const;
+
+/**
+ * Folds several targets as if they were one, of which each has its own gaps: what is unobserved of one is missing. Calls are in
+ * order of time.
+ */
+export class JointFold {
+  private readonly fold: Fold;
+  private readonly isUnobserved = new Set<number>();
+  private readonly counts = new Map<number, Map<string, Counts>>();
+
+  constructor(atMs: number) {
+    this.fold = new Fold({ atMs, isObserved: true, counts: new Map() });
+  }
+
+  /** Counts some of a target from a moment on, or does not any more. */
+  add(target: number, atMs: number, value: string, counts: Counts, by: 1 | -1): void {
+    let ofTarget = this.counts.get(target);
+    if (!ofTarget) this.counts.set(target, (ofTarget = new Map()));
+    const known = ofTarget.get(value) ?? noCounts;
+    ofTarget.set(value, addCounts(known, counts, by));
+    this.fold.add(value, atMs, this.observedOf(target, counts), by);
+  }
+
+  step(target: number, { atMs, from, to }: Step): void {
+    for (const value of from?.values ?? []) this.add(target, atMs, value, countOf(from), -1);
+    for (const value of to?.values ?? []) this.add(target, atMs, value, countOf(to), 1);
+  }
+
+  /** A gap of a target begins or ends. */
+  observe(target: number, atMs: number, isObserved: boolean): void {
+    const all = [...(this.counts.get(target) ?? [])];
+    for (const [value, counts] of all) {
+      this.fold.add(value, atMs, this.observedOf(target, counts), -1);
+    }
+    if (isObserved) this.isUnobserved.delete(target);
+    else this.isUnobserved.add(target);
+    for (const [value, counts] of all) {
+      this.fold.add(value, atMs, this.observedOf(target, counts), 1);
+    }
+  }
+
+  take(startMs: number, endMs: number): Bucket {
+    return this.fold.take(startMs, endMs);
+  }
+
+  private observedOf(target: number, counts: Counts): Counts {
+    if (!this.isUnobserved.has(target)) return counts;
+    return { ...noCounts, missing: states.reduce((sum, state) => sum + counts[state], 0) };
+  }
+}
+
+export const noCounts: Counts = { ...noneByStatus, missing: 0 };
+
+export function addCounts(to: Counts, counts: Counts, by: 1 | -1): Counts {
+  return { ...addTimes(to, counts, by), missing: to.missing + by * counts.missing };
+}
+
+/** One server or sandbox. */
+export function countOf(standing: Standing | null): Counts {
+  return standing
+    ? { ...noCounts, [standing.isMissing ? "missing" : standing.status]: 1 }
+    : noCounts;
 }
 
 function emptySums(sinceMs: number): Sums {

@@ -2,13 +2,14 @@ import { bucketStart, type Bucket } from "../fleet/buckets.ts";
 import { addDwells, countDwells, dwellQuantileMs, noDwells } from "../fleet/dwell.ts";
 import type { DwellHistogram } from "../fleet/dwell.ts";
 import { targetName, type Target } from "../fleet/model.ts";
-import type { RecordedTarget, TargetBucket } from "../store/occupancy-history.ts";
+import type { OccupancyReader, TargetBucket } from "../store/occupancy-history.ts";
+import type { Unit } from "../store/unit-history.ts";
 import { readBusiestHour } from "./busiest-hour.ts";
 import { readOutlooks, type OutlookQuery } from "./outlooks.ts";
 import { countedFor } from "./report-fields.ts";
-import { followServers, keptRange, type PresentTarget } from "./server-report.ts";
+import { keptRange } from "./server-report.ts";
 import type { PresentServer, ReportSources } from "./report-sources.ts";
-import { readTargetTimes, selectTargets } from "./reported-targets.ts";
+import { selectTargets, type ReportedTarget } from "./reported-targets.ts";
 import type { Zone } from "./zone.ts";
 
 export interface InsightsQuery extends OutlookQuery {
@@ -41,24 +42,25 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
     watched.filter(({ isConfigured }) => isConfigured).map(({ target }) => targetName(target)),
   );
   const usualOf = usualMaxima(names.values());
-  const inError: PresentTarget[] = [];
+  const inErrorNow = new Set<string>();
+  const targets = selectTargets(watched, recorded, { range, filter, nowMs });
   let occupiedLong: readonly LongDwell[] = [];
-  for (const each of selectTargets(watched, recorded, { range, filter, nowMs })) {
-    const { target } = each;
+  for (const { target } of targets) {
     const { lastPollAtMs, servers } = await sources.present(target);
     // For a target that is not configured, it is unknown how long a server remained occupied.
     const atMs = configured.has(targetName(target)) ? lastPollAtMs : null;
-    const errant: PresentServer[] = [];
     const long: LongDwell[] = [];
-    for (const server of servers) {
-      if (server.server.status === "error") errant.push(server);
-      const dwell = atMs === null ? null : longDwellOf(target, server, atMs, usualOf);
+    for (const present of servers) {
+      const { sandbox, server } = present;
+      if (server.status === "error") {
+        inErrorNow.add(serverKey(target, { sandboxId: sandbox.id, serverId: server.id }));
+      }
+      const dwell = atMs === null ? null : longDwellOf(target, present, atMs, usualOf);
       if (dwell) long.push(dwell);
     }
-    inError.push({ ...each, lastPollAtMs, servers: errant });
     occupiedLong = largest([...occupiedLong, ...long], (dwell) => dwell.occupiedMs / dwell.usualMs);
   }
-  const errant = await readErrant(query, inError, recorded, sources);
+  const errant = await readErrant(query, targets, inErrorNow, occupancy, sources);
   return {
     busiestHour: await readBusiestHour(occupancy, query),
     erredMostOften: largest(errant, ({ errors }) => errors),
@@ -77,21 +79,59 @@ function largest<Item>(items: readonly Item[], valueOf: (item: Item) => number):
     .slice(0, mostShown);
 }
 
-/** The servers that were in error, with the time that a report by server has of them. Only those are followed. */
+/** The servers that were in error, with the time that a report by server has of them. Only those are read. */
 async function readErrant(
-  { range: asked, filter }: Pick<InsightsQuery, "range" | "filter">,
-  targets: readonly PresentTarget[],
-  recorded: readonly RecordedTarget[],
-  sources: ReportSources,
+  { range: asked, filter, nowMs }: Pick<InsightsQuery, "range" | "filter" | "nowMs">,
+  targets: readonly ReportedTarget[],
+  inErrorNow: ReadonlySet<string>,
+  occupancy: OccupancyReader,
+  { changes }: ReportSources,
 ) {
-  const range = await keptRange(asked, sources);
-  const times = await readTargetTimes(sources, range, targets, recorded);
-  const query = { range, targets, times, filter, sources };
-  const units = await followServers({ ...query, fields: ["server"], only: "error" });
-  return Array.from(units.values(), ({ first, errors, ms }) => {
-    const { target, sandboxId, serverId, serverName } = first;
-    return { ...target, sandboxId, serverId, serverName, errors, errorMs: ms.error };
-  });
+  const range = keptRange(asked, occupancy);
+  const wanted = new Set(inErrorNow);
+  // One that was in error all the time shows it when it leaves it, or still is.
+  const since = { fromMs: range.fromMs, toMs: nowMs + 1, direction: "asc" } as const;
+  for await (const { target, ...server } of changes.between({
+    ...since,
+    ...filter,
+    status: ["error"],
+  })) {
+    wanted.add(serverKey(target, server));
+  }
+  const errant: (Target & ErrantServer)[] = [];
+  for (const { target, untilMs } of targets) {
+    const keyOf = (unit: Unit): string => serverKey(target, unit);
+    const cells = occupancy.units(target, {
+      subject: "server",
+      ...range,
+      untilMs: Math.min(range.toMs, untilMs),
+      first: "",
+      isWanted: (unit) => wanted.has(keyOf(unit)),
+      keyOf,
+    });
+    for await (const { units, bucket, errors } of cells) {
+      for (const unit of units) {
+        const { sandboxId, serverId, serverName } = unit;
+        const server = { ...target, sandboxId, serverId: serverId ?? "", serverName };
+        const errorMs = bucket.names.get(keyOf(unit))?.ms.error ?? 0;
+        errant.push({ ...server, errors: errors.get(keyOf(unit)) ?? 0, errorMs });
+      }
+    }
+  }
+  return errant;
+}
+
+interface ErrantServer extends Unit {
+  readonly serverId: string;
+  readonly errors: number;
+  readonly errorMs: number;
+}
+
+function serverKey(
+  target: Target,
+  { sandboxId, serverId }: Pick<Unit, "sandboxId" | "serverId">,
+): string {
+  return JSON.stringify([targetName(target), sandboxId, serverId]);
 }
 
 /** What is added up of the servers of one name of a target. */

@@ -3,6 +3,7 @@ import type { Bucket, NameAccount } from "../fleet/buckets.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import { targetName } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
+import type { PeakQuery } from "../store/joint-peaks.ts";
 import type { BucketRange, TargetBucket } from "../store/occupancy-history.ts";
 import { compareLabels, type Cell } from "./calendar-cells.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
@@ -35,12 +36,11 @@ export interface OccupancyReport {
   readonly incidents: readonly IncidentTime[];
   readonly read: (bucketRange: BucketRange) => AsyncIterable<readonly TargetBucket[]>;
   /** The most servers occupied at one moment in the whole range, by groups. Null: what they are computed from is not kept. */
-  readonly occupiedPeaks: (
-    groupOf: (target: string, serverName: string | null) => Group,
-  ) => Promise<GroupPeaks | null>;
+  readonly occupiedPeaks: (groupOf: PeakQuery["groupOf"]) => Promise<GroupPeaks | null>;
 }
 
-type GroupPeaks = ReadonlyMap<Group, number>;
+/** By the key of the group. */
+type GroupPeaks = ReadonlyMap<string, number>;
 
 /** The sums for the rows of one cell, or of all cells with the same label. */
 export interface CellSums {
@@ -259,9 +259,10 @@ async function exactPeaks(
 ): Promise<GroupPeaks | null> {
   const isBound = rows.values().some(({ peak }) => peak.get()?.isExact === false);
   if (!isBound || fields.some(isTimeField)) return null;
-  return occupiedPeaks(
-    (target, serverName) => groups.leafOf(numbers.get(target) ?? 0, serverName ?? "").group,
-  );
+  return occupiedPeaks((target, value) => {
+    const number = numbers.get(targetName(target));
+    return number === undefined ? null : groups.leafOf(number, value).group.key;
+  });
 }
 
 /** A report by name or other value has rows only for observed ones; any other also has rows for groups without servers. */
@@ -292,7 +293,7 @@ function toRow(
       return ofMs > 0 ? sum + serverMs(ms) / ofMs : sum;
     }, 0);
   const bound = peak.get();
-  const most = peaks?.get(group) ?? 0;
+  const most = peaks?.get(group.key) ?? 0;
   // Where changes cannot be read, there are too few of them.
   const isExact = peaks !== null && most >= sums.highest;
   return {

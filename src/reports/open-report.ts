@@ -7,10 +7,9 @@ import { countedFor, isTimeField, valueFieldOf } from "./report-fields.ts";
 import type { ReportField, ReportedKind } from "./report-fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
 import { reportOccupancy, type OccupancyReport } from "./occupancy-report.ts";
-import { readOccupiedPeaks } from "./occupied-peaks.ts";
 import { planReport, timeText } from "./bucket-plan.ts";
 import type { PlacedRow, Report, ReportRow, RowPosition } from "./report-rows.ts";
-import { keptRange, reportServers } from "./server-report.ts";
+import { keptRange, reportUnits } from "./server-report.ts";
 import type { ReportSources } from "./report-sources.ts";
 import { selectTargets, type ReportedTarget } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -74,15 +73,18 @@ export async function openOccupancy(
     ...more,
     ...(targets.length === 0 ? ["No target matches."] : []),
   ];
-  return { asked, recorded, keptFrom, selectIn, reportOf, notesOn };
+  return { asked, occupancy, recorded, keptFrom, selectIn, reportOf, notesOn };
 }
 
-/** @throws {RefusedError} when the range has not begun */
+/** Of single servers and sandboxes: as many as are read in about ten seconds. */
+const mostChanges = 1_000_000;
+
+/** @throws {RefusedError} when the range has not begun, or has too many changes for what it asks for */
 export async function openReport(query: ReportQuery, sources: ReportSources): Promise<Report> {
-  const { of, fields, filter, nowMs, after } = query;
+  const { of, fields, nowMs, after } = query;
   const total = countedFor(of, []);
   const opened = await openOccupancy(query, sources);
-  const { asked, recorded, selectIn, reportOf, notesOn } = opened;
+  const { asked, occupancy, selectIn, reportOf, notesOn } = opened;
   /** Of a range as a whole. */
   const readCoverageNotes = async (range: TimeRange): Promise<readonly string[]> => {
     const coverage = createCoverage();
@@ -97,7 +99,12 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     // What a poll observed at this very moment has happened, too.
     const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };
     const incidents = await readIncidentTimes(sources, range, of, numbers);
-    const kept = await keptRange(range, sources);
+    const kept = keptRange(range, occupancy);
+    if (after === null && (await occupancy.hasMoreChanges(kept, mostChanges))) {
+      const allowed = "a shorter range, one region or key, or by=server_name";
+      const text = `There are more than ${mostChanges.toLocaleString("en")} changes in the range, which would take too long to read. Ask for ${allowed}.`;
+      throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
+    }
     const isCut = kept.fromMs > range.fromMs;
     const cut = `Changes are kept since ${timeText(kept.fromMs)}: the report starts then.`;
     return {
@@ -105,10 +112,7 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
       fields,
       notes: notesOn(targets, isCut ? [cut] : []),
       coverageNotes: () => readCoverageNotes({ ...asked, fromMs: kept.fromMs }),
-      rows: reportServers(
-        { range: kept, fields, targets, filter, recorded, sources, incidents },
-        after,
-      ),
+      rows: reportUnits({ of, range: kept, fields, targets, occupancy, incidents }, after),
     };
   }
 
@@ -116,11 +120,8 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const report = reportOf(asked, fields, counted);
   const { plan, numbers } = report;
   const incidents = await readIncidentTimes(sources, plan.range, of, numbers);
-  const occupiedPeaks: OccupancyReport["occupiedPeaks"] = async (groupOf) => {
-    if (counted !== "server" && counted !== "server_name") return null;
-    const { targets } = report;
-    return readOccupiedPeaks({ range: plan.range, targets, recorded, filter, sources }, groupOf);
-  };
+  const occupiedPeaks: OccupancyReport["occupiedPeaks"] = (groupOf) =>
+    occupancy.peaks({ ...plan.range, counted, groupOf });
   const coverage = createCoverage();
   let isRead = false;
   async function* rows(): AsyncIterable<PlacedRow> {

@@ -79,10 +79,10 @@ export function readFields(
 
 /** What is wrong with fields that only servers have. Null: nothing. */
 export function faultOfSandboxFields(fields: readonly ReportField[]): string | null {
-  const field = fields.find((each) => ["server_name", "tag", "sandbox", "server"].includes(each));
+  const field = fields.find((each) => ["server_name", "tag", "server"].includes(each));
   return field === undefined
     ? null
-    : `of sandboxes: one or more of region, key, benchmark and ${timeFields.join(", ")}; not ${field}`;
+    : `of sandboxes: one or more of region, key, sandbox, benchmark and ${timeFields.join(", ")}; not ${field}`;
 }
 
 const list = `one or more, separated by commas, of ${reportFields.join(", ")}`;

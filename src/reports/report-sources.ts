@@ -1,7 +1,7 @@
 import { targetName, type Target } from "../fleet/model.ts";
 import { eachServer, type Sandbox, type Server, type Snapshot } from "../fleet/snapshot.ts";
 import type { Presence } from "../fleet/status.ts";
-import type { SandboxRange, StoredChange } from "../store/changes.ts";
+import type { StoredChange } from "../store/changes.ts";
 import type { GapQuery } from "../store/gaps.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../store/report-queries.ts";
@@ -20,16 +20,10 @@ export interface ReportSources {
       query: TimeRange &
         TargetFilter & {
           readonly direction: "asc" | "desc";
-          readonly observations: true;
           /** Only from one of these, or to one. */
-          readonly status?: readonly Presence[];
-          readonly sandboxes?: SandboxRange;
+          readonly status: readonly Presence[];
         },
     ): AsyncIterable<ServerChange>;
-    /** The ids of sandboxes of a target that have or had servers, from one on, in their order. */
-    sandboxes(target: Target, first: string, limit: number): Promise<readonly string[]>;
-    /** From when on changes are kept: from a moment, or later where earlier ones were deleted. */
-    keptFrom(fromMs: number): Promise<number>;
   };
   /** Incidents that began to fire, or were over, within a range. In any order. */
   incidents(range: TimeRange, of: ReportedKind): AsyncIterable<ServerIncidentTimes>;

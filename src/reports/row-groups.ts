@@ -5,6 +5,7 @@ import type { ReportedTarget } from "./reported-targets.ts";
 
 /** The servers or sandboxes that are in one row for a stretch of time. */
 export interface Group {
+  readonly key: string;
   readonly values: GroupValues;
   /** The targets of these servers, by their numbers. */
   readonly targets: Set<number>;
@@ -36,7 +37,7 @@ export function createRowGroups(
     const key = JSON.stringify(values);
     let group = groups.get(key);
     if (!group) {
-      groups.set(key, (group = { values, targets: new Set() }));
+      groups.set(key, (group = { key, values, targets: new Set() }));
       ordered = null;
     }
     group.targets.add(number);

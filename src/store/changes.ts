@@ -6,7 +6,7 @@ import { beginsWith, isBeyond, lastSequence } from "./sql-helpers.ts";
 import { beyond, place, timesBetween, windowEnd } from "./change-windows.ts";
 import { cursorText, readCursor, type ChangeCursor } from "./change-cursor.ts";
 import { createRowReading, oneOf, textIn } from "./damaged-rows.ts";
-import type { Db } from "./tables.ts";
+import type { Db, Tables } from "./tables.ts";
 
 /** What a change is of. */
 export const changeSubjects = ["server", "sandbox"] as const;
@@ -171,32 +171,6 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
       for await (const rows of pagesBetween(query, selected)) yield* read(rows, readSubjectChange);
     },
 
-    /** The ids of sandboxes of a target that have or had servers, from one on, in their order. */
-    async sandboxes({ region, key }: Target, first: string, limit: number) {
-      const rows = await reader
-        .selectFrom("servers")
-        .innerJoin("targets", "targets.id", "servers.target_id")
-        .select("sandbox_id")
-        .distinct()
-        .where("region", "=", region)
-        .where("key", "=", key)
-        .where("sandbox_id", ">=", first)
-        .orderBy("sandbox_id")
-        .limit(limit)
-        .execute();
-      return rows.map((row) => row.sandbox_id);
-    },
-
-    /** From when on changes are kept: from a moment, or later where earlier ones were deleted. */
-    async keptFrom(fromMs: number): Promise<number> {
-      const row = await reader
-        .selectFrom("deleted_history")
-        .select("before_ms")
-        .where("what", "=", "changes")
-        .executeTakeFirst();
-      return Math.max(fromMs, row?.before_ms ?? fromMs);
-    },
-
     /** The cursor of what was stored last: nothing was stored after it yet. */
     async newest(): Promise<string> {
       return cursorText(await newestCursor(reader));
@@ -210,7 +184,7 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
       const isUnknown = given.seq > newest.seq;
       const found: StoredRow[] = [];
       for (const selected of await allRowsOf(selection)) {
-        const page = selectChanges(reader, selection, selected)
+        const page = selectChanges(reader, selection, selected, true)
           .where("changes.seq", ">", isUnknown ? 0 : given.seq)
           .where("changes.seq", "<=", newest.seq)
           .where("changes.at_ms", ">", isUnknown ? given.atMs : Number.MIN_SAFE_INTEGER)
@@ -231,23 +205,32 @@ interface SelectedRows {
   readonly ids: readonly number[] | null;
 }
 
-interface SubjectRow {
+export interface SubjectRow extends Pick<
+  Tables["sandboxes"],
+  "target_id" | "sandbox_id" | "status" | "missing" | "gone_at_ms"
+> {
   readonly id: number;
-  readonly target_id: number;
-  readonly sandbox_id: string;
   readonly server_id: string | null;
   readonly server_name: string | null;
 }
 
-function subjectRows(subject: ChangeSubject) {
+/** The rows of servers or sandboxes, as `of`. */
+export function subjectRows(subject: ChangeSubject) {
   const columns =
     subject === "server"
       ? sql`server_id, server_name from servers`
       : sql`null as server_id, null as server_name from sandboxes`;
-  return sql<SubjectRow>`(select id, target_id, sandbox_id, ${columns})`.as("of");
+  return sql<SubjectRow>`(
+    select id, target_id, sandbox_id, status, missing, gone_at_ms, ${columns}
+  )`.as("of");
 }
 
-function selectChanges(reader: Db, selection: ChangeSelection, { subject, ids }: SelectedRows) {
+function selectChanges(
+  reader: Db,
+  selection: ChangeSelection,
+  { subject, ids }: SelectedRows,
+  bySequence = false,
+) {
   const { region = [], key = [], server, serverId, sandbox, sandboxId } = selection;
   const { sandboxes, name = [] } = selection;
   const { status = [], from = [], to = [] } = selection;
@@ -270,6 +253,10 @@ function selectChanges(reader: Db, selection: ChangeSelection, { subject, ids }:
     );
   }
   if (selection.observations !== true) query = query.where("changes.observation", "is", null);
+  if (ids && bySequence) {
+    // Without the sign SQLite would look at all changes of these, instead of at those that follow.
+    return query.where(sql<boolean>`+${sql.ref(`changes.${subject}`)} in (${sql.join(ids)})`);
+  }
   if (ids) return query.where(`changes.${subject}`, "in", ids);
   if (sandbox !== undefined) query = query.where(beginsWith("of.sandbox_id", sandbox));
   if (sandboxId !== undefined) query = query.where("of.sandbox_id", "=", sandboxId);

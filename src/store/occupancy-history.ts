@@ -9,13 +9,16 @@ import {
 } from "../fleet/buckets.ts";
 import type { Bucket, Counted, Resolution, RolledUp } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
-import type { RecordedTime } from "../fleet/recorded-time.ts";
+import type { Gap, RecordedTime } from "../fleet/recorded-time.ts";
 import { createRowReading, type RowReading } from "./damaged-rows.ts";
+import { hasMoreChanges } from "./change-steps.ts";
 import { foldTargets, keyOf, type FoldedTarget } from "./fold-changes.ts";
 import { readGaps, type GapQuery, type StoredGap } from "./gaps.ts";
+import { readJointPeaks, type PeakQuery } from "./joint-peaks.ts";
 import { createRollupReader, readCounts, type Found, type HistoryTarget } from "./rolled-up.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
+import { foldUnits, type UnitCell, type UnitQuery } from "./unit-history.ts";
 
 /** Undefined: all. */
 export interface TargetFilter {
@@ -56,20 +59,43 @@ export interface OccupancyReader {
     bucketRange: BucketRange,
     counted: Counted,
   ) => AsyncIterable<readonly TargetBucket[]>;
+  /** From when on changes are kept. */
+  readonly changesKeptFromMs: number;
+  /** Whether the targets have more changes than some between two moments. */
+  readonly hasMoreChanges: (range: Gap, most: number) => Promise<boolean>;
+  /** The most that were occupied at one moment. Null: not all changes in the range are kept, or there are too many. */
+  readonly peaks: (query: PeakQuery) => Promise<ReadonlyMap<string, number> | null>;
+  /** How single servers or sandboxes of a target spent a range. */
+  readonly units: (target: Target, query: UnitQuery) => AsyncIterable<UnitCell>;
 }
+
+/** They take some seconds. */
+const mostForPeaks = 500_000;
 
 /** Derives buckets from rollups, changes and gaps, concurrently with writes. */
 export function createOccupancyHistory(reader: Db, reading = createRowReading()) {
   return {
     async open(filter: TargetFilter = {}): Promise<OccupancyReader> {
-      const { targets, keptFrom } = await readConsistently(reader, async (trx) => ({
+      const { targets, kept } = await readConsistently(reader, async (trx) => ({
         targets: await readHistoryTargets(trx, filter),
-        keptFrom: await readKeptFrom(trx),
+        kept: await readKept(trx),
       }));
       const byId = new Map(targets.map((each) => [each.id, each.target]));
       return {
         recorded: targets.map(({ target, recorded }) => ({ target, ...recorded })),
-        keptFrom,
+        ...kept,
+        hasMoreChanges: (range, most) => hasMoreChanges(reader, targets, range, most),
+        async peaks(query) {
+          if (kept.keptFrom["5m"] > query.fromMs) return null;
+          if (await hasMoreChanges(reader, targets, query, mostForPeaks)) return null;
+          return readJointPeaks(reader, targets, query, reading);
+        },
+        async *units({ region, key }, query) {
+          const found = targets.find(
+            ({ target }) => target.region === region && target.key === key,
+          );
+          if (found) yield* foldUnits(reader, found, query, reading);
+        },
         async *buckets(bucketRange, counted) {
           const read = createBucketReader(reader, targets, counted, reading);
           const own = keyOf(counted, "").length;
@@ -122,18 +148,23 @@ async function readHistoryTargets(
   );
 }
 
-async function readKeptFrom(reader: Db): Promise<KeptFrom> {
+async function readKept(
+  reader: Db,
+): Promise<Pick<OccupancyReader, "keptFrom" | "changesKeptFromMs">> {
   const rows = await reader.selectFrom("deleted_history").selectAll().execute();
   const beforeMs = (what: string): number =>
     rows.find((row) => row.what === what)?.before_ms ?? -Infinity;
   const from = (resolution: RolledUp, ms: number): number =>
     Math.ceil(ms / resolutionMs[resolution]) * resolutionMs[resolution];
   return {
-    // What is derived from changes continues from the counts of a whole hour.
-    "5m": from("1h", Math.max(beforeMs("changes"), beforeMs("1h"))),
-    "15m": from("15m", beforeMs("15m")),
-    "1h": from("1h", beforeMs("1h")),
-    "1d": from("1d", beforeMs("1d")),
+    changesKeptFromMs: beforeMs("changes"),
+    keptFrom: {
+      // What is derived from changes continues from the counts of a whole hour.
+      "5m": from("1h", Math.max(beforeMs("changes"), beforeMs("1h"))),
+      "15m": from("15m", beforeMs("15m")),
+      "1h": from("1h", beforeMs("1h")),
+      "1d": from("1d", beforeMs("1d")),
+    },
   };
 }
 

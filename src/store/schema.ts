@@ -148,8 +148,8 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     )${table}`,
     `create index changes_by_time on changes (at_ms)`,
     `create index changes_of_target on changes (target_id, at_ms)`,
-    `create index changes_of_server on changes (server, seq) where server is not null`,
-    `create index changes_of_sandbox on changes (sandbox, seq) where sandbox is not null`,
+    `create index changes_of_server on changes (server, at_ms, seq) where server is not null`,
+    `create index changes_of_sandbox on changes (sandbox, at_ms, seq) where sandbox is not null`,
 
     // The names, benchmarks and tags that rollups have. The empty one stands for all servers, or for those without.
     `create table counted_values (

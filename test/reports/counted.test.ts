@@ -43,6 +43,8 @@ it.each([true, false])(
     expect(await hours("tag")).toEqual([" 2 0 0 0", "x 0 1.5 0 0", "y 0 1.5 0 0", "z 0 0.5 0 0"]);
     expect(await hours("benchmark")).toEqual(["swe 2 2 0 0"]);
     expect(await hours("benchmark", "sandboxes")).toEqual(["swe 0 0 2 0"]);
+    expect(await hours("sandbox")).toEqual(["us research box 2 2 0 0"]);
+    expect(await hours("sandbox", "sandboxes")).toEqual(["us research box 0 0 2 0"]);
     expect(await hours("month", "sandboxes")).toEqual(["2026-11 0 0 2 0"]);
     expect(await hours("week")).toEqual(["2026-11-16 2 2 0 0"]);
     expect(await hours("hour_of_day", "sandboxes")).toEqual([

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { readReportQuery } from "../../src/api/operations/occupancy.ts";
 import { firstOf } from "../../src/lib/iterables.ts";
 import { openReport } from "../../src/reports/open-report.ts";
 import { utc } from "../../src/reports/zone.ts";
 import { collect } from "../support/collect.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import { occupied, research, watch } from "./support/polls-alike.ts";
-import { fieldsOf } from "./support/report.ts";
+import { fieldsOf, reportOf } from "./support/report.ts";
 
 const inEu = { region: "eu", key: "research" };
 
@@ -25,12 +26,15 @@ describe("a report of servers", () => {
     const read: string[] = [];
     const sources = {
       ...history,
-      changes: {
-        ...history.changes,
-        between(query: Parameters<typeof history.changes.between>[0]) {
-          const { sandboxes } = query;
-          read.push(`${sandboxes?.target.region} ${sandboxes?.first}`);
-          return history.changes.between(query);
+      occupancy: {
+        ...history.occupancy,
+        async open() {
+          const opened = await history.occupancy.open();
+          const units: typeof opened.units = (target, query) => {
+            read.push(`${target.region} ${query.first}`);
+            return opened.units(target, query);
+          };
+          return { ...opened, units };
         },
       },
     };
@@ -57,4 +61,40 @@ describe("a report of servers", () => {
       expect(new Set(read).size).toBeLessThan(3);
     }
   });
+
+  it("of which too much would have to be read is refused, and says what to ask for", async () => {
+    const history = recordHistory();
+    const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T01:00Z" };
+    watch(history.add(research), range);
+    watch(history.add(inEu), range);
+    const [fromMs, toMs] = [Date.parse(range.from), Date.parse(range.to)];
+    const { hasMoreChanges } = await history.occupancy.open({ region: ["eu"] });
+    // Two servers and their sandbox appeared with the first poll.
+    expect(await hasMoreChanges({ fromMs, toMs }, 2)).toBe(true);
+    expect(await hasMoreChanges({ fromMs, toMs }, 3)).toBe(false);
+    expect(await hasMoreChanges({ fromMs: fromMs + 1, toMs }, 0)).toBe(false);
+    expect(await hasMoreChanges({ fromMs: -Infinity, toMs: Infinity }, 1)).toBe(true);
+    const many = {
+      ...history,
+      occupancy: {
+        ...history.occupancy,
+        open: async () => ({
+          ...(await history.occupancy.open()),
+          hasMoreChanges: async () => true,
+        }),
+      },
+    };
+    await expect(reportOf(many, { ...range, by: "sandbox" })).rejects.toThrow(
+      /1,000,000 changes.*Ask for a shorter range/,
+    );
+    expect((await reportOf(many, { ...range, by: "server_name" })).rows).toHaveLength(1);
+  });
+});
+
+it("a report of sandboxes is by sandbox, and not by what only servers have", () => {
+  const query = (by: string) => readReportQuery({ of: "sandboxes", from: "1h", by }, 7_200_000);
+  expect(query("sandbox").fields).toEqual(["region", "key", "sandbox"]);
+  for (const by of ["server", "server_name", "tag"]) {
+    expect(() => query(by)).toThrow(`not ${by}`);
+  }
 });

@@ -111,8 +111,6 @@ export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
       async *between(query) {
         yield* (await read()).changes.between(query);
       },
-      sandboxes: async (...of) => (await read()).changes.sandboxes(...of),
-      keptFrom: async (...of) => (await read()).changes.keptFrom(...of),
     },
     async *incidents() {
       yield* spans;

@@ -65,12 +65,29 @@ function adaptStatement(
   statement: StatementSync,
   checked: <Result>(execute: () => Result) => Result,
 ): SqliteStatement {
+  const columns = statement.columns().map(({ name }) => name);
+  // The objects that it would give are four times as slow to make, and to read.
+  statement.setReturnArrays(true);
   return {
-    reader: statement.columns().length > 0,
-    all: (parameters) => checked(() => readAll(statement, parameters.map(toSqlValue))),
+    reader: columns.length > 0,
+    all: (parameters) =>
+      checked(() => readAll(statement, parameters.map(toSqlValue))).map((values) =>
+        toRow(columns, values),
+      ),
     run: (parameters) => checked(() => statement.run(...parameters.map(toSqlValue))),
-    iterate: (parameters) => statement.iterate(...parameters.map(toSqlValue)),
+    *iterate(parameters) {
+      for (const values of statement.iterate(...parameters.map(toSqlValue))) {
+        yield toRow(columns, values);
+      }
+    },
   };
+}
+
+function toRow(columns: readonly string[], values: unknown): Readonly<Record<string, unknown>> {
+  const row: Record<string, unknown> = {};
+  if (!Array.isArray(values)) return row;
+  for (let at = 0; at < columns.length; at += 1) row[columns[at] ?? ""] = values[at];
+  return row;
 }
 
 /** One number that is out of range would make all rows unreadable: it is read as what it is nearly. */
@@ -84,16 +101,14 @@ function readAll(statement: StatementSync, parameters: readonly SQLInputValue[])
   }
   statement.setReadBigInts(true);
   try {
-    return statement
-      .all(...parameters)
-      .map((row) => Object.fromEntries(Object.entries(row).map(asNumber)));
+    return statement.all(...parameters).map((values) => Object.values(values).map(asNumber));
   } finally {
     statement.setReadBigInts(false);
   }
 }
 
-function asNumber([column, value]: [string, unknown]): [string, unknown] {
-  return [column, typeof value === "bigint" ? Number(value) : value];
+function asNumber(value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
 }
 
 function toSqlValue(value: unknown): SQLInputValue {

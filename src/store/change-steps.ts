@@ -1,0 +1,290 @@
+import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
+import type { Standing } from "../fleet/fold.ts";
+import type { Gap } from "../fleet/recorded-time.ts";
+import { presences, type Presence } from "../fleet/status.ts";
+import { batches } from "../lib/iterables.ts";
+import { changeSubjects, observations, type ChangeSubject } from "./changes.ts";
+import { listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
+import { isBeyond } from "./sql-helpers.ts";
+import type { Db, Tables } from "./tables.ts";
+
+export type StepRow = Pick<
+  Tables["changes"],
+  | "seq"
+  | "target_id"
+  | "at_ms"
+  | "server"
+  | "sandbox"
+  | "from_status"
+  | "to_status"
+  | "dwell_ms"
+  | "observation"
+  | "was_missing"
+  | "value_set"
+  | "previous_set"
+>;
+
+/** A change as it is stored, and what it means. */
+export interface StoredStep {
+  readonly row: StepRow;
+  readonly from: Standing | null;
+  readonly to: Standing | null;
+}
+
+/** The attributes of a server or sandbox. Absent ones are empty. */
+export interface ValueSet {
+  readonly name: string;
+  readonly benchmark: string;
+  readonly tags: readonly string[];
+}
+
+/** Under which values a server or sandbox with these attributes counts. */
+export type ValuesOf = (subject: ChangeSubject, id: number, set: ValueSet) => readonly string[];
+
+/** Whose changes are read: those of some targets, or of some rows of servers or sandboxes. */
+export type StepSelection =
+  | { readonly targetIds: readonly number[]; readonly subjects: readonly ChangeSubject[] }
+  | { readonly subject: ChangeSubject; readonly ids: readonly number[] };
+
+const rowsAtOnce = 5_000;
+const idsAtOnce = 500;
+const firstWindowMs = 24 * 60 * 60_000;
+export const subjectTables = { server: "servers", sandbox: "sandboxes" } as const;
+
+export type StepReader = ReturnType<typeof createStepReader>;
+
+/**
+ * Reads changes in order of time, and what they mean. Each continues what the one before it said of the same server or
+ * sandbox, so that one that cannot be read does not count anything twice. Where none is kept, its own columns say it.
+ */
+export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowReading) {
+  const sets = new Map<number, ValueSet>();
+  /** What the last change of each server and sandbox left. */
+  const states = {
+    server: new Map<number, Standing | null>(),
+    sandbox: new Map<number, Standing | null>(),
+  };
+
+  const select = () =>
+    reader
+      .selectFrom("changes")
+      .select(["seq", "target_id", "at_ms", "server", "sandbox", "from_status", "to_status"])
+      .select(["dwell_ms", "observation", "was_missing", "value_set", "previous_set"]);
+
+  const readSets = async (rows: readonly StepRow[]): Promise<void> => {
+    const wanted = rows.flatMap((row) => [row.value_set, row.previous_set ?? row.value_set]);
+    const ids = [...new Set(wanted)].filter((id) => !sets.has(id));
+    for (const some of batches(ids, idsAtOnce)) {
+      const found = await reader
+        .selectFrom("value_sets")
+        .selectAll()
+        .where("id", "in", some)
+        .execute();
+      for (const row of found) {
+        const set = reading.read("value_sets", row.id, row, ({ name, benchmark, tags }) => {
+          return { name, benchmark, tags: listIn(JSON.parse(tags), textIn) };
+        });
+        if (set) sets.set(row.id, set);
+      }
+    }
+  };
+
+  const readRow = (row: StepRow): StoredStep | null =>
+    reading.read("changes", row.seq, row, () => {
+      const [subject, id] = [subjectOf(row), idOf(row)];
+      const values = (setId: number): readonly string[] => {
+        const set = sets.get(setId);
+        return set ? valuesOf(subject, id, set) : [];
+      };
+      const { observation, previous_set: before, value_set: after } = row;
+      if (observation !== null) oneOf(observations, observation);
+      const from = standing(row.from_status, row.was_missing === 1, values(before ?? after));
+      const to = standing(row.to_status, observation === "missing", values(after));
+      return { row, from, to };
+    });
+
+  /** One change of each of some servers or sandboxes: the nearest one before a moment or from it on. */
+  const readNearest = async (
+    subject: ChangeSubject,
+    ids: readonly number[],
+    side: "before" | "from",
+    atMs: number,
+  ): Promise<readonly StepRow[]> => {
+    const found: StepRow[] = [];
+    const own = sql.ref(`changes.${subject}`);
+    const [is, order] = side === "before" ? [sql`<`, sql`desc`] : [sql`>=`, sql`asc`];
+    for (const some of batches(ids, idsAtOnce)) {
+      const seqs = sql<number>`(
+        select (select seq from changes where ${own} = subject.id and at_ms ${is} ${atMs}
+          order by at_ms ${order}, seq ${order} limit 1)
+        from ${sql.table(subjectTables[subject])} as subject where subject.id in (${sql.join(some)})
+      )`;
+      found.push(...(await select().where("seq", "in", seqs).execute()));
+    }
+    await readSets(found);
+    return found;
+  };
+
+  /** The changes before these, which are the first ones of servers or sandboxes. */
+  const readPrevious = async (
+    firsts: readonly number[],
+    subject: ChangeSubject,
+  ): Promise<readonly StepRow[]> => {
+    const found: StepRow[] = [];
+    const [own, earlier] = [sql.ref(`first.${subject}`), sql.ref(`earlier.${subject}`)];
+    for (const some of batches(firsts, idsAtOnce)) {
+      const seqs = sql<number>`(
+        select (select earlier.seq from changes as earlier
+          where ${earlier} = ${own}
+            and (earlier.at_ms, earlier.seq) < (first.at_ms, first.seq)
+          order by earlier.at_ms desc, earlier.seq desc limit 1)
+        from changes as first where first.seq in (${sql.join(some)})
+      )`;
+      found.push(...(await select().where("seq", "in", seqs).execute()));
+    }
+    await readSets(found);
+    return found;
+  };
+
+  return {
+    /**
+     * What servers or sandboxes are at a moment: what the last change before left, or else what the next one found. Those
+     * of which no change is kept are not among them.
+     */
+    async statesAt(
+      subject: ChangeSubject,
+      ids: readonly number[],
+      atMs: number,
+    ): Promise<ReadonlyMap<number, Standing | null>> {
+      const known = states[subject];
+      for (const row of await readNearest(subject, ids, "before", atMs)) {
+        const step = readRow(row);
+        if (step) known.set(idOf(row), step.to);
+      }
+      const others = ids.filter((id) => !known.has(id));
+      for (const row of await readNearest(subject, others, "from", atMs)) {
+        const step = readRow(row);
+        if (step) known.set(idOf(row), step.from);
+      }
+      return known;
+    },
+
+    /** @param rows in order of time */
+    async statesOf(rows: readonly StepRow[]): Promise<readonly StoredStep[]> {
+      for (const subject of changeSubjects) {
+        const known = states[subject];
+        const firsts = new Map<number, number>();
+        for (const row of rows) {
+          const id = row[subject];
+          if (id !== null && !known.has(id) && !firsts.has(id)) firsts.set(id, row.seq);
+        }
+        for (const row of await readPrevious([...firsts.values()], subject)) {
+          const step = readRow(row);
+          if (step) known.set(idOf(row), step.to);
+        }
+      }
+      await readSets(rows);
+      return rows.flatMap((row) => {
+        const step = readRow(row);
+        if (!step) return [];
+        const known = states[subjectOf(row)];
+        const before = known.get(idOf(row));
+        known.set(idOf(row), step.to);
+        return [before === undefined ? step : { ...step, from: before }];
+      });
+    },
+
+    /**
+     * Some at a time. Those of rows of servers or sandboxes are sorted for each page, so they are read from windows of time
+     * that have about as many as a page.
+     */
+    async *steps(
+      selection: StepSelection,
+      fromMs: number,
+      toMs: number,
+    ): AsyncGenerator<readonly StepRow[], void> {
+      let [atMs, after]: [number, number | null] = [fromMs, null];
+      let windowMs = "ids" in selection ? firstWindowMs : toMs - fromMs;
+      while (atMs < toMs) {
+        const untilMs = Math.min(toMs, atMs + windowMs);
+        let page = select()
+          .where("at_ms", ">=", atMs)
+          .where("at_ms", "<", untilMs)
+          .orderBy("at_ms")
+          .orderBy("seq")
+          .limit(rowsAtOnce);
+        if ("ids" in selection) page = page.where(selection.subject, "in", selection.ids);
+        else {
+          page = page.where("target_id", "in", selection.targetIds);
+          const [only, other] = selection.subjects;
+          if (only && !other) page = page.where(only, "is not", null);
+        }
+        if (after !== null) page = page.where(isBeyond(["at_ms", "seq"], ">", [atMs, after]));
+        const rows: readonly StepRow[] = await page.execute();
+        yield rows;
+        const last = rows.length < rowsAtOnce ? undefined : rows.at(-1);
+        if (last) {
+          windowMs = "ids" in selection ? Math.max(1, last.at_ms - atMs) : toMs - last.at_ms;
+          [atMs, after] = [last.at_ms, last.seq];
+        } else {
+          if (rows.length < rowsAtOnce / 2) windowMs *= 2;
+          [atMs, after] = [untilMs, null];
+        }
+        await setImmediate();
+      }
+    },
+  };
+}
+
+export function subjectOf({ server }: StepRow): ChangeSubject {
+  return server === null ? "sandbox" : "server";
+}
+
+export function idOf({ server, sandbox }: StepRow): number {
+  return server ?? sandbox ?? 0;
+}
+
+function standing(
+  written: Presence,
+  isMissing: boolean,
+  values: readonly string[],
+): Standing | null {
+  const presence = oneOf(presences, written);
+  return presence === "absent" ? null : { status: presence, isMissing, values };
+}
+
+const countedMs = 6 * 60 * 60_000;
+
+/** Whether targets have more changes than some between two moments. They are counted in an index. */
+export async function hasMoreChanges(
+  reader: Db,
+  targets: readonly { readonly id: number; readonly recorded: Gap }[],
+  { fromMs, toMs }: Gap,
+  most: number,
+): Promise<boolean> {
+  const ids = targets.map(({ id }) => id);
+  const firstMs = targets.reduce((ms, { recorded }) => Math.min(ms, recorded.fromMs), toMs);
+  const lastMs = targets.reduce((ms, { recorded }) => Math.max(ms, recorded.toMs + 1), fromMs);
+  const endMs = Math.min(toMs, lastMs);
+  let left = most;
+  for (let atMs = Math.max(fromMs, firstMs); atMs < endMs; atMs += countedMs) {
+    const { count } = await reader
+      .selectFrom(
+        reader
+          .selectFrom("changes")
+          .select("target_id")
+          .where("target_id", "in", ids)
+          .where("at_ms", ">=", atMs)
+          .where("at_ms", "<", Math.min(atMs + countedMs, endMs))
+          .limit(left + 1)
+          .as("some"),
+      )
+      .select(({ fn }) => fn.countAll<number>().as("count"))
+      .executeTakeFirstOrThrow();
+    left -= count;
+    if (left < 0) return true;
+    await setImmediate();
+  }
+  return false;
+}
