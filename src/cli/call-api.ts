@@ -9,6 +9,7 @@ import type { CallApi, Operation } from "../api/operation.ts";
 import { listTargets } from "../api/operations/targets.ts";
 import { parseBaseUrl } from "../config/address.ts";
 import type { Config } from "../config/config.ts";
+import type { LoadOptions } from "../config/load-config.ts";
 import { readText } from "../config/yaml-file.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
@@ -42,6 +43,7 @@ function namedDaemon(
   { config: givenFile, url: given, tokenFile }: ApiOptions,
   terminal: Terminal,
   signal?: AbortSignal,
+  reading?: LoadOptions,
 ): NamedDaemon {
   const url = given ?? (givenFile === undefined ? process.env["SANDWATCH_URL"] : undefined);
   const clientCertificate = readClientCertificate();
@@ -62,7 +64,7 @@ function namedDaemon(
       "Give either --config FILE or --url ADDRESS, or set SANDWATCH_CONFIG or SANDWATCH_URL.",
     );
   }
-  const config = readConfig(file, terminal);
+  const config = readConfig(file, terminal, reading);
   if (config.http.port === 0) return { api: null, reload: null, config };
   return { ...configuredDaemon(config, client), config };
 }
@@ -240,7 +242,11 @@ const portUnknown =
 
 /** Lets the daemon read its configuration again. @returns what it says */
 export async function reloadDaemon(options: ApiOptions, terminal: Terminal): Promise<string> {
-  const { reload } = namedDaemon(options, terminal);
+  // Only the daemon may be able to read its secrets: systemd shows credentials to nobody else.
+  const { reload } = namedDaemon(options, terminal, undefined, {
+    withoutSecrets: true,
+    keepsAddress: true,
+  });
   if (!reload) throw wrongUse(portUnknown);
   const { isAccepted, text } = await reload();
   if (!isAccepted) throw wrongUse(`The daemon refuses its configuration:\n${text}`);

@@ -17,6 +17,8 @@ export interface LoadOptions {
   readonly logFormat?: Config["log"]["format"];
   /** Whether to use placeholders for addresses and secrets, so that rules can be checked without them. */
   readonly withoutSecrets?: boolean;
+  /** Whether these leave the address of the HTTP server as it is. */
+  readonly keepsAddress?: boolean;
   /** Whether custom bodies of receivers have a mask in the place of environment variables. */
   readonly masksBodies?: boolean;
 }
@@ -37,11 +39,13 @@ export function loadConfig(
   const yaml = readYaml(file, "a configuration in YAML");
   if (yaml.kind === "faulty") return yaml;
   const { withoutSecrets = false } = options;
-  const content = withoutSecrets ? fillPlaceholderSecrets(yaml.value) : yaml.value;
+  const content = withoutSecrets
+    ? fillPlaceholderSecrets(yaml.value, options.keepsAddress)
+    : yaml.value;
   const resolved = resolveReferences(content, environment, dirname(file), options.masksBodies);
   const evidence = withoutSecrets ? resolved : withEnvironment(resolved, environment);
   const loaded = check(evidence, resolved.findings, yaml.locate, options);
-  if (loaded.kind === "faulty" || !loaded.config.http.tls) return loaded;
+  if (loaded.kind === "faulty" || !loaded.config.http.tls || withoutSecrets) return loaded;
   const findings = tlsFindings(loaded.config.http.tls);
   return findings.length === 0
     ? loaded

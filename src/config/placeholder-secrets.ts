@@ -24,14 +24,21 @@ const invented = new Map<string, unknown>([
   ["expect", {}],
 ]);
 
+const ofAddress: ReadonlySet<string> = new Set(["listen", "tls"]);
+
 /**
  * A configuration with the same rules for the same targets and receivers, that can be read where no
  * secret is at hand: addresses and secrets, also those in files, are made up. What is not a mapping
  * where one belongs is left as it is, for the schema to refuse. Rules look at neither the HTTP server
  * nor the store.
+ *
+ * @param keepsAddress whether the address of the HTTP server is kept
  */
-export function fillPlaceholderSecrets(content: unknown): unknown {
+export function fillPlaceholderSecrets(content: unknown, keepsAddress = false): unknown {
   return mapParts(content, (part, section) => {
+    if (section === "http" && keepsAddress) {
+      return mapParts(part, (value, name) => (ofAddress.has(name) ? value : undefined));
+    }
     if (section === "http" || section === "store") return undefined;
     if (section === "outbound") return inventIn(part, section);
     if (section === "alerts") {

@@ -138,6 +138,22 @@ describe("a reload", () => {
     expect(foreign).toMatchObject({ code: 1, err: expect.stringContaining("is not a sandwatch") });
   });
 
+  it("by the command reads no secrets, which only the daemon may be able to read", async () => {
+    const { edit, config, daemon, stop } = await startSite();
+    const key = join(dirname(config), "key");
+    writeFileSync(key, "simulated-T0PSECRET");
+    edit('"api_key":"simulated-T0PSECRET"', `"api_key_file":${JSON.stringify(key)}`);
+    expect(await runCommand(["reload", "--config", config])).toMatchObject({ code: 0 });
+    await daemon.lines('"daemon.started"', 2);
+    rmSync(key);
+    const refused = await runCommand(["reload", "--config", config]);
+    expect(refused).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("The daemon refuses its configuration"),
+    });
+    await stop();
+  });
+
   it("returns to the previous configuration when its address is in use", async () => {
     const { edit, reload, shows, daemon, address, stop } = await startSite();
     const other = await startPeer(() => {});
