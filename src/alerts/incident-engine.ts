@@ -26,6 +26,14 @@ export interface IncidentOutcome {
   readonly outbox: readonly OutboxItem[];
 }
 
+export const noOutcome: IncidentOutcome = {
+  written: [],
+  dropped: [],
+  flaps: [],
+  steps: [],
+  outbox: [],
+};
+
 export interface AlertOptions {
   readonly receivers: WantedMessages;
   readonly suppressions: Suppressions;

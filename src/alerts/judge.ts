@@ -9,7 +9,7 @@ import {
 } from "../fleet/recorded-time.ts";
 import { runAtOnce, type Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
-import { createIncidentEngine } from "./incident-engine.ts";
+import { createIncidentEngine, noOutcome } from "./incident-engine.ts";
 import type { AlertOptions, IncidentEngine } from "./incident-engine.ts";
 import type { IncidentOutcome, Inhibitor } from "./incident-engine.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
@@ -134,6 +134,13 @@ function* judgeListing(
   };
   const snapshot = yield* nextSnapshot(state.snapshot, listing, observation);
   const diff = yield* diffSnapshots(state.snapshot, snapshot, observation);
+  const reachability = state.progress.failuresInARow > 0 ? "came_back" : null;
+  const poll = { at, progress, snapshot, diff, stretch, gap, pools: null, reachability } as const;
+  // No incident is open that could change, and what is listed opened none before.
+  const isKnown = snapshot === state.snapshot && complete && state.rulesApplied;
+  if (isKnown && state.incidents.size + state.flaps.size === 0) {
+    return { ...poll, incidents: noOutcome };
+  }
   const engine = createIncidentEngine(state, at.utcMs, options);
   const passed = { ms: progress.observed.ms - state.progress.observed.ms, polls: 1 };
   const unobservedSinceMs = momentKnown ? null : state.progress.lastSuccessAtMs;
@@ -149,9 +156,7 @@ function* judgeListing(
   const onSandboxes = rulesOn("sandbox", options.rules, state.target);
   yield* judgeServers(engine, state, { ...observed, inhibitors }, onServers);
   yield* judgeSandboxes(engine, state, { ...observed, inhibitors }, onSandboxes, onServers);
-  const reachability = state.progress.failuresInARow > 0 ? "came_back" : null;
-  const { outcome: incidents } = engine;
-  return { at, progress, snapshot, diff, incidents, stretch, gap, pools: null, reachability };
+  return { ...poll, incidents: engine.outcome };
 }
 
 /**

@@ -3,7 +3,8 @@ import type { FailureReason } from "../fleet/model.ts";
 import { unobservedMsOf } from "../fleet/recorded-time.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import { presences, statuses, type Presence, type Status } from "../fleet/status.ts";
-import { aggregateName, countByStatus, type CountByStatus } from "../fleet/tallies.ts";
+import { aggregateName, countByStatus } from "../fleet/tallies.ts";
+import type { CountByStatus, Tallies } from "../fleet/tallies.ts";
 
 /** Per name, and of all sandboxes: the milliseconds in each status, and the changes between each two statuses. */
 const numbersPerName = statuses.length + presences.length ** 2;
@@ -22,6 +23,9 @@ export class TargetCounts {
   private readonly names = new Map<string, number>();
   private byName = new Float64Array(0);
   private readonly sandboxes = new Float64Array(numbersPerName);
+  /** What was observed, and for how long, since that was last added up: while nothing changes, only the time is. */
+  private observed: Tallies | null = null;
+  private observedMs = 0;
   private readonly dwells = new Float64Array(statuses.length * numbersPerDwell);
 
   /** @param names The service chooses names, so their series start with the first server of a name. */
@@ -37,14 +41,9 @@ export class TargetCounts {
   countVerdict({ stretch, diff, snapshot }: Verdict): void {
     this.unobservedMs += unobservedMsOf(stretch);
     if (stretch.observed) {
-      const { names, listedSandboxes } = stretch.tallies;
-      addTime(this.sandboxes, 0, listedSandboxes, stretch.elapsedMs);
-      for (const { name, listed } of names.values()) {
-        if (countByStatus(listed) > 0) {
-          const start = this.startOf(name);
-          addTime(this.byName, start, listed, stretch.elapsedMs);
-        }
-      }
+      if (stretch.tallies !== this.observed) this.addObserved();
+      this.observed = stretch.tallies;
+      this.observedMs += stretch.elapsedMs;
     }
     for (const change of diff.sandboxChanges) {
       add(this.sandboxes, pairOf(statusBefore(change), statusAfter(change)), 1);
@@ -60,6 +59,7 @@ export class TargetCounts {
 
   /** The counts at this moment. */
   take() {
+    this.addObserved();
     const names: readonly string[] = [...this.names.keys()];
     return {
       polls: this.polls,
@@ -70,6 +70,17 @@ export class TargetCounts {
       sandboxes: this.sandboxes.slice(),
       dwells: this.dwells.slice(),
     };
+  }
+
+  private addObserved(): void {
+    if (!this.observed) return;
+    const { names, listedSandboxes } = this.observed;
+    addTime(this.sandboxes, 0, listedSandboxes, this.observedMs);
+    for (const { name, listed } of names.values()) {
+      if (countByStatus(listed) > 0)
+        addTime(this.byName, this.startOf(name), listed, this.observedMs);
+    }
+    this.observedMs = 0;
   }
 
   private countDwell(status: Status, seconds: number): void {

@@ -51,7 +51,7 @@ const maxJoinedServers = 10_000;
 const maxKnownDeviations = 64;
 
 /** Each text is parsed at one of this many polls, though it is known. */
-const pollsPerReread = 1_024;
+export const pollsPerReread = 1_024;
 
 /** From the end of an item to the name in the next one, as the service writes them. */
 const nextItem = Buffer.from('},{"local_sandbox_id":');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { createListingReader } from "../../src/service/listing-reader.ts";
@@ -51,6 +51,25 @@ describe("a text that is known", () => {
     expect(after.sandboxes.every((each, at) => each === before.sandboxes[at])).toBe(true);
     const again = touched("2026-02-16T12:45:55.123456-08:00");
     expect(countParsed(() => void take(again, after, quietPoll(after)))).toBe(0);
+  });
+
+  it("is not looked for where the whole body is known, until a byte of it changes", () => {
+    const body = JSON.stringify(listing(boxes(20)));
+    const before = take(body);
+    const poll = quietPoll(before);
+    take(body, before, poll);
+    const other = body.replace('"s7"', '"t7"');
+    expect(other.length).toBe(body.length);
+    const parse = vi.spyOn(JSON, "parse");
+    const [same, known] = [read(body, before, poll), parse.mock.calls.length];
+    const changed = read(other, before, poll);
+    const parsed = parse.mock.calls.length;
+    parse.mockRestore();
+    expect(same).toMatchObject({ partial: null, listing: { complete: true } });
+    expect(same.listing.sandboxes).toBe(before.sandboxes);
+    expect(known).toBe(0);
+    expect(parsed).toBeGreaterThan(1);
+    expect(changed.listing.sandboxes[7]?.id).toBe("t7");
   });
 
   it("is parsed all the same at one poll in 1,024", () => {
