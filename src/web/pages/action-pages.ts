@@ -16,7 +16,7 @@ export type Actor =
   | { readonly kind: "refused"; readonly reason: string | Html };
 
 export function renderAcknowledge(incident: IncidentDetails, actor: Actor, at: PageAt): string {
-  const { id, summary, state, acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
+  const { id, state, acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
   const reason =
     author !== null
       ? html`It was acknowledged by ${author}, ${shownTime(acknowledgedAt) ?? ""}.
@@ -26,10 +26,7 @@ export function renderAcknowledge(incident: IncidentDetails, actor: Actor, at: P
         : `It is ${state}: there is nothing to acknowledge.`;
   return renderAction(at, {
     title: "Acknowledge",
-    what: html`<p>
-        <strong>${summary}</strong><br />rule ${incident.rule}, since
-        ${shownTime(incident.started_at) ?? ""}, incident <a href="../${id}">${id}</a>
-      </p>
+    what: html`${subjectOf(incident)}
       <p>This stops its reminders. You are still notified when it resolves.</p>`,
     actor: reason === null ? actor : { kind: "refused", reason },
     post: `incidents/${id}/acknowledge`,
@@ -38,6 +35,14 @@ export function renderAcknowledge(incident: IncidentDetails, actor: Actor, at: P
     next: `incidents/${id}`,
     command: `sandwatch ack ${id} --author NAME`,
   });
+}
+
+/** An incident, in the time zone of the reader. */
+export function subjectOf({ id, headline, rule, started_at: at }: IncidentDetails): Html {
+  return html`<p>
+    <strong>${headline}</strong><br />rule ${rule}, since ${shownTime(at)}, incident
+    <a href="../${id}">${id}</a>
+  </p>`;
 }
 
 export function renderAcknowledgeAll(
@@ -68,12 +73,12 @@ export function renderAcknowledgeAll(
 }
 
 export function renderSilence(incident: IncidentDetails, actor: Actor, at: PageAt): string {
-  const { id, summary, silence, silenced_until: until } = incident;
+  const { id, silence, silenced_until: until } = incident;
   return renderAction(at, {
     title: "Silence",
-    what: html`<p><strong>${summary}</strong><br />incident <a href="../${id}">${id}</a></p>
-      ${until === null ? "" : html`<p>It is silenced until ${shownTime(until) ?? ""}.</p>`}
-      ${silenceText(silence)}`,
+    what: html`${subjectOf(incident)}
+    ${until === null ? "" : html`<p>It is silenced until ${shownTime(until) ?? ""}.</p>`}
+    ${silenceText(silence)}`,
     actor,
     post: "silences",
     fields: { incident: id },

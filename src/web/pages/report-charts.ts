@@ -95,6 +95,11 @@ export function weekOf(hours: readonly HourOccupancy[]): readonly (readonly (num
   );
 }
 
+/** In shares of its size, so that the pattern of what is unobserved keeps its own. */
+function percent(share: number): string {
+  return `${Number((share * 100).toFixed(3))}%`;
+}
+
 export function heatmap(hours: readonly HourOccupancy[]): Html {
   const cells = weekOf(hours);
   const most = Math.max(0, ...cells.flat().map((share) => share ?? 0));
@@ -108,24 +113,17 @@ export function heatmap(hours: readonly HourOccupancy[]): Html {
       const opaque = html`fill-opacity="${Math.max(0.07, opacity).toFixed(2)}"`;
       return html`<rect
         ${share === null ? html`class="cell none"` : html`class="cell" ${opaque}`}
-        x="${hour + 0.04}"
-        y="${day + 0.04}"
-        width="0.92"
-        height="0.92"
+        x="${percent((hour + 0.04) / hoursOfDay)}"
+        y="${percent((day + 0.04) / weekdays.length)}"
+        width="${percent(0.92 / hoursOfDay)}"
+        height="${percent(0.92 / weekdays.length)}"
         ><title>${text}</title></rect
       >`;
     }),
   );
   return html`<figure class="plot heatmap">
     <div class="y">${weekdays.map((day) => html`<span>${day}</span>`)}</div>
-    <svg
-      viewBox="0 0 ${hoursOfDay} ${weekdays.length}"
-      preserveAspectRatio="none"
-      role="img"
-      aria-label="Occupied share by hour and weekday"
-    >
-      ${rects}
-    </svg>
+    <svg role="img" aria-label="Occupied share by hour and weekday">${rects}</svg>
     <div class="x">${["00", "06", "12", "18", "24"].map((hour) => html`<span>${hour}</span>`)}</div>
     <figcaption>
       ${swatch("scale", `0% to ${shareText(most)} occupied`)} ${swatch("unobserved", "unobserved")}

@@ -4,7 +4,7 @@ import type { IncidentView } from "../../api/operations/incidents.ts";
 import type { silenceView } from "../../api/operations/silences.ts";
 import { counted } from "../../fleet/plural.ts";
 import { factRows, html, table, type Fact, type Html } from "../html.ts";
-import { mostListed, optionsOf, renderAction, silenceLasts } from "./action-pages.ts";
+import { mostListed, optionsOf, renderAction, silenceLasts, subjectOf } from "./action-pages.ts";
 import type { Action, Actor } from "./action-pages.ts";
 import { incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
 import type { IncidentDetails, Selection } from "./incident-pages.ts";
@@ -18,10 +18,10 @@ const title = "Unacknowledge";
 const nothing = "No such incident is acknowledged: there is nothing to withdraw.";
 
 export function renderUnacknowledge(incident: IncidentDetails, actor: Actor, at: PageAt): string {
-  const { id, summary, acknowledged_by: author, acknowledged_at: since, note } = incident;
+  const { id, acknowledged_by: author, acknowledged_at: since, note } = incident;
   return renderAction(at, {
     title,
-    what: html`<p><strong>${summary}</strong><br />incident <a href="../${id}">${id}</a></p>
+    what: html`${subjectOf(incident)}
       <p>
         ${author === null ? "" : html`Acknowledged by ${author}, ${shownTime(since) ?? ""}${note === null ? "" : `: ${note}`}. `}Its
         reminders go on.
