@@ -12,7 +12,7 @@ import { lookOf, type Look } from "./look.ts";
 import { callOperation, type ApiOptions } from "./call-api.ts";
 import { incidentSubjectText } from "./incidents.ts";
 import { show } from "./output.ts";
-import { renderTable, type Columns } from "./table.ts";
+import { renderTable, wrapText, type Columns } from "./table.ts";
 import { downColumns } from "./targets.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -83,11 +83,9 @@ function statusText(
   const down = targets.filter(({ up }) => up === false);
   const counts = countAll(targets);
   const sections = [
-    [
-      summaryText({ targets, incidents }, down.length, counts, look),
-      ...countLines(counts),
-      "",
-    ].join("\n"),
+    [summaryText({ targets, incidents }, down.length, counts, look), ...countLines(counts), ""]
+      .map((line) => wrapText(line, look.width))
+      .join("\n"),
     worstText(down, targetColumns, isWhole, look),
     worstText(groupsOf(incidents, isWhole), incidentColumns, isWhole, look),
     processes.map((each) => `${processText(each, look)}\n`).join(""),

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
 import { printableLine } from "../lib/printable.ts";
 import type { Color, Look } from "./look.ts";
@@ -20,7 +21,32 @@ type FieldOf<Item> = {
   [Field in keyof Item]: Item[Field] extends Plain ? Field : never;
 }[keyof Item];
 
-/** Aligned columns. Where lines are limited, empty columns are omitted and the widest ones are cut. */
+/**
+ * Columns that a table goes without where it does not fit, the first ones first, each beside the column by which its rows are
+ * known; null: whatever that is.
+ */
+const dispensable: ReadonlyMap<string, string | null> = new Map([
+  ["benchmark", null],
+  ["created", null],
+  ["attempts", null],
+  ["seconds", null],
+  ["unknown", null],
+  ["sandbox", "server"],
+  ["severity", "rule"],
+  ["made", null],
+  ["stayed", null],
+  ["idle", "target"],
+  ["unobserved", "target"],
+  ["servers", "sandbox"],
+]);
+
+/** A column that is cut to this still says what it is about. */
+const comfortableWidth = 28;
+
+/**
+ * Aligned columns. Where lines are limited, empty columns are omitted, then those that say least, and the widest ones are
+ * cut.
+ */
 export function renderTable<Item>(
   items: readonly Item[],
   columns: Columns<Item>,
@@ -31,7 +57,33 @@ export function renderTable<Item>(
   const filled = Object.entries(columns).filter((_, column) =>
     rows.some((row) => row[column]?.text !== ""),
   );
-  return createGrowingTable(Object.fromEntries(filled), look)(items);
+  const titles = Object.keys(columns);
+  const widths = new Map(
+    filled.map(([title]) => {
+      const texts = rows.map((row) => withShortIds(row[titles.indexOf(title)]?.text ?? ""));
+      const widest = Math.max(...[title, ...texts].map(textWidth));
+      return [title, Math.min(widest, comfortableWidth)] as const;
+    }),
+  );
+  for (const [title, beside] of dispensable) {
+    if (totalOf([...widths.values()]) <= look.width) break;
+    if (beside === null || widths.has(beside)) widths.delete(title);
+  }
+  const shown = filled.filter(([title]) => widths.has(title));
+  return createGrowingTable(Object.fromEntries(shown), look)(items);
+}
+
+/** Sentences in lines that end between words. */
+export function wrapText(text: string, width: number = Number.POSITIVE_INFINITY): string {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    const longer = last === undefined ? word : `${last} ${word}`;
+    const fits = textWidth(stripVTControlCharacters(longer)) <= width;
+    if (last !== undefined && fits) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.join("\n");
 }
 
 type Row = readonly Colored[];

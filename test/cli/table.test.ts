@@ -2,7 +2,13 @@ import { stripVTControlCharacters } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lookOf, type Look } from "../../src/cli/look.ts";
-import { createGrowingTable, renderTable, textWidth, type Columns } from "../../src/cli/table.ts";
+import {
+  createGrowingTable,
+  renderTable,
+  textWidth,
+  wrapText,
+  type Columns,
+} from "../../src/cli/table.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
 interface Item {
@@ -46,6 +52,46 @@ describe("a table", () => {
     );
     expect(renderTable(rows, columns, lookAt(40))).toContain("3f2a0c1e  one two three fou…\n");
     expect(renderTable(rows, columns, lookAt(30))).toContain("12 min a…  3f2a0c1e  one two …\n");
+  });
+
+  it("goes without the columns that say least before it cuts another one", () => {
+    const servers = [
+      {
+        status: "occupied (unobserved)",
+        region: "us-east",
+        key: "production",
+        name: "filesystem",
+        server: uuid,
+        sandbox: uuid,
+      },
+    ];
+    const all: Columns<(typeof servers)[number]> = {
+      status: "status",
+      region: "region",
+      key: "key",
+      name: "name",
+      server: "server",
+      sandbox: "sandbox",
+    };
+    const [head, row] = renderTable(servers, all, lookAt(70)).split("\n");
+    expect(head).toMatch(/^status +region +key +name +server$/);
+    expect(row).toBe("occupied (unobserved)  us-east  production  filesystem  3f2a0c1e");
+    expect(renderTable(servers, all, lookAt(80)).split("\n")[0]).toContain("sandbox");
+    const { server: _, ...alone } = all;
+    expect(renderTable(servers, alone, lookAt(50)).split("\n")[0]).toContain("sandbox");
+    for (const width of [50, 60]) {
+      const lines = renderTable(servers, all, lookAt(width)).trimEnd().split("\n");
+      expect(lines[1]).toContain("3f2a0c1e");
+    }
+  });
+
+  it("ends the lines of a sentence between words, in colour or not", () => {
+    const { paint } = lookAt(20, true);
+    const text = `${paint("red", "3 incidents are firing.")} Last poll: 2 s ago.`;
+    expect(stripVTControlCharacters(wrapText(text, 20))).toBe(
+      "3 incidents are\nfiring. Last poll: 2\ns ago.",
+    );
+    expect(wrapText("a word", undefined)).toBe("a word");
   });
 
   it("does not cut exact times, which somebody asked for", () => {
