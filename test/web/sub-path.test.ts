@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { runbookNames } from "../../src/alerts/links.ts";
 import { loadAssets } from "../../src/web/assets.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { startPrefixProxy } from "./support/prefix-proxy.ts";
@@ -27,7 +28,7 @@ it("behind a proxy at a sub-path the links of the page and of the API's document
     pathOf(url)
       .replace(base, "")
       .replace(loadAssets().hash, "HASH")
-      .replace(/\/\w{8}\b/, "/ID"),
+      .replace(/(incidents)\/\w{8}\b/, "$1/ID"),
   );
   expect(paths.toSorted()).toEqual([
     "",
@@ -45,6 +46,8 @@ it("behind a proxy at a sub-path the links of the page and of the API's document
     "metrics",
     "occupancy",
     "report",
+    "runbooks",
+    ...runbookNames.map((name) => `runbooks/${name}`).toSorted(),
     "sandbox",
     "sandbox/acknowledge",
     "sandbox/silence",

@@ -57,7 +57,11 @@ type Event = ExplanationView["events"][number];
 
 const eventColumns: readonly Column<Event>[] = [
   { head: "Time", cell: ({ at }) => timeOf(Date.parse(at)) },
-  { head: "Kind", cell: ({ event }) => (event.endsWith(".changed") ? "change" : kindOf(event)) },
+  {
+    head: "Kind",
+    cell: ({ event }) => (event.endsWith(".changed") ? "change" : kindOf(event)),
+    tone: () => "words",
+  },
   {
     head: "Event",
     cell: ({ text, incident_id: incident }) =>

@@ -13,6 +13,7 @@ import {
 } from "../html.ts";
 import { runbookOf, subjectLink } from "../../alerts/links.ts";
 import { factsOfNames, kindOf, placeText, type SubjectKind } from "../../alerts/subjects.ts";
+import { counted } from "../../fleet/plural.ts";
 import { page, type PageAt } from "./layout.ts";
 import { titleOfRunbook } from "./runbooks.ts";
 import { sandboxAddress } from "./servers-address.ts";
@@ -24,6 +25,19 @@ export interface Selection {
   readonly rule?: string;
   readonly region?: string;
   readonly key?: string;
+}
+
+/** Further ones would only be scrolled past. */
+const mostEvents = 100;
+const mostReceivers = 5;
+
+function notifiedText(receivers: readonly string[]): Html | string {
+  if (receivers.length === 0) return "nobody";
+  if (receivers.length <= mostReceivers) return receivers.join(", ");
+  return html`<details>
+    <summary>${counted(receivers.length, "receiver")}</summary>
+    ${receivers.join(", ")}
+  </details>`;
 }
 
 export function renderIncident(incident: IncidentDetails, at: PageAt): string {
@@ -52,7 +66,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ["before", incident.previous_status],
     ["since", shownTime(incident.started_at)],
     ["resolved", shownTime(incident.resolved_at)],
-    ["notified", receivers.length === 0 ? "nobody" : receivers.join(", ")],
+    ["notified", notifiedText(receivers)],
     ["inhibited by", inhibitor && html`<a href="${inhibitor}">${inhibitor}</a>`],
     [
       "acknowledged",
@@ -72,6 +86,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ["runbook", runbook && html`<a href="${runbook.url}">${runbook.text}</a>`],
   ];
   const isOver = incident.state === "resolved";
+  const earlier = events.length - mostEvents;
   const links = html`<p class="actions">
     ${isOver ? "" : actionsOf(incident)}
     ${silences.map((each) => html`<a class="button" href="../silences/${each.id}/end" data-act>End silence</a> `)}
@@ -83,7 +98,8 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
       ${isOver && silences.length === 0 ? "" : links}
       <dl>${factRows(facts.filter(([, value]) => value !== ""))}</dl>
       <h2>What happened</h2>
-      ${table(events, eventColumns)}
+      ${earlier > 0 ? html`<p class="quiet">${counted(earlier, "earlier event")}: <code>sandwatch explain</code> lists them.</p>` : ""}
+      ${table(events.slice(-mostEvents), eventColumns)}
     </div>`,
   );
 }

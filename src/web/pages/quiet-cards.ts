@@ -112,6 +112,7 @@ const silenceColumns = (nowMs: number): readonly Column<QuietView["silences"][nu
   {
     head: "Change",
     cell: ({ id }) => (id === null ? "" : html`<a href="silences/${id}">end or change</a>`),
+    tone: () => "words",
   },
 ];
 

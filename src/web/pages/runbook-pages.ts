@@ -45,7 +45,7 @@ function renderRunbook({ name, title, means, look, act, ends }: Runbook, at: Pag
       <p>${prose(ends)}</p>
       <p class="quiet">
         Commands take <code>--config FILE</code> or <code>--url ADDRESS</code>; a container has both
-        set. <a href="../incidents">Incidents</a> and <a href="./">all runbooks</a>.
+        set. <a href="../incidents">Incidents</a> and <a href="../runbooks">all runbooks</a>.
       </p>
     </div>`,
   );

@@ -51,7 +51,7 @@ export async function watchExtremes() {
   ];
   const world = await watchWorld({
     baseUrl,
-    regions: [region, "us"],
+    regions: [region],
     keys: [key],
     alerts: { receivers, rules },
   });
@@ -96,7 +96,6 @@ export async function watchExtremes() {
     `sandbox/silence?${place.toString()}`,
     `sandbox/acknowledge?${place.toString()}`,
     "occupancy",
-    "report?from=1h",
     "runbooks",
     "runbooks/target-down",
     "incidents/nothing22",
