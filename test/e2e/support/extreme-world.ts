@@ -105,7 +105,7 @@ export async function watchExtremes() {
 }
 
 /**
- * Short words of the page whose letters stand on different lines. What is longer than a line of a phone may break, and so may
+ * Short words of the page that stand on more than one line. What is longer than a line of a phone may break, and so may
  * what has no blank around it.
  */
 export const brokenWords = `(() => {
