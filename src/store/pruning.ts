@@ -44,7 +44,8 @@ export function createPruning(kysely: Db) {
     },
 
     /**
-     * Those that are rolled up. Also deletes sandboxes and servers that are gone and to which no change refers any more.
+     * Those that are rolled up. Also deletes sandboxes and servers that are gone and to which no change refers any more, and
+     * attributes that no change names any more.
      */
     async changes(beforeMs: number): Promise<boolean> {
       await noteDeleted(kysely, "changes", beforeMs);
@@ -62,10 +63,16 @@ export function createPruning(kysely: Db) {
           order by gone_at_ms limit ${rowsAtOnce}
         )`;
       };
+      const unnamed = sql`delete from value_sets where id in (
+        select id from value_sets where used_at_ms < ${beforeMs - resolutionMs["1d"]}
+          and not exists (select 1 from changes where at_ms < ${beforeMs})
+        order by used_at_ms limit ${rowsAtOnce}
+      )`;
       return (
         (await deleteSome(old)) ||
         (await deleteSome(unused("servers", "server"))) ||
-        deleteSome(unused("sandboxes", "sandbox"))
+        (await deleteSome(unused("sandboxes", "sandbox"))) ||
+        deleteSome(unnamed)
       );
     },
 

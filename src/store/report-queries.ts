@@ -53,6 +53,13 @@ export function createReportQueries(reader: Db, reading = createRowReading()) {
       return rows.map(({ lastPollAtMs, ...target }) => ({ target, lastPollAtMs }));
     },
 
+    /** How many changes there were since a moment. */
+    async countChanges(sinceMs: number): Promise<number> {
+      const count = sql<number>`count(*)`.as("count");
+      const found = reader.selectFrom("changes").select(count).where("at_ms", ">=", sinceMs);
+      return Number((await found.executeTakeFirstOrThrow()).count);
+    },
+
     /** Incidents of servers or sandboxes that fired or were over within a range of time, in no order. */
     async *incidents(
       { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },

@@ -119,8 +119,11 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       benchmark ${text} not null,
       -- JSON: an array of strings.
       tags ${text} not null,
+      -- No change that names it is more than a day later.
+      used_at_ms ${bigint} not null,
       unique (name, benchmark, tags)
     )${table}`,
+    `create index value_sets_by_use on value_sets (used_at_ms)`,
 
     // A sandbox or a server appeared, changed status or disappeared; or, with \`observation\`, it was missing from a
     // complete listing, observed again as it was, or has other attributes.
@@ -140,10 +143,10 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       observation ${text},
       -- Whether the complete listing before lacked it.
       was_missing integer not null,
-      -- Its attributes after the change, or the last ones.
-      value_set ${bigint} not null references value_sets (id),
+      -- In value_sets: its attributes after the change, or the last ones. No reference: it would need an index of all changes.
+      value_set ${bigint} not null,
       -- Those before, where they differ.
-      previous_set ${bigint} references value_sets (id),
+      previous_set ${bigint},
       check ((server is null) <> (sandbox is null))
     )${table}`,
     `create index changes_by_time on changes (at_ms)`,

@@ -35,7 +35,8 @@ export interface Tables {
   servers: { id: Generated<number>; status: Status } & Texts<"sandbox_id" | "server_id"> &
     Numbers<"target_id" | "has_stated" | SinceColumn | "missing"> &
     OrNull<Texts<"server_name" | "benchmark" | "tags"> & Numbers<"gone_at_ms">>;
-  value_sets: { id: Generated<number> } & Texts<"name" | "benchmark" | "tags">;
+  value_sets: { id: Generated<number> } & Texts<"name" | "benchmark" | "tags"> &
+    Numbers<"used_at_ms">;
   changes: Numbers<"seq" | "target_id" | "at_ms" | "was_missing" | "value_set"> &
     OrNull<Numbers<"server" | "sandbox" | "dwell_ms" | "previous_set">> & {
       from_status: Presence;

@@ -29,7 +29,7 @@ export async function writeChanges(
   }));
   const all = ofPolls.flatMap(({ sandboxes, servers }) => [...sandboxes, ...servers]);
   if (all.length === 0) return;
-  const setOf = await valueSets(trx, all);
+  const setOf = await valueSets(trx, all, ofPolls.at(-1)?.atMs ?? 0);
   let seq = (await takeSequence(trx, all.length)) - all.length;
   for (const { atMs, sandboxes, servers } of ofPolls) {
     const ofSandboxes = sandboxes
@@ -69,13 +69,20 @@ type SetOf = (subject: Subject) => number | null;
  * The ids of sets of attributes. Always looked up: a transaction that adds some may be rolled back, so ids that it saw must
  * not outlive it.
  */
-async function valueSets(trx: Db, diffs: readonly (SandboxDiff | ServerDiff)[]): Promise<SetOf> {
-  const keys = new Set(diffs.flatMap(({ before, after }) => [before, after]).map(setKey));
+async function valueSets(
+  trx: Db,
+  diffs: readonly (SandboxDiff | ServerDiff)[],
+  atMs: number,
+): Promise<SetOf> {
+  const subjects = diffs.flatMap(({ before, after }) =>
+    [before, after].filter((each) => each !== null),
+  );
+  const keys = new Set(subjects.map(setKey));
   const ids = new Map<string, number>();
   for (const some of batches(keys, setsAtOnce)) {
     const texts = some.map((key) => {
       const [name = "", benchmark = "", tags = ""]: string[] = JSON.parse(key);
-      return { name, benchmark, tags };
+      return { name, benchmark, tags, used_at_ms: atMs };
     });
     const values = texts.map(({ name, benchmark, tags }) => sql`(${name}, ${benchmark}, ${tags})`);
     const select = () =>
@@ -93,6 +100,11 @@ async function valueSets(trx: Db, diffs: readonly (SandboxDiff | ServerDiff)[]):
         .execute();
       rows = await select();
     }
+    const renewed = rows.filter((row) => row.used_at_ms < atMs - dayMs).map(({ id }) => id);
+    if (renewed.length > 0) {
+      const renew = trx.updateTable("value_sets").set({ used_at_ms: atMs });
+      await renew.where("id", "in", renewed).execute();
+    }
     for (const { id, name, benchmark, tags } of rows) {
       ids.set(JSON.stringify([name, benchmark, tags]), id);
     }
@@ -101,6 +113,8 @@ async function valueSets(trx: Db, diffs: readonly (SandboxDiff | ServerDiff)[]):
 }
 
 const setsAtOnce = 200;
+/** So seldom is it written that a set is in use. */
+const dayMs = 24 * 60 * 60_000;
 
 type ChangeRow = readonly (string | number | null)[];
 

@@ -87,7 +87,11 @@ describe("store check", () => {
       "insert into sandboxes values (1, 1, 's', null, 0, 'idle', 'idel', 0, 0, 0, 0, null)",
       "unknown statuses: 1",
     ],
-    ["insert into value_sets values (9, 'n', '', '[')", "values that are not JSON: 1"],
+    [
+      "update commit_sequence set value = 1; insert into sandboxes values (1, 1, 's', null, 0, 'idle', 'idle', 0, 0, 0, 0, null); insert into changes values (1, 1, 0, null, 1, 'absent', 'idle', null, null, 0, 7, null)",
+      "changes whose attributes are not stored: 1",
+    ],
+    ["insert into value_sets values (9, 'n', '', '[', 0)", "values that are not JSON: 1"],
   ])("finds what %s leaves", async (statements, fault) => {
     const path = await storeWith("us");
     execute(

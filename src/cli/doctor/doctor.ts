@@ -16,6 +16,7 @@ import { configOption, readConfig } from "../options.ts";
 import { jsonText } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 import { checkDaemon } from "./check-daemon.ts";
+import { checkHistory } from "./check-history.ts";
 import { checkReceivers } from "./check-receivers.ts";
 import { checkClock, checkKeys, describeVisit, visit } from "./check-regions.ts";
 import { checkProcesses } from "./check-processes.ts";
@@ -58,7 +59,8 @@ async function examine(
 ): Promise<void> {
   const config = readConfig(file, terminal);
   report({ title: "configuration", findings: checkConfiguration(file, config) });
-  report({ title: "store", findings: await checkConfiguredStore(config.store) });
+  const ofStore = await checkConfiguredStore(config.store);
+  report({ title: "store", findings: [...ofStore, ...(await checkHistory(config))] });
 
   const signal = AbortSignal.timeout(longestMs);
   const api = config.http.port === 0 ? null : runningApi({ config: file }, terminal, signal);

@@ -105,6 +105,11 @@ const rules: readonly (readonly [what: string, rows: string])[] = [
      where later.waits_for is not null and (earlier.seq is null or later.state <> 'pending')`,
   ],
   [
+    "changes whose attributes are not stored",
+    `select 1 from changes where value_set not in (select id from value_sets)
+       or (previous_set is not null and previous_set not in (select id from value_sets))`,
+  ],
+  [
     "gaps that overlap",
     `select 1 from (
        select to_at_ms, from_at_ms,

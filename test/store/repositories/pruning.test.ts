@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import type { Resolution } from "../../../src/fleet/buckets.ts";
 import { bucketsIn } from "../../support/collect.ts";
-import { listing, watchFleet } from "../../support/fleet.ts";
+import { listing, server, startMs, watchFleet } from "../../support/fleet.ts";
 import { openRecorded } from "../support/recorded-targets.ts";
 import { engines } from "../support/engines.ts";
 import { openPollStore } from "../support/poll-store.ts";
@@ -85,6 +85,36 @@ describe.each(engines)("pruning on $name", (engine) => {
     for (const table of ["sandboxes", "servers"]) expect(await rows(table)).toHaveLength(1);
     await pruneAll(() => store.prune.changes(everMs));
     for (const table of ["sandboxes", "servers"]) expect(await rows(table)).toEqual([]);
+  });
+
+  it("deletes attributes that no change names any more, once those that named them are deleted", async () => {
+    const { store, targetId, rows } = await openPollStore(engine);
+    const { poll } = watchFleet();
+    const show = (tag: string, seconds: number) => {
+      const box = { id: "box", status: "idle", benchmark: "swe", createdAt: null } as const;
+      const servers = [server("a", { status: "idle", tags: [tag] })];
+      const listed = { complete: true, sandboxes: [{ ...box, servers }] };
+      return store.commitPoll(targetId, poll(listed, seconds));
+    };
+    const tags = async () =>
+      (await rows("value_sets")).map((row) => String(row["tags"])).toSorted();
+    const daySeconds = 86_400;
+    await show("x", 0);
+    await show("y", 3_600);
+    await show("z", 3 * daySeconds);
+    await show("y", daySeconds);
+    await show("y", daySeconds);
+    const atMs = startMs + 5 * daySeconds * 1_000 + 3_600_000;
+    // None of it is rolled up.
+    await pruneAll(() => store.prune.changes(atMs));
+    expect(await tags()).toEqual(['["x"]', '["y"]', '["z"]', "[]"]);
+    while (await store.rollUp());
+    await pruneAll(() => store.prune.changes(atMs - 2.5 * daySeconds * 1_000));
+    expect(await tags()).toEqual(['["y"]', '["z"]']);
+    await show("z", 3_600);
+    while (await store.rollUp());
+    await pruneAll(() => store.prune.changes(everMs));
+    expect(await rows("changes")).toHaveLength(1);
   });
 
   it("deletes incidents, with their receivers and acknowledgements, that were resolved before and have no items", async () => {

@@ -45,6 +45,9 @@ describe.each(engines)("reports on $name", (engine) => {
     expect(await store.reports.targets()).toEqual([{ target: research, lastPollAtMs }]);
     const present = await store.reports.present(research);
     expect(present?.lastPollAtMs).toBe(lastPollAtMs);
+    // Of two servers and their sandbox.
+    expect(await store.reports.countChanges(lastPollAtMs)).toBe(3);
+    expect(await store.reports.countChanges(lastPollAtMs + 1)).toBe(0);
     expect(present?.snapshot.sandboxes).toEqual(watched.state.snapshot.sandboxes);
     expect(await store.reports.present({ region: "eu", key: "research" })).toBeNull();
   });
