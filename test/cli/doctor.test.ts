@@ -3,7 +3,6 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pollTargets } from "../../src/api/operations/targets.ts";
-import { describeGrowth } from "../../src/cli/doctor/check-history.ts";
 import { describeDenied, describeSpace } from "../../src/cli/doctor/check-store.ts";
 import { describeVisit, visit } from "../../src/cli/doctor/check-regions.ts";
 import { directRoute } from "../../src/lib/connector.ts";
@@ -224,21 +223,6 @@ describe("doctor", () => {
     expect(levelOf(1.5 * GiB, 0)).toBe("ok");
     expect(levelOf(0.9 * GiB, 0)).toBe("warning");
     expect(levelOf(0.09 * GiB, 0)).toBe("failure");
-  });
-
-  it("warns of the size that changes will have", () => {
-    const dayMs = 86_400_000;
-    expect(describeGrowth(10_000, 400 * dayMs)).toEqual({
-      level: "ok",
-      text: "10,000 changes in the last 24 hours: kept for 400 days, they take about 400 MB",
-    });
-    expect(describeGrowth(2_900_000, 400 * dayMs)).toMatchObject({
-      level: "warning",
-      text: "2,900,000 changes in the last 24 hours: kept for 400 days, they take about 116.0 GB",
-      mend: expect.stringContaining("Shorten history.changes"),
-    });
-    expect(describeGrowth(2_900_000, 30 * dayMs).level).toBe("ok");
-    expect(describeGrowth(300_000, null).text).toMatch(/kept forever, .* about 11\.0 GB a year$/);
   });
 
   it("compares the size of the store with the free space", async () => {
