@@ -57,7 +57,7 @@ export function createReportQueries(reader: Db, reading = createRowReading()) {
     async countChanges(sinceMs: number): Promise<number> {
       const count = sql<number>`count(*)`.as("count");
       const found = reader.selectFrom("changes").select(count).where("at_ms", ">=", sinceMs);
-      return Number((await found.executeTakeFirstOrThrow()).count);
+      return (await found.executeTakeFirstOrThrow()).count;
     },
 
     /** Incidents of servers or sandboxes that fired or were over within a range of time, in no order. */
