@@ -67,23 +67,37 @@ export function addInsights(program: Command, terminal: Terminal): void {
 function insightsText(view: InsightsView, look: Look): string {
   const table = <Item>(items: readonly Item[], columns: Columns<Item>): string =>
     items.length === 0 ? "none\n" : renderTable(items, columns, look);
+  const ofServers = view.of === "servers";
+  const units = ofServers ? "Servers" : "Sandboxes";
+  const unitColumns = unitColumnsOf[view.of];
+  const errorColumns: Columns<InsightsView["erred_longest"][number]> = {
+    errors: (each) => countText(each.errors),
+    "in error": (each) => durationText(each.error_seconds),
+    ...unitColumns,
+  };
   const sections = {
     "When do we run out?": runOutText(view, table),
     "Busiest hour of the week": `${busiestText(view)}\n`,
-    "Names without an idle server": table(view.ran_out, {
-      for: (name) => durationText(name.exhausted_seconds),
-      "in hours": (name) => countText(name.hours),
-      target: targetName,
-      name: "server_name",
-    }),
-    "Servers with the most errors": table(view.erred_most_often, errorColumns),
-    "Servers with the longest errors": table(view.erred_longest, errorColumns),
-    "Occupied for longer than usual for the name": table(view.occupied_long, {
-      for: ({ exact, occupied_seconds: seconds }) =>
-        `${exact ? "" : "at least "}${durationText(seconds)}`,
-      "usually under": (server) => durationText(server.usual_seconds),
-      ...serverColumns,
-    }),
+    [ofServers ? "Names without an idle server" : "Benchmarks without an idle sandbox"]: table(
+      view.ran_out,
+      {
+        for: (name) => durationText(name.exhausted_seconds),
+        "in hours": (name) => countText(name.hours),
+        target: targetName,
+        [ofServers ? "name" : "benchmark"]: (name) => name.server_name ?? name.benchmark,
+      },
+    ),
+    [`${units} with the most errors`]: table(view.erred_most_often, errorColumns),
+    [`${units} with the longest errors`]: table(view.erred_longest, errorColumns),
+    [`Occupied for longer than usual for the ${ofServers ? "name" : "benchmark"}`]: table(
+      view.occupied_long,
+      {
+        for: ({ exact, occupied_seconds: seconds }) =>
+          `${exact ? "" : "at least "}${durationText(seconds)}`,
+        "usually under": (each) => durationText(each.usual_seconds),
+        ...unitColumns,
+      },
+    ),
   };
   const parts = Object.entries(sections).map(
     ([title, text]) => `\n${look.paint("bold", `# ${title}`)}\n${text}`,
@@ -91,16 +105,11 @@ function insightsText(view: InsightsView, look: Look): string {
   return `${look.paint("bold", view.answer)}\nFrom ${view.from} to ${view.to} (hours in ${view.tz})\n${parts.join("")}`;
 }
 
-const serverColumns: Columns<InsightsView["erred_longest" | "occupied_long"][number]> = {
-  target: targetName,
-  name: "server_name",
-  server: "server_id",
-};
+type ListedUnit = InsightsView["erred_longest" | "occupied_long"][number];
 
-const errorColumns: Columns<InsightsView["erred_longest"][number]> = {
-  errors: (server) => countText(server.errors),
-  "in error": (server) => durationText(server.error_seconds),
-  ...serverColumns,
+const unitColumnsOf: Readonly<Record<InsightsView["of"], Columns<ListedUnit>>> = {
+  servers: { target: targetName, name: "server_name", server: "server_id" },
+  sandboxes: { target: targetName, sandbox: "sandbox_id" },
 };
 
 function busiestText({ busiest_hour: busiest }: InsightsView): string {

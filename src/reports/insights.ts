@@ -8,7 +8,7 @@ import { readBusiestHour } from "./busiest-hour.ts";
 import { readOutlooks, type OutlookQuery } from "./outlooks.ts";
 import { countedFor } from "./report-fields.ts";
 import { keptRange } from "./server-report.ts";
-import type { PresentServer, ReportSources } from "./report-sources.ts";
+import type { PresentUnit, ReportSources, UnitIds } from "./report-sources.ts";
 import { selectTargets, type ReportedTarget } from "./reported-targets.ts";
 import type { Zone } from "./zone.ts";
 
@@ -46,16 +46,13 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
   const targets = selectTargets(watched, recorded, { range, filter, nowMs });
   let occupiedLong: readonly LongDwell[] = [];
   for (const { target } of targets) {
-    const { lastPollAtMs, servers } = await sources.present(target);
-    // For a target that is not configured, it is unknown how long a server remained occupied.
+    const { lastPollAtMs, units } = await sources.present(target, of);
+    // For a target that is not configured, it is unknown how long one remained occupied.
     const atMs = configured.has(targetName(target)) ? lastPollAtMs : null;
     const long: LongDwell[] = [];
-    for (const present of servers) {
-      const { sandbox, server } = present;
-      if (server.status === "error") {
-        inErrorNow.add(serverKey(target, { sandboxId: sandbox.id, serverId: server.id }));
-      }
-      const dwell = atMs === null ? null : longDwellOf(target, present, atMs, usualOf);
+    for (const unit of units) {
+      if (unit.status === "error") inErrorNow.add(unitKey(target, unit));
+      const dwell = atMs === null ? null : longDwellOf(target, unit, atMs, usualOf);
       if (dwell) long.push(dwell);
     }
     occupiedLong = largest([...occupiedLong, ...long], (dwell) => dwell.occupiedMs / dwell.usualMs);
@@ -79,30 +76,28 @@ function largest<Item>(items: readonly Item[], valueOf: (item: Item) => number):
     .slice(0, mostShown);
 }
 
-/** The servers that were in error, with the time that a report by server has of them. Only those are read. */
+/** Those that were in error, with the time that a report by server or sandbox has of them. Only those are read. */
 async function readErrant(
-  { range: asked, filter, nowMs }: Pick<InsightsQuery, "range" | "filter" | "nowMs">,
+  { of, range: asked, filter, nowMs }: InsightsQuery,
   targets: readonly ReportedTarget[],
   inErrorNow: ReadonlySet<string>,
   occupancy: OccupancyReader,
   { changes }: ReportSources,
 ) {
   const range = keptRange(asked, occupancy);
+  const subject = of === "servers" ? "server" : "sandbox";
   const wanted = new Set(inErrorNow);
   // One that was in error all the time shows it when it leaves it, or still is.
   const since = { fromMs: range.fromMs, toMs: nowMs + 1, direction: "asc" } as const;
-  for await (const { target, ...server } of changes.between({
-    ...since,
-    ...filter,
-    status: ["error"],
-  })) {
-    wanted.add(serverKey(target, server));
+  const inError = { ...since, ...filter, subject: [subject], status: ["error"] } as const;
+  for await (const { target, ...unit } of changes.ofSubjects(inError)) {
+    wanted.add(unitKey(target, unit));
   }
-  const errant: (Target & ErrantServer)[] = [];
+  const errant: (Target & ErrantUnit)[] = [];
   for (const { target, untilMs } of targets) {
-    const keyOf = (unit: Unit): string => serverKey(target, unit);
+    const keyOf = (unit: Unit): string => unitKey(target, unit);
     const cells = occupancy.units(target, {
-      subject: "server",
+      subject,
       ...range,
       untilMs: Math.min(range.toMs, untilMs),
       first: "",
@@ -112,32 +107,29 @@ async function readErrant(
     for await (const { units, bucket, errors } of cells) {
       for (const unit of units) {
         const { sandboxId, serverId, serverName } = unit;
-        const server = { ...target, sandboxId, serverId: serverId ?? "", serverName };
         const errorMs = bucket.names.get(keyOf(unit))?.ms.error ?? 0;
-        errant.push({ ...server, errors: errors.get(keyOf(unit)) ?? 0, errorMs });
+        const labels = { ...target, sandboxId, serverId, serverName };
+        errant.push({ ...labels, errors: errors.get(keyOf(unit)) ?? 0, errorMs });
       }
     }
   }
   return errant;
 }
 
-interface ErrantServer extends Unit {
-  readonly serverId: string;
+interface ErrantUnit extends Unit {
   readonly errors: number;
   readonly errorMs: number;
 }
 
-function serverKey(
-  target: Target,
-  { sandboxId, serverId }: Pick<Unit, "sandboxId" | "serverId">,
-): string {
+function unitKey(target: Target, { sandboxId, serverId }: UnitIds): string {
   return JSON.stringify([targetName(target), sandboxId, serverId]);
 }
 
-/** What is added up of the servers of one name of a target. */
+/** What is added up of the servers of one name of a target, or of the sandboxes of one benchmark. */
 interface NameSum extends Target {
-  readonly serverName: string;
-  /** For how long it was observed and no server of the name was idle. */
+  /** The name or benchmark. */
+  readonly value: string;
+  /** For how long it was observed and none of them was idle. */
   exhaustedMs: number;
   /** In how many hours of the calendar that happened. */
   hours: number;
@@ -146,11 +138,11 @@ interface NameSum extends Target {
 
 /** @param bucket of an hour */
 function addNames(sums: Map<string, NameSum>, target: Target, { names }: Bucket): void {
-  for (const [serverName, { exhaustedMs, dwells }] of names) {
+  for (const [value, { exhaustedMs, dwells }] of names) {
     if (exhaustedMs === 0 && dwells === noDwells) continue;
-    const key = JSON.stringify([target.region, target.key, serverName]);
+    const key = JSON.stringify([target.region, target.key, value]);
     const nothing = { exhaustedMs: 0, hours: 0, dwells: noDwells };
-    const sum = sums.get(key) ?? { ...target, serverName, ...nothing };
+    const sum = sums.get(key) ?? { ...target, value, ...nothing };
     sum.exhaustedMs += exhaustedMs;
     sum.hours += exhaustedMs > 0 ? 1 : 0;
     sum.dwells = addDwells(sum.dwells, dwells);
@@ -161,14 +153,14 @@ function addNames(sums: Map<string, NameSum>, target: Target, { names }: Bucket)
 /** Below this number of dwell times, no usual maximum is computed. */
 const fewestDwells = 20;
 
-/** The 95th percentile of the dwell times of a server name in all targets. Null: too few are known. */
-function usualMaxima(sums: Iterable<NameSum>): (serverName: string) => number | null {
-  const byName = new Map<string, DwellHistogram>();
-  for (const { serverName, dwells } of sums) {
-    byName.set(serverName, addDwells(byName.get(serverName) ?? noDwells, dwells));
+/** The 95th percentile of the dwell times of a name or benchmark in all targets. Null: too few are known. */
+function usualMaxima(sums: Iterable<NameSum>): (value: string) => number | null {
+  const byValue = new Map<string, DwellHistogram>();
+  for (const { value, dwells } of sums) {
+    byValue.set(value, addDwells(byValue.get(value) ?? noDwells, dwells));
   }
-  return (serverName) => {
-    const dwells = byName.get(serverName) ?? noDwells;
+  return (value) => {
+    const dwells = byValue.get(value) ?? noDwells;
     return countDwells(dwells) < fewestDwells ? null : dwellQuantileMs(dwells, 0.95);
   };
 }
@@ -176,23 +168,21 @@ function usualMaxima(sums: Iterable<NameSum>): (serverName: string) => number | 
 type LongDwell = NonNullable<ReturnType<typeof longDwellOf>>;
 
 /**
- * A server that has been occupied for longer than servers of its name usually are. Null: it has not.
+ * One that has been occupied for longer than those of its name or benchmark usually are. Null: it has not.
  *
- * @param atMs when the server was last observed. UTC milliseconds
+ * @param atMs when it was last observed. UTC milliseconds
  */
 function longDwellOf(
   { region, key }: Target,
-  { sandbox, server }: PresentServer,
+  { sandboxId, serverId, serverName, value, status, since, missing }: PresentUnit,
   atMs: number,
-  usualOf: (serverName: string) => number | null,
+  usualOf: (value: string) => number | null,
 ) {
-  const { id: serverId, name, status, since, missing } = server;
   if (status !== "occupied" || missing > 0) return null;
-  const serverName = name ?? "";
-  const usualMs = usualOf(serverName);
+  const usualMs = usualOf(value);
   const occupiedMs = atMs - since.atMs;
   if (usualMs === null || occupiedMs <= usualMs) return null;
-  const labels = { region, key, sandboxId: sandbox.id, serverId, serverName };
+  const labels = { region, key, sandboxId, serverId, serverName };
   // Where the beginning was not observed it has been occupied for at least that long.
   return { ...labels, occupiedMs, isExact: since.momentKnown, usualMs };
 }

@@ -1,11 +1,12 @@
 import { targetName, type Target } from "../fleet/model.ts";
-import { eachServer, type Sandbox, type Server, type Snapshot } from "../fleet/snapshot.ts";
+import { eachServer, type Server, type Snapshot } from "../fleet/snapshot.ts";
 import type { Presence } from "../fleet/status.ts";
-import type { StoredChange } from "../store/changes.ts";
+import type { ChangeSubject } from "../store/changes.ts";
 import type { GapQuery } from "../store/gaps.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../store/report-queries.ts";
 import type { Store } from "../store/store.ts";
+import type { Unit } from "../store/unit-history.ts";
 import type { ReportedKind } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
 
@@ -16,24 +17,26 @@ export interface ReportSources {
     gaps(query: GapQuery): Promise<readonly TimeRange[]>;
   };
   readonly changes: {
-    between(
+    ofSubjects(
       query: TimeRange &
         TargetFilter & {
           readonly direction: "asc" | "desc";
+          readonly subject: readonly ChangeSubject[];
           /** Only from one of these, or to one. */
           readonly status: readonly Presence[];
         },
-    ): AsyncIterable<ServerChange>;
+    ): AsyncIterable<UnitIds & { readonly target: Target }>;
   };
   /** Incidents that began to fire, or were over, within a range. In any order. */
   incidents(range: TimeRange, of: ReportedKind): AsyncIterable<ServerIncidentTimes>;
   /** All that were ever watched, and those that are configured. */
   targets(): Promise<readonly WatchedTarget[]>;
-  /** The servers that there are, and when a target was last polled, of the same moment. */
-  present(target: Target): Promise<PresentServers>;
+  /** The servers or sandboxes that there are, and when a target was last polled, of the same moment. */
+  present(target: Target, of: ReportedKind): Promise<Present>;
 }
 
-export type ServerChange = Omit<StoredChange, "cursor">;
+/** Of a server or, without its id, of a sandbox. */
+export type UnitIds = Pick<Unit, "sandboxId" | "serverId">;
 
 export interface WatchedTarget {
   readonly target: Target;
@@ -41,14 +44,14 @@ export interface WatchedTarget {
   readonly lastPollAtMs: number | null;
 }
 
-export interface PresentServer {
-  readonly sandbox: Pick<Sandbox, "id">;
-  readonly server: Pick<Server, "id" | "name" | "status" | "since" | "missing">;
+export interface PresentUnit extends Unit, Pick<Server, "status" | "since" | "missing"> {
+  /** The name of a server, or the benchmark of a sandbox. */
+  readonly value: string;
 }
 
-export interface PresentServers {
+export interface Present {
   readonly lastPollAtMs: number | null;
-  readonly servers: Iterable<PresentServer>;
+  readonly units: Iterable<PresentUnit>;
 }
 
 /** A target as this process knows it. */
@@ -82,12 +85,27 @@ export function storedSources(
       const never = { isConfigured: true, lastPollAtMs: null };
       return [...watched, ...Array.from(wanted.values(), (target) => ({ target, ...never }))];
     },
-    async present(target) {
+    async present(target, of) {
       const state = find(target)?.state;
       const { lastPollAtMs, snapshot } = state
         ? { ...state.progress, snapshot: state.snapshot }
         : ((await reports.present(target)) ?? { lastPollAtMs: null, snapshot: null });
-      return { lastPollAtMs, servers: snapshot ? eachServer(snapshot) : [] };
+      return { lastPollAtMs, units: snapshot ? unitsOf(snapshot, of) : [] };
     },
   };
+}
+
+function* unitsOf(snapshot: Snapshot, of: ReportedKind): Iterable<PresentUnit> {
+  if (of === "sandboxes") {
+    for (const { id: sandboxId, benchmark, status, since, missing } of snapshot.sandboxes) {
+      const unit = { sandboxId, serverId: null, serverName: null, value: benchmark ?? "" };
+      yield { ...unit, status, since, missing };
+    }
+    return;
+  }
+  for (const { sandbox, server } of eachServer(snapshot)) {
+    const { id: serverId, name: serverName, status, since, missing } = server;
+    const unit = { sandboxId: sandbox.id, serverId, serverName, value: serverName ?? "" };
+    yield { ...unit, status, since, missing };
+  }
 }

@@ -108,15 +108,15 @@ export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
       gaps: async (query) => (await read()).occupancy.gaps(query),
     },
     changes: {
-      async *between(query) {
-        yield* (await read()).changes.between(query);
+      async *ofSubjects(query) {
+        yield* (await read()).changes.ofSubjects(query);
       },
     },
     async *incidents() {
       yield* spans;
     },
     targets: async () => (await read()).targets(),
-    present: async (target) => (await read()).present(target),
+    present: async (...of) => (await read()).present(...of),
   };
 }
 

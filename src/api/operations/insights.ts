@@ -3,7 +3,7 @@ import { weekdays } from "../../reports/calendar-cells.ts";
 import { readInsights } from "../../reports/insights.ts";
 import { reportedKinds } from "../../reports/report-fields.ts";
 import type { HistoryContext } from "../context.ts";
-import { listed, serverLabels, targetLabels } from "../fields.ts";
+import { listed, nullableText, serverLabels, targetLabels } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
 import { timeText, toView } from "../view-fields.ts";
 import {
@@ -17,8 +17,13 @@ import {
 
 export type InsightsRequest = OutlookRequest;
 
-const errantServers = listed(
-  z.object({ ...serverLabels, errors: z.number(), error_seconds: z.number() }),
+const unitLabels = {
+  ...serverLabels,
+  server_id: nullableText.describe("Null: it is a sandbox"),
+};
+
+const errantUnits = listed(
+  z.object({ ...unitLabels, errors: z.number(), error_seconds: z.number() }),
 );
 
 const insightsView = z.object({
@@ -35,22 +40,25 @@ const insightsView = z.object({
       weeks: z.number(),
     })
     .nullable(),
-  erred_most_often: errantServers,
-  erred_longest: errantServers,
+  erred_most_often: errantUnits,
+  erred_longest: errantUnits,
   ran_out: listed(
     z.object({
       ...targetLabels,
-      server_name: z.string(),
+      server_name: z.string().optional(),
+      benchmark: z.string().optional().describe("Of sandboxes, instead of the name"),
       exhausted_seconds: z.number(),
       hours: z.number().describe("Calendar hours in which it happened"),
     }),
   ),
   occupied_long: listed(
     z.object({
-      ...serverLabels,
+      ...unitLabels,
       occupied_seconds: z.number(),
       exact: z.boolean().describe("False: at least that long"),
-      usual_seconds: z.number().describe("95 of 100 dwell times of the name were shorter"),
+      usual_seconds: z
+        .number()
+        .describe("95 of 100 dwell times of the name or benchmark were shorter"),
     }),
   ),
   answer: z
@@ -68,7 +76,7 @@ export const computeInsights = defineOperation({
   permission: "read",
   path: "/insights",
   summary:
-    "The busiest hour, frequent and long errors, names without an idle server, long dwell times, and a forecast",
+    "The busiest hour, frequent and long errors, names without an idle server or benchmarks without an idle sandbox, long dwell times, and a forecast",
   request: outlookRequest,
   response: insightsView,
   timeoutMs: 5 * 60_000,
@@ -89,8 +97,9 @@ export const computeInsights = defineOperation({
       erred_most_often: found.erredMostOften.map(toView),
       erred_longest: found.erredLongest.map(toView),
       ran_out: found.ranOut.map((name) => {
-        const { dwells: _, ...fields } = name;
-        return toView(fields);
+        const { dwells: _, value, ...fields } = name;
+        const ofValue = query.of === "servers" ? { serverName: value } : { benchmark: value };
+        return toView({ ...fields, ...ofValue });
       }),
       occupied_long: found.occupiedLong.map(({ isExact: exact, ...dwell }) =>
         toView({ ...dwell, exact }),
