@@ -75,7 +75,7 @@ function isQuiet({ muted, inhibited_by: inhibitor }: IncidentView): boolean {
   return muted || inhibitor !== null;
 }
 
-function statusText(
+export function statusText(
   { targets, incidents, processes }: StatusView,
   isWhole: boolean,
   look: Look,

@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
 import type { ServerRule } from "../../src/alerts/rule.ts";
+import type { WatchedView } from "../../src/alerts/target-view.ts";
+import { viewIncident } from "../../src/api/operations/incidents.ts";
+import { viewTarget } from "../../src/api/operations/targets.ts";
+import { lookOf } from "../../src/cli/look.ts";
+import { statusText } from "../../src/cli/status.ts";
 import type { Status } from "../../src/fleet/status.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { seededRandom } from "../../src/lib/random.ts";
@@ -15,7 +20,29 @@ const dayMs = 86_400_000;
 const incidentsIn = (groups: readonly FiringGroup[]): number =>
   groups.reduce((sum, { incidents }) => sum + incidents.length, 0);
 
-it("headline, tiles and list say the same of the present, over three days in which servers fail and flap", () => {
+const look = lookOf({ out() {}, err() {}, isInteractive: false, columns: undefined });
+
+/** What `sandwatch status` prints of the same. */
+function readStatus(watched: WatchedView, nowMs: number) {
+  const incidents = [...watched.state.incidents.values()]
+    .filter(({ phase }) => phase.name === "firing")
+    .map((incident) =>
+      viewIncident({ incident, target: watched.target, acknowledgement: null }, nowMs),
+    );
+  const targets = [viewTarget(watched)];
+  const text = statusText({ targets, incidents, processes: [] }, true, look);
+  const numberIn = (pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
+  const rows = text.split("\n").filter((line) => line.startsWith("critical"));
+  return {
+    text,
+    firing: numberIn(/^(\d+) incidents? (?:is|are) firing/),
+    erring: numberIn(/^servers: .*?(\d+) error/m),
+    wellNow: rows.filter((line) => line.endsWith("well now")).length,
+    listed: rows.filter((line) => !line.endsWith("well now")).length,
+  };
+}
+
+it("headline, tiles and list say the same of the present, on the page and in status, over three days in which servers fail and flap", () => {
   const random = seededRandom(57);
   const rule: ServerRule = {
     ...serverError,
@@ -52,6 +79,10 @@ it("headline, tiles and list say the same of the present, over three days in whi
     const [, headline = ""] = /<h1>([^]*?)<\/h1>/.exec(page) ?? [];
     expect(headline.includes('class="bad"')).toBe(all.error > 0);
     expect(headline.includes("All is well.")).toBe(all.error === 0 && cleared.length === 0);
+    const status = readStatus(watched, nowMs);
+    const counts = { erring: all.error, firing: all.error, listed: all.error };
+    expect(status).toMatchObject({ ...counts, wellNow: incidentsIn(cleared) });
+    expect(status.text.startsWith("All is well:")).toBe(all.error + cleared.length === 0);
     seen.erring += Number(all.error > 0);
     seen.calm += Number(all.error === 0 && cleared.length === 0);
     seen.flappingIdle += Number(/flapping, now (idle|occupied)/.test(headline));

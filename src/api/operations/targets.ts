@@ -129,7 +129,14 @@ export function compareTargets(a: Target, b: Target): number {
   return a.key === b.key ? 0 : a.key < b.key ? -1 : 1;
 }
 
-function viewTarget({ target, state, polled, up, withheld, detail }: WatchedView): TargetView {
+export function viewTarget({
+  target,
+  state,
+  polled,
+  up,
+  withheld,
+  detail,
+}: WatchedView): TargetView {
   const { lastPollAtMs, lastSuccessAtMs, lastFailure, failuresInARow } = state.progress;
   const incidents = { pending: 0, firing: 0 };
   for (const { phase } of state.incidents.values()) {
