@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
@@ -10,13 +11,25 @@ import { openChromium, runClock } from "./support/chromium.ts";
 import { freePort, startPeer } from "./support/peer-process.ts";
 
 const document = readFileSync(join(import.meta.dirname, "../../docs/access.md"), "utf8");
-const [, recipe = ""] = /^```nginx\n(.*?)^```$/ms.exec(document) ?? [];
 
-/** Starts nginx with a server, and gives its folder. */
-async function startNginx(server: (folder: string) => string): Promise<void> {
+function recipeOf(language: string): string {
+  const [, recipe] = new RegExp("^```" + language + "\n(.*?)^```$", "ms").exec(document) ?? [];
+  if (recipe === undefined) throw new Error(`docs/access.md has no recipe in ${language}`);
+  return recipe;
+}
+
+/** A folder with the certificate of the proxy. */
+function certifiedFolder(): string {
   const folder = tempFolder();
   writeFileSync(join(folder, "tls.crt"), cert);
   writeFileSync(join(folder, "tls.key"), key);
+  writeFileSync(join(folder, "tls.pem"), cert + key);
+  return folder;
+}
+
+/** Starts nginx with a server, and gives its folder. */
+async function startNginx(server: (folder: string) => string): Promise<void> {
+  const folder = certifiedFolder();
   writeFileSync(join(folder, "htpasswd"), "ann:{PLAIN}wonderland\n");
   const ready = await freePort();
   const kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
@@ -57,7 +70,72 @@ async function actAt(
 const authorOf = async (world: WatchedWorld) =>
   (await world.daemon().api(listIncidents, {})).incidents.map((each) => each.acknowledged_by);
 
-describe("behind nginx", () => {
+const readyLine = (ready: number) => `127.0.0.1:${ready}`;
+
+/** Starts a proxy by its recipe on a port, with ann and her password, in front of an address. */
+const proxies: Readonly<Record<string, (port: number, host: string) => Promise<void>>> = {
+  nginx: (port, host) =>
+    startNginx((folder) =>
+      recipeOf("nginx")
+        .replace("listen 443", `listen 127.0.0.1:${port}`)
+        .replaceAll("/etc/nginx/", `${folder}/`)
+        .replace("127.0.0.1:9740", host),
+    ),
+
+  async HAProxy(port, host) {
+    const folder = certifiedFolder();
+    const ready = await freePort();
+    const recipe = recipeOf("haproxy")
+      .replace(":443", `127.0.0.1:${port}`)
+      .replace("/etc/haproxy/ops.example.com.pem", join(folder, "tls.pem"))
+      .replace("password HASH", "insecure-password wonderland")
+      .replace("127.0.0.1:9740", host);
+    const file = join(folder, "haproxy.cfg");
+    writeFileSync(
+      file,
+      `${recipe}
+frontend ready
+  mode http
+  timeout client 5s
+  bind ${readyLine(ready)}
+  http-request return status 200
+`,
+    );
+    await startPeer("haproxy", ["-db", "-f", file], `http://${readyLine(ready)}/`);
+  },
+
+  async Caddy(port, host) {
+    const folder = certifiedFolder();
+    const ready = await freePort();
+    const hash = execFileSync("caddy", ["hash-password", "--plaintext", "wonderland"]);
+    const recipe = recipeOf("caddyfile")
+      .replace(
+        "ops.example.com {",
+        `https://ops.test:${port} {\n  tls ${folder}/tls.crt ${folder}/tls.key`,
+      )
+      // Its name before Caddy 2.8, which Debian does not have yet.
+      .replace("basic_auth", "basicauth")
+      .replace("HASH", String(hash).trim())
+      .replace("127.0.0.1:9740", host);
+    const file = join(folder, "Caddyfile");
+    writeFileSync(
+      file,
+      `{
+  admin off
+  auto_https disable_redirects
+}
+${recipe}
+http://${readyLine(ready)} {
+  respond 200
+}
+`,
+    );
+    const args = ["run", "--adapter", "caddyfile", "--config", file];
+    await startPeer("caddy", args, `http://${readyLine(ready)}/`);
+  },
+};
+
+describe.each(Object.entries(proxies))("behind %s", (_, startProxy) => {
   it("by the recipe, with TLS, a path and users, the page, its updates and its buttons work", async () => {
     const port = await freePort();
     const url = `https://ops.test:${port}/sandwatch`;
@@ -71,12 +149,7 @@ describe("behind nginx", () => {
       },
     });
     const { host } = new URL(await world.address());
-    await startNginx((folder) =>
-      recipe
-        .replace("listen 443", `listen 127.0.0.1:${port}`)
-        .replaceAll("/etc/nginx/", `${folder}/`)
-        .replace("127.0.0.1:9740", host),
-    );
+    await startProxy(port, host);
     const { page, dialog, problems } = await actAt(world, url, {
       ignoreHTTPSErrors: true,
       httpCredentials: { username: "ann", password: "wonderland" },
@@ -87,7 +160,9 @@ describe("behind nginx", () => {
     expect(await authorOf(world)).toEqual(["ann"]);
     expect(problems).toEqual([]);
   });
+});
 
+describe("behind nginx", () => {
   it.each([
     ["the Host that nginx sends by default", "127.0.0.1", ""],
     ["a Host without its port", "localhost", "proxy_set_header Host $host;"],
