@@ -17,9 +17,10 @@ import {
   riseText,
   runsOutText,
   shareText,
+  dwellText,
 } from "../reports/quantities.ts";
 import { printableLines } from "../lib/printable.ts";
-import { lookOf, type Look } from "./look.ts";
+import { lookOf } from "./look.ts";
 import { renderTable } from "./table.ts";
 import type { Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -59,12 +60,13 @@ export function addInsights(program: Command, terminal: Terminal): void {
           return showNotes(further > 0 ? [`${further} more pools are not listed.`] : [], terminal);
         }
         const view = await api(computeInsights, request);
-        show(view, options, terminal, (each) => insightsText(each, lookOf(terminal)));
+        show(view, options, terminal, (each) => insightsText(each, terminal));
       });
     });
 }
 
-function insightsText(view: InsightsView, look: Look): string {
+function insightsText(view: InsightsView, terminal: Terminal): string {
+  const look = lookOf(terminal);
   const table = <Item>(items: readonly Item[], columns: Columns<Item>): string =>
     items.length === 0 ? "none\n" : renderTable(items, columns, look);
   const ofServers = view.of === "servers";
@@ -94,7 +96,11 @@ function insightsText(view: InsightsView, look: Look): string {
       {
         for: ({ exact, occupied_seconds: seconds }) =>
           `${exact ? "" : "at least "}${durationText(seconds)}`,
-        "usually under": (each) => durationText(each.usual_seconds),
+        "usually under": ({
+          usual_seconds,
+          usual_least_seconds: least,
+          usual_most_seconds: most,
+        }) => dwellText({ seconds: usual_seconds, least, most }, terminal.isUnicode === true),
         ...unitColumns,
       },
     ),

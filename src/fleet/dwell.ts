@@ -51,24 +51,44 @@ export function meanDwellMs(histogram: DwellHistogram): number | null {
   return count === 0 ? null : histogram.sumMs / count;
 }
 
+/** Milliseconds. */
+export interface DwellQuantile {
+  readonly ms: number;
+  /** The bounds of what it is; both are the same where it is exact. Null: it has no upper one. */
+  readonly leastMs: number;
+  readonly mostMs: number | null;
+}
+
 /**
- * Interpolated within the bucket, as `histogram_quantile` does it; one over all bounds counts as the last bound.
+ * Exact where each dwell time is known, else interpolated within the bucket, as `histogram_quantile` does it; one over all bounds
+ * counts as the last bound.
  *
  * @param quantile from 0 to 1: 0.5 for the median
- * @returns milliseconds; null: there are no dwell times
+ * @param dwellsMs those of the histogram, if each is known
+ * @returns null: there are no dwell times
  */
-export function dwellQuantileMs(histogram: DwellHistogram, quantile: number): number | null {
+export function dwellQuantile(
+  histogram: DwellHistogram,
+  quantile: number,
+  dwellsMs: readonly number[] = [],
+): DwellQuantile | null {
   const total = countDwells(histogram);
   if (total === 0) return null;
   const rank = quantile * total;
+  if (dwellsMs.length === total) {
+    const ms =
+      dwellsMs.toSorted((one, other) => one - other)[Math.max(0, Math.ceil(rank) - 1)] ?? 0;
+    return { ms, leastMs: ms, mostMs: ms };
+  }
   let below = 0;
   for (const [bucket, count] of histogram.counts.entries()) {
     if (count > 0 && below + count >= rank) {
-      const fromMs = dwellBoundsMs[bucket - 1] ?? 0;
-      const toMs = dwellBoundsMs[bucket];
-      return toMs === undefined ? fromMs : fromMs + ((toMs - fromMs) * (rank - below)) / count;
+      const leastMs = dwellBoundsMs[bucket - 1] ?? 0;
+      const mostMs = dwellBoundsMs[bucket] ?? null;
+      const widthMs = (mostMs ?? leastMs) - leastMs;
+      return { ms: leastMs + (widthMs * (rank - below)) / count, leastMs, mostMs };
     }
     below += count;
   }
-  return dwellBoundsMs.at(-1) ?? null;
+  return null;
 }

@@ -1,6 +1,6 @@
-import { bucketStart, type Bucket } from "../fleet/buckets.ts";
-import { addDwells, countDwells, dwellQuantileMs, noDwells } from "../fleet/dwell.ts";
-import type { DwellHistogram } from "../fleet/dwell.ts";
+import { bucketStart, type Bucket, type Counted } from "../fleet/buckets.ts";
+import { addDwells, countDwells, dwellQuantile, noDwells } from "../fleet/dwell.ts";
+import type { DwellHistogram, DwellQuantile } from "../fleet/dwell.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { OccupancyReader, TargetBucket } from "../store/occupancy-history.ts";
 import type { Unit } from "../store/unit-history.ts";
@@ -41,7 +41,8 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
   const configured = new Set(
     watched.filter(({ isConfigured }) => isConfigured).map(({ target }) => targetName(target)),
   );
-  const usualOf = usualMaxima(names.values());
+  const wholeHours = { ...range, fromMs: bucketStart("1h", range.fromMs) };
+  const usualOf = usualMaxima(names.values(), await readDwells(occupancy, wholeHours, byName));
   const inErrorNow = new Set<string>();
   const targets = selectTargets(watched, recorded, { range, filter, nowMs });
   let occupiedLong: readonly LongDwell[] = [];
@@ -153,16 +154,39 @@ function addNames(sums: Map<string, NameSum>, target: Target, { names }: Bucket)
 /** Below this number of dwell times, no usual maximum is computed. */
 const fewestDwells = 20;
 
+type UsualOf = (value: string) => DwellQuantile | null;
+
 /** The 95th percentile of the dwell times of a name or benchmark in all targets. Null: too few are known. */
-function usualMaxima(sums: Iterable<NameSum>): (value: string) => number | null {
+function usualMaxima(
+  sums: Iterable<NameSum>,
+  dwellsMs: ReadonlyMap<string, readonly number[]>,
+): UsualOf {
   const byValue = new Map<string, DwellHistogram>();
   for (const { value, dwells } of sums) {
     byValue.set(value, addDwells(byValue.get(value) ?? noDwells, dwells));
   }
   return (value) => {
     const dwells = byValue.get(value) ?? noDwells;
-    return countDwells(dwells) < fewestDwells ? null : dwellQuantileMs(dwells, 0.95);
+    if (countDwells(dwells) < fewestDwells) return null;
+    return dwellQuantile(dwells, 0.95, dwellsMs.get(value));
   };
+}
+
+/** Each dwell time, by name. */
+async function readDwells(
+  occupancy: OccupancyReader,
+  range: Parameters<OccupancyReader["dwells"]>[0],
+  counted: Counted,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const byName = new Map<string, number[]>();
+  for await (const some of occupancy.dwells(range, counted)) {
+    for (const { value, dwellMs } of some) {
+      const known = byName.get(value);
+      if (known) known.push(dwellMs);
+      else byName.set(value, [dwellMs]);
+    }
+  }
+  return byName;
 }
 
 type LongDwell = NonNullable<ReturnType<typeof longDwellOf>>;
@@ -176,13 +200,14 @@ function longDwellOf(
   { region, key }: Target,
   { sandboxId, serverId, serverName, value, status, since, missing }: PresentUnit,
   atMs: number,
-  usualOf: (value: string) => number | null,
+  usualOf: UsualOf,
 ) {
   if (status !== "occupied" || missing > 0) return null;
-  const usualMs = usualOf(value);
+  const usual = usualOf(value);
   const occupiedMs = atMs - since.atMs;
-  if (usualMs === null || occupiedMs <= usualMs) return null;
+  if (usual === null || occupiedMs <= usual.ms) return null;
   const labels = { region, key, sandboxId, serverId, serverName };
   // Where the beginning was not observed it has been occupied for at least that long.
-  return { ...labels, occupiedMs, isExact: since.momentKnown, usualMs };
+  const bounds = { usualMs: usual.ms, usualLeastMs: usual.leastMs, usualMostMs: usual.mostMs };
+  return { ...labels, occupiedMs, isExact: since.momentKnown, ...bounds };
 }

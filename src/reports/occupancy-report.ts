@@ -4,7 +4,8 @@ import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import { targetName } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import type { PeakQuery } from "../store/joint-peaks.ts";
-import type { BucketRange, TargetBucket } from "../store/occupancy-history.ts";
+import type { BucketRange, EndedDwell, TargetBucket } from "../store/occupancy-history.ts";
+import type { TimeRange } from "./time-range.ts";
 import { compareLabels, type Cell } from "./calendar-cells.ts";
 import { isTimeField, type ReportField } from "./report-fields.ts";
 import { createRowGroups, type Group, type Groups, type Leaf } from "./row-groups.ts";
@@ -15,13 +16,8 @@ import {
   type IncidentTime,
 } from "./incident-times.ts";
 import type { Plan } from "./bucket-plan.ts";
-import {
-  placeRows,
-  type Peak,
-  type PlacedRow,
-  type ReportRow,
-  type RowPosition,
-} from "./report-rows.ts";
+import { PeakSum } from "./peak-sum.ts";
+import { placeRows, type PlacedRow, type ReportRow, type RowPosition } from "./report-rows.ts";
 import type { ReportedTarget } from "./reported-targets.ts";
 
 export interface OccupancyReport {
@@ -35,6 +31,8 @@ export interface OccupancyReport {
   /** In order of time. */
   readonly incidents: readonly IncidentTime[];
   readonly read: (bucketRange: BucketRange) => AsyncIterable<readonly TargetBucket[]>;
+  /** Dwell times that ended in a range, in order of time. Default: they are not known. */
+  readonly readDwells?: (range: TimeRange) => AsyncIterable<readonly EndedDwell[]>;
   /** The most servers occupied at one moment in the whole range, by groups. Null: what they are computed from is not kept. */
   readonly occupiedPeaks: (groupOf: PeakQuery["groupOf"]) => Promise<GroupPeaks | null>;
 }
@@ -53,6 +51,7 @@ export interface CellSums {
 }
 
 interface RowSums extends IncidentCounts {
+  readonly dwellsMs: number[];
   /** Of its servers, by number of target. */
   readonly accounts: Map<number, NameAccount>;
   readonly peak: PeakSum;
@@ -146,7 +145,7 @@ function unknownTime(report: OccupancyReport, groups: Groups) {
  * @param sinceMs the beginning of the first cell that is wanted
  */
 async function* addUp(
-  { plan, targets, numbers, incidents, read }: OccupancyReport,
+  { plan, targets, numbers, incidents, read, readDwells }: OccupancyReport,
   groups: Groups,
   sinceMs: number,
   sumsOf: (cell: Cell) => CellSums,
@@ -155,6 +154,10 @@ async function* addUp(
   let next = await found.next();
   const times = incidents.filter(({ atMs }) => atMs >= sinceMs).values();
   let incident = times.next();
+  const ended = eachOf(
+    readDwells?.({ ...plan.range, fromMs: Math.max(plan.range.fromMs, sinceMs) }) ?? [],
+  );
+  let dwell = await ended.next();
   for await (const cells of paced(batches(plan.cellsSince(sinceMs), cellsAtOnce))) {
     for (const cell of cells) {
       const sums = sumsOf(cell);
@@ -164,6 +167,12 @@ async function* addUp(
         if (number === undefined) continue;
         add(recordedMs, number, next.value.bucket.recordedMs);
         addBucket(sums, groups, number, next.value.bucket);
+      }
+      for (; !dwell.done && dwell.value.atMs < cell.toMs; dwell = await ended.next()) {
+        const { target, value, dwellMs } = dwell.value;
+        const number = numbers.get(targetName(target));
+        if (number === undefined) continue;
+        sumsOfGroup(sums, groups.leafOf(number, value).group).dwellsMs.push(dwellMs);
       }
       for (const [number, { untilMs }] of targets.entries()) {
         const passedMs = Math.max(0, Math.min(cell.toMs, untilMs) - cell.fromMs);
@@ -178,6 +187,12 @@ async function* addUp(
       yield sums;
     }
   }
+}
+
+async function* eachOf<Item>(
+  all: AsyncIterable<readonly Item[]> | readonly (readonly Item[])[],
+): AsyncGenerator<Item, void> {
+  for await (const some of all) yield* some;
 }
 
 async function* bucketsSince(
@@ -195,7 +210,7 @@ async function* bucketsSince(
 function sumsOfGroup({ rows }: CellSums, group: Group): RowSums {
   let sums = rows.get(group);
   if (!sums) {
-    const nothing = { accounts: new Map(), ...noIncidents() };
+    const nothing = { accounts: new Map(), dwellsMs: [], ...noIncidents() };
     const peaks = { peak: new PeakSum(), serversPeak: new PeakSum(), highest: 0 };
     rows.set(group, (sums = { ...nothing, ...peaks }));
   }
@@ -306,6 +321,7 @@ function toRow(
     serversAverage: isObserved ? average(countByStatus) : null,
     serversPeak: serversPeak.get()?.count ?? null,
     dwells: servers.dwells,
+    dwellsMs: sums.dwellsMs,
     incidents,
     recoveries,
   };
@@ -313,33 +329,4 @@ function toRow(
 
 function add(sums: Float64Array, index: number, ms: number): void {
   sums[index] = (sums[index] ?? 0) + ms;
-}
-
-/**
- * The most at a time, of which only the most of each part within each bucket is known: what the parts
- * had in the same bucket is added up.
- */
-class PeakSum {
-  private slotMs = Number.NaN;
-  private slot: Peak | null = null;
-  private highest: Peak | null = null;
-
-  /** In order of the buckets. */
-  add(slotMs: number, most: number): void {
-    if (slotMs !== this.slotMs) {
-      this.highest = this.get();
-      this.slotMs = slotMs;
-      this.slot = null;
-    }
-    const { count, isExact } = this.slot ?? { count: 0, isExact: true };
-    // Of several parts only one may have any at all.
-    this.slot = { count: count + most, isExact: isExact && (count === 0 || most === 0) };
-  }
-
-  get(): Peak | null {
-    const { slot, highest } = this;
-    if (!slot || !highest) return slot ?? highest;
-    const isHigher = slot.count > highest.count || (slot.count === highest.count && slot.isExact);
-    return isHigher ? slot : highest;
-  }
 }

@@ -125,7 +125,9 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const coverage = createCoverage();
   let isRead = false;
   async function* rows(): AsyncIterable<PlacedRow> {
-    for await (const placed of reportOccupancy({ ...report, incidents, occupiedPeaks }, after)) {
+    const readDwells = (range: TimeRange) => occupancy.dwells(range, counted);
+    const whole = { ...report, incidents, occupiedPeaks, readDwells };
+    for await (const placed of reportOccupancy(whole, after)) {
       coverage.add(placed.row);
       yield placed;
     }

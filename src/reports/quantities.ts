@@ -66,6 +66,40 @@ export function recoveryText(
   return `${least === most ? "" : bound}${durationText(most)}`;
 }
 
+interface DwellFields {
+  readonly stay_median_seconds: number | null;
+  readonly stay_median_least_seconds: number | null;
+  readonly stay_median_most_seconds: number | null;
+  readonly stay_p95_seconds: number | null;
+  readonly stay_p95_least_seconds: number | null;
+  readonly stay_p95_most_seconds: number | null;
+}
+
+/** Seconds of a dwell time, and its bounds; both are the same where it is exact. */
+export function dwellOf(row: DwellFields, which: "median" | "p95") {
+  return {
+    seconds: row[`stay_${which}_seconds`],
+    least: row[`stay_${which}_least_seconds`],
+    most: row[`stay_${which}_most_seconds`],
+  };
+}
+
+export function dwellText(
+  { seconds, least, most }: ReturnType<typeof dwellOf>,
+  isUnicode: boolean,
+): string {
+  const about = isUnicode ? "≈" : "~";
+  return `${least === most ? "" : about}${durationText(seconds)}`;
+}
+
+/** The bounds of a dwell time. Null: it is exact, or there is none. */
+export function dwellBoundsText({ least, most }: ReturnType<typeof dwellOf>): string | null {
+  if (least === most) return null;
+  return most === null
+    ? `over ${durationText(least)}`
+    : `${durationText(least)} to ${durationText(most)}`;
+}
+
 interface Recoveries {
   readonly recovery_mean_seconds: number | null;
   readonly recovery_mean_least_seconds: number | null;

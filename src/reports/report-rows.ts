@@ -26,6 +26,8 @@ export interface ReportRow {
   readonly serversPeak: number | null;
   /** In `occupied`: those that ended, of known length. */
   readonly dwells: DwellHistogram;
+  /** Each of them, where all are known. */
+  readonly dwellsMs: readonly number[];
   /** Incidents that began to fire. */
   readonly incidents: number;
   /** Incidents that ended because the server recovered, and how long they lasted at least and at most in all. */

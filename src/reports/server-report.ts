@@ -56,7 +56,7 @@ export async function* reportUnits(
       first: place === 0 ? (start?.sandboxId ?? "") : "",
       keyOf,
     });
-    for await (const { units, bucket } of cells) {
+    for await (const { units, bucket, dwellsMs } of cells) {
       const counted = new Map<string, IncidentCounts>();
       for (const { sandboxId, serverId, serverName } of units) {
         for (const incident of incidentsOf.get(idOf({ target: number, sandboxId, serverId })) ??
@@ -73,7 +73,8 @@ export async function* reportUnits(
         const rows = (bySandbox.get(sandboxId) ?? [])
           .map(([key, group]) => {
             const account = bucket.names.get(key) ?? emptyAccount;
-            return toRow(group, account, observedMs, counted.get(key) ?? noIncidents());
+            const row = toRow(group, account, observedMs, counted.get(key) ?? noIncidents());
+            return { ...row, dwellsMs: dwellsMs.get(key) ?? [] };
           })
           .filter((row) => serverMsOf(row) > 0 || row.incidents > 0 || row.recoveries.count > 0)
           .toSorted((one, other) => compareValues(one.group, other.group, fields));
@@ -122,7 +123,7 @@ function toRow(
   { ms, unobservedMs, peaks, dwells }: NameAccount,
   observedMs: number,
   { incidents, recoveries }: IncidentCounts,
-): ReportRow {
+): Omit<ReportRow, "dwellsMs"> {
   const isObserved = observedMs > 0;
   return {
     group,

@@ -237,6 +237,13 @@ export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowRea
   };
 }
 
+/** The dwell time in occupied that ends, by the values that it counts under. */
+export function endedDwells({ row, from }: StoredStep) {
+  const { dwell_ms: dwellMs } = row;
+  if (from?.status !== "occupied" || dwellMs === null) return [];
+  return from.values.map((key) => ({ key, dwellMs }));
+}
+
 export function subjectOf({ server }: StepRow): ChangeSubject {
   return server === null ? "sandbox" : "server";
 }

@@ -11,8 +11,15 @@ import type { Bucket, Counted, Resolution, RolledUp } from "../fleet/buckets.ts"
 import type { Target } from "../fleet/model.ts";
 import type { Gap, RecordedTime } from "../fleet/recorded-time.ts";
 import { createRowReading, type RowReading } from "./damaged-rows.ts";
-import { hasMoreChanges } from "./change-steps.ts";
-import { foldTargets, keyOf, type FoldedTarget } from "./fold-changes.ts";
+import { createStepReader, endedDwells, hasMoreChanges } from "./change-steps.ts";
+import {
+  foldTargets,
+  keyOf,
+  keysOf,
+  readKey,
+  subjectsOf,
+  type FoldedTarget,
+} from "./fold-changes.ts";
 import { readGaps, type GapQuery, type StoredGap } from "./gaps.ts";
 import { readJointPeaks, type PeakQuery } from "./joint-peaks.ts";
 import { createRollupReader, readCounts, type Found, type HistoryTarget } from "./rolled-up.ts";
@@ -65,12 +72,23 @@ export interface OccupancyReader {
   readonly hasMoreChanges: (range: Gap, most: number) => Promise<boolean>;
   /** The most that were occupied at one moment. Null: not all changes in the range are kept, or there are too many. */
   readonly peaks: (query: PeakQuery) => Promise<ReadonlyMap<string, number> | null>;
+  /** Dwell times in occupied that ended, in order of time. None where not all changes are kept, or there are too many. */
+  readonly dwells: (range: Gap, counted: Counted) => AsyncIterable<readonly EndedDwell[]>;
   /** How single servers or sandboxes of a target spent a range. */
   readonly units: (target: Target, query: UnitQuery) => AsyncIterable<UnitCell>;
 }
 
 /** They take some seconds. */
 const mostForPeaks = 500_000;
+/** They take about one. */
+const mostForDwells = 200_000;
+
+export interface EndedDwell {
+  readonly target: Target;
+  readonly atMs: number;
+  readonly value: string;
+  readonly dwellMs: number;
+}
 
 /** Derives buckets from rollups, changes and gaps, concurrently with writes. */
 export function createOccupancyHistory(reader: Db, reading = createRowReading()) {
@@ -89,6 +107,22 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
           if (kept.keptFrom["5m"] > query.fromMs) return null;
           if (await hasMoreChanges(reader, targets, query, mostForPeaks)) return null;
           return readJointPeaks(reader, targets, query, reading);
+        },
+        async *dwells(range, counted) {
+          if (kept.changesKeptFromMs > range.fromMs) return;
+          if (await hasMoreChanges(reader, targets, range, mostForDwells)) return;
+          const changes = createStepReader(reader, keysOf([counted]), reading);
+          const selection = { targetIds: [...byId.keys()], subjects: subjectsOf([counted]) };
+          for await (const rows of changes.steps(selection, range.fromMs, range.toMs)) {
+            yield (await changes.statesOf(rows)).flatMap((step) => {
+              const { target_id: id, at_ms: atMs } = step.row;
+              const target = byId.get(id);
+              if (!target) return [];
+              return endedDwells(step).map(({ key, dwellMs }) => {
+                return { target, atMs, value: readKey(key).value, dwellMs };
+              });
+            });
+          }
         },
         async *units({ region, key }, query) {
           const found = targets.find(

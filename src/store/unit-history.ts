@@ -1,7 +1,7 @@
 import type { Bucket } from "../fleet/buckets.ts";
 import { addCounts, countOf, noCounts, type Counts, type Standing } from "../fleet/fold.ts";
 import { statuses } from "../fleet/status.ts";
-import { createStepReader, subjectTables } from "./change-steps.ts";
+import { createStepReader, endedDwells, subjectTables } from "./change-steps.ts";
 import { subjectRows, type ChangeSubject, type SubjectRow } from "./changes.ts";
 import { oneOf, type RowReading } from "./damaged-rows.ts";
 import { TargetFold } from "./fold-changes.ts";
@@ -38,6 +38,8 @@ export interface UnitCell {
   readonly units: readonly Unit[];
   /** Its accounts are by key. */
   readonly bucket: Bucket;
+  /** Dwell times in occupied that ended, by key. */
+  readonly dwellsMs: ReadonlyMap<string, readonly number[]>;
   /** How often those of each account entered error. */
   readonly errors: ReadonlyMap<string, number>;
 }
@@ -69,11 +71,11 @@ export async function* foldUnits(
     const values = createValues(units, query.keyOf);
     const changes = createStepReader(reader, (_, id, { name }) => values(id, name), reading);
     const ids = [...units.keys()];
-    const known = await changes.statesAt(subject, ids, fromMs);
+    const states = await changes.statesAt(subject, ids, fromMs);
     const counts = new Map<string, Counts>();
     for (const row of rows) {
-      const standing = known.has(row.id)
-        ? (known.get(row.id) ?? null)
+      const standing = states.has(row.id)
+        ? (states.get(row.id) ?? null)
         : reading.read(subjectTables[subject], row.id, row, (each) =>
             presentOf(each, values(each.id, each.server_name ?? "")),
           );
@@ -84,17 +86,23 @@ export async function* foldUnits(
     const whole = { id: target.id, recorded: { fromMs, toMs: untilMs }, fromMs, counts };
     const fold = new TargetFold(whole, [...(gaps ?? []), unrecorded]);
     const errors = new Map<string, number>();
+    const dwellsMs = new Map<string, number[]>();
     // What was committed since the target was read is later than its last poll.
     const toMs = Math.min(query.toMs, recorded.toMs + 1);
     for await (const some of changes.steps({ subject, ids }, fromMs, toMs)) {
       for (const step of await changes.statesOf(some)) {
         fold.step(step);
+        for (const { key, dwellMs } of endedDwells(step)) {
+          const known = dwellsMs.get(key);
+          if (known) known.push(dwellMs);
+          else dwellsMs.set(key, [dwellMs]);
+        }
         if (step.row.observation !== null || step.to?.status !== "error") continue;
         for (const key of step.to.values) errors.set(key, (errors.get(key) ?? 0) + 1);
       }
     }
     const cell = fold.take(fromMs, untilMs);
-    if (cell) yield { units: [...units.values()], bucket: cell.bucket, errors };
+    if (cell) yield { units: [...units.values()], bucket: cell.bucket, dwellsMs, errors };
   }
 }
 

@@ -23,6 +23,7 @@ function row(group: Partial<RowView>, more: Partial<ReportRow> = {}): RowView {
     serversAverage: 2,
     serversPeak: 4,
     dwells: noDwells,
+    dwellsMs: [],
     incidents: 1,
     recoveries: { count: 1, leastMs: 5_000, mostMs: 65_000 },
     ...more,

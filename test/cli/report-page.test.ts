@@ -30,6 +30,7 @@ function row(labels: Partial<RowView>, occupied: number | null): RowView {
       serversAverage: isObserved ? 1 : null,
       serversPeak: isObserved ? 1 : null,
       dwells: noDwells,
+      dwellsMs: [],
       incidents: 0,
       recoveries: { count: 0, leastMs: 0, mostMs: 0 },
     }),

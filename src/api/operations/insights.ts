@@ -58,7 +58,9 @@ const insightsView = z.object({
       exact: z.boolean().describe("False: at least that long"),
       usual_seconds: z
         .number()
-        .describe("95 of 100 dwell times of the name or benchmark were shorter"),
+        .describe("95 of 100 dwell times of the name or benchmark were not longer"),
+      usual_least_seconds: z.number().describe("The same as the most: it is exact"),
+      usual_most_seconds: z.number().nullable().describe("Null: it has no upper bound"),
     }),
   ),
   answer: z

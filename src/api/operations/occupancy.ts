@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { serverMsOf } from "../../fleet/buckets.ts";
-import { countDwells, dwellQuantileMs, meanDwellMs } from "../../fleet/dwell.ts";
+import { countDwells, dwellQuantile, meanDwellMs } from "../../fleet/dwell.ts";
 import {
   faultOfSandboxFields,
   readFields,
@@ -72,8 +72,13 @@ const measures = z.object({
   /** Dwell times in `occupied`. */
   stays: number,
   stay_mean_seconds: nullable,
+  /** Exact where both bounds are the same. A most that is null where the least is not: there is no bound. */
   stay_median_seconds: nullable,
+  stay_median_least_seconds: nullable,
+  stay_median_most_seconds: nullable,
   stay_p95_seconds: nullable,
+  stay_p95_least_seconds: nullable,
+  stay_p95_most_seconds: nullable,
   incidents: number,
   recoveries: number,
   /** The least is smaller where servers recovered while they were not observed. */
@@ -199,6 +204,7 @@ export function viewRow(row: ReportRow): RowView {
   const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, dwells, recoveries } = row;
   const shares = sharesOf(row);
   const unobservedShare = unobservedShareOf(row);
+  const [median, p95] = [0.5, 0.95].map((share) => dwellQuantile(dwells, share, row.dwellsMs));
   const mean = (sumMs: number) => (recoveries.count === 0 ? null : sumMs / recoveries.count);
   return {
     ...group,
@@ -222,8 +228,12 @@ export function viewRow(row: ReportRow): RowView {
     headroom: headroomOf(row),
     stays: countDwells(dwells),
     stay_mean_seconds: toSeconds(meanDwellMs(dwells)),
-    stay_median_seconds: toSeconds(dwellQuantileMs(dwells, 0.5)),
-    stay_p95_seconds: toSeconds(dwellQuantileMs(dwells, 0.95)),
+    stay_median_seconds: toSeconds(median?.ms ?? null),
+    stay_median_least_seconds: toSeconds(median?.leastMs ?? null),
+    stay_median_most_seconds: toSeconds(median?.mostMs ?? null),
+    stay_p95_seconds: toSeconds(p95?.ms ?? null),
+    stay_p95_least_seconds: toSeconds(p95?.leastMs ?? null),
+    stay_p95_most_seconds: toSeconds(p95?.mostMs ?? null),
     incidents: row.incidents,
     recoveries: recoveries.count,
     recovery_mean_seconds: toSeconds(mean(recoveries.mostMs)),

@@ -2,6 +2,7 @@ import type { ReportField } from "../../reports/report-fields.ts";
 import type { RowView } from "../../api/operations/occupancy.ts";
 import { averageText, bar, countText, durationText } from "../../reports/quantities.ts";
 import { headroomText, peakText, recoveryText, shareText } from "../../reports/quantities.ts";
+import { dwellOf, dwellText } from "../../reports/quantities.ts";
 import { localText } from "../../reports/zone.ts";
 import { printableLine } from "../../lib/printable.ts";
 import { lookOf } from "../look.ts";
@@ -57,8 +58,8 @@ const figures: readonly Figure[] = [
   ["headroom", 8, headroomText],
   ["incid.", 6, (row) => countText(row.incidents)],
   ["stays", 6, (row) => countText(row.stays)],
-  ["median", 7, (row) => durationText(row.stay_median_seconds)],
-  ["p95", 7, (row) => durationText(row.stay_p95_seconds)],
+  ["median", 7, (row, isUnicode) => dwellText(dwellOf(row, "median"), isUnicode)],
+  ["p95", 7, (row, isUnicode) => dwellText(dwellOf(row, "p95"), isUnicode)],
   ["in error", 8, (row) => durationText(row.error_seconds)],
   ["unknown", 7, (row) => shareText(row.unknown_share)],
   ["mean", 7, (row) => durationText(row.stay_mean_seconds)],

@@ -8,7 +8,8 @@ import { dailyChart, headroomBar, heatmap, hourOf, swatch } from "./report-chart
 import type { PageReport } from "./read-report.ts";
 import { averageText, countText, durationText, neededText } from "../../reports/quantities.ts";
 import { forecastDateText, headroomText, peakText, shareText } from "../../reports/quantities.ts";
-import { riseText, runsOutText } from "../../reports/quantities.ts";
+import { riseText, runsOutText, dwellBoundsText } from "../../reports/quantities.ts";
+import { dwellOf, dwellText } from "../../reports/quantities.ts";
 
 const mostNames = 30;
 
@@ -190,8 +191,14 @@ const figures: readonly (readonly [string, (row: RowView) => string])[] = [
   ["servers", (row) => averageText(row.servers_average)],
   ["headroom", (row) => headroomText(row, true)],
   ["incidents", (row) => countText(row.incidents)],
-  ["median stay", (row) => durationText(row.stay_median_seconds)],
+  ["median stay", medianDwell],
 ];
+
+function medianDwell(row: RowView): string {
+  const stay = dwellOf(row, "median");
+  const bounds = dwellBoundsText(stay);
+  return `${dwellText(stay, true)}${bounds === null ? "" : ` (${bounds})`}`;
+}
 
 function rowsTable({ report: { by, rows } }: PageReport): Html {
   const fields = reportFields.filter((field) => by.includes(field));
