@@ -1,6 +1,7 @@
 import type { Target } from "../fleet/model.ts";
+import { wants, type ConfiguredReceivers } from "./configured-receivers.ts";
 import { notifiedIncident, presentCondition, type Incident } from "./incident.ts";
-import { plainText, wants, type OutboxItem, type WantedMessages } from "./notification.ts";
+import { plainText, type OutboxItem } from "./notification.ts";
 import type { Rule } from "./rule.ts";
 
 /** The last acknowledgement of an incident. */
@@ -28,7 +29,7 @@ export function acknowledgementAt<Given extends Pick<Acknowledgement, "endsAtMs"
  * Composes the notifications that an incident was acknowledged, or that this was withdrawn, under the configured rules. They
  * are for those that were notified that the incident fires.
  */
-export function composeAcknowledged(rules: readonly Rule[], receivers: WantedMessages) {
+export function composeAcknowledged(rules: readonly Rule[], receivers: ConfiguredReceivers) {
   return (
     incident: Incident,
     { author, atMs, endsAtMs, endedBy }: Acknowledgement,

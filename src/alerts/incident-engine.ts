@@ -1,4 +1,5 @@
 import type { Target } from "../fleet/model.ts";
+import { wants, type ConfiguredReceivers } from "./configured-receivers.ts";
 import { flapKey, flapLimitOf, flapsAfterEnd, readFlaps, recentEntries } from "./flap-record.ts";
 import type { FlapReading, FlapRecord } from "./flap-record.ts";
 import { advanceIncident, goesOnFiring } from "./incident-phase.ts";
@@ -6,10 +7,10 @@ import type { ClockReading, IncidentEvent, IncidentPhase } from "./incident-phas
 import type { IncidentStep, IncidentTiming, SubjectEvent, Transition } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, notifiedIncident } from "./incident.ts";
 import type { Incident } from "./incident.ts";
-import { plainText, wants } from "./notification.ts";
+import { plainText } from "./notification.ts";
 import type { IncidentMessage, ItemText, OutboxItem } from "./notification.ts";
-import type { WantedMessages } from "./notification.ts";
 import { textOf, type Observed } from "./observed.ts";
+import { createRecipients, notInhibited, type Inhibitor } from "./recipients.ts";
 import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silences, type Silencing, type Suppressions } from "./silence.ts";
 import type { Subject } from "./subjects.ts";
@@ -35,15 +36,9 @@ export const noOutcome: IncidentOutcome = {
 };
 
 export interface AlertOptions {
-  readonly receivers: WantedMessages;
+  readonly receivers: ConfiguredReceivers;
   readonly suppressions: Suppressions;
   readonly newIncidentId: () => string;
-}
-
-/** A firing incident, and those who need not be notified of what follows from it. */
-export interface Inhibitor {
-  readonly incidentId: string;
-  readonly receivers: readonly string[];
 }
 
 /** Open incidents and flap records, by `incidentKey`. */
@@ -56,6 +51,8 @@ interface Known {
   readonly before: Incident | undefined;
   readonly reading: FlapReading | null;
   readonly inhibitors: readonly Inhibitor[];
+  /** Those that the rule notifies. */
+  readonly wanted: readonly string[];
 }
 
 const messageOfStep: Readonly<Partial<Record<IncidentStep, IncidentMessage>>> = {
@@ -89,6 +86,7 @@ export function createIncidentEngine(
   /** The incidents that changed, by `incidentKey`. */
   const latest = new Map<string, Incident>();
   const { silenced, acknowledgedBy } = suppressions;
+  const recipients = createRecipients(configured, target, atMs, acknowledgedBy);
   const outcome: IncidentOutcome = { written, dropped, flaps: changedFlaps, steps, outbox };
 
   const notify = (
@@ -101,30 +99,49 @@ export function createIncidentEngine(
     const notified = notifiedIncident(target, incident, acknowledgedBy.get(id) ?? null);
     const item = { type, rule, severity, ...text, incident: notified, causedAtMs: atMs };
     for (const receiver of receivers) {
+      // What goes on can wait until the receiver is open. What it was notified of ends at any time.
+      if (type === "incident.reminder" && !recipients.isOpen(receiver)) continue;
       if (wants(configured, receiver, type)) outbox.push({ receiver, ...item });
     }
   };
 
-  const record = (incident: Incident, step: IncidentStep | null, text: ItemText): void => {
+  const record = (
+    incident: Incident,
+    step: IncidentStep | null,
+    text: ItemText,
+    notified = incident.receivers,
+  ): void => {
     latest.set(incidentKey(incident.rule, incident.subject), incident);
     if (step === "dropped") dropped.push(incident);
     else written.push(incident);
     if (step === null) return;
     steps.push({ step, incident });
     const type = messageOfStep[step];
-    if (type !== undefined) notify(incident, type, incident.receivers, text);
+    if (type !== undefined) notify(incident, type, notified, text);
   };
 
-  /** Notifies receivers that did not exist, or were not named by the rule, when the incident fired. */
+  /**
+   * Notifies receivers that did not exist, were not named by the rule or were closed when the incident fired, and those of
+   * the steps of its escalation that are due.
+   */
   const addReceivers = (
+    rule: Rule,
     incident: Incident,
     wanted: readonly string[],
+    observed: Observed,
     text: ItemText,
   ): Incident => {
     const added = wanted.filter((name) => !incident.receivers.includes(name));
-    if (added.length === 0) return incident;
+    const joined = { ...incident, receivers: [...incident.receivers, ...added] };
+    const escalated = recipients.escalated(rule, joined, observed);
+    if (added.length + escalated.length === 0) return incident;
     notify(incident, "incident.firing", added, text);
-    return { ...incident, receivers: [...incident.receivers, ...added] };
+    for (const { afterMs, receivers } of escalated) {
+      notify(incident, "incident.firing", receivers, { ...text, escalatedAfterMs: afterMs });
+      joined.receivers.push(...receivers);
+    }
+    if (escalated.length > 0) steps.push({ step: "escalated", incident: joined });
+    return joined;
   };
 
   /**
@@ -154,9 +171,8 @@ export function createIncidentEngine(
   /** An event with what suppresses the notifications of its subject. */
   const whole = (
     event: SubjectEvent,
-    rule: Rule,
     silencing: Silencing | null,
-    { before, reading, inhibitors }: Known,
+    { before, reading, inhibitors, wanted }: Known,
   ): IncidentEvent => {
     const flapping = reading?.flaps ?? "no";
     if (!("now" in event)) return event;
@@ -166,28 +182,8 @@ export function createIncidentEngine(
       flaps: flapping,
       silenced: silencing !== null,
       inhibited:
-        inhibitors.length > 0 && recipients(rule, inhibitors, before).receivers.length === 0,
+        inhibitors.length > 0 && notInhibited(wanted, inhibitors, before).receivers.length === 0,
       acknowledged: before !== undefined && acknowledgedBy.has(before.id),
-    };
-  };
-
-  /** Those that a rule notifies but for the inhibited ones, and what inhibits these if they were not notified before. */
-  const recipients = (
-    rule: Rule,
-    inhibitors: readonly Inhibitor[],
-    before: Incident | undefined,
-  ): { readonly receivers: readonly string[]; readonly inhibitedBy: string | null } => {
-    const wanted = rule.receivers.filter((name) => wants(configured, name, "incident.firing"));
-    const [first] = inhibitors;
-    if (!first) return { receivers: wanted, inhibitedBy: null };
-    const inhibitorOf = (receiver: string): Inhibitor | undefined =>
-      inhibitors.find((each) => each.receivers.includes(receiver));
-    const missing = wanted.filter((name) => inhibitorOf(name) && !before?.receivers.includes(name));
-    const [uninformed] = missing;
-    const inhibitor = uninformed === undefined ? undefined : inhibitorOf(uninformed);
-    return {
-      receivers: wanted.filter((name) => inhibitorOf(name) === undefined),
-      inhibitedBy: (wanted.length === 0 ? first : inhibitor)?.incidentId ?? null,
     };
   };
 
@@ -216,10 +212,11 @@ export function createIncidentEngine(
       const open = incidents.get(key);
       const before = open && !retired.has(open) ? open : undefined;
       const reading = readFlaps(flaps.get(key), rule, subject, event, before);
+      const wanted = event.kind === "holds" ? recipients.of(rule, subject, observed) : [];
       const silencing = event.kind === "holds" ? silencingOf(rule, subject, observed) : null;
       const transition = advanceIncident(
         before?.phase ?? null,
-        whole(event, rule, silencing, { before, reading, inhibitors }),
+        whole(event, silencing, { before, reading, inhibitors, wanted }),
         timingOf(rule),
       );
       const { phase, step } = transition;
@@ -234,11 +231,12 @@ export function createIncidentEngine(
       const action = isSilenced &&
         silencing && { action: { by: silencing.by, untilMs: silencing.endsAtMs } };
       const text = { ...textOf(rule, observed, phase, reading), ...action };
-      const { receivers, ...inhibited } = recipients(rule, inhibitors, before);
+      const { receivers, ...inhibited } = notInhibited(wanted, inhibitors, before);
       const isFiring = event.kind === "holds" && phase?.name === "firing";
       const inhibitedBy = isFiring ? inhibited.inhibitedBy : (before?.inhibitedBy ?? null);
       const goesOn = event.kind === "holds" && isNotified(before?.phase) && isNotified(phase);
-      const known = goesOn && before ? addReceivers(before, receivers, text) : before;
+      const known =
+        goesOn && before ? addReceivers(rule, before, receivers, observed, text) : before;
       const isSame = known === before && inhibitedBy === before?.inhibitedBy;
       if (before && isSame && phase === before.phase) return before;
       const { status = null, previousStatus = null } = observed;
@@ -258,7 +256,9 @@ export function createIncidentEngine(
       };
       const after = { ...applyTransition(current, transition, atMs, receivers), inhibitedBy };
       const isOther = step === "resolved" && after.status !== status;
-      record(isOther ? { ...after, status, previousStatus: after.status } : after, step, text);
+      const shown = isOther ? { ...after, status, previousStatus: after.status } : after;
+      // Who was just notified that it fires needs no reminder.
+      record(shown, step, text, goesOn && before ? before.receivers : undefined);
       if (before && isSilenced)
         reopenSilenced({ ...before, inhibitedBy: inhibited.inhibitedBy }, text);
       return phase === null ? null : after;
@@ -270,8 +270,14 @@ export function createIncidentEngine(
       return latest.get(key) ?? incidents.get(key);
     },
 
-    goesOn: ({ remindEveryMs }: Rule, { phase, inhibitedBy }: Incident, now: ClockReading) =>
-      silenced.length === 0 && inhibitedBy === null && goesOnFiring(phase, now, remindEveryMs),
+    /** Those who are notified of the incidents of a rule, now or once they are open. */
+    informed: recipients.informed,
+
+    goesOn: (rule: Rule, incident: Incident, now: ClockReading) =>
+      silenced.length === 0 &&
+      incident.inhibitedBy === null &&
+      goesOnFiring(incident.phase, now, rule.remindEveryMs) &&
+      !recipients.mayJoin(rule, incident),
 
     /** Ends the incidents that none of these rules owns, and deletes flap records that none owns. */
     retireUnowned(rules: readonly Rule[], isOwned?: (incident: Incident) => boolean): void {

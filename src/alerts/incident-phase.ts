@@ -73,6 +73,8 @@ export type IncidentStep =
   | "inhibited"
   | "fired"
   | "reminded"
+  /** Nobody acknowledged it: receivers of its escalation are notified. */
+  | "escalated"
   /** From now on single changes are not notified. */
   | "flapping"
   /** It flapped, and now holds for good. */

@@ -1,17 +1,14 @@
 import type { FailureReason, Target } from "../fleet/model.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
-import type {
-  AlertOptions,
-  IncidentOutcome,
-  Inhibitor,
-  KnownIncidents,
-} from "./incident-engine.ts";
+import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
+import type { Inhibitor } from "./recipients.ts";
 import type { FlapRecord } from "./flap-record.ts";
 import { incidentKey, type Incident } from "./incident.ts";
 import type { Observed } from "./observed.ts";
 import { failureText, matchesAny, matchesTarget, ruleFingerprint } from "./rule.ts";
 import type { RegionRule, Rule } from "./rule.ts";
 import type { FailureKind, Joining, RegionDown, RegionsDown } from "./silence.ts";
+import type { Subject } from "./subjects.ts";
 import type { TargetState } from "./target-state.ts";
 import { someOf } from "./template.ts";
 
@@ -135,6 +132,7 @@ export function regionInhibitors(
   rules: readonly Rule[],
   { target, incidents }: Pick<TargetState, "target" | "incidents">,
   { lastFailure, failingSinceMs }: Pick<TargetState["progress"], "lastFailure" | "failingSinceMs">,
+  informed: (rule: Rule, subject: Subject) => readonly string[],
 ): readonly Inhibitor[] {
   if (lastFailure === null || failingSinceMs === null) return [];
   const isInhibitedBy = (id: string): boolean =>
@@ -147,7 +145,8 @@ export function regionInhibitors(
       joining && (failingSinceMs <= joining.untilMs || failingSinceMs > joining.afterMs);
     const mayGoOn = joining || (trouble === "failing" && kinds.size > 0);
     const isInhibited = isPart || (mayGoOn && isInhibitedBy(incidentId));
-    return isInhibited ? [{ incidentId, receivers: rule.receivers }] : [];
+    if (!isInhibited) return [];
+    return [{ incidentId, receivers: informed(rule, { kind: "region", region: target.region }) }];
   });
 }
 

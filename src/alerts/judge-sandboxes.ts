@@ -2,7 +2,8 @@ import type { Presence } from "../fleet/model.ts";
 import { eachInSlices, type Slices } from "../fleet/slices.ts";
 import { findListedSandbox, findSandbox, listedSandboxes } from "../fleet/snapshot.ts";
 import type { Sandbox } from "../fleet/snapshot.ts";
-import type { IncidentEngine, Inhibitor } from "./incident-engine.ts";
+import type { IncidentEngine } from "./incident-engine.ts";
+import type { Inhibitor } from "./recipients.ts";
 import { judgedPerSlice, judgeStatuses } from "./judge-statuses.ts";
 import type { ObservedListing } from "./judge-statuses.ts";
 import { namesOfServers } from "./notification.ts";
@@ -71,20 +72,23 @@ function subjectOf(sandboxId: string, { benchmark }: Sandbox): SandboxSubject {
   return { kind: "sandbox", sandboxId, benchmark };
 }
 
-/** One firing incident that a rule has for a server of a sandbox is enough: all of them have the same receivers. */
+/** The firing incidents that a rule has for servers of a sandbox, one for those with the same receivers. */
 function firingOf(
   engine: IncidentEngine,
   rule: ServerRule,
   { id: sandboxId, servers }: Sandbox,
 ): readonly Inhibitor[] {
-  for (const { id: serverId } of servers) {
+  const inhibitors = new Map<string, Inhibitor>();
+  for (const server of servers) {
+    const { id: serverId } = server;
     const subject = { kind: "server", sandboxId, serverId, serverName: null } as const;
     const incident = engine.current(rule, subject);
     if (incident?.phase.name !== "firing") continue;
     const { clearSinceMs, flapping } = incident.phase;
     // A server that flaps may be in another status for long.
     if (flapping && clearSinceMs !== null) continue;
-    return [{ incidentId: incident.id, receivers: rule.receivers }];
+    const receivers = engine.informed(rule, { ...subject, serverName: server.name }, server);
+    inhibitors.set(receivers.join(), { incidentId: incident.id, receivers });
   }
-  return [];
+  return [...inhibitors.values()];
 }

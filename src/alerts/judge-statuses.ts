@@ -4,7 +4,8 @@ import { eachInSlices, sandboxesPerSlice, type Slices } from "../fleet/slices.ts
 import type { Sandbox, Snapshot } from "../fleet/snapshot.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { Status } from "../fleet/status.ts";
-import type { IncidentEngine, Inhibitor } from "./incident-engine.ts";
+import type { IncidentEngine } from "./incident-engine.ts";
+import type { Inhibitor } from "./recipients.ts";
 import type { ClockReading, SubjectEvent } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, type Incident } from "./incident.ts";
 import type { Share } from "./notification.ts";

@@ -11,7 +11,8 @@ import { runAtOnce, type Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
 import { createIncidentEngine, noOutcome } from "./incident-engine.ts";
 import type { AlertOptions, IncidentEngine } from "./incident-engine.ts";
-import type { IncidentOutcome, Inhibitor } from "./incident-engine.ts";
+import type { IncidentOutcome } from "./incident-engine.ts";
+import type { Inhibitor } from "./recipients.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
 import { counted } from "../fleet/plural.ts";
 import { countByStatus } from "../fleet/tallies.ts";
@@ -174,7 +175,7 @@ function judgeTarget(
 ): readonly Inhibitor[] {
   const { lastFailure, lastStatus, failuresInARow, attempted } = progress;
   const ofRegion = (trouble: "auth" | "failing"): readonly Inhibitor[] =>
-    regionInhibitors(trouble, suppressions.regionsDown, rules, state, progress);
+    regionInhibitors(trouble, suppressions.regionsDown, rules, state, progress, engine.informed);
   const onTarget = rulesOn("target", rules, state.target);
   const failure = lastFailure && {
     detail: `${failureText(lastFailure, lastStatus)}, ${counted(failuresInARow, "poll")} in a row`,
@@ -188,7 +189,7 @@ function judgeTarget(
       const observed = { condition: conditionsOfTarget[trouble], ...failure };
       const incident = engine.advance(rule, subject, eventOf(rule), observed, inhibitors);
       if (trouble === "partial" || incident?.phase.name !== "firing") continue;
-      const inhibitor = { incidentId: incident.id, receivers: rule.receivers };
+      const inhibitor = { incidentId: incident.id, receivers: engine.informed(rule, subject) };
       const { clearSinceMs, flapping } = incident.phase;
       if (clearSinceMs === null) holding.push(inhibitor);
       // A target that flaps may be up for long.

@@ -50,7 +50,7 @@ function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: bo
   const unsaid = isFlapping && !isSaid ? "Flapping: " : "";
   switch (type) {
     case "incident.firing":
-      return unsaid;
+      return escalatedText(items) + unsaid;
     case "incident.reminder":
       return isFlapping ? unsaid : "Still: ";
     case "incident.acknowledged":
@@ -67,6 +67,13 @@ function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: bo
       return `${isUnobserved ? "Alert ended" : "Resolved"}${afterText(items)}: `;
     }
   }
+}
+
+/** "Not acknowledged for 15 min: " where all receivers of the message are notified for that reason. */
+function escalatedText(items: readonly OutboxItem[]): string {
+  const leastMs = Math.min(...items.map(({ escalatedAfterMs }) => escalatedAfterMs ?? 0));
+  const lasted = durationText(leastMs, "s");
+  return lasted === null ? "" : `Not acknowledged for ${lasted}: `;
 }
 
 function authorsOf(items: readonly OutboxItem[]): string {

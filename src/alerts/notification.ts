@@ -97,6 +97,8 @@ export interface OutboxItem {
   readonly action?: { readonly by: string; readonly untilMs: number | null } | null;
   /** How many of its target had the rule's status when it was observed. Default: that does not matter to it. */
   readonly share?: Share | null;
+  /** After how long without an acknowledgement the receiver is notified. Default: it is notified at once. */
+  readonly escalatedAfterMs?: number;
 }
 
 /** How many of the servers or sandboxes of a target that a rule concerns have its status. */
@@ -119,6 +121,7 @@ export type ItemText = Pick<
   | "unobservedSinceMs"
   | "action"
   | "share"
+  | "escalatedAfterMs"
 >;
 
 /** The text of an item of which nothing else is known. */
@@ -207,28 +210,6 @@ export const groupFields = [
   "incident",
 ] as const;
 export type GroupField = (typeof groupFields)[number];
-
-/** The receivers that are configured, by name, and which messages each wants. */
-export type WantedMessages = ReadonlyMap<
-  string,
-  {
-    readonly sendResolved: boolean;
-    readonly sendAcknowledged: boolean;
-    /** Whether its alert stays open while an incident is silenced, so that it is owed the end. Default: no. */
-    readonly keepsAlert?: boolean;
-  }
->;
-
-/**
- * Whether a receiver is to be notified of this. A receiver that is not configured any more is owed the end of what it
- * was notified of, should it return.
- */
-export function wants(receivers: WantedMessages, name: string, type: IncidentMessage): boolean {
-  const receiver = receivers.get(name);
-  if (type === "incident.resolved") return receiver?.sendResolved ?? true;
-  const isAboutPerson = type === "incident.acknowledged" || type === "incident.unacknowledged";
-  return receiver !== undefined && (!isAboutPerson || receiver.sendAcknowledged);
-}
 
 /** Whether it goes on, though receivers are not notified of it any more. */
 export function isSilenced({ resolvedReason }: NotifiedIncident): boolean {

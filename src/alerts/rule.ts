@@ -19,6 +19,12 @@ export interface Match {
   readonly probe?: readonly string[];
 }
 
+/** Notified of an incident that has fired for this long, and that nobody has acknowledged. */
+export interface EscalationStep {
+  readonly afterMs: number;
+  readonly receivers: readonly string[];
+}
+
 interface RuleBase {
   readonly name: string;
   readonly severity: Severity;
@@ -27,6 +33,8 @@ interface RuleBase {
   /** Null: without reminders. */
   readonly remindEveryMs: number | null;
   readonly receivers: readonly string[];
+  /** In the order of their times. Default: nobody else is notified. */
+  readonly escalation?: readonly EscalationStep[];
   readonly match: Match;
   /** Texts with placeholders such as `{server_name}`; null: the default summary, no runbook. */
   readonly summaryTemplate: string | null;

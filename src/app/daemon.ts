@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
+import { notifiedReceivers } from "../config/notified-receivers.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Drift } from "../fleet/drift.ts";
@@ -80,13 +81,13 @@ export async function createDaemon(
   for (const loop of loopsOf(config)) watchdog.watch(...loop);
 
   const notified = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
-  const notifiedReceivers = notified.map(({ name }) => name);
+  const receiverNames = notified.map(({ name }) => name);
   const suppressions = await restoreSuppressions(store, config.alerts.maintenance, clock);
   const judge = {
     rules: config.alerts.rules,
     goneAfter: config.poll.goneAfter,
     newIncidentId,
-    receivers: new Map(notified.map((receiver) => [receiver.name, receiver])),
+    receivers: notifiedReceivers(config),
   };
   const pollIntervalMs = intervalOf(config.poll.schedule);
   const targets = configuredTargets(config);
@@ -202,7 +203,7 @@ export async function createDaemon(
     targets: fleet.targets,
     probes: fleet.probes,
     rules: config.alerts.rules,
-    receivers: notifiedReceivers,
+    receivers: receiverNames,
     suppressions,
     drift,
     newId: overrides.newSilenceId ?? shortId,

@@ -3,9 +3,11 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import type { Environment } from "../config/resolve-references.ts";
 import { ignoredNoProxyEntries } from "../config/schema-outbound.ts";
+import { targetName } from "../fleet/model.ts";
 import { counted } from "../fleet/plural.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { configOption, readConfig } from "./options.ts";
+import { reachOfTargets } from "./receiver-reach.ts";
 import { receiverNotes } from "./receiver-notes.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -28,8 +30,18 @@ export function addCheckConfig(program: Command, terminal: Terminal): void {
         counted(config.reports.length, "report"),
       ];
       terminal.out(`${file} is valid: ${amounts.join(", ")}\n`);
+      for (const line of reachLines(config)) terminal.out(`${line}\n`);
       for (const note of configNotes(config)) terminal.out(`note: ${note}\n`);
     });
+}
+
+/** Which receivers each target reaches at some time, if it depends on the target. Escalations are not among them. */
+function reachLines(config: Config): readonly string[] {
+  if (config.alerts.receivers.every((each) => each.type === "heartbeat" || !each.match)) return [];
+  return reachOfTargets(config).map(({ target, receivers }) => {
+    const names = receivers.length === 0 ? "nobody" : receivers.join(", ");
+    return `${targetName(target)} reaches ${names}`;
+  });
 }
 
 /** Notes on a valid configuration that is probably not what was meant. */
@@ -47,8 +59,18 @@ export function configNotes(
     return [...notes, "no receivers are configured, so nobody is notified"];
   }
   const quiet = rules.filter((rule) => rule.receivers.length === 0);
+  const unheard = new Map(
+    reachOfTargets(config).flatMap(({ target, unheard: names }) =>
+      names.length === 0 ? [] : [[names.join(", "), target]],
+    ),
+  );
   return [
     ...notes,
+    ...Array.from(
+      unheard,
+      ([names, target]) =>
+        `nobody is notified of incidents of ${names} in ${targetName(target)}, as no receiver of these rules matches them`,
+    ),
     ...quiet.map(
       ({ name }) => `rule ${name} has no receivers, so nobody is notified of its incidents`,
     ),

@@ -65,7 +65,7 @@ async function checkDeployment(address: string, ids: OptionValues): Promise<Conf
   const { openService } = await import("../app/offline.ts");
   await using service = openService({
     regions: new Map([[baseUrl, { baseUrl, route }]]),
-    keys: [{ name: "", apiKey: new Secret(apiKey), regions: [baseUrl] }],
+    keys: [{ name: "", apiKey: new Secret(apiKey), labels: new Map(), regions: [baseUrl] }],
     poll: {
       rateLimit: { requests: 2, perMs: 1_000 },
       timeoutMs: 30_000,

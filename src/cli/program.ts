@@ -42,6 +42,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   restore: async () => (await import("./store-care.ts")).addRestore,
   store: async () => (await import("./store-care.ts")).addStoreCommands,
   "test-rules": async () => (await import("./test-rules.ts")).addTestRules,
+  route: async () => (await import("./route.ts")).addRoute,
   "hash-password": async () => (await import("./hash-password.ts")).addHashPassword,
   simulate: async () => (await import("./simulate.ts")).addSimulate,
   completion: async () => (await import("./completion.ts")).addCompletion,

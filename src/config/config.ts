@@ -12,6 +12,7 @@ import { maintenanceSchema } from "./schema-maintenance.ts";
 import { outboundSchema, receiversOutboundSchema, routeOf } from "./schema-outbound.ts";
 import { probeSchema, targetsOf } from "./schema-probes.ts";
 import { receiverSchema } from "./schema-receivers.ts";
+import { escalationSchema } from "./rule-fields.ts";
 import { reportSchema } from "./schema-reports.ts";
 import { ruleSchema } from "./schema-rules.ts";
 import { storeSchema } from "./schema-store.ts";
@@ -88,6 +89,11 @@ const alertsSchema = settings({
     .array(receiverSchema, "a list of receivers")
     .prefault([])
     .describe("Where notifications are sent."),
+  escalate: escalationSchema
+    .prefault([])
+    .describe(
+      "Who else is notified of an incident that nobody has acknowledged for a time, unless the rule has its own `escalate`.",
+    ),
   maintenance: z
     .array(maintenanceSchema, "a list of maintenance windows")
     .prefault([])
@@ -150,6 +156,7 @@ export const configSchema = settings({
     const keys = written.keys.map((key) => ({
       name: key.name,
       apiKey: new Secret(key.apiKey),
+      labels: key.labels,
       regions: key.regions ?? [...written.regions.keys()],
     }));
     const probes = written.probes.map(
@@ -162,12 +169,19 @@ export const configSchema = settings({
     const everyReceiver = alerts.receivers
       .filter(({ type }) => type !== "heartbeat")
       .map((receiver) => receiver.name);
-    const rules = alerts.rules.map(({ summary, runbookUrl, receivers, ...rule }): Rule => ({
-      ...rule,
-      receivers: receivers ?? everyReceiver,
-      summaryTemplate: summary,
-      runbookUrlTemplate: runbookUrl,
-    }));
+    const rules = alerts.rules.map(
+      ({ summary, runbookUrl, receivers, escalate, ...rule }): Rule => {
+        const escalation = escalate ?? alerts.escalate;
+        const later = new Set(escalation.flatMap((step) => step.receivers));
+        return {
+          ...rule,
+          receivers: receivers ?? everyReceiver.filter((name) => !later.has(name)),
+          escalation,
+          summaryTemplate: summary,
+          runbookUrlTemplate: runbookUrl,
+        };
+      },
+    );
     const { cluster } = written;
     const ownHost = cluster ? [new URL(cluster.address).hostname] : [];
     const zones = [timeZone, ...written.reports.map((report) => report.timeZone)];

@@ -4,16 +4,19 @@ import { matchesAny, matchesTarget } from "../alerts/rule.ts";
 import type { Target } from "../fleet/model.ts";
 import { configuredTargets } from "./configured-targets.ts";
 import { refuse } from "./fields.ts";
+import type { escalationSchema } from "./rule-fields.ts";
 import type { maintenanceSchema } from "./schema-maintenance.ts";
 import { targetsOf, type probeSchema } from "./schema-probes.ts";
 import { takesReports, type receiverSchema } from "./schema-receivers.ts";
 import type { reportSchema } from "./schema-reports.ts";
+import { matchesLabelled } from "./schema-routing.ts";
 import type { ruleSchema } from "./schema-rules.ts";
 import type { keySchema } from "./schema-targets.ts";
 
 type Key = z.output<typeof keySchema>;
 type Probe = z.output<typeof probeSchema>;
 type Rule = z.output<typeof ruleSchema>;
+type Escalation = z.output<typeof escalationSchema>;
 
 interface Settings {
   readonly regions: ReadonlyMap<string, unknown>;
@@ -25,6 +28,7 @@ interface Settings {
   readonly alerts: {
     readonly rules: readonly Rule[];
     readonly receivers: readonly z.output<typeof receiverSchema>[];
+    readonly escalate: Escalation;
     readonly maintenance: readonly z.output<typeof maintenanceSchema>[];
   };
 }
@@ -131,6 +135,45 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
   const heartbeats = new Set(
     receivers.filter(({ type }) => type === "heartbeat").map((each) => each.name),
   );
+  /** Whether receivers exist and can be notified. */
+  const checkReceivers = (named: Names, ...path: Path): void => {
+    knows("receiver", named, ...path);
+    for (const [at, receiver] of (named ?? []).entries()) {
+      if (!heartbeats.has(receiver)) continue;
+      const allowed = "a receiver of another type: a heartbeat gets no notifications";
+      const note = ", which is the name of a heartbeat";
+      refuse(context, allowed, { path: [...path, at], note });
+    }
+  };
+  /** @param before those that are notified at once */
+  const checkEscalation = (steps: Escalation | null, before: Names, path: Path): void => {
+    const notified = new Set(before);
+    for (const [index, { receivers: named }] of (steps ?? []).entries()) {
+      checkReceivers(named, ...path, index, "receivers");
+      for (const [at, name] of named.entries()) {
+        if (notified.has(name)) {
+          const note = ", which is notified before";
+          const allowed = "a receiver that the rule and the steps before do not notify";
+          refuse(context, allowed, { path: [...path, index, "receivers", at], note });
+        }
+        notified.add(name);
+      }
+    }
+  };
+  checkEscalation(alerts.escalate, [], ["alerts", "escalate"]);
+  for (const [index, receiver] of receivers.entries()) {
+    if (receiver.type === "heartbeat" || !receiver.match) continue;
+    const { match } = receiver;
+    const path = ["alerts", "receivers", index];
+    const { rule, region, key } = match;
+    const isKnown = knowsMatch({ rule, region, key }, path);
+    if (!isKnown || targets.some((each) => matchesLabelled(match, each, keys))) continue;
+    const allowed = "a match that applies to at least one target";
+    refuse(context, allowed, {
+      path: [...path, "match"],
+      found: "no configured target that matches",
+    });
+  }
   for (const [index, rule] of rules.entries()) {
     const path = ["alerts", "rules", index];
     if (rule.name === receiverRule.name) {
@@ -140,13 +183,8 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
         note: ", which is the name of a built-in rule",
       });
     }
-    knows("receiver", rule.receivers, ...path, "receivers");
-    for (const [at, receiver] of (rule.receivers ?? []).entries()) {
-      if (!heartbeats.has(receiver)) continue;
-      const allowed = "a receiver of another type: a heartbeat gets no notifications";
-      const note = ", which is the name of a heartbeat";
-      refuse(context, allowed, { path: [...path, "receivers", at], note });
-    }
+    checkReceivers(rule.receivers, ...path, "receivers");
+    checkEscalation(rule.escalate, rule.receivers, [...path, "escalate"]);
     if (knowsMatch({ ...rule.match }, path)) refuseIdle(rule, path, probes, targets, context);
   }
   for (const [index, { match }] of maintenance.entries()) {

@@ -4,6 +4,7 @@ import { Secret } from "../lib/secret.ts";
 import { parseWebAddress, webAddressLike } from "./address.ts";
 import { count, duration, eachOnce, flag, name, oneOf, optional } from "./fields.ts";
 import { refuseUnencrypted, textOf } from "./fields.ts";
+import { routing } from "./schema-routing.ts";
 
 /** Kept secret, since it often holds what lets anyone write to the receiver. */
 export const receiverUrl = textOf(
@@ -52,6 +53,7 @@ export const giveUpAfterMs = duration("1m", "30d")
 
 /** How messages are made, where a receiver can have several incidents in one. */
 export const messageSettings = {
+  ...routing,
   groupBy: z
     .array(oneOf(groupFields), `a list of ${groupFields.join(", ")}`)
     .superRefine(eachOnce("each field once"))

@@ -54,6 +54,30 @@ function template(allowed: string, pattern: string) {
   );
 }
 
+/** Who else is notified of an incident that nobody acknowledges. */
+export const escalationSchema = z
+  .array(
+    settings({
+      afterMs: duration("1s").describe("For how long the incident has fired."),
+      receivers: namesOf("receiver")
+        .readonly()
+        .describe("The receivers that are notified then, from `alerts.receivers`."),
+    }),
+    "a list of steps such as { after: 15m, receivers: [lead] }",
+  )
+  .superRefine((steps, context) => {
+    for (const [index, { afterMs }] of steps.entries()) {
+      const before = steps[index - 1];
+      if (!before || afterMs > before.afterMs) continue;
+      const note = ", which is not later than the step before";
+      refuse(context, "a longer time than that of the step before", {
+        path: [index, "after"],
+        note,
+      });
+    }
+  })
+  .readonly();
+
 /** @param own stands between the settings that all rules have */
 export function ruleSettings<const On extends string, const Own extends z.ZodRawShape>(
   on: On,
@@ -91,8 +115,13 @@ export function ruleSettings<const On extends string, const Own extends z.ZodRaw
     ),
     receivers: optional(
       namesOf("receiver").readonly(),
-      "every receiver except heartbeats",
+      "every receiver except heartbeats and those of `escalate`",
       "The receivers that are notified, from `alerts.receivers`. Heartbeats cannot be named.",
+    ),
+    escalate: optional(
+      escalationSchema,
+      "the value of `alerts.escalate`",
+      "Who else is notified of an incident that nobody has acknowledged for a time. An empty list: nobody.",
     ),
   });
 }

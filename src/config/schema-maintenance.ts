@@ -1,28 +1,14 @@
-import { severities } from "../alerts/rule.ts";
-import { duration, name, optional, orReference, refuse, settings } from "./fields.ts";
-import { text, textLike } from "./fields.ts";
-import { listOrOne, patternsOf, patternsSchema, probePatterns } from "./rule-fields.ts";
+import { duration, name, optional, refuse, settings, text } from "./fields.ts";
+import { patternsOf, probePatterns } from "./rule-fields.ts";
 import { serverNamePatterns, serverPatterns, targetPatterns } from "./rule-fields.ts";
 import { cronExpression, timeZone } from "./schedule-fields.ts";
+import { ruleAndSeverity } from "./schema-routing.ts";
 
 const startAllowed =
   "a cron expression of five fields, or six with seconds first, such as 0 2 * * SUN";
 
-const severityPatterns = patternsSchema
-  .transform((patterns, context) => {
-    const isKnown = (pattern: string): boolean =>
-      pattern.includes("*") || severities.some((severity) => severity === pattern);
-    return patterns.every(isKnown) ? patterns : refuse(context, severities.join(", "));
-  })
-  .meta(listOrOne({ anyOf: [...orReference({ enum: severities }).anyOf, textLike(/\*/)] }));
-
 export const matchSchema = settings({
-  rule: patternsOf(
-    "Names of rules. A name without `*` must be configured, or be `receiver-failing`.",
-  ),
-  severity: severityPatterns
-    .exactOptional()
-    .meta({ description: "Severities of rules.", defaultText: "all" }),
+  ...ruleAndSeverity,
   ...targetPatterns,
   probe: probePatterns,
   sandbox_id: patternsOf("Ids of sandboxes."),

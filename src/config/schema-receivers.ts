@@ -10,6 +10,7 @@ import { requestHeaderFiles, requestHeaders, withHeaders } from "./request-heade
 import { discordSchema, ntfySchema, slackAppSchema, slackSchema } from "./schema-chat-receivers.ts";
 import { teamsSchema, telegramSchema } from "./schema-chat-receivers.ts";
 import { emailSchema } from "./schema-email.ts";
+import { routing } from "./schema-routing.ts";
 import { bodySchema, signingSecretSchema } from "./webhook-fields.ts";
 
 /** For a receiver that groups by itself or gets no incidents: notifications are sent at once and without grouping. */
@@ -73,6 +74,7 @@ const pagerdutySchema = settings(
         "The address that events are sent to. For the EU service region: `https://events.eu.pagerduty.com/v2/enqueue`.",
       ),
     allowHttp: allowHttp("url"),
+    ...routing,
     groupWaitMs: groupWaitMs("0s"),
     sendResolved,
     sendAcknowledged: sendAcknowledged(true),
@@ -116,6 +118,7 @@ const alertmanagerSchema = settings(
         "The addresses of all Alertmanager instances, as in the configuration of Prometheus.",
       ),
     allowHttp: allowHttp("urls"),
+    ...routing,
     giveUpAfterMs,
     ...requestHeaders,
     generatorUrl: optional(

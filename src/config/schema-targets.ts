@@ -21,6 +21,7 @@ import {
 } from "./fields.ts";
 import { textOf } from "./fields.ts";
 import { routeFiles, routeSettings } from "./schema-outbound.ts";
+import { labelsSchema } from "./schema-routing.ts";
 import { oneSchedule, refuseTwoSchedules, scheduleSettings } from "./schedule-fields.ts";
 import { timeZone, toSchedule } from "./schedule-fields.ts";
 
@@ -80,6 +81,9 @@ export const keySchema = settings(
         description: "The regions in which the key is used, from `regions`.",
         defaultText: "every region",
       }),
+    labels: labelsSchema
+      .prefault({})
+      .describe("Labels of the key, such as `team: search`, by which receivers can match it."),
   },
   ["api_key_file"],
 );

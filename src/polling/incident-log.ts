@@ -13,6 +13,7 @@ const levelOfStep = {
   muted: "info",
   inhibited: "info",
   reminded: "warn",
+  escalated: "warn",
   flapping: "warn",
   settled: "warn",
   resolved: "info",

@@ -3,6 +3,7 @@ import type { ProbeJudgeOptions, ProbeVerdict } from "../alerts/judge-probe.ts";
 import type { CurrentSuppressions } from "../alerts/silence.ts";
 import { isNotifiedAsDown } from "../alerts/incident.ts";
 import { regionInhibitors } from "../alerts/judge-region.ts";
+import type { Rule } from "../alerts/rule.ts";
 import { fieldAt } from "../alerts/probe-expectation.ts";
 import { subjectName } from "../alerts/probe.ts";
 import type { Probe, ProbeOutcome } from "../alerts/probe.ts";
@@ -64,9 +65,10 @@ export function createProbeUnits(
   const isOfRegionDown = (target: Target): boolean => {
     const state = targets.get(targetName(target))?.state;
     if (!state) return false;
-    const { rules } = judge;
+    const down = deps.regions.down();
+    const informed = ({ receivers }: Rule) => receivers;
     return (
-      regionInhibitors("failing", deps.regions.down(), rules, state, state.progress).length > 0
+      regionInhibitors("failing", down, judge.rules, state, state.progress, informed).length > 0
     );
   };
 

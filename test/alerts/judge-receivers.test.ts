@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { judgeReceiver } from "../../src/alerts/judge-receivers.ts";
 import type { AlertOptions } from "../../src/alerts/incident-engine.ts";
+import type { ConfiguredReceivers } from "../../src/alerts/configured-receivers.ts";
 import type { ReceiverEvent, ReceiverState } from "../../src/alerts/judge-receivers.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { startMs, wantAll } from "../support/fleet.ts";
@@ -94,7 +95,10 @@ describe("that a receiver loses a notification", () => {
 
   it("is notified to those that want it", () => {
     const wanted = wantAll(["a", "b", "c"]);
-    const receivers = new Map([...wanted, ["b", { sendResolved: false, sendAcknowledged: true }]]);
+    const receivers: ConfiguredReceivers = new Map([
+      ...wanted,
+      ["b", { sendResolved: false, sendAcknowledged: true }],
+    ]);
     const { see } = watchReceivers([], { receivers });
     expect(see("c", lost)).toEqual(["firing to a", "firing to b"]);
     expect(see("c", took)).toEqual(["resolved to a"]);

@@ -109,6 +109,7 @@ describe("rules", () => {
       summaryTemplate: "{server_name} is stuck",
       runbookUrlTemplate: "https://a.example/{rule}",
       receivers: [],
+      escalation: [],
     });
   });
 

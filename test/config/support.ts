@@ -69,7 +69,15 @@ export const everyKind = {
   },
   alerts: {
     rules: [
-      { name: "a", on: "server", status: "error", for: hold, flap },
+      {
+        name: "a",
+        on: "server",
+        status: "error",
+        for: hold,
+        flap,
+        receivers: ["a"],
+        escalate: [{ after: "15m", receivers: ["d"] }],
+      },
       { name: "b", on: "target", failing: hold, flap },
       { name: "c", on: "target", auth: hold, flap },
       { name: "p", on: "target", partial: hold, flap },
@@ -82,7 +90,7 @@ export const everyKind = {
       { name: "s", on: "sandbox", status: "error", for: hold, flap },
     ],
     receivers: [
-      { name: "a", type: "webhook", url },
+      { name: "a", type: "webhook", url, match: { rule: "*" } },
       { name: "b", type: "slack", url },
       { name: "c", type: "pagerduty", routing_key: "0".repeat(32) },
       { name: "d", type: "alertmanager", urls: [url] },
@@ -105,7 +113,8 @@ export const everyKind = {
         to: ["b@example.com"],
       },
       { name: "k", type: "slack_app", token: "xoxb-1", channel: "C0123456789" },
-    ],
+    ].map((each) => (each.type === "heartbeat" ? each : { ...each, hours: { open: ["mon-fri"] } })),
+    escalate: [{ after: "1h", receivers: ["k"] }],
     maintenance: [
       { name: "a", start: "0 2 * * *", duration: "1h", match: { rule: "*", key: "*" } },
     ],

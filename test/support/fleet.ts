@@ -2,7 +2,7 @@ import { noSuppressions } from "../../src/alerts/silence.ts";
 import { judgePoll } from "../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../src/alerts/judge.ts";
 import type { Instant, Status, Target } from "../../src/fleet/model.ts";
-import type { WantedMessages } from "../../src/alerts/notification.ts";
+import type { ConfiguredReceivers } from "../../src/alerts/configured-receivers.ts";
 import type { Rule, ServerRule, TargetRule } from "../../src/alerts/rule.ts";
 import { nothingKnown } from "../../src/alerts/target-state.ts";
 import { emptySnapshot, type ListedServer } from "../../src/fleet/snapshot.ts";
@@ -44,7 +44,7 @@ export const targetDown: TargetRule = {
 };
 
 /** Receivers that want every message. */
-export function wantAll(names: readonly string[] = ["oncall"]): WantedMessages {
+export function wantAll(names: readonly string[] = ["oncall"]): ConfiguredReceivers {
   return new Map(names.map((name) => [name, { sendResolved: true, sendAcknowledged: true }]));
 }
 

@@ -11,6 +11,7 @@ import type { RegionsDown } from "../../alerts/silence.ts";
 import { isFullyObserved, nothingKnown } from "../../alerts/target-state.ts";
 import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
+import { notifiedReceivers } from "../../config/notified-receivers.ts";
 import { targetName } from "../../fleet/model.ts";
 import type { Target } from "../../fleet/model.ts";
 import { emptySnapshot } from "../../fleet/snapshot.ts";
@@ -54,7 +55,7 @@ export async function runRuleTest(
     rules,
     goneAfter: config.poll.goneAfter,
     newIncidentId: () => `incident-${++incidents}`,
-    receivers: new Map(receivers.map((receiver) => [receiver.name, receiver])),
+    receivers: notifiedReceivers(config),
   };
   const composeAcknowledgement = composeAcknowledged(rules, options.receivers);
   const fresh = { staleAfter: 1, restoredForMs: Number.POSITIVE_INFINITY, nowUtcMs: test.start };

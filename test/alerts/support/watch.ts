@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import type { RegionsDown } from "../../../src/alerts/silence.ts";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
+import type { ConfiguredReceiver } from "../../../src/alerts/configured-receivers.ts";
 import { judgePoll, retireIncidents } from "../../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
@@ -57,6 +58,8 @@ export interface WatchOptions {
   readonly goneAfter?: number;
   /** The receivers that exist, and whether each wants to be notified of resolves. */
   readonly receivers?: Readonly<Record<string, boolean>>;
+  /** What each of them is notified of, and when; missing: everything, always. */
+  readonly routing?: Readonly<Record<string, Pick<ConfiguredReceiver, "route" | "isOpenAt">>>;
 }
 
 type Known = Omit<RestoredTarget, "id" | "target">;
@@ -67,6 +70,7 @@ export function createWatch(options: WatchOptions = {}) {
     rules: [serverRule()] as readonly Rule[],
     goneAfter: 2,
     receivers: { oncall: true } as Readonly<Record<string, boolean>>,
+    routing: undefined as WatchOptions["routing"],
     ...options,
   };
   const outbox: OutboxItem[] = [];
@@ -83,7 +87,7 @@ export function createWatch(options: WatchOptions = {}) {
     receivers: new Map(
       Object.entries(settings.receivers).map(([name, sendResolved]) => [
         name,
-        { sendResolved, sendAcknowledged: false },
+        { sendResolved, sendAcknowledged: false, ...settings.routing?.[name] },
       ]),
     ),
     newIncidentId: () => `incident-${(incidentsOpened += 1)}`,
@@ -136,6 +140,8 @@ export function createWatch(options: WatchOptions = {}) {
     acknowledge(author = "ada"): void {
       for (const { id } of watched.state.incidents.values()) acknowledgements.set(id, author);
     },
+    /** Nobody acknowledged anything any more. */
+    unacknowledge: (): void => acknowledgements.clear(),
     /** A new process with what was written, and these rules (or the same ones). */
     restart(more: WatchOptions = {}): IncidentOutcome {
       settings = { ...settings, ...more };

@@ -1,0 +1,119 @@
+import type { Target } from "../fleet/model.ts";
+import { placeKey, routeFields, wants } from "./configured-receivers.ts";
+import type { ConfiguredReceivers } from "./configured-receivers.ts";
+import type { Incident } from "./incident.ts";
+import type { Observed } from "./observed.ts";
+import { matchesAny, type EscalationStep, type Rule } from "./rule.ts";
+import { silenceFacts } from "./silence.ts";
+import type { Subject } from "./subjects.ts";
+
+/** A firing incident, and those who need not be notified of what follows from it. */
+export interface Inhibitor {
+  readonly incidentId: string;
+  readonly receivers: readonly string[];
+}
+
+/** What only servers, or only servers and sandboxes have. */
+const fieldsOfKind: Readonly<Record<string, readonly (typeof routeFields)[number][]>> = {
+  server: ["server_name", "benchmark", "tag"],
+  sandbox: ["benchmark"],
+};
+
+type Seen = Pick<Observed, "benchmark" | "tags">;
+
+/** Decides whom rules notify of the incidents of one target, or of what has none, at one moment (UTC milliseconds). */
+export function createRecipients(
+  receivers: ConfiguredReceivers,
+  target: Target | null,
+  atMs: number,
+  acknowledgedBy: ReadonlyMap<string, string>,
+) {
+  const isTimed = receivers.values().some(({ isOpenAt }) => isOpenAt);
+  const open = new Map<string, boolean>();
+  const isOpen = (name: string): boolean => {
+    const known = open.get(name) ?? receivers.get(name)?.isOpenAt?.(atMs) ?? true;
+    open.set(name, known);
+    return known;
+  };
+
+  const isRouted = (name: string, rule: Rule, subject: Subject, seen: Seen): boolean => {
+    const route = receivers.get(name)?.route;
+    if (!route) return true;
+    const facts = silenceFacts(rule, target, subject, seen);
+    const { places, match } = route;
+    if (places && !places.has(placeKey(facts.region, facts.key))) return false;
+    const own = fieldsOfKind[subject.kind] ?? [];
+    return routeFields.every((field) => {
+      const patterns = match[field];
+      if (patterns === undefined) return true;
+      const values = [facts[field]].flat().filter((value) => value !== null);
+      if (values.length === 0) return !own.includes(field);
+      return values.some((value) => matchesAny(patterns, value));
+    });
+  };
+
+  /** The steps of the escalation that are due, as nobody acknowledged the incident. */
+  const dueSteps = ({ escalation = [] }: Rule, incident: Incident | undefined) => {
+    const firedAtMs = incident?.firedAtMs ?? null;
+    if (!incident || firedAtMs === null || escalation.length === 0) return [];
+    const { id, phase, inhibitedBy } = incident;
+    if (phase.name !== "firing" || phase.flapping || inhibitedBy !== null) return [];
+    if (acknowledgedBy.has(id)) return [];
+    return escalation.filter(({ afterMs }) => atMs - firedAtMs >= afterMs);
+  };
+
+  const isNotified = (name: string): boolean =>
+    wants(receivers, name, "incident.firing") && isOpen(name);
+
+  return {
+    isOpen,
+
+    /** Those that a rule notifies of an incident that fires, without its escalation. */
+    of: (rule: Rule, subject: Subject, seen: Seen): readonly string[] =>
+      rule.receivers.filter((name) => isNotified(name) && isRouted(name, rule, subject, seen)),
+
+    /** Those that a rule would notify of its incident if each of them were open: other incidents may follow from it. */
+    informed: (rule: Rule, subject: Subject, seen: Seen = {}): readonly string[] =>
+      rule.receivers.filter((name) => isRouted(name, rule, subject, seen)),
+
+    /** The due steps of its escalation, each with those that were not notified yet. */
+    escalated(rule: Rule, incident: Incident, seen: Seen): readonly EscalationStep[] {
+      const known = new Set(incident.receivers);
+      return dueSteps(rule, incident).flatMap(({ afterMs, receivers: names }) => {
+        const added = names.filter(
+          (name) =>
+            !known.has(name) && isNotified(name) && isRouted(name, rule, incident.subject, seen),
+        );
+        for (const name of added) known.add(name);
+        return added.length === 0 ? [] : [{ afterMs, receivers: added }];
+      });
+    },
+
+    /** Whether somebody may have to be notified of an incident that goes on, because time has passed. */
+    mayJoin(rule: Rule, incident: Incident): boolean {
+      const isMissing = (name: string): boolean =>
+        !incident.receivers.includes(name) && isNotified(name);
+      const opened = isTimed && rule.receivers.some(isMissing);
+      return opened || dueSteps(rule, incident).some((step) => step.receivers.some(isMissing));
+    },
+  };
+}
+
+/** Those that a rule notifies but for the inhibited ones, and what inhibits these if they were not notified before. */
+export function notInhibited(
+  wanted: readonly string[],
+  inhibitors: readonly Inhibitor[],
+  before: Incident | undefined,
+): { readonly receivers: readonly string[]; readonly inhibitedBy: string | null } {
+  const [first] = inhibitors;
+  if (!first) return { receivers: wanted, inhibitedBy: null };
+  const inhibitorOf = (receiver: string): Inhibitor | undefined =>
+    inhibitors.find((each) => each.receivers.includes(receiver));
+  const missing = wanted.filter((name) => inhibitorOf(name) && !before?.receivers.includes(name));
+  const [uninformed] = missing;
+  const inhibitor = uninformed === undefined ? undefined : inhibitorOf(uninformed);
+  return {
+    receivers: wanted.filter((name) => inhibitorOf(name) === undefined),
+    inhibitedBy: (wanted.length === 0 ? first : inhibitor)?.incidentId ?? null,
+  };
+}

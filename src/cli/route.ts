@@ -1,0 +1,85 @@
+import type { Command } from "commander";
+import { configuredTargets } from "../config/configured-targets.ts";
+import { formatDuration } from "../fleet/duration.ts";
+import { targetName } from "../fleet/model.ts";
+import { wrongUse } from "./exit-codes.ts";
+import { collected, configOption, readConfig } from "./options.ts";
+import { jsonText } from "./output.ts";
+import { reachOf, type RuleReach } from "./receiver-reach.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface RouteOptions {
+  readonly config: string;
+  readonly region: string;
+  readonly key: string;
+  readonly rule?: string;
+  readonly server?: string;
+  readonly benchmark?: string;
+  readonly tag?: readonly string[];
+  readonly at?: string;
+  readonly json?: boolean;
+}
+
+export function addRoute(program: Command, terminal: Terminal): void {
+  program
+    .command("route")
+    .description("show who would be notified of an incident, and when")
+    .addOption(configOption())
+    .requiredOption("--region <name>", "the region of the incident")
+    .requiredOption("--key <name>", "the key of the incident")
+    .option("--rule <name>", "only incidents of this rule")
+    .option("--server <name>", "of a server with this name; otherwise of any server")
+    .option("--benchmark <name>", "the benchmark of the server")
+    .option("--tag <name>", "a tag of the server; can be repeated", collected)
+    .option("--at <time>", "when it fires, such as 2026-11-28T22:00Z; otherwise now")
+    .option("--json", "print JSON")
+    .action((options: RouteOptions) => {
+      const config = readConfig(options.config, terminal);
+      const { region, key, server, benchmark, tag } = options;
+      const target = { region, key };
+      const known = configuredTargets(config).map(targetName);
+      if (!known.includes(targetName(target))) {
+        throw wrongUse(
+          `${targetName(target)} is no configured target; there are ${known.join(", ")}`,
+        );
+      }
+      const { rules } = config.alerts;
+      if (options.rule !== undefined && !rules.some(({ name }) => name === options.rule)) {
+        const names = rules.map(({ name }) => name).join(", ");
+        throw wrongUse(`${options.rule} is no configured rule; there are ${names}`);
+      }
+      const atMs = options.at === undefined ? Date.now() : Date.parse(options.at);
+      if (Number.isNaN(atMs)) {
+        throw wrongUse(`--at ${options.at} is no time; allowed: one such as 2026-11-28T22:00Z`);
+      }
+      const concerned = { serverName: server, benchmark, tags: tag };
+      const reached = reachOf(config, target, concerned, atMs).filter(
+        ({ rule }) => options.rule === undefined || rule.name === options.rule,
+      );
+      if (options.json) return terminal.out(jsonText({ rules: reached.map(viewReach) }));
+      terminal.out(reached.map(reachText).join(""));
+      if (reached.length === 0) terminal.out("No rule is about this.\n");
+    });
+}
+
+function viewReach({ rule, steps }: RuleReach) {
+  return {
+    rule: rule.name,
+    severity: rule.severity,
+    steps: steps.map(({ afterMs, receivers, closed }) => ({
+      after_seconds: afterMs / 1_000,
+      receivers,
+      when_hours_begin: closed,
+    })),
+  };
+}
+
+function reachText({ rule, steps }: RuleReach): string {
+  const lines = steps.map(({ afterMs, receivers, closed }) => {
+    const when = afterMs === 0 ? "at once" : `after ${formatDuration(afterMs)}`;
+    const later = closed.length === 0 ? "" : `${closed.join(", ")} when its hours begin`;
+    const who = [receivers.join(", "), later].filter((part) => part !== "").join("; ");
+    return `  ${when.padEnd(12)}  ${who === "" ? "nobody" : who}\n`;
+  });
+  return `${rule.name} (${rule.severity})\n${lines.join("")}`;
+}

@@ -1,0 +1,267 @@
+import { describe, expect, it } from "vitest";
+import { placesOf } from "../../src/alerts/configured-receivers.ts";
+import type { ReceiverRoute } from "../../src/alerts/configured-receivers.ts";
+import { summarize } from "../../src/alerts/notification-summary.ts";
+import { research, startMs } from "../support/fleet.ts";
+import { broken, createWatch, idle, intervalMs, linesOf, lasting } from "./support/watch.ts";
+import { inPolls, serverRule, showing, stepsOf, targetRule } from "./support/watch.ts";
+import type { Watch, WatchOptions } from "./support/watch.ts";
+
+const minute = 60_000;
+
+/** What was put into the outbox since the last call. */
+function createReader({ outbox }: Watch) {
+  let read = 0;
+  return () => {
+    const lines = linesOf(outbox.slice(read));
+    read = outbox.length;
+    return lines;
+  };
+}
+
+describe("escalation", () => {
+  const escalation = [
+    { afterMs: 15 * minute, receivers: ["lead"] },
+    { afterMs: 60 * minute, receivers: ["boss", "lead"] },
+  ];
+  const receivers = { oncall: true, lead: true, boss: true };
+
+  function start(more: WatchOptions = {}) {
+    const watch = createWatch({ rules: [serverRule({ escalation })], receivers, ...more });
+    const sent = createReader(watch);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall firing incident-1"]);
+    return { watch, sent };
+  }
+
+  it("notifies the receivers of each step once while nobody acknowledges the incident, and all of its end", () => {
+    const { watch, sent } = start();
+    watch.wait(14 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual([]);
+    watch.wait(minute - intervalMs);
+    expect(stepsOf(watch.see(broken).incidents)).toEqual(["escalated server-error a"]);
+    expect(sent()).toEqual(["lead firing incident-1"]);
+    watch.see(broken);
+    expect(sent()).toEqual([]);
+    watch.wait(45 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["boss firing incident-1"]);
+    watch.see(idle);
+    expect(sent()).toEqual(["oncall", "lead", "boss"].map((name) => `${name} resolved incident-1`));
+  });
+
+  it("takes steps together that became due together", () => {
+    const { watch, sent } = start();
+    watch.wait(2 * 60 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["lead firing incident-1", "boss firing incident-1"]);
+  });
+
+  it("says for how long nobody acknowledged it", () => {
+    const { watch } = start();
+    watch.wait(15 * minute);
+    const { outbox } = watch.see(broken).incidents;
+    expect(summarize(outbox, null)).toMatch(
+      /^Not acknowledged for 15 min: 1 github server in error/,
+    );
+  });
+
+  it("stops at an acknowledgement, and goes on when that is withdrawn or ends", () => {
+    const { watch, sent } = start();
+    watch.acknowledge();
+    watch.wait(20 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual([]);
+    watch.unacknowledge();
+    watch.see(broken);
+    expect(sent()).toEqual(["lead firing incident-1"]);
+  });
+
+  it("neither repeats nor skips a step at a restart", () => {
+    const { watch, sent } = start();
+    watch.wait(15 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["lead firing incident-1"]);
+    watch.wait(50 * minute);
+    watch.restart();
+    watch.see(broken);
+    expect(sent()).toEqual(["boss firing incident-1"]);
+    watch.restart();
+    watch.see(broken);
+    expect(sent()).toEqual([]);
+  });
+
+  it("begins again when a silence is over, as the incident fires then", () => {
+    const { watch, sent } = start();
+    watch.silence({});
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall resolved incident-1"]);
+    watch.wait(60 * minute);
+    watch.see(broken);
+    watch.silence(null);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall firing incident-2"]);
+    watch.wait(14 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual([]);
+    watch.wait(minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["lead firing incident-2"]);
+  });
+
+  it("takes no step while another incident inhibits it, while it flaps, or while its status is unknown", () => {
+    const flap = { changes: 1, withinMs: 60 * minute };
+    const { watch, sent } = start({ rules: [serverRule({ escalation, flap })] });
+    watch.see(idle);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall resolved incident-1", "oncall firing incident-2"]);
+    watch.wait(16 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual([]);
+    const { watch: other, sent: later } = start();
+    other.wait(20 * minute);
+    other.see(showing("unknown"));
+    expect(later()).toEqual([]);
+
+    const down = targetRule({ for: inPolls(1), trouble: "partial" });
+    const { watch: partial, sent: third } = start({ rules: [serverRule({ escalation }), down] });
+    partial.setRegionsDown(new Map());
+    partial.wait(20 * minute);
+    partial.fail();
+    expect(third()).toEqual([]);
+  });
+
+  it("applies at once to incidents that fire under a rule that had none", () => {
+    const { watch, sent } = start({ rules: [serverRule()] });
+    watch.wait(20 * minute);
+    watch.restart({ rules: [serverRule({ escalation })] });
+    watch.see(broken);
+    expect(sent()).toEqual(["lead firing incident-1"]);
+  });
+});
+
+describe("routing", () => {
+  const receivers = { all: true, team: true };
+  const rules = [
+    serverRule({ receivers: ["all", "team"] }),
+    targetRule({ receivers: ["all", "team"], for: inPolls(1) }),
+  ];
+  const namesFor = (route: ReceiverRoute, see: (watch: Watch) => unknown) => {
+    const watch = createWatch({ rules, receivers, routing: { team: { route } } });
+    see(watch);
+    return watch.outbox.map(({ receiver }) => receiver);
+  };
+  const both = ["all", "team"];
+  const here = placesOf([research]);
+  const elsewhere = placesOf([
+    { region: "eu", key: "research" },
+    { region: "us", key: "x" },
+  ]);
+  const server =
+    (more: Parameters<typeof showing>[2] = {}) =>
+    (watch: Watch) =>
+      watch.see(showing("error", "a", more));
+
+  it.each<readonly [ReceiverRoute, Parameters<typeof showing>[2], readonly string[]]>([
+    [{ places: here, match: {} }, {}, both],
+    [{ places: elsewhere, match: {} }, {}, ["all"]],
+    [{ places: null, match: { server_name: ["git*"] } }, {}, both],
+    [{ places: null, match: { server_name: ["slack"] } }, {}, ["all"]],
+    [{ places: null, match: { server_name: ["slack"] } }, { name: null }, ["all"]],
+    [{ places: null, match: { benchmark: ["b1"] } }, { benchmark: "b1" }, both],
+    [{ places: null, match: { benchmark: ["b1"] } }, {}, ["all"]],
+    [{ places: null, match: { tag: ["prod"] } }, { tags: ["x", "prod"] }, both],
+    [{ places: null, match: { tag: ["prod"] } }, {}, ["all"]],
+    [{ places: null, match: { severity: ["critical"] } }, {}, both],
+    [{ places: null, match: { severity: ["warning"] } }, {}, ["all"]],
+    [{ places: null, match: { rule: ["server-*"], server_name: ["github"] } }, {}, both],
+    [{ places: null, match: { rule: ["target-down"] } }, {}, ["all"]],
+  ])("of a server by %o", (route, more, expected) => {
+    expect(namesFor(route, server(more))).toEqual(expected);
+  });
+
+  it("tells of a target whoever is told of some of its servers", () => {
+    const fail = (watch: Watch) => watch.fail();
+    expect(namesFor({ places: here, match: { server_name: ["slack"], tag: ["x"] } }, fail)).toEqual(
+      both,
+    );
+    expect(namesFor({ places: elsewhere, match: {} }, fail)).toEqual(["all"]);
+  });
+
+  it("does not take for informed whoever is not told of what inhibits an incident", () => {
+    const route = { places: null, match: { rule: ["server-error"] } };
+    const watch = createWatch({ rules, receivers, routing: { team: { route } } });
+    const sent = createReader(watch);
+    watch.fail();
+    expect(sent()).toEqual(["all firing incident-1"]);
+    watch.see(broken);
+    expect(sent()).toEqual([
+      "all resolved incident-1",
+      "all firing incident-2",
+      "team firing incident-2",
+    ]);
+  });
+});
+
+describe("hours", () => {
+  const opensAtMs = startMs + 60 * minute;
+  const closesAtMs = startMs + 120 * minute;
+  const isOpenAt = (atMs: number) => atMs >= opensAtMs && atMs < closesAtMs;
+
+  function start(more: WatchOptions = {}) {
+    const watch = createWatch({
+      rules: [serverRule({ receivers: ["oncall", "office"], remindEveryMs: 10 * minute })],
+      receivers: { oncall: true, office: true },
+      routing: { office: { isOpenAt } },
+      ...more,
+    });
+    return { watch, sent: createReader(watch) };
+  }
+
+  it("begin with what still fires, and end with reminders; the end of it comes at any time", () => {
+    const { watch, sent } = start();
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall firing incident-1"]);
+    watch.wait(60 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["office firing incident-1", "oncall reminder incident-1"]);
+    watch.wait(10 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall reminder incident-1", "office reminder incident-1"]);
+    watch.wait(60 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall reminder incident-1"]);
+    watch.see(idle);
+    expect(sent()).toEqual(["oncall resolved incident-1", "office resolved incident-1"]);
+  });
+
+  it("begin with nothing where what fired is over", () => {
+    const { watch, sent } = start();
+    watch.see(broken);
+    watch.see(idle);
+    watch.wait(60 * minute);
+    watch.see(idle);
+    expect(sent()).toEqual(["oncall firing incident-1", "oncall resolved incident-1"]);
+  });
+
+  it("apply to incidents that fire for closed receivers alone, and to escalation", () => {
+    const rule = serverRule({ receivers: ["office"] });
+    const { watch, sent } = start({ rules: [rule] });
+    watch.see(broken);
+    expect(sent()).toEqual([]);
+    watch.wait(60 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["office firing incident-1"]);
+
+    const escalation = [{ afterMs: 5 * minute, receivers: ["office"] }];
+    const escalated = start({ rules: [serverRule({ escalation, for: lasting(0) })] });
+    escalated.watch.see(broken);
+    escalated.watch.wait(30 * minute);
+    escalated.watch.see(broken);
+    expect(escalated.sent()).toEqual(["oncall firing incident-1"]);
+    escalated.watch.wait(30 * minute);
+    escalated.watch.see(broken);
+    expect(escalated.sent()).toEqual(["office firing incident-1"]);
+  });
+});
