@@ -33,7 +33,7 @@ export function parseOpenRange(text: string): OpenRange | undefined {
 }
 
 /**
- * Tells whether a moment (UTC milliseconds) is in one of the ranges, by what the clocks of a zone show: an hour that is
+ * Whether a moment (UTC milliseconds) is in one of the ranges, by what the clocks of a zone show: an hour that is
  * skipped does not come, and one that is repeated comes twice.
  */
 export function weeklyHours(ranges: readonly OpenRange[], timeZone: string) {

@@ -181,7 +181,7 @@ describe("routing", () => {
     expect(namesFor(route, server(more))).toEqual(expected);
   });
 
-  it("tells of a target whoever is told of some of its servers", () => {
+  it("notifies of a target the receivers of some of its servers", () => {
     const fail = (watch: Watch) => watch.fail();
     expect(namesFor({ places: here, match: { server_name: ["slack"], tag: ["x"] } }, fail)).toEqual(
       both,
@@ -189,7 +189,7 @@ describe("routing", () => {
     expect(namesFor({ places: elsewhere, match: {} }, fail)).toEqual(["all"]);
   });
 
-  it("does not take for informed whoever is not told of what inhibits an incident", () => {
+  it("takes a receiver for informed only if it is notified of what inhibits an incident", () => {
     const route = { places: null, match: { rule: ["server-error"] } };
     const watch = createWatch({ rules, receivers, routing: { team: { route } } });
     const sent = createReader(watch);
