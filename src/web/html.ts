@@ -42,6 +42,14 @@ export function timeOf(utcMs: number): Html {
   return html`<time datetime="${new Date(utcMs).toISOString()}">${timeText(utcMs)}</time>`;
 }
 
+/** A command, whose options are not divided at the end of a line. */
+export function commandText(command: string): Html {
+  const parts = command.split(/( --[\w-]+)/);
+  return html`${parts.map((part, index) =>
+    index % 2 === 0 ? html`${part}` : html` <span class="option">${part.trimStart()}</span>`,
+  )}`;
+}
+
 /** How far a time is from now, as "12 min". */
 export function ageOf(utcMs: number, nowMs: number): Html {
   const iso = new Date(utcMs).toISOString();

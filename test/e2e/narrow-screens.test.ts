@@ -21,6 +21,35 @@ it("no page is wider than a phone or breaks a word, whatever the names, receiver
   expect(problems.filter((problem) => !problem.includes("404"))).toEqual([]);
 });
 
+it("no page of usual names breaks a word on a phone", async () => {
+  const world = await watchWorld({ servers: 6 });
+  for (const server of [0, 1]) {
+    world.show(server, "error");
+    await world.poll(2);
+    if (server === 0) world.show(0, "idle");
+  }
+  await world.poll(2);
+  const address = await world.address();
+  const { page } = await openChromium();
+  await page.goto(`${address}/servers`);
+  const server = await page.locator("table.servers th a").first().getAttribute("href");
+  await page.goto(`${address}/sandboxes`);
+  const sandbox = await page.locator("table.servers th a").first().getAttribute("href");
+  const id = await page.goto(`${address}/api/v1/incidents`).then(async (response) => {
+    const [incident] = Object(await response?.json()).incidents;
+    return String(incident.id);
+  });
+  const paths = ["", "incidents", `incidents/${id}/silence`, `incidents/${id}`, server, sandbox];
+  for (const path of [...paths, "runbooks/server-error", "report?from=6h"]) {
+    await page.goto(`${address}/${path}`);
+    for (const width of [320, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect([path, width, await page.evaluate(excess)]).toEqual([path, width, 0]);
+      expect([path, width, await page.evaluate(brokenWords)]).toEqual([path, width, []]);
+    }
+  }
+});
+
 it.each(["light", "dark"] as const)(
   "axe objects to no runbook and to no page of what there is not, in %s",
   async (colorScheme) => {

@@ -35,7 +35,7 @@ async function watchError() {
     const text = (await response.text())
       .replaceAll(/\s+/g, " ")
       .replaceAll("> <", "><")
-      .replaceAll(/<\/?time[^>]*>/g, "");
+      .replaceAll(/<\/?(?:time|span)[^>]*>/g, "");
     return { status: response.status, headers: response.headers, text };
   };
   return { world, api, id: incidents[0]?.id ?? "", serverId: world.serverIds[0] ?? "", read };

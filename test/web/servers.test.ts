@@ -276,6 +276,6 @@ describe("the page of a server", () => {
     const server = new URLSearchParams({ region: "us", key: "research", server: "a 'b'" });
     const { text } = await get(`/server/silence?${server.toString()}`);
     expect(text).toContain("&quot;server_id&quot;:[&quot;a &#39;b&#39;&quot;]");
-    expect(text).toContain("--server &#39;a &#39;\\&#39;&#39;b&#39;\\&#39;&#39;&#39;");
+    expect(text).toContain("--server</span> &#39;a &#39;\\&#39;&#39;b&#39;\\&#39;&#39;&#39;");
   });
 });

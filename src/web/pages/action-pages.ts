@@ -1,7 +1,7 @@
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
 import { counted } from "../../fleet/plural.ts";
-import { html, table, type Html } from "../html.ts";
+import { commandText, html, table, type Html } from "../html.ts";
 import { incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
 import type { IncidentDetails, Selection } from "./incident-pages.ts";
 import { page, type PageAt } from "./layout.ts";
@@ -203,7 +203,7 @@ export function renderAction(at: PageAt, action: Action): string {
       <button class="main">${title}</button>
       <p role="status"></p>
     </form>
-    <p class="quiet">On the command line: <code>${command}</code></p>`;
+    <p class="quiet">On the command line: <code>${commandText(command)}</code></p>`;
   return page(
     { title, section: "Incidents", ...at },
     html`<div class="card">

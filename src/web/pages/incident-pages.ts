@@ -173,6 +173,7 @@ export const incidentColumns = ({ root, nowMs }: PageAt): readonly Column<Incide
       return html`<a href="${root}incidents/${id}">${name || `${subject} ${place}`}</a>
         <small>${name && place} ${rule} ${id}</small>`;
     },
+    tone: () => "incident",
   },
   {
     head: "State",

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../../lib/clock.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
-import { html, type Html } from "../html.ts";
+import { commandText, html, type Html } from "../html.ts";
 import { page, type PageAt } from "./layout.ts";
 import { pageRoutes } from "./page-route.ts";
 import { runbooks, type Runbook, type Step } from "./runbooks.ts";
@@ -44,8 +44,9 @@ function renderRunbook({ name, title, means, look, act, ends }: Runbook, at: Pag
       <h2>When it ends</h2>
       <p>${prose(ends)}</p>
       <p class="quiet">
-        Commands take <code>--config FILE</code> or <code>--url ADDRESS</code>; a container has both
-        set. <a href="../incidents">Incidents</a> and <a href="../runbooks">all runbooks</a>.
+        Commands take <code>${commandText(" --config FILE")}</code> or
+        <code>${commandText(" --url ADDRESS")}</code>; a container has both set.
+        <a href="../incidents">Incidents</a> and <a href="../runbooks">all runbooks</a>.
       </p>
     </div>`,
   );
@@ -56,7 +57,7 @@ function steps(some: readonly Step[]): Html {
     ${some.map(
       ({ text, command }) =>
         html`<li>
-          ${prose(text)}${command === undefined ? "" : html`<pre><code>${command}</code></pre>`}
+          ${prose(text)}${command === undefined ? "" : html`<pre><code>${commandText(command)}</code></pre>`}
         </li> `,
     )}
   </ul>`;

@@ -1,6 +1,6 @@
 import type { ExplanationView } from "../../api/operations/explain.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
-import { factRows, html, type Fact, type Html } from "../html.ts";
+import { commandText, factRows, html, type Fact, type Html } from "../html.ts";
 import type { Timeline } from "./band.ts";
 import { shortText } from "./fleet-list.ts";
 import { historyCard, incidentsCard, timelineCard, type Range } from "./history-cards.ts";
@@ -95,7 +95,7 @@ export function missingText(missing: number): string | null {
 function commandsCard({ mayCall }: SubjectView, { place, commands }: SubjectPage): Html {
   return html`<div class="card">
     <h2>On the command line</h2>
-    ${commands.map((command) => html`<p><code>${command}</code></p> `)}
+    ${commands.map((command) => html`<p><code>${commandText(command)}</code></p> `)}
     ${
       mayCall
         ? html`<p>
