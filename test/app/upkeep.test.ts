@@ -91,6 +91,7 @@ it("everything is kept for as long as the configuration says, or as it is by def
     ["gaps", 400],
     ["incidents", 400],
     ["silences", 30],
+    ["15m", 400],
     ["1h", 400],
   ]);
 });
