@@ -82,7 +82,7 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       since_witnessed integer not null,
       -- Complete listings in a row that lacked it.
       missing integer not null,
-      -- When it was found to be gone. Null: it is not.
+      -- When it was found to be gone, as in changes. Null: it is not.
       gone_at_ms ${bigint},
       unique (target_id, sandbox_id)
     )${table}`,

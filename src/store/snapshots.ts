@@ -31,15 +31,20 @@ export function writeSnapshot(
   together(upsertServers, lastServers(targetId, polls));
 }
 
+/** When its changes happened: it never goes back within a target, though the clock is set back. */
+export function recordedAtMs({ at, progress }: Pick<PollDiff, "at" | "progress">): number {
+  return progress.recorded?.toMs ?? at.utcMs;
+}
+
 /** The rows of one poll as they come; of several each sandbox's last one, as a statement may hold a row just once. */
 function lastSandboxes(
   targetId: number,
   polls: readonly PollDiff[],
 ): Iterable<Insertable<Tables["sandboxes"]>> {
-  const rows = polls.values().flatMap(({ at, diff }) =>
-    diff.sandboxes.values().flatMap(({ before, after }) => {
+  const rows = polls.values().flatMap((poll) =>
+    poll.diff.sandboxes.values().flatMap(({ before, after }) => {
       const sandbox = after ?? before;
-      return sandbox ? [sandboxToRow(targetId, sandbox, after ? null : at.utcMs)] : [];
+      return sandbox ? [sandboxToRow(targetId, sandbox, after ? null : recordedAtMs(poll))] : [];
     }),
   );
   if (polls.length === 1) return rows;
@@ -51,10 +56,10 @@ function lastServers(
   targetId: number,
   polls: readonly PollDiff[],
 ): Iterable<Insertable<Tables["servers"]>> {
-  const rows = polls.values().flatMap(({ at, diff }) =>
-    diff.servers.values().flatMap(({ sandboxId, before, after }) => {
+  const rows = polls.values().flatMap((poll) =>
+    poll.diff.servers.values().flatMap(({ sandboxId, before, after }) => {
       const server = after ?? before;
-      const goneAtMs = after ? null : at.utcMs;
+      const goneAtMs = after ? null : recordedAtMs(poll);
       return server ? [serverToRow(targetId, sandboxId, server, goneAtMs)] : [];
     }),
   );

@@ -8,7 +8,7 @@ import {
 } from "../fleet/diff.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import type { ChangeSubject } from "./changes.ts";
-import type { PollDiff } from "./snapshots.ts";
+import { recordedAtMs, type PollDiff } from "./snapshots.ts";
 import { prepareRows, rowsPerInsert, storableText, takeSequence } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
@@ -23,10 +23,7 @@ export async function writeChanges(
   targetId: number,
   polls: readonly PollDiff[],
 ): Promise<void> {
-  const ofPolls = polls.map(({ at, progress, diff }) => ({
-    atMs: progress.recorded?.toMs ?? at.utcMs,
-    ...changesOf(diff),
-  }));
+  const ofPolls = polls.map((poll) => ({ atMs: recordedAtMs(poll), ...changesOf(poll.diff) }));
   const all = ofPolls.flatMap(({ sandboxes, servers }) => [...sandboxes, ...servers]);
   if (all.length === 0) return;
   const setOf = await valueSets(trx, all, ofPolls.at(-1)?.atMs ?? 0);

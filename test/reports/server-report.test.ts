@@ -91,6 +91,53 @@ describe("a report of servers", () => {
   });
 });
 
+describe.each(["server", "sandbox"])("a report by %s", (by) => {
+  const watched = { from: "2026-10-24T22:00Z", to: "2026-10-25T23:00Z" };
+  const now = "2026-10-26T12:00Z";
+
+  it("of a time before the first observation has no rows, and of one to come is refused", async () => {
+    const history = recordHistory();
+    watch(history.add(research), watched);
+    const before = { from: "2026-10-20T00:00Z", to: "2026-10-21T00:00Z", by, now };
+    expect((await reportOf(history, before)).rows).toEqual([]);
+    const early = await reportOf(history, { ...before, to: "2026-10-24T22:30Z" });
+    expect(early.rows.map(({ ms }) => ms.occupied + ms.idle)).toEqual(
+      by === "server" ? [1_800_000, 1_800_000] : [3_600_000],
+    );
+    const toCome = reportOf(history, {
+      ...before,
+      from: "2026-11-01T00:00Z",
+      to: "2026-11-02T00:00Z",
+    });
+    await expect(toCome).rejects.toThrow("The range has not begun yet.");
+  });
+
+  it("of a day on which clocks are set back has its 25 hours", async () => {
+    const history = recordHistory();
+    watch(history.add(research), watched, [occupied]);
+    const request = { from: "2026-10-25", to: "2026-10-26", tz: "Europe/Berlin", by };
+    const query = readReportQuery(request, Date.parse(now));
+    const { rows } = await openReport(query, history);
+    const found = await collect(rows);
+    expect(found.map(({ row }) => row.ms.occupied / 3_600_000)).toEqual([25]);
+    expect(() => readReportQuery({ ...request, tz: "Mars/Olympus" }, Date.parse(now))).toThrow(
+      "tz",
+    );
+  });
+
+  it("begins when changes are kept, and says so", async () => {
+    const history = recordHistory();
+    const target = history.add(research);
+    watch(target, watched, [occupied]);
+    target.prune("changes", Date.parse("2026-10-25T10:00Z"));
+    const { report, rows } = await reportOf(history, { ...watched, by, now });
+    expect(rows.map(({ ms }) => ms.occupied / 3_600_000)).toEqual([13]);
+    expect(report.notes[0]).toBe(
+      "Changes are kept since 2026-10-25T10:00Z: the report starts then.",
+    );
+  });
+});
+
 it("a report of sandboxes is by sandbox, and not by what only servers have", () => {
   const query = (by: string) => readReportQuery({ of: "sandboxes", from: "1h", by }, 7_200_000);
   expect(query("sandbox").fields).toEqual(["region", "key", "sandbox"]);

@@ -7,10 +7,11 @@ import {
   resolutions,
   serverMsOf,
 } from "../../../src/fleet/buckets.ts";
-import type { Bucket } from "../../../src/fleet/buckets.ts";
+import type { Bucket, NameAccount } from "../../../src/fleet/buckets.ts";
 import { countDwells } from "../../../src/fleet/dwell.ts";
 import { statuses } from "../../../src/fleet/model.ts";
 import type { Store } from "../../../src/store/store.ts";
+import type { Unit } from "../../../src/store/unit-history.ts";
 import { trueBuckets } from "../../sim/oracle/buckets.ts";
 import { truthOf, type Truth } from "../../sim/oracle/truth.ts";
 import { bucketsIn, collect } from "../../support/collect.ts";
@@ -140,7 +141,95 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
         expect(sum(ofServers)).toBe(sum(ofNames));
       }
     }));
+
+  it("has how each server and sandbox spent any range, and the peaks of several of them", () =>
+    ofAnyWorld(anySteps, async ({ occupancy }, truth) => {
+      const [beginMs, endMs] = [truth.stretches[0]?.fromMs ?? 0, truth.stretches.at(-1)?.toMs ?? 0];
+      const middleMs = Math.floor((beginMs + endMs) / 2);
+      const opened = await occupancy.open();
+      for (const range of [
+        { fromMs: beginMs, toMs: endMs },
+        { fromMs: 0, toMs: middleMs },
+        { fromMs: middleMs, toMs: endMs },
+      ]) {
+        const unitsBy = async (keyOf: (unit: Unit, name: string) => string) => {
+          const query = {
+            ...range,
+            untilMs: range.toMs,
+            first: "",
+            subject: "server",
+            keyOf,
+          } as const;
+          const cells = await collect(opened.units(research, query));
+          return new Map(cells.flatMap(({ bucket }) => [...bucket.names]));
+        };
+        const servers = await unitsBy(({ sandboxId, serverId }) => `${sandboxId} ${serverId}`);
+        expect(timesOf(servers)).toEqual(trueSums(truth, range, ({ server }) => server));
+        const names = await unitsBy(({ sandboxId }, name) => `${sandboxId} ${name}`);
+        const boxOf = (server: string): string => server.split(" ")[0] ?? "";
+        expect(timesOf(names)).toEqual(
+          trueSums(truth, range, ({ server, name }) => `${boxOf(server)} ${name}`),
+        );
+        const query = { ...range, fromMs: hourOf(range.fromMs), counted: "server_name" } as const;
+        const peaks = await opened.peaks({ ...query, groupOf: (_, name) => name });
+        expect(nonZero(peaks ?? new Map())).toEqual(truePeaks(truth, query));
+      }
+    }));
 });
+
+interface Range {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+type TrueServer = Truth["stretches"][number]["servers"][number];
+
+function hourOf(atMs: number): number {
+  return Math.floor(atMs / 3_600_000) * 3_600_000;
+}
+
+/** Milliseconds in each status and unobserved, by key; none that are all zero. */
+function timesOf(accounts: ReadonlyMap<string, NameAccount>) {
+  const times = accounts.entries().map(([key, { ms, unobservedMs }]) => {
+    return [key, { ...ms, unobserved: unobservedMs }] as const;
+  });
+  const all = times.filter(([, each]) => sum(Object.values(each)) > 0);
+  return Object.fromEntries([...all].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function trueSums(
+  { stretches }: Truth,
+  range: Range,
+  keyOf: (server: TrueServer) => string,
+): Readonly<Record<string, Record<string, number>>> {
+  const sums: Record<string, Record<string, number>> = {};
+  for (const { fromMs, toMs, servers } of stretches) {
+    const ms = Math.min(toMs, range.toMs) - Math.max(fromMs, range.fromMs);
+    for (const server of ms > 0 ? servers : []) {
+      const nothing = { idle: 0, occupied: 0, error: 0, unknown: 0, unobserved: 0 };
+      const own = (sums[keyOf(server)] ??= nothing);
+      const status = server.status ?? "unobserved";
+      own[status] = (own[status] ?? 0) + ms;
+    }
+  }
+  return sums;
+}
+
+function nonZero(peaks: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  return new Map(peaks.entries().filter(([, peak]) => peak > 0));
+}
+
+function truePeaks({ stretches }: Truth, range: Range): ReadonlyMap<string, number> {
+  const peaks = new Map<string, number>();
+  for (const { fromMs, toMs, servers } of stretches) {
+    if (Math.min(toMs, range.toMs) <= Math.max(fromMs, range.fromMs)) continue;
+    const occupied = servers.filter(({ status }) => status === "occupied");
+    for (const [name, some] of Map.groupBy(occupied, (server) => server.name)) {
+      peaks.set(name, Math.max(peaks.get(name) ?? 0, some.length));
+    }
+  }
+  return peaks;
+}
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
