@@ -50,6 +50,16 @@ it("no page of usual names breaks a word on a phone", async () => {
   }
 });
 
+it("an incident has a line of its own on a phone", async () => {
+  const world = await watchWorld();
+  world.show(0, "error");
+  await world.poll(2);
+  const { page } = await openChromium({ viewport: { width: 320, height: 568 } });
+  await page.goto(`${await world.address()}/incidents`);
+  const box = await page.locator("td.incident").first().boundingBox();
+  expect(box?.width).toBeGreaterThan(240);
+});
+
 it.each(["light", "dark"] as const)(
   "axe objects to no runbook and to no page of what there is not, in %s",
   async (colorScheme) => {
