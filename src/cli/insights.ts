@@ -13,7 +13,6 @@ import { csvTable } from "./report/json-csv.ts";
 import {
   countText,
   durationText,
-  neededText,
   riseText,
   runsOutText,
   shareText,
@@ -136,23 +135,16 @@ function runOutText(
   table: (items: readonly Pool[], columns: Columns<Pool>) => string,
 ): string {
   const rows = table(forecasts.slice(0, mostPools), {
-    pool: poolText,
     "runs out": runsOutText,
     [of]: ({ servers }) => countText(servers),
     free: (pool) => `${pool.exact ? "" : ">="}${countText(pool.headroom)}`,
     "none idle": (pool) => durationText(pool.no_idle_seconds),
-    peak: ({ peak_level: level }) => shareText(level),
     "±/week": ({ peak_rise_per_week: rise }) => riseText(rise),
-    average: ({ level }) => shareText(level),
-    "±/week ": ({ rise_per_week: rise }) => riseText(rise),
-    "for 99%": neededText,
+    target: ({ region, key }) => [region, key].filter((each) => each !== undefined).join("/"),
+    pool: ({ server_name: name, benchmark, tag }) => name ?? benchmark ?? tag,
   });
   const answers = forecasts
     .slice(0, mostAnswers)
     .map(({ answer, notes }) => `\n${linesText([answer, ...notes.map((note) => `  ${note}`)])}`);
   return `${rows}${answers.join("")}`;
-}
-
-function poolText({ region, key, server_name: name, benchmark, tag }: Pool): string {
-  return [region, key, name, benchmark, tag].filter((each) => each !== undefined).join("/");
 }

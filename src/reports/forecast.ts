@@ -33,6 +33,8 @@ export type ForecastReason =
   | "no_rise"
   /** The share rose or fell once, and has no significant rise since. */
   | "step"
+  /** The share rose too recently to tell a step from growth. */
+  | "recent"
   /** The threshold would not be reached within twelve weeks. */
   | "too_far";
 
@@ -78,6 +80,9 @@ export function forecast(weeks: readonly Week[], threshold: number, grain = 0): 
     weeks: points.length,
   };
   if (level >= threshold) return { ...found, reason: "passed_already" };
+  if (trend.kind === "step" && trend.since === null && trend.rise > 0) {
+    return { ...found, reason: "recent" };
+  }
   if (!line || line.perWeek <= 0) return { ...found, reason: found.step ? "step" : "no_rise" };
   // A week's share stands for its middle; what is asked for counts from the end of the last one.
   const inWeeks = (threshold - line.valueAt(lastWeek)) / line.perWeek - 0.5;

@@ -57,6 +57,8 @@ function answerOf({ name, outlook }: NamedOutlook, of: ReportedKind): string {
     }
     case "unknown":
       return `It is unknown when ${name} runs out${free}: ${lackText(outlook, of)}.`;
+    case "rose_recently":
+      return `It is too early to say when ${name} runs out${free}: ${course}.`;
     case "no_date":
       if (peakForecast.reason === "passed_already") {
         return `${name} has ${size} now, no more than were occupied at the last weekly peak: ${course}.`;
@@ -91,9 +93,10 @@ function trendText(
     const startMs = weeks[step.week]?.startMs ?? 0;
     const stepped = `${step.rise > 0 ? "rose" : "fell"} by ${pointsText(step.rise)} around ${date.format(startMs)}`;
     if (risePerWeek !== null) return `${stepped}, and ${movesText(risePerWeek)} since`;
-    return step.weeks < fewestWeeks
-      ? `${stepped}; that is too recent to see a trend since`
-      : `${stepped}; no trend since`;
+    if (step.weeks >= fewestWeeks) return `${stepped}; no trend since`;
+    return step.rise > 0
+      ? `${stepped}, too recently to tell a step from growth`
+      : `${stepped}; that is too recent to see a trend since`;
   }
   if (risePerWeek !== null) return movesText(risePerWeek);
   if (count < fewestWeeks) return `was ${shareText(level)}`;
@@ -205,7 +208,7 @@ export function overallAnswer(pools: readonly NamedOutlook[], of: ReportedKind):
   }
   const [any] = pools;
   if (!any) return `There are no ${of} that can run out.`;
-  if (pools.length === 1) return poolAnswer(any, of);
+  if (pools.length === 1 || standingOf(any.outlook) === "rose_recently") return poolAnswer(any, of);
   if (tightest) {
     const { headroom, servers } = tightest.outlook;
     return `No pool shows a sign of running out within ${mostWeeks} weeks; ${tightest.name} has the least headroom (${countText(headroom)} of ${counted(servers ?? 0, ...nouns[of])} free at the last weekly peak).`;

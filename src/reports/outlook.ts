@@ -124,6 +124,7 @@ export const standings = [
   "full",
   "runs_out",
   "perhaps_full",
+  "rose_recently",
   "no_date",
   "single",
   "unknown",
@@ -135,6 +136,7 @@ export function standingOf({ isExact, lastNoIdleMs, peakForecast, servers }: Out
   if (servers === 1) return "single";
   if (lastNoIdleMs > 0) return isExact ? "full" : "perhaps_full";
   if (peakForecast.inWeeks !== null) return "runs_out";
+  if (peakForecast.reason === "recent") return "rose_recently";
   // Of several parts, peaks may add up to more than there were at once.
   const isVague = peakForecast.reason === "passed_already" && !isExact;
   return peakForecast.reason === "too_little" || isVague ? "unknown" : "no_date";

@@ -110,6 +110,7 @@ const reasons: Readonly<Record<ForecastReason, string>> = {
   passed_already: "already",
   no_rise: "no significant rise",
   step: "no rise since a step",
+  recent: "unknown: rose recently",
   too_far: "not within 12 weeks",
 };
 
@@ -123,7 +124,16 @@ export function forecastDateText({
   return reason === null ? `around ${passesAt?.slice(0, 10)}` : reasons[reason];
 }
 
-/** When a pool runs out, in a few words. */
+const shortReasons: Readonly<Record<ForecastReason, string>> = {
+  too_little: "unknown",
+  passed_already: "already",
+  no_rise: "no rise",
+  step: "no rise",
+  recent: "rose recently",
+  too_far: "> 12 weeks",
+};
+
+/** When a pool runs out, in a word. */
 export function runsOutText({
   standing,
   peak_passes_at: passes_at,
@@ -135,8 +145,8 @@ export function runsOutText({
 }): string {
   if (standing === "full") return "already";
   if (standing === "perhaps_full") return "perhaps already";
-  if (standing === "single") return "there is one";
-  return forecastDateText({ passes_at, reason });
+  if (standing === "single") return "single";
+  return reason === null ? (passes_at?.slice(0, 10) ?? "-") : shortReasons[reason];
 }
 
 /** Such as `+2.0`, in percentage points. */

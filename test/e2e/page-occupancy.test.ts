@@ -183,7 +183,7 @@ describe("occupancy in a browser", () => {
 
   it("is useful without JavaScript: areas, links, a form and a table", async () => {
     const { page, query } = await openOccupancy("occupancy?from=2h", { javaScriptEnabled: false });
-    const areas = page.getByRole("img", { name: /^Servers on average: / });
+    const areas = page.getByRole("img", { name: /^On average: / });
     expect(await areas.locator("path").count()).toBeGreaterThan(3);
     await page.locator("select[name='region']").selectOption("eu");
     await page.getByRole("button", { name: "Show" }).click();

@@ -23,7 +23,7 @@ it("a report's file is shown in a browser without a request, on a phone and on p
   page.on("request", (request) => requests.push(request.url()));
   const address = pathToFileURL(file).href;
   await page.goto(address);
-  await expect.poll(() => page.title()).toContain("Sandbox occupancy");
+  await expect.poll(() => page.title()).toContain("Occupancy of servers");
   const fits = () =>
     page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth");
   expect(await fits()).toBe(true);

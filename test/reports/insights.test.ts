@@ -262,7 +262,7 @@ describe("when servers run out", () => {
     }
     const { forecasts } = await ask({ from: "14d", by: "server_name" });
     expect(forecasts).toMatchObject([
-      { server_name: "git", standing: "perhaps_full", exact: false, peak: 2, servers: 4 },
+      { server_name: "git", standing: "perhaps_full", exact: false, peak: 4, servers: 4 },
       { server_name: "jira" },
       { server_name: "web" },
     ]);

@@ -100,8 +100,40 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
     "step, recent",
     { peaks: [8, 8, 8, 8, 8, 8, 13, 13] },
     [
-      "git shows no sign of running out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 percentage points around 16 November; that is too recent to see a trend since.",
-      "Its weekly average was 32.5% and rose by 12.5 percentage points around 16 November; that is too recent to see a trend since.",
+      "It is too early to say when git runs out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 percentage points around 16 November, too recently to tell a step from growth.",
+      "Its weekly average was 32.5% and rose by 12.5 percentage points around 16 November, too recently to tell a step from growth.",
+    ],
+  ],
+  [
+    "growth that starts late",
+    { peaks: [8, 8, 8, 8, 8, 10, 12, 14, 16], averages: Array<number>(9).fill(2) },
+    [
+      "It is too early to say when git runs out (4 of 20 servers free at the last weekly peak): its weekly peak rose by 28.3 percentage points around 9 November, too recently to tell a step from growth.",
+      "Its weekly average was 10.0% and has no trend over 9 weeks.",
+    ],
+  ],
+  [
+    "growth that started five weeks ago",
+    { peaks: [8, 8, 8, 8, 8, 8, 8, 10, 12, 14, 16, 18], averages: Array<number>(12).fill(2) },
+    [
+      "git runs out around 3 December (2 of 20 servers free at the last weekly peak): its weekly peak rose by 33.7 percentage points around 2 November, and rises by 10.0 percentage points a week since.",
+      "Its weekly average was 10.0% and has no trend over 12 weeks.",
+    ],
+  ],
+  [
+    "a recent step down",
+    { peaks: [15, 15, 15, 15, 15, 8, 8] },
+    [
+      "git shows no sign of running out (12 of 20 servers free at the last weekly peak): its weekly peak fell by 35.0 percentage points around 16 November; that is too recent to see a trend since.",
+      "Its weekly average was 20.0% and fell by 17.5 percentage points around 16 November; that is too recent to see a trend since.",
+    ],
+  ],
+  [
+    "one week",
+    { peaks: [12] },
+    [
+      "It is unknown when git runs out (8 of 20 servers free at the last weekly peak): 1 whole week was observed, and a trend needs 4.",
+      "Its weekly average was 30.0%.",
     ],
   ],
   [
@@ -258,10 +290,11 @@ const web = named("web", { peaks: growing.map((peak) => peak - 1) });
 const tight = named("tight", { peaks: [19, 19, 19, 19, 19] });
 const flat = named("flat", { peaks: [5, 5, 5, 5, 5] });
 const short = named("short", { peaks: [5] });
+const late = named("late", { peaks: [8, 8, 8, 8, 8, 10, 12, 14] });
 const perhaps = named("perhaps", { peaks: [20], lastNoIdleMs: minute, isExact: false });
 
 it("pools are in the order in which they run out, those of which nothing is known at the end", () => {
-  const all = [short, flat, tight, perhaps, web, slack, git, jira];
+  const all = [short, flat, tight, late, perhaps, web, slack, git, jira];
   const ordered = all.toSorted((one, other) => compareUrgency(one.outlook, other.outlook));
   expect(ordered.map(({ name, outlook: of }) => [name, standingOf(of)])).toEqual([
     ["jira", "full"],
@@ -269,6 +302,7 @@ it("pools are in the order in which they run out, those of which nothing is know
     ["slack", "runs_out"],
     ["web", "runs_out"],
     ["perhaps", "perhaps_full"],
+    ["late", "rose_recently"],
     ["tight", "no_date"],
     ["flat", "no_date"],
     ["short", "unknown"],
@@ -293,6 +327,14 @@ it.each([
   [
     [tight, flat],
     "No pool shows a sign of running out within 12 weeks; tight has the least headroom (1 of 20 servers free at the last weekly peak).",
+  ],
+  [
+    [late, tight],
+    "It is too early to say when late runs out (6 of 20 servers free at the last weekly peak): its weekly peak rose by 23.3 percentage points around 16 November, too recently to tell a step from growth.",
+  ],
+  [
+    [short, named("other", { peaks: [] })],
+    "It is unknown when one of the 2 pools runs out: a trend needs 4 whole weeks, the last one among them.",
   ],
   [
     [perhaps, flat],

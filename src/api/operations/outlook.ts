@@ -53,7 +53,9 @@ export const outlookRequest = z.strictObject({
 export type OutlookRequest = z.input<typeof outlookRequest>;
 
 const nullable = z.number().nullable();
-const reason = z.enum(["too_little", "passed_already", "no_rise", "step", "too_far"]).nullable();
+const reason = z
+  .enum(["too_little", "passed_already", "no_rise", "step", "recent", "too_far"])
+  .nullable();
 
 export const outlookFields = {
   answer: z.string().describe("When the pool runs out of idle servers or sandboxes, in a sentence"),

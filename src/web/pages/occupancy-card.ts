@@ -1,10 +1,18 @@
 import { localText } from "../../reports/zone.ts";
 import type { SeriesView } from "../../api/operations/occupancy-series.ts";
+import { reportedKinds } from "../../reports/report-fields.ts";
 import { readable } from "../../fleet/readable-text.ts";
 import { html, type Html } from "../html.ts";
 import { areaChart, summaryOf, valuesTable } from "./occupancy-chart.ts";
 import type { Choices } from "./occupancy-data.ts";
-import { addressQuery, queryText, quoted, ranges, type OccupancyQuery } from "./occupancy-query.ts";
+import {
+  addressQuery,
+  everything,
+  queryText,
+  quoted,
+  ranges,
+  type OccupancyQuery,
+} from "./occupancy-query.ts";
 
 /** What the card of the chart shows. */
 export interface ChartView extends Choices {
@@ -33,9 +41,9 @@ export function chartCard(view: ChartView, page: "" | "occupancy"): Html {
     return html`<a href="${href}" data-soft${current}>${text}</a>`;
   };
   const isFree = isFreeRange(query);
-  const { region, key } = query;
+  const { of, region, key } = query;
   const range = isFree ? { from: series.from, to: series.to } : { from: query.from };
-  const report = addressQuery({ ...range, region, key, tz });
+  const report = addressQuery({ ...range, of: of === everything.of ? null : of, region, key, tz });
   const chips =
     regions.length < 2 || regions.length > mostChips
       ? ""
@@ -47,7 +55,7 @@ export function chartCard(view: ChartView, page: "" | "occupancy"): Html {
         </span>`;
   return html`<section class="card" id="occupancy" data-live>
     <div class="head">
-      <h2>${page === "" ? "Occupancy" : "Servers by status"}</h2>
+      <h2>${titleOf(query, page)}</h2>
       ${chips}
       <span class="segments" role="group" aria-label="Range">
         ${Object.entries(ranges).map(([text, from]) =>
@@ -75,6 +83,11 @@ export function chartCard(view: ChartView, page: "" | "occupancy"): Html {
   </section>`;
 }
 
+function titleOf({ of }: OccupancyQuery, page: "" | "occupancy"): string {
+  if (page === "") return of === "servers" ? "Occupancy" : "Occupancy of sandboxes";
+  return of === "servers" ? "Servers by status" : "Sandboxes by status";
+}
+
 function isFreeRange({ from, to }: OccupancyQuery): boolean {
   return to !== null || !Object.values<string>(ranges).includes(from);
 }
@@ -99,9 +112,9 @@ function notesOf({ query, series, regions, keys }: ChartView): readonly string[]
 
 /** Works as a form without a script. */
 function filters({ query, series, regions, keys, names, tz }: ChartView, here: string): Html {
-  const { from, region, key, serverName } = query;
+  const { of, from, region, key, serverName } = query;
   const isFree = isFreeRange(query);
-  const isActive = isFree || [...region, ...key, ...serverName].length > 0;
+  const isActive = isFree || of !== everything.of || [...region, ...key, ...serverName].length > 0;
   const moment = (name: string, label: string, iso: string | null): Html => {
     const value = iso === null ? "" : localText(iso, tz).slice(0, 16);
     return html`<label
@@ -124,6 +137,12 @@ function filters({ query, series, regions, keys, names, tz }: ChartView, here: s
   return html`<details id="occupancy-filters" ${isActive ? html`open` : ""}>
     <summary>Range and filters</summary>
     <form action="${here}" method="get" data-soft>
+      <label
+        >Count
+        <select name="of">
+          ${reportedKinds.map((each) => html`<option ${each === of ? html`selected` : ""}>${each}</option>`)}
+        </select></label
+      >
       ${chosen("region", "Region", regions, region)} ${chosen("key", "Key", keys, key)}
       ${chosen("server_name", "Server name", names, serverName)}
       <input type="hidden" name="from" value="${from}" />

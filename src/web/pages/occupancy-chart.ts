@@ -116,7 +116,7 @@ export function summaryOf(series: SeriesView): string {
     const sum = series[status].reduce((all, each, at) => all + each * (series.seconds[at] ?? 0), 0);
     return `${countText(sum / seconds)} ${status}`;
   });
-  return `Servers on average: ${parts.join(", ")}`;
+  return `On average: ${parts.join(", ")}`;
 }
 
 /** With at most two decimals. */

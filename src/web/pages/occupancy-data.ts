@@ -73,8 +73,9 @@ export function createOccupancyData(api: CallApi<HistoryContext>) {
     leastMs = 0,
     step?: string,
   ): Promise<SeriesView> => {
-    const { from, to, serverName } = query;
+    const { of, from, to, serverName } = query;
     const request = {
+      of,
       from,
       ...(to !== null && { to }),
       ...filterOf(query),
@@ -99,7 +100,7 @@ export function createOccupancyData(api: CallApi<HistoryContext>) {
       const targets = await places();
       const by = targets.length > mostTargets ? "region,day" : "region,key,day";
       const from = localDay(query.tz ?? tz, nowMs - (shownDays - 1) * dayMs);
-      const request = { from, by, tz: query.tz ?? tz, ...filterOf(query) };
+      const request = { of: query.of, from, by, tz: query.tz ?? tz, ...filterOf(query) };
       return keptDays(JSON.stringify(request), daysKeptMs, async () => {
         const rows = await rowsOf(request);
         const found = Map.groupBy(rows, ({ region, key }) => JSON.stringify([region, key]));

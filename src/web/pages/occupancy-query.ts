@@ -1,8 +1,11 @@
 import { RefusedError } from "../../lib/refused-error.ts";
 import { readable } from "../../fleet/readable-text.ts";
+import { reportedKinds, type ReportedKind } from "../../reports/report-fields.ts";
 
 /** What the address of a page says of the occupancy to be shown, as the API has it. */
 export interface OccupancyQuery {
+  /** What is counted. */
+  readonly of: ReportedKind;
   readonly from: string;
   /** Null: until now. */
   readonly to: string | null;
@@ -16,6 +19,7 @@ export interface OccupancyQuery {
 export const ranges = { "6 h": "6h", "24 h": "24h", "7 d": "7d", "30 d": "30d" } as const;
 
 export const everything: OccupancyQuery = {
+  of: "servers",
   from: "24h",
   to: null,
   region: [],
@@ -24,7 +28,7 @@ export const everything: OccupancyQuery = {
   tz: null,
 };
 
-const queryFields = ["from", "to", "region", "key", "server_name", "tz"] as const;
+const queryFields = ["of", "from", "to", "region", "key", "server_name", "tz"] as const;
 type Field = (typeof queryFields)[number];
 
 /** @param query what the address says; fields of other parts of a page are not read */
@@ -35,6 +39,7 @@ export function readQuery(query: unknown): OccupancyQuery {
   };
   const list = (field: Field): readonly string[] => all(field).flatMap((each) => each.split(","));
   return {
+    of: reportedKinds.find((each) => each === all("of").at(-1)) ?? everything.of,
     from: all("from").at(-1) ?? everything.from,
     to: all("to").at(-1) ?? null,
     region: list("region"),
@@ -46,9 +51,10 @@ export function readQuery(query: unknown): OccupancyQuery {
 
 /** The part of an address behind its path. Of everything it is empty. */
 export function queryText(query: OccupancyQuery): string {
-  const { from, to, region, key, serverName, tz } = query;
+  const { of, from, to, region, key, serverName, tz } = query;
   const isDefault = from === everything.from && to === null;
   return addressQuery({
+    ...(of !== everything.of && { of }),
     ...(!isDefault && { from }),
     to,
     region,
@@ -69,11 +75,16 @@ export function addressQuery(
   return query.size === 0 ? "" : `?${query.toString()}`;
 }
 
-/** Fields that are not among those of the page. */
+/** Fields that are not among those of the page, and what cannot be counted. */
 export function unknownFields(query: unknown): readonly string[] {
-  return Object.keys(Object(query))
-    .filter((name) => !queryFields.some((field) => field === name))
-    .map((name) => `There is no filter ${quoted(name)}: it was ignored.`);
+  const counted: unknown = Object(query).of ?? everything.of;
+  const isKnown = reportedKinds.some((each) => each === counted);
+  return [
+    ...Object.keys(Object(query))
+      .filter((name) => !queryFields.some((field) => field === name))
+      .map((name) => `There is no filter ${quoted(name)}: it was ignored.`),
+    ...(isKnown ? [] : [`of cannot be ${quoted(String(counted))}. Allowed: servers or sandboxes.`]),
+  ];
 }
 
 /** What can be used of a query, and what is wrong with the rest. */
