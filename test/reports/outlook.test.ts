@@ -1,51 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { weekMs } from "../../src/reports/forecast.ts";
-import { compareUrgency, outlookOf, standingOf } from "../../src/reports/outlook.ts";
-import type { Outlook, PoolWeek } from "../../src/reports/outlook.ts";
-import { overallAnswer, poolAnswer, poolNotes } from "../../src/reports/outlook-text.ts";
-import { UsageSums, type Usage } from "../../src/reports/pool-usage.ts";
+import { poolAnswer, poolNotes } from "../../src/reports/outlook-text.ts";
+import { noUsage, outlook, startMs, type History } from "./support/weekly-history.ts";
 
 const hourMs = 3_600_000;
-/** The twelve weeks end on 30 November. */
-const startMs = Date.UTC(2026, 8, 7);
 const minute = 60_000;
-
-interface History {
-  /** The most occupied servers of each week. Null: most of the week was unobserved. */
-  readonly peaks: readonly (number | null)[];
-  readonly averages?: readonly number[];
-  readonly servers?: readonly number[];
-  readonly lastNoIdleMs?: number;
-  readonly usage?: Usage;
-  readonly isExact?: boolean;
-}
-
-const noUsage = new UsageSums().result();
-
-/** Weeks before the first one of the history are unknown. */
-function outlook({
-  peaks,
-  averages,
-  servers,
-  usage,
-  lastNoIdleMs = 0,
-  isExact = true,
-}: History): Outlook {
-  const before = 12 - peaks.length;
-  const weeks = Array.from({ length: 12 }, (_, index): PoolWeek => {
-    const week = index - before;
-    const peak = peaks[week] ?? null;
-    return {
-      startMs: startMs + index * weekMs,
-      observedShare: week < 0 ? 0 : peak === null ? 0.4 : 1,
-      occupiedAverage: peak === null ? null : (averages?.[week] ?? peak / 2),
-      occupiedPeak: peak,
-      servers: peak === null ? null : (servers?.[week] ?? 20),
-    };
-  });
-  return outlookOf({ weeks, usage: usage ?? noUsage, lastNoIdleMs, isExact }, 0.9);
-}
-
 const textsOf = (history: History): readonly string[] => {
   const of = outlook(history);
   return [poolAnswer({ name: "git", outlook: of }, "servers"), ...poolNotes(of, 0.9, "servers")];
@@ -279,71 +237,4 @@ it("the use in the range is said in words with what would have been enough", () 
   );
   // Of an upper bound it is not known.
   expect(textsOf({ peaks: [12, 12, 12, 12], usage: more, isExact: false })).toHaveLength(3);
-});
-
-const growing = [8, 9, 10, 11, 12, 13, 14, 15];
-const named = (name: string, history: History) => ({ name, outlook: outlook(history) });
-const git = named("git", { peaks: [20], lastNoIdleMs: minute });
-const jira = named("jira", { peaks: [20], lastNoIdleMs: 2 * minute });
-const slack = named("slack", { peaks: growing });
-const web = named("web", { peaks: growing.map((peak) => peak - 1) });
-const tight = named("tight", { peaks: [19, 19, 19, 19, 19] });
-const flat = named("flat", { peaks: [5, 5, 5, 5, 5] });
-const short = named("short", { peaks: [5] });
-const late = named("late", { peaks: [8, 8, 8, 8, 8, 10, 12, 14] });
-const perhaps = named("perhaps", { peaks: [20], lastNoIdleMs: minute, isExact: false });
-
-it("pools are in the order in which they run out, those of which nothing is known at the end", () => {
-  const all = [short, flat, tight, late, perhaps, web, slack, git, jira];
-  const ordered = all.toSorted((one, other) => compareUrgency(one.outlook, other.outlook));
-  expect(ordered.map(({ name, outlook: of }) => [name, standingOf(of)])).toEqual([
-    ["jira", "full"],
-    ["git", "full"],
-    ["slack", "runs_out"],
-    ["web", "runs_out"],
-    ["perhaps", "perhaps_full"],
-    ["late", "rose_recently"],
-    ["tight", "no_date"],
-    ["flat", "no_date"],
-    ["short", "unknown"],
-  ]);
-});
-
-it.each([
-  [[], "There are no servers that can run out."],
-  [
-    [jira, git, slack, flat],
-    "jira and git already run out: at times in the last week none of their servers was idle; slack is next, around 31 December.",
-  ],
-  [
-    [git, flat, tight],
-    "git already runs out: at times in the last week none of its servers was idle; no date is known for the other 2 pools.",
-  ],
-  [[git], "git already runs out: for 1m of the last week none of its 20 servers was idle."],
-  [
-    [slack, web, flat],
-    "slack runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 percentage points a week.",
-  ],
-  [
-    [tight, flat],
-    "No pool shows a sign of running out within 12 weeks; tight has the least headroom (1 of 20 servers free at the last weekly peak).",
-  ],
-  [
-    [late, tight],
-    "It is too early to say when late runs out (6 of 20 servers free at the last weekly peak): its weekly peak rose by 23.3 percentage points around 16 November, too recently to tell a step from growth.",
-  ],
-  [
-    [short, named("other", { peaks: [] })],
-    "It is unknown when one of the 2 pools runs out: a trend needs 4 whole weeks, the last one among them.",
-  ],
-  [
-    [perhaps, flat],
-    "perhaps may already run out: at times in the last week perhaps none of the servers was idle. Ask by more fields to know.",
-  ],
-  [
-    [short],
-    "It is unknown when short runs out (15 of 20 servers free at the last weekly peak): 1 whole week was observed, and a trend needs 4.",
-  ],
-])("the answer for several pools is one sentence: %#", (pools, answer) => {
-  expect(overallAnswer(pools, "servers")).toBe(answer);
 });

@@ -39,26 +39,6 @@ describe("the page of occupancy", () => {
     expect(text).toContain("Values as a table");
   });
 
-  it("counts sandboxes instead of servers where they are chosen", async () => {
-    const { get } = await openPage();
-    const averageOf = async (query: string) => {
-      const { text } = await get(`occupancy?from=6h${query}`);
-      return { text, average: /On average: [^"]+/.exec(text)?.[0] };
-    };
-    const [servers, sandboxes] = [await averageOf(""), await averageOf("&of=sandboxes")];
-    expect(servers.text).toContain("<h2>Servers by status</h2>");
-    expect(sandboxes.text).toContain("<h2>Sandboxes by status</h2>");
-    expect(sandboxes.text).toMatch(/<option selected ?>sandboxes<\/option>/);
-    expect(sandboxes.text).toContain(
-      '<a href="occupancy?of=sandboxes&amp;from=7d" data-soft>7 d</a>',
-    );
-    expect(sandboxes.text).toContain("report?from=6h&amp;of=sandboxes");
-    expect(sandboxes.average).not.toBe(servers.average);
-    const { text } = await get("report?of=sandboxes&from=1h&by=region");
-    expect(text).toContain("<h1>Occupancy of sandboxes</h1>");
-    expect(text).toContain("<h2>Headroom by benchmark</h2>");
-  });
-
   it("is on the overview, too, whose address chooses what it shows", async () => {
     const { get } = await openPage();
     const { text } = await get("?from=6h&region=eu");
@@ -78,7 +58,6 @@ describe("the page of occupancy", () => {
     ["region=mars", "No target of the region “mars” is watched."],
     ["key=other", "No target of the key “other” is watched."],
     ["server_name=none", "No server of the name “none” was recorded in this range."],
-    ["of=cats", "of cannot be “cats”. Allowed: servers or sandboxes."],
     ["colour=red", "There is no filter “colour”: it was ignored."],
     [
       new URLSearchParams({ server_name: hostile }).toString(),
