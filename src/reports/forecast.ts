@@ -33,7 +33,7 @@ export type ForecastReason =
   | "no_rise"
   /** The share rose or fell once, and has no significant rise since. */
   | "step"
-  /** The share rose too recently to tell a step from growth. */
+  /** The share rose too recently to distinguish a step from growth. */
   | "recent"
   /** The threshold would not be reached within twelve weeks. */
   | "too_far";

@@ -95,7 +95,7 @@ function trendText(
     if (risePerWeek !== null) return `${stepped}, and ${movesText(risePerWeek)} since`;
     if (step.weeks >= fewestWeeks) return `${stepped}; no trend since`;
     return step.rise > 0
-      ? `${stepped}, too recently to tell a step from growth`
+      ? `${stepped}, too recently to distinguish a step from growth`
       : `${stepped}; that is too recent to see a trend since`;
   }
   if (risePerWeek !== null) return movesText(risePerWeek);

@@ -53,7 +53,7 @@ it.each([
   ],
   [
     [late, tight],
-    "It is too early to say when late runs out (6 of 20 servers free at the last weekly peak): its weekly peak rose by 23.3 percentage points around 16 November, too recently to tell a step from growth.",
+    "It is too early to say when late runs out (6 of 20 servers free at the last weekly peak): its weekly peak rose by 23.3 percentage points around 16 November, too recently to distinguish a step from growth.",
   ],
   [
     [short, named("other", { peaks: [] })],

@@ -58,15 +58,15 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
     "step, recent",
     { peaks: [8, 8, 8, 8, 8, 8, 13, 13] },
     [
-      "It is too early to say when git runs out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 percentage points around 16 November, too recently to tell a step from growth.",
-      "Its weekly average was 32.5% and rose by 12.5 percentage points around 16 November, too recently to tell a step from growth.",
+      "It is too early to say when git runs out (7 of 20 servers free at the last weekly peak): its weekly peak rose by 25.0 percentage points around 16 November, too recently to distinguish a step from growth.",
+      "Its weekly average was 32.5% and rose by 12.5 percentage points around 16 November, too recently to distinguish a step from growth.",
     ],
   ],
   [
     "growth that starts late",
     { peaks: [8, 8, 8, 8, 8, 10, 12, 14, 16], averages: Array<number>(9).fill(2) },
     [
-      "It is too early to say when git runs out (4 of 20 servers free at the last weekly peak): its weekly peak rose by 28.3 percentage points around 9 November, too recently to tell a step from growth.",
+      "It is too early to say when git runs out (4 of 20 servers free at the last weekly peak): its weekly peak rose by 28.3 percentage points around 9 November, too recently to distinguish a step from growth.",
       "Its weekly average was 10.0% and has no trend over 9 weeks.",
     ],
   ],

@@ -50,7 +50,7 @@ const histories: readonly (readonly [string, number, Course, string])[] = [
     "grows only since a few weeks",
     7,
     (_, week) => Math.max(3, 3 + 2 * (week - 4)),
-    "It is too early to say when git runs out (3 of 10 servers free at the last weekly peak): its weekly peak rose by 30.0 percentage points around 9 November, too recently to tell a step from growth.",
+    "It is too early to say when git runs out (3 of 10 servers free at the last weekly peak): its weekly peak rose by 30.0 percentage points around 9 November, too recently to distinguish a step from growth.",
   ],
   [
     "has a night without an idle server",
