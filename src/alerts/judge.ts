@@ -19,7 +19,6 @@ import { countByStatus } from "../fleet/tallies.ts";
 import { regionInhibitors } from "./judge-region.ts";
 import { judgeSandboxes } from "./judge-sandboxes.ts";
 import { judgeServers } from "./judge-servers.ts";
-import type { PoolOutcome } from "./judge-pools.ts";
 import { failureText, matchesTarget, rulesOn } from "./rule.ts";
 import type { Rule, TargetRule, TargetTrouble } from "./rule.ts";
 import { conditionsOfTarget } from "./subjects.ts";
@@ -53,29 +52,20 @@ export interface Verdict {
   readonly incidents: IncidentOutcome;
   readonly stretch: Stretch;
   readonly gap: GapStep;
-  /** What it means for the pools that the target adds to; null: there are none. */
-  readonly pools: PoolOutcome | null;
   /** Whether the target went down or came back; a target that is down from the start went down. */
   readonly reachability: "went_down" | "came_back" | null;
 }
 
-/**
- * Whether a poll changed nothing but the clocks of its target and of its pools: it was complete, as was the one before it, and
- * what it showed is known.
- */
-export function isQuiet({ stretch, gap, diff, incidents, pools }: Verdict): boolean {
+/** Whether a poll changed nothing but the clocks of its target: it was complete, as was the one before it, and showed the same. */
+export function isQuiet({ stretch, gap, diff, incidents }: Verdict): boolean {
+  const { written, dropped, flaps, outbox } = incidents;
   return (
     stretch.observed &&
     gap.closedAtMs === null &&
     gap.opened === null &&
     diff.servers.length + diff.sandboxes.length === 0 &&
-    changesNothing(incidents) &&
-    (pools === null || changesNothing(pools.incidents))
+    written.length + dropped.length + flaps.length + outbox.length === 0
   );
-}
-
-function changesNothing({ written, dropped, flaps, outbox }: IncidentOutcome): boolean {
-  return written.length + dropped.length + flaps.length + outbox.length === 0;
 }
 
 /** Decides what one poll means. Pure: the same state, outcome and time give the same verdict. */
@@ -136,7 +126,7 @@ function* judgeListing(
   const snapshot = yield* nextSnapshot(state.snapshot, listing, observation);
   const diff = yield* diffSnapshots(state.snapshot, snapshot, observation);
   const reachability = state.progress.failuresInARow > 0 ? "came_back" : null;
-  const poll = { at, progress, snapshot, diff, stretch, gap, pools: null, reachability } as const;
+  const poll = { at, progress, snapshot, diff, stretch, gap, reachability } as const;
   // No incident is open that could change, and what is listed opened none before.
   const isKnown = snapshot === state.snapshot && complete && state.rulesApplied;
   if (isKnown && state.incidents.size + state.flaps.size === 0) {
@@ -242,7 +232,6 @@ function judgeFailure(
     incidents,
     stretch,
     gap,
-    pools: null,
     reachability,
   };
 }

@@ -6,6 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createRetryBudget, retryShare, type RetryBudget } from "../lib/retry.ts";
 import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
+import { createPoolWatch } from "../polling/pool-watch.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
 import { createRunner, type RunnerDeps } from "../polling/runner.ts";
 import { createTargetUnits, type Listed, type PollDecision } from "../polling/target-unit.ts";
@@ -66,7 +67,9 @@ export function createFleetRunners(deps: FleetRunnersDeps) {
     budget: createRetryBudget(retryShare),
   });
   const { targets, pools, probes } = fleet;
-  const polls = createTargetUnits(targets, { ...deps, schedule: config.poll.schedule, pools });
+  const { schedule } = config.poll;
+  const watch = createPoolWatch({ ...deps, pools });
+  const polls = createTargetUnits(targets, { ...deps, schedule, pools: watch });
   const unitOf = new Map(polls.map((unit) => [unit.name, unit]));
   polling.add(polls);
   probing.add(createProbeUnits(probes, { ...deps, targets }));

@@ -108,11 +108,11 @@ export async function makeHistory(
     const { snapshot, progress } = verdict;
     const polled = { target, at, snapshot, whole: isFullyObserved(progress) };
     const ofPools = pools.judge(polled, judge);
-    const committed = { ...verdict, pools: ofPools.outcome };
-    polls.push(committed);
+    polls.push(verdict);
     if (polls.length >= leastToWrite) await store.importPolls(id, polls.splice(0));
+    await store.commitPools(id, ofPools.outcome);
     pools.accept(ofPools);
-    watched.accept(committed);
+    watched.accept(verdict);
     count += 1;
   };
   // The rounds are the same whenever the history ends.

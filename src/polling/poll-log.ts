@@ -82,7 +82,7 @@ export async function logPoll(
   { detail, lostPolls }: PollContext,
 ): Promise<void> {
   const name = targetName(target);
-  const { diff, incidents, pools, progress, reachability } = verdict;
+  const { diff, incidents, progress, reachability } = verdict;
   if (lostPolls > 0) {
     log.info(
       { event: "poll.recovered", ...target, lost_polls: lostPolls },
@@ -99,7 +99,6 @@ export async function logPoll(
   }
   if (diff.changes.length + diff.sandboxChanges.length > 0) await logChanges(log, target, verdict);
   await logIncidents(log, target, incidents);
-  if (pools) await logIncidents(log, null, pools.incidents);
 }
 
 /**

@@ -15,9 +15,9 @@ import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
 import { logListing, logPoll, noListing } from "./poll-log.ts";
 import { longestBackOffMs } from "./runner.ts";
+import type { PoolWatch } from "./pool-watch.ts";
 import type { RegionWatch } from "./region-watch.ts";
 import type { Outcome, Unit } from "./runner.ts";
-import type { PoolVerdict, WatchedPools } from "./watched-pools.ts";
 import type { WatchedTarget } from "./watched-target.ts";
 
 export type Listed = Extract<CallResult<TakenListing>, { readonly kind: "ok" }>;
@@ -37,7 +37,7 @@ export interface TargetUnitsDeps {
   readonly service: Pick<ServiceClient, "listSandboxes">;
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
-  readonly pools: WatchedPools;
+  readonly pools: PoolWatch;
   readonly regions: Pick<RegionWatch, "down" | "wake">;
   readonly recordDrift: (drift: Drift) => void;
   readonly store: { commitPoll(targetId: number, verdict: Verdict): Promise<void> };
@@ -54,8 +54,7 @@ export function createTargetUnits(
   deps: TargetUnitsDeps,
 ): readonly Unit<Listed, PollDecision>[] {
   const { service, judge, suppressions, pools, regions, recordDrift } = deps;
-  const { notifier, metrics, log, clock, schedule } = deps;
-  const judgePoolsAndCommit = createPoolCommits(deps);
+  const { store, notifier, metrics, log, clock, schedule } = deps;
 
   return targets.flatMap((watched): Unit<Listed, PollDecision>[] => {
     const { id, target } = watched;
@@ -64,6 +63,14 @@ export function createTargetUnits(
     const apiKey = deps.apiKeys.get(key);
     if (!apiKey) return [];
     let logged = noListing;
+    /** A silence that was added while a large listing was judged suppresses what is not committed yet. */
+    const verdictNow = async ({ verdict, polled, options }: PollDecision): Promise<Verdict> => {
+      const current = suppressions.at(clock.now().utcMs);
+      const { regionsDown, acknowledgedBy } = options.suppressions;
+      if (current.acknowledgedBy === acknowledgedBy) return verdict;
+      const by = { ...options, suppressions: { ...current, regionsDown } };
+      return runInSlices(judgeInSlices(watched.state, polled, verdict.at, by));
+    };
 
     const unit: Unit<Listed, PollDecision> = {
       name,
@@ -95,17 +102,22 @@ export function createTargetUnits(
         return { verdict, polled, options, detail };
       },
 
-      async commit({ detail, ...decision }) {
+      async commit(decision) {
         const { lostPolls } = watched;
+        const { detail } = decision;
+        const verdict = await verdictNow(decision);
         const startedMs = clock.now().monotonicMs;
-        const committed = await judgePoolsAndCommit(watched, decision);
+        await store.commitPoll(id, verdict);
         const tookMs = clock.now().monotonicMs - startedMs;
-        watched.accept(committed, detail);
-        if (hasMessages(committed)) notifier.wake(committed.at.utcMs);
-        metrics.committed(watched, committed, isQuiet(committed) ? null : tookMs);
-        const { progress, reachability } = committed;
+        watched.accept(verdict, detail);
+        metrics.committed(watched, verdict, isQuiet(verdict) ? null : tookMs);
+        const { at, snapshot, progress, reachability, incidents } = verdict;
         if (progress.failuresInARow > 0 || reachability !== null) regions.wake(region);
-        await logPoll(log, target, committed, { detail: detail?.text ?? null, lostPolls });
+        const whole = isFullyObserved(progress);
+        const hasPoolMessages = await pools.judge(id, { target, at, snapshot, whole });
+        // Once: servers and the pool that contains them can be one message.
+        if (hasPoolMessages || incidents.outbox.length > 0) notifier.wake(at.utcMs);
+        await logPoll(log, target, verdict, { detail: detail?.text ?? null, lostPolls });
       },
 
       lose(err) {
@@ -135,88 +147,6 @@ function logRefusal(log: Logger, target: Target, retryMs: number): void {
   );
 }
 
-/** What the next poll of a pool waits for. */
-interface PoolTurn {
-  /** The last poll was judged and, if it changed an incident of a pool, committed or lost. */
-  readonly over: Promise<void>;
-  /** That poll and all before it were committed or lost. */
-  readonly settled: Promise<void>;
-}
-
-/** Keeps nothing of what they resolve to. */
-async function endOf(promises: readonly Promise<unknown>[]): Promise<void> {
-  await Promise.allSettled(promises);
-}
-
-/**
- * Judges what polls mean for the pools that their targets add to, and commits both together. The polls of a pool take
- * turns, so that each is judged over all that ended before it. One that changes no incident of a pool lets the next one
- * be judged at once, and their commits share a transaction. One that does is judged again over what was committed of
- * those before it, and committed before the next one is judged.
- */
-function createPoolCommits(
-  deps: Pick<TargetUnitsDeps, "pools" | "store" | "suppressions" | "clock">,
-) {
-  const { pools, store, suppressions, clock } = deps;
-  const lastTurns = new Map<string, PoolTurn>();
-
-  return async (
-    { id, target, state }: WatchedTarget,
-    { verdict, polled, options }: Omit<PollDecision, "detail">,
-  ): Promise<Verdict> => {
-    const { at, snapshot, progress } = verdict;
-    const { regionsDown, acknowledgedBy } = options.suppressions;
-    const optionsNow = (): JudgeOptions => {
-      const current = suppressions.at(clock.now().utcMs);
-      return { ...options, suppressions: { ...current, regionsDown } };
-    };
-    /** A silence that was added after the poll suppresses what is not committed yet. */
-    const verdictNow = async (): Promise<Verdict> => {
-      const by = optionsNow();
-      if (by.suppressions.acknowledgedBy === acknowledgedBy) return verdict;
-      return runInSlices(judgeInSlices(state, polled, at, by));
-    };
-    const scopes = pools.scopesOf(target);
-    if (scopes.length === 0) {
-      const own = await verdictNow();
-      await store.commitPoll(id, own);
-      return own;
-    }
-    const observation = { target, at, snapshot, whole: isFullyObserved(progress) };
-    const judgeNow = (): PoolVerdict => pools.judge(observation, optionsNow());
-    const commit = async (judged: PoolVerdict): Promise<Verdict> => {
-      try {
-        const both = { ...(await verdictNow()), pools: judged.outcome };
-        await store.commitPoll(id, both);
-        pools.accept(judged);
-        return both;
-      } catch (error) {
-        pools.lose(target);
-        throw error;
-      }
-    };
-    const before = scopes.flatMap((scope) => lastTurns.get(scope) ?? []);
-    const takeTurn = async (): Promise<{ readonly committing: Promise<Verdict> }> => {
-      await Promise.all(before.map(({ over }) => over));
-      const judged = judgeNow();
-      const { written, dropped } = judged.outcome.incidents;
-      if (written.length + dropped.length === 0) return { committing: commit(judged) };
-      await Promise.all(before.map(({ settled }) => settled));
-      const committing = commit(judgeNow());
-      await endOf([committing]);
-      return { committing };
-    };
-    const turn = takeTurn();
-    const committed = turn.then(({ committing }) => committing);
-    const last = {
-      over: endOf([turn]),
-      settled: endOf([committed, ...before.map(({ settled }) => settled)]),
-    };
-    for (const scope of scopes) lastTurns.set(scope, last);
-    return committed;
-  };
-}
-
 /** The outcome of a poll for the rules, and details for the log. A poll that was not sent counts as failed. */
 function readOutcome(outcome: Outcome<Listed>): {
   readonly polled: PollOutcome;
@@ -239,8 +169,4 @@ function readOutcome(outcome: Outcome<Listed>): {
     case "backing_off":
       return { polled: outcome, detail: null };
   }
-}
-
-function hasMessages({ incidents, pools }: Verdict): boolean {
-  return incidents.outbox.length > 0 || (pools !== null && pools.incidents.outbox.length > 0);
 }

@@ -12,7 +12,7 @@ import type { Snapshot } from "../fleet/snapshot.ts";
 import { addTimes, countByStatus, noneByStatus } from "../fleet/tallies.ts";
 
 /** What a poll of a target showed. `whole`: it was accepted and complete. */
-interface PoolObservation {
+export interface PoolObservation {
   readonly target: Target;
   readonly at: Instant;
   readonly snapshot: Snapshot;
@@ -70,8 +70,8 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
   return {
     incidents: held.incidents,
 
-    /** Polls that have one of these in common concern the same pools. */
-    scopesOf: (target: Target): readonly string[] => scopesWith(target).map(({ name }) => name),
+    /** Whether the target adds to any pool. */
+    isPooled: (target: Target): boolean => scopesWith(target).length > 0,
 
     /**
      * Judges the pools that the target adds to, over what this poll and those before it showed. While any target of a pool
@@ -141,7 +141,7 @@ class WatchedScope {
   readonly incidents = new Map<string, Incident>();
   /** The targets whose latest poll did not show them as a whole. */
   readonly unobserved: Set<string>;
-  /** What each target adds, also by a poll whose commit is under way: if that fails, the target is lost. */
+  /** What each target adds, also by a poll that is judged: if that cannot be stored, the target is lost. */
   private readonly added = new Map<string, PoolCounts>();
   private readonly totals = new Map<string, PoolCount>();
   private clockMs: number;
@@ -188,7 +188,6 @@ class WatchedScope {
     return { rule: this.rule, clockMs, pools: judged };
   }
 
-  /** Commits may end in another order than their polls. */
   accept({ atMs, isObserved, clockMs, pools }: ScopePoll): void {
     this.clockMs = Math.max(this.clockMs, clockMs);
     for (const key of pools.keys()) this.judgedAtMs.set(key, this.clockMs);

@@ -9,9 +9,8 @@ import { incidentRows, writeIncidents } from "./incidents.ts";
 import { countByStatus } from "../fleet/tallies.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
-import { writePoolClocks, writeTargets, type PolledTarget } from "./target-rows.ts";
+import { writeClocks, writePoolClocks, writeTargets, type PolledTarget } from "./target-rows.ts";
 import { progressToRow } from "./targets.ts";
-import type { Db } from "./tables.ts";
 
 /** Consecutive polls of a target, to be written together. Rows that several of them write are written once. */
 interface JoinedPolls {
@@ -25,11 +24,7 @@ interface JoinedPolls {
 export function createPollCommits(commits: SharedCommits, quiet: QuietClocks) {
   const commit = (targetId: number, polls: JoinedPolls): Promise<void> => {
     const { each, incidents } = polls;
-    const pools = each.flatMap((verdict) => verdict.pools ?? []);
-    quiet.supersede(
-      targetId,
-      pools.flatMap(({ clocks }) => clocks),
-    );
+    quiet.supersede(targetId);
     return commits.add({
       owner: targetId,
       rows: rowsOf(polls),
@@ -40,7 +35,6 @@ export function createPollCommits(commits: SharedCommits, quiet: QuietClocks) {
       },
       async writeNumbered(trx) {
         await writeIncidents(trx, targetId, incidents);
-        for (const ofPoll of pools) await writePools(trx, ofPoll);
         await writeChanges(trx, targetId, each);
       },
     });
@@ -48,8 +42,8 @@ export function createPollCommits(commits: SharedCommits, quiet: QuietClocks) {
   return {
     /** A poll that changed nothing writes nothing of its own: its clocks are written with those of others. */
     async commitPoll(targetId: number, verdict: Verdict): Promise<void> {
-      const { incidents, pools } = verdict;
-      if (isQuiet(verdict) && quiet.take(rowOf(targetId, verdict), pools?.clocks ?? [])) return;
+      const { incidents } = verdict;
+      if (isQuiet(verdict) && quiet.take(rowOf(targetId, verdict))) return;
       await commit(targetId, { each: [verdict], last: verdict, incidents });
     },
     /** Many that followed one another, at once. */
@@ -58,6 +52,22 @@ export function createPollCommits(commits: SharedCommits, quiet: QuietClocks) {
       if (!last) return;
       const incidents = joinIncidents(verdicts);
       await commit(targetId, { each: verdicts, last, incidents });
+    },
+    /** What a poll means for the pools that its target adds to, with the clocks of that target. */
+    async commitPools(targetId: number, { clocks, incidents }: PoolOutcome): Promise<void> {
+      const rows = incidentRows(incidents);
+      if (rows === 0 && (clocks.length === 0 || quiet.takePools(clocks))) return;
+      quiet.supersedePools(clocks);
+      const ofTarget = quiet.waitingOf(targetId);
+      await commits.add({
+        owner: "pools",
+        rows: rows + clocks.length,
+        async writeNumbered(trx) {
+          await writeClocks(trx, ofTarget);
+          await writePoolClocks(trx, clocks);
+          await writeIncidents(trx, null, incidents);
+        },
+      });
     },
     /**
      * What a changed configuration does to incidents, outside any poll.
@@ -74,10 +84,7 @@ export function createPollCommits(commits: SharedCommits, quiet: QuietClocks) {
 }
 
 function rowsOf({ each, incidents }: JoinedPolls): number {
-  const ofPolls = each.map(
-    ({ diff, pools }) =>
-      diff.servers.length + diff.sandboxes.length + (pools ? incidentRows(pools.incidents) : 0),
-  );
+  const ofPolls = each.map(({ diff }) => diff.servers.length + diff.sandboxes.length);
   return [1, incidentRows(incidents), ...ofPolls].reduce((sum, more) => sum + more);
 }
 
@@ -88,11 +95,6 @@ function rowOf(id: number, { progress, snapshot }: Verdict): PolledTarget {
     ...progressToRow(progress),
     servers: countByStatus(snapshot.tallies.servers),
   };
-}
-
-async function writePools(trx: Db, { clocks, incidents }: PoolOutcome): Promise<void> {
-  await writePoolClocks(trx, clocks);
-  await writeIncidents(trx, null, incidents);
 }
 
 /** Each incident as it was last, but for those that were dropped. */

@@ -31,18 +31,37 @@ export class QuietClocks {
   }
 
   /** @returns whether they will be written; otherwise the poll is to be committed by itself */
-  take(target: PolledTarget, pools: readonly PoolClock[]): boolean {
-    if (!this.clock || !this.isWritable) return false;
+  take(target: PolledTarget): boolean {
+    if (!this.mayWait()) return false;
     this.targets.set(target.id, target);
-    for (const pool of pools) this.pools.set(poolName(pool), pool);
-    this.cancelTimer ??= this.clock.setTimer(clocksEveryMs, () => void this.writeInTime());
     return true;
   }
 
-  /** A commit has later ones. */
-  supersede(targetId: number, pools: readonly PoolClock[]): void {
+  takePools(pools: readonly PoolClock[]): boolean {
+    if (!this.mayWait()) return false;
+    for (const pool of pools) this.pools.set(poolName(pool), pool);
+    return true;
+  }
+
+  /** At most one. */
+  waitingOf(targetId: number): readonly PolledTarget[] {
+    const waiting = this.targets.get(targetId);
+    return waiting ? [waiting] : [];
+  }
+
+  /** A commit has a later one. */
+  supersede(targetId: number): void {
     this.targets.delete(targetId);
+  }
+
+  supersedePools(pools: readonly PoolClock[]): void {
     for (const pool of pools) this.pools.delete(poolName(pool));
+  }
+
+  private mayWait(): boolean {
+    if (!this.clock || !this.isWritable) return false;
+    this.cancelTimer ??= this.clock.setTimer(clocksEveryMs, () => void this.writeInTime());
+    return true;
   }
 
   async end(): Promise<void> {
@@ -53,7 +72,7 @@ export class QuietClocks {
   private async writeInTime(): Promise<void> {
     await this.write();
     this.cancelTimer = null;
-    if (this.clock && this.targets.size > 0) {
+    if (this.clock && this.targets.size + this.pools.size > 0) {
       this.cancelTimer = this.clock.setTimer(clocksEveryMs, () => void this.writeInTime());
     }
   }
@@ -70,9 +89,8 @@ export class QuietClocks {
       await writePoolClocks(trx, pools.values());
     };
     try {
-      if (this.targets.size > 0) {
-        await this.commits.add({ owner: null, rows: this.targets.size, writeNumbered });
-      }
+      const rows = this.targets.size + this.pools.size;
+      if (rows > 0) await this.commits.add({ owner: null, rows, writeNumbered });
       this.isWritable = true;
     } catch (error) {
       if (this.isWritable) this.onFailed(error);

@@ -65,7 +65,7 @@ it("a commit that fails leaves everything as it was; the next poll decides the s
 
   world.commit = () => Promise.resolve();
   await poll();
-  expect(heard().slice(-2)).toEqual([`outbox ${clock.now().utcMs}`, "committed true"]);
+  expect(heard().slice(-2)).toEqual(["committed true", `outbox ${clock.now().utcMs}`]);
   const [kept, lost] = [committed[0], refused[0]].map((each) => each && changesOf(each.diff));
   expect(kept).toHaveLength(1);
   expect(kept).toEqual(lost);

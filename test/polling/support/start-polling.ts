@@ -1,5 +1,4 @@
 import type { Verdict } from "../../../src/alerts/judge.ts";
-import { watchPools } from "../../../src/polling/watched-pools.ts";
 import { noSuppressions } from "../../../src/alerts/silence.ts";
 import type { FailureReason } from "../../../src/fleet/model.ts";
 import { createRetryBudget, retryShare } from "../../../src/lib/retry.ts";
@@ -80,7 +79,7 @@ export function startPolling(
     judge: judgeBy(),
     suppressions: { at: () => noSuppressions },
     regions: { down: () => new Map(), wake() {} },
-    pools: watchPools({ rules: [], targets: [], openIncidents: [], clocks: [] }),
+    pools: { judge: async () => false, lose() {} },
     store,
     notifier: { wake: (causedAtMs) => heard.push(`outbox ${causedAtMs}`) },
     metrics: {

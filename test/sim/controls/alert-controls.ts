@@ -9,7 +9,6 @@ import {
   ofPart,
   ofRules,
   ofStore,
-  ofVerdicts,
 } from "./mutation.ts";
 import type { Mutation, NegativeControl } from "./mutation.ts";
 
@@ -178,11 +177,10 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
   "notifies of no pool": {
     from: 50,
     caughtAs: /pool .*: nobody was notified/,
-    ...ofVerdicts((verdict) => {
-      const { pools } = verdict;
-      const incidents = pools && { ...pools.incidents, outbox: [] };
-      return { ...verdict, pools: pools && incidents && { ...pools, incidents } };
-    }),
+    ...ofStore((store) => ({
+      commitPools: (targetId, { clocks, incidents }) =>
+        store.commitPools(targetId, { clocks, incidents: { ...incidents, outbox: [] } }),
+    })),
   },
   "judges pools by partial listings": {
     from: 83,

@@ -96,7 +96,7 @@ function judge(
 function findingsOf(
   rule: PoolRule,
   serverName: string | null,
-  { sums, names, judged }: PoolObservation,
+  { sums, names, judged, mayBeLost }: PoolObservation,
 ): readonly PoolFinding[] {
   const isAddedTo = serverName === null ? names.size > 0 : names.has(serverName);
   const findings = sums.flatMap((counts): readonly PoolFinding[] => {
@@ -110,7 +110,7 @@ function findingsOf(
     if (sum(Object.values(pooled)) === 0) return [{ ifOpen: finding }];
     return judged.map((isJudged) => (isJudged ? "none" : finding));
   });
-  return distinct(findings);
+  return distinct(mayBeLost ? [...findings, "none"] : findings);
 }
 
 /** Whether the condition holds, whatever the status of the servers is whose status is unknown. */

@@ -1,7 +1,7 @@
-import type { ByStatus } from "../history.ts";
+import type { ByStatus, StoredPoll } from "../history.ts";
 import { byStatus, countOf } from "./buckets.ts";
 import { distinct } from "./check-incidents.ts";
-import { writtenUntilMs, type Evidence } from "./evidence.ts";
+import { hasFault, settlingMs, writtenUntilMs, type Evidence } from "./evidence.ts";
 import type { Observation } from "./observations.ts";
 import type { TargetHistory, TargetPoll } from "./target-history.ts";
 
@@ -29,6 +29,8 @@ export interface PoolObservation extends Observation {
   readonly sums: readonly Counts[];
   /** The names that the polled target adds to. */
   readonly names: ReadonlySet<string>;
+  /** Whether it may not have been judged, as the process was killed or its store failed right after the poll was stored. */
+  readonly mayBeLost: boolean;
   /** Whether all pools were judged since all targets were observed: both where both are possible. */
   readonly judged: readonly boolean[];
 }
@@ -62,11 +64,22 @@ export function targetEvents(
         )
       : null;
     const { moment } = stored;
+    const latest = evidence.dueMs.findLastIndex((ms) => ms <= writtenUntilMs(evidence, stored));
+    const unjudged = { life, earliest: moment, latest, certain: false, counts: null, names };
     return [
       ...lost,
       { life, earliest: moment, latest: moment, certain: true, counts, names, poll },
+      ...(mayBeUnjudged(evidence, stored) ? [{ ...unjudged, poll: null }] : []),
     ];
   });
+}
+
+/** Pools are judged, and what that means is stored, right after a poll was. */
+function mayBeUnjudged(evidence: Evidence, stored: StoredPoll): boolean {
+  const untilMs = writtenUntilMs(evidence, stored) + settlingMs;
+  const { ended = null, endMs = null } = evidence.lives[stored.life - 1] ?? {};
+  const isCutOff = ended !== null && endMs !== null && endMs <= untilMs;
+  return isCutOff || hasFault(evidence, stored.life, stored.moment, untilMs);
 }
 
 function namesIn(servers: ReadonlyMap<string, { readonly name: string }>): ReadonlySet<string> {
@@ -121,11 +134,13 @@ export function poolObservationsOf(
         ),
       );
       const mostMs = since === null ? 0 : Math.max(0, toMs - since.fromMs);
-      const leastMs = since?.isSure === true && isSure ? Math.max(0, fromMs - since.toMs) : 0;
+      const mayBeLost = mayBeUnjudged(evidence, stored);
+      const leastMs =
+        since?.isSure === true && isSure && !mayBeLost ? Math.max(0, fromMs - since.toMs) : 0;
       const judged = isRaced ? both(wasJudged, [false]) : wasJudged;
-      const observation = { life, moment, utcMs, fromMs, toMs, leastMs, mostMs };
+      const observation = { life, moment, utcMs, fromMs, toMs, leastMs, mostMs, mayBeLost };
       observations.push({ ...observation, sums, names: event.names, judged });
-      wasJudged = isSure && !isRaced ? [true] : both(wasJudged, [true]);
+      wasJudged = isSure && !isRaced && !mayBeLost ? [true] : both(wasJudged, [true]);
     }
     const after = sumsOf(event, others, earliest, earliest);
     latest = after.every((sum) => sum === null)

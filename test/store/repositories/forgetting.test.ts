@@ -43,7 +43,8 @@ describe.each(engines)("what is stored of a key, on $name,", (engine) => {
         clocks: [{ rule: "pool-full", region: null, key, ms: 10_000 }],
       };
       const verdict = poll(listing({ a: "error", b: "occupied" }));
-      await store.commitPoll(id, { ...verdict, pools });
+      await store.commitPoll(id, verdict);
+      await store.commitPools(id, pools);
       await store.messageThreads.save(
         "chat",
         "server-error",
