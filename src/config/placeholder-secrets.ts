@@ -37,7 +37,10 @@ const ofAddress: ReadonlySet<string> = new Set(["listen", "tls"]);
 export function fillPlaceholderSecrets(content: unknown, keepsAddress = false): unknown {
   return mapParts(content, (part, section) => {
     if (section === "http" && keepsAddress) {
-      return mapParts(part, (value, name) => (ofAddress.has(name) ? value : undefined));
+      // An address that others can reach needs `auth`, whose tokens are secrets.
+      return mapParts(part, (value, name) =>
+        name === "auth" ? "none" : ofAddress.has(name) ? value : undefined,
+      );
     }
     if (section === "http" || section === "store") return undefined;
     if (section === "outbound") return inventIn(part, section);

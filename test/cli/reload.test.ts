@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { createReloads } from "../../src/cli/run.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { startPeer } from "../service/peer.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { writeConfig } from "../support/config-file.ts";
@@ -190,6 +191,13 @@ describe("a reload", () => {
     await shows(firing);
     expect(countOf(await stop(), '"store.not_opened"')).toBe(1);
   });
+});
+
+it("by the command finds the daemon at an address that others can reach, without its tokens", () => {
+  const tokens = [{ name: "ann", role: "admin", token_file: "/nowhere" }];
+  const { config } = writeConfig({ http: { listen: ":9740", auth: { tokens } } });
+  const loaded = loadConfig(config, {}, { withoutSecrets: true, keepsAddress: true });
+  expect(loaded).toMatchObject({ kind: "ok", config: { http: { port: 9740 } } });
 });
 
 it("of configurations read while another one is applied, the latest is next", async () => {
