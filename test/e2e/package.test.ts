@@ -108,6 +108,25 @@ it("the package, installed where nothing else is, gives its client to a TypeScri
   });
 });
 
+it("the package, installed so, works for a CommonJS program, or TypeScript says how to import it", async () => {
+  const folder = await installPackage();
+  const source = `import { createClient } from "sandwatch/client"; console.log(typeof createClient);
+    declare const console: { log(text: string): void };`;
+  writeFileSync(join(folder, "main.cts"), source);
+  const compile = async (module: string) => {
+    const settings = { compilerOptions: { ...compilerOptions, module }, files: ["main.cts"] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+    const { stdout = "" } = await run(join(installed, ".bin/tsc"), ["-p", folder]).catch(
+      (error: { stdout?: string }) => error,
+    );
+    return stdout;
+  };
+  expect(await compile("node16")).toMatch(/TS1479.*'import\("sandwatch\/client"\)' call instead/);
+  expect(await compile("node20")).toBe("");
+  const ran = await run(process.execPath, [join(folder, "main.cjs")]);
+  expect(ran.stdout).toBe("function\n");
+});
+
 it("the package, installed so, watches a service, reports on it, and says to an older Node.js what it needs", async () => {
   const folder = await installPackage();
   const { bases } = await startSimulator();
