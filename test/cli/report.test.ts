@@ -75,12 +75,12 @@ errors  in error  target       name        server
 
 # Occupied for longer than usual for the name
 for  usually under  target       name       server
-2m   9.5s           us/research  puppeteer  ${occupied}`;
+2m   5.0s           us/research  puppeteer  ${occupied}`;
   const lines = wide.trim().split("\n");
   expect(await tablesAt(60)).toEqual(lines);
   const narrow = await tablesAt(40);
   expect(narrow.slice(-2)).toEqual([
     "for  usually…  target    name      serv…",
-    `2m   9.5s      us/rese…  puppete…  ${occupied?.slice(0, 4)}…`,
+    `2m   5.0s      us/rese…  puppete…  ${occupied?.slice(0, 4)}…`,
   ]);
 });
