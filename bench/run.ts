@@ -6,6 +6,7 @@ import { history } from "./scenarios/history.ts";
 import { manyTargets, smallTargets } from "./scenarios/many-targets.ts";
 import { oneTarget } from "./scenarios/one-target.ts";
 import { openStatusPages } from "./scenarios/open-pages.ts";
+import { reports } from "./scenarios/reports.ts";
 import { tenTargets } from "./scenarios/ten-targets.ts";
 import { formatTable, toRow } from "./support/row.ts";
 import type { Row } from "./support/row.ts";
@@ -23,6 +24,7 @@ const scenarios: readonly Scenario[] = [
   smallTargets,
   openStatusPages,
   history,
+  reports,
 ];
 const { values, positionals } = parseArgs({
   allowPositionals: true,

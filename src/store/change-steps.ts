@@ -47,7 +47,8 @@ export type StepSelection =
   | { readonly targetIds: readonly number[]; readonly subjects: readonly ChangeSubject[] }
   | { readonly subject: ChangeSubject; readonly ids: readonly number[] };
 
-const rowsAtOnce = 5_000;
+/** So few that polls and deliveries wait briefly. */
+const rowsAtOnce = 1_000;
 const idsAtOnce = 500;
 const firstWindowMs = 24 * 60 * 60_000;
 export const subjectTables = { server: "servers", sandbox: "sandboxes" } as const;
