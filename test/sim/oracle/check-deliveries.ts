@@ -65,18 +65,19 @@ function checkOrder(attempts: readonly Attempt[], late: ReadonlySet<string>): re
   const fired = new Set<string>();
   const resolved = new Set<string>();
   const present = new Map<string, string>();
-  const past = new Set<string>();
-  for (const { message, taken, receiver } of attempts) {
+  /** The message with the next incident of the same subject, by incident. It may hold both. */
+  const past = new Map<string, string>();
+  for (const { message, taken, receiver, webhookId } of attempts) {
     const { type, data } = message;
     for (const incident of data.incidents) {
       const { id } = incident;
       const subject = subjectText(data.rule, incident);
       if (late.has(subject)) continue;
       const last = present.get(subject);
-      if (last !== undefined && last !== id) past.add(last);
+      if (last !== undefined && last !== id && !past.has(last)) past.set(last, webhookId);
       present.set(subject, id);
       const faults = [
-        past.has(id) && "an earlier incident came after a later one",
+        past.has(id) && past.get(id) !== webhookId && "an earlier incident came after a later one",
         type === "incident.resolved" && !fired.has(id) && "a resolve overtook its fire",
         type === "incident.reminder" && !fired.has(id) && "a reminder overtook its fire",
         type !== "incident.resolved" && resolved.has(id) && `${type} came after the resolve`,
