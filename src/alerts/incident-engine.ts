@@ -230,7 +230,8 @@ export function createIncidentEngine(
       const isSilenced = phase?.name === "resolved" && phase.reason === "silenced";
       const action = isSilenced &&
         silencing && { action: { by: silencing.by, untilMs: silencing.endsAtMs } };
-      const text = { ...textOf(rule, observed, phase, reading), ...action };
+      const settled = step === "settled" && { hasSettled: true as const };
+      const text = { ...textOf(rule, observed, phase, reading), ...action, ...settled };
       const { receivers, ...inhibited } = notInhibited(wanted, inhibitors, before);
       const isFiring = event.kind === "holds" && phase?.name === "firing";
       const inhibitedBy = isFiring ? inhibited.inhibitedBy : (before?.inhibitedBy ?? null);

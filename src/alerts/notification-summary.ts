@@ -52,7 +52,8 @@ function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: bo
     case "incident.firing":
       return escalatedText(items) + unsaid;
     case "incident.reminder":
-      return isFlapping ? unsaid : "Still: ";
+      if (isFlapping) return unsaid;
+      return items.every(({ hasSettled }) => hasSettled) ? "No longer flapping, still: " : "Still: ";
     case "incident.acknowledged":
       return `Acknowledged by ${authorsOf(items)}${forText(items)}: `;
     case "incident.unacknowledged":

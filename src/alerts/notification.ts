@@ -99,6 +99,8 @@ export interface OutboxItem {
   readonly share?: Share | null;
   /** After how long without an acknowledgement the receiver is notified. Default: it is notified at once. */
   readonly escalatedAfterMs?: number;
+  /** Of a reminder: its incident flapped until now. Default: it did not. */
+  readonly hasSettled?: true;
 }
 
 /** How many of the servers or sandboxes of a target that a rule concerns have its status. */
@@ -122,6 +124,7 @@ export type ItemText = Pick<
   | "action"
   | "share"
   | "escalatedAfterMs"
+  | "hasSettled"
 >;
 
 /** The text of an item of which nothing else is known. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { summarize } from "../../src/alerts/notification-summary.ts";
 import { matchFields, type SilenceMatch } from "../../src/alerts/silence.ts";
 import { broken, createWatch, idle, inPolls, intervalMs, linesOf } from "./support/watch.ts";
 import { serverRule, showing, stepsOf, targetRule, watchAfter } from "./support/watch.ts";
@@ -49,6 +50,16 @@ describe("receivers are notified", () => {
     expect(linesOf(watch.outbox.slice(2))).toEqual([
       "oncall resolved incident-1",
       "chat resolved incident-1",
+    ]);
+  });
+
+  it("of what has settled by a message that says so, and of a reminder after that by one that does not", () => {
+    const rules = [serverRule({ flap, remindEveryMs: intervalMs })];
+    const watch = watchAfter(`${flapping}e{19}e[settled]e[reminded]`, { rules });
+    const said = watch.outbox.slice(-2).map((item) => summarize([item], null));
+    expect(said).toEqual([
+      expect.stringMatching(/^No longer flapping, still: 1 github server in error /),
+      expect.stringMatching(/^Still: 1 github server in error /),
     ]);
   });
 
