@@ -155,20 +155,28 @@ const targetColumns: Columns<TargetView> = {
   ...downColumns,
 };
 
+/** Without the id of what inhibits it, which differs where the cause is the same. */
+function shortNotes(incident: IncidentView): readonly string[] {
+  return incidentNotes(incident).map((note) =>
+    note.startsWith("inhibited by ") ? "inhibited" : note,
+  );
+}
+
 /** Incidents of one cause: of one rule in one region and key, in the same state. */
 interface Group {
   readonly first: IncidentView;
   readonly all: readonly IncidentView[];
+  readonly notes: readonly string[];
 }
 
 function groupsOf(incidents: readonly IncidentView[], isWhole: boolean): readonly Group[] {
+  const notesOf = isWhole ? incidentNotes : shortNotes;
   const causeOf = (incident: IncidentView): string => {
     const { id, rule, severity, region, key, subject } = incident;
-    const notes = incidentNotes(incident);
-    return JSON.stringify(isWhole ? id : [rule, severity, region, key, subject, notes]);
+    return JSON.stringify(isWhole ? id : [rule, severity, region, key, subject, notesOf(incident)]);
   };
   return [...Map.groupBy(incidents, causeOf).values()].flatMap((all) =>
-    all[0] ? [{ first: all[0], all }] : [],
+    all[0] ? [{ first: all[0], all, notes: notesOf(all[0]) }] : [],
   );
 }
 
@@ -178,21 +186,17 @@ const incidentColumns: Columns<Group> = {
   since: ({ all }, { timeText }) => timeText(all.map(({ started_at: at }) => at).toSorted()[0]),
   id: ({ first, all }) => (all.length === 1 ? first.id : ""),
   subject: groupSubjectText,
-  notes: ({ first }) => incidentNotes(first).join(", "),
+  notes: ({ notes }) => notes.join(", "),
 };
 
-/** Of several: "40 server incidents in us/research: github, jira". */
+/** Of several: "us/research: 40 server incidents: github, jira". What a narrow terminal cuts is the end. */
 function groupSubjectText({ first, all }: Group): string {
   if (all.length === 1) return incidentSubjectText(first);
   const { region, key, subject } = first;
   const place = [region, key].filter((part) => part !== null).join("/");
   const names = [...new Set(all.flatMap(({ server_name: name }) => name ?? []))].toSorted();
-  const parts = [
-    `${all.length} ${subject.replace("_", " ")} incidents`,
-    place === "" ? "" : ` in ${place}`,
-    names.length === 0 ? "" : `: ${names.join(", ")}`,
-  ];
-  return parts.join("");
+  const parts = [place, `${all.length} ${subject.replace("_", " ")} incidents`, names.join(", ")];
+  return parts.filter((part) => part !== "").join(": ");
 }
 
 function worstText<Item>(

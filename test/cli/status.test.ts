@@ -81,7 +81,7 @@ describe("status", () => {
       .slice(9, 13)
       .map((line) => / (region-down|server-error|target-down) /.exec(line)?.[1]);
     expect(rules).toEqual(["region-down", "server-error", "target-down", "target-down"]);
-    expect(lines[11]).toMatch(/^warning +target-down .* us\/\w +inhibited by \w{8}$/);
+    expect(lines[11]).toMatch(/^warning +target-down .* us\/\w +inhibited$/);
     expect(lines.slice(4, 8)).toEqual([
       expect.stringMatching(/^down +failed +since +why$/),
       expect.stringMatching(/^us\/a +24 polls +2 min ago +HTTP 400$/),
@@ -105,13 +105,31 @@ it("status shows the incidents of one cause as one line, and each with --all", a
   const grouped = await printed(world, addStatus, "status");
   const lines = grouped.split("\n").filter((line) => line.includes("server-error"));
   expect(lines).toEqual([
-    expect.stringMatching(
-      /^critical +server-error +0 s ago +11 server incidents in us\/research: /,
-    ),
+    expect.stringMatching(/^critical +server-error +0 s ago +us\/research: 11 server incidents: /),
     expect.stringMatching(/^critical +server-error +0 s ago +\w{8} +us\/research .* by ann/),
   ]);
   const whole = await printed(world, addStatus, "status", "--all");
   expect(whole.split("\n").filter((line) => line.includes("server-error"))).toHaveLength(12);
+});
+
+it("status shows as one line what is inhibited, and by what with --all", async () => {
+  const service = await startListedService({
+    a: ["error", ["error"]],
+    b: ["error", ["error"]],
+  });
+  const world = await watchWorld({ baseUrl: service.baseUrl });
+  await world.poll(2);
+  const linesOf = async (...options: readonly string[]) => {
+    const text = await printed(world, addStatus, "status", ...options);
+    return text.split("\n").filter((line) => line.includes("sandbox-error"));
+  };
+  expect(await linesOf()).toEqual([
+    expect.stringMatching(/ us\/research: 2 sandbox incidents +inhibited$/),
+  ]);
+  expect(await linesOf("--all")).toEqual([
+    expect.stringMatching(/ inhibited by \w{8}$/),
+    expect.stringMatching(/ inhibited by \w{8}$/),
+  ]);
 });
 
 it("status does not say that all is well while a sandbox is in error", async () => {
