@@ -53,7 +53,9 @@ function prefixOf({ type }: OutboxItem, items: readonly OutboxItem[], isSaid: bo
       return escalatedText(items) + unsaid;
     case "incident.reminder":
       if (isFlapping) return unsaid;
-      return items.every(({ hasSettled }) => hasSettled) ? "No longer flapping, still: " : "Still: ";
+      return items.every(({ hasSettled }) => hasSettled)
+        ? "No longer flapping, still: "
+        : "Still: ";
     case "incident.acknowledged":
       return `Acknowledged by ${authorsOf(items)}${forText(items)}: `;
     case "incident.unacknowledged":

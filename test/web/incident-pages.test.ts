@@ -253,3 +253,34 @@ describe("a page that confirms", () => {
     }
   });
 });
+
+it("what flaps and is well now is not said to be in error at present, nor are all said to flap of which one does", async () => {
+  const flap = { changes: 1, within: "1h" };
+  const rules = [{ name: "erring", on: "server", status: "error", flap }];
+  const world = await watchWorld({ alerts: { rules } });
+  for (const status of ["error", "idle", "error"] as const) {
+    world.show(0, status);
+    await world.poll();
+  }
+  world.show(1, "error");
+  await world.poll();
+  const { api } = world.daemon();
+  const { incidents } = await api(listIncidents, { state: "firing" });
+  const id = incidents.find(({ flapping }) => flapping)?.id ?? "";
+  const address = await world.address();
+  const read = async (path: string) =>
+    (await (await fetch(`${address}/${path}`)).text()).replaceAll(/>\s+</g, "><");
+  expect(await read("")).toContain(" · 1 of them flapping");
+  expect(await read(`incidents/${id}`)).toContain("<dt>status</dt><dd>error</dd>");
+  world.show(0, "idle");
+  await world.poll();
+  expect(await read("")).not.toContain("of them flapping");
+  expect(await read(`incidents/${id}`)).toContain("<dt>status then</dt><dd>error</dd>");
+});
+
+it("a page that silences shows the command that does what its button does", async () => {
+  const { id, read } = await watchError();
+  const { text } = await read(`/incidents/${id}/silence`);
+  expect(text).toMatch(/<select name="duration">\s*<option value="1h">/);
+  expect(text.replaceAll(/<[^>]*>/g, "")).toContain(`sandwatch silence add ${id} --for 1h `);
+});

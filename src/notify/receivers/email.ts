@@ -130,7 +130,8 @@ const mostReferences = 20;
 const longestText = 100_000;
 
 /** What begins with this needs no other words before it. */
-const saysState = /^(?:Late by|Resolved|Alert ended|Silenced|Acknowledge|Still: |No longer flapping)/;
+const saysState =
+  /^(?:Late by|Resolved|Alert ended|Silenced|Acknowledge|Still: |No longer flapping)/;
 
 /**
  * An e-mail in text and HTML. It refers to an invented first message of each of its incidents, so that all e-mails about an

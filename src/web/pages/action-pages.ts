@@ -84,7 +84,7 @@ export function renderSilence(incident: IncidentDetails, actor: Actor, at: PageA
     fields: { incident: id },
     inputs: silenceInputs,
     next: `incidents/${id}`,
-    command: `sandwatch silence add ${id} --for 2h --reason TEXT --author NAME`,
+    command: `sandwatch silence add ${id} --for 1h --reason TEXT --author NAME`,
   });
 }
 
@@ -170,7 +170,7 @@ function renderMatchSilence(
     fields: { match, force: true },
     inputs: silenceInputs,
     next,
-    command: `${command} --for 2h --reason TEXT --author NAME`,
+    command: `${command} --for 1h --reason TEXT --author NAME`,
   });
 }
 

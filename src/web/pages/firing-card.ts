@@ -1,5 +1,5 @@
 import { subjectLink } from "../../alerts/links.ts";
-import { counted, namesText } from "../../fleet/plural.ts";
+import { counted, countText, namesText } from "../../fleet/plural.ts";
 import { shownName } from "../../fleet/readable-text.ts";
 import { ageOf, html, numberOf, timeOf, type Html } from "../html.ts";
 import type { Firing, FiringGroup } from "./firing.ts";
@@ -73,7 +73,7 @@ function incidentLine(group: FiringGroup, mayAct: boolean, nowMs: number): Html 
     detail,
     lastStatusText(group),
     unmonitored > 0 && `${counted(unmonitored, "server")} unobserved`,
-    group.isFlapping && "flapping",
+    flappingText(group),
     group.nowSinceMs !== null && html`since ${timeOf(group.nowSinceMs)}`,
     notifiedText(group, nowMs),
     acknowledgedText(group),
@@ -108,6 +108,11 @@ function lastStatusText({ incidents }: FiringGroup): string | null {
   const before = new Set(incidents.map(({ previousStatus }) => previousStatus));
   const [status] = before;
   return before.size === 1 && status ? (status === "absent" ? "new" : `was ${status}`) : null;
+}
+
+function flappingText({ flapping, incidents }: FiringGroup): string | null {
+  if (flapping === 0) return null;
+  return flapping === incidents.length ? "flapping" : `${countText(flapping)} of them flapping`;
 }
 
 function notifiedText({ receivers, firedAtMs }: FiringGroup, nowMs: number): Html | null {

@@ -40,7 +40,8 @@ export interface FiringGroup {
   readonly receivers: readonly string[];
   readonly acknowledgedBy: readonly string[];
   readonly isAcknowledged: boolean;
-  readonly isFlapping: boolean;
+  /** How many of them flap. */
+  readonly flapping: number;
   /** Since when what is "now idle" is so; null: its condition holds, or that is not known. */
   readonly nowSinceMs: number | null;
   readonly runbookUrl: string | null;
@@ -194,7 +195,7 @@ function viewGroup(
     receivers: [...new Set(own.flatMap(({ receivers }) => receivers))],
     acknowledgedBy: [...new Set(authors.filter((author) => author !== null))],
     isAcknowledged,
-    isFlapping: incidents.some(({ flapping }) => flapping),
+    flapping: incidents.filter(({ flapping }) => flapping).length,
     runbookUrl: runbookUrl(
       first.runbookUrlTemplate && fillUrlTemplate(first.runbookUrlTemplate, items),
       first.incident,

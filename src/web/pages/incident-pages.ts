@@ -62,7 +62,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ["server id", linked("server", incident.server_id)],
     ["probe", incident.probe],
     ["receiver", incident.receiver],
-    ["status", incident.status],
+    [incident.state === "firing" && !incident.holds ? "status then" : "status", incident.status],
     ["before", incident.previous_status],
     ["since", shownTime(incident.started_at)],
     ["resolved", shownTime(incident.resolved_at)],

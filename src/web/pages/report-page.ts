@@ -283,10 +283,9 @@ figcaption { grid-column: 2; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { padding: .3rem .8rem .3rem 0; text-align: left; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { color: var(--quiet); font-weight: 600; } .number { text-align: right; font-variant-numeric: tabular-nums; }
-td.text { max-width: 18rem; white-space: normal; overflow-wrap: anywhere; min-width: 8.5rem; }
-td.text:first-child { min-width: 10.5rem; }
+td.text { max-width: 18rem; white-space: normal; overflow-wrap: break-word; }
 @media (max-width: 40rem) { .bar { width: 4rem; } }
 @media print { :root { font-size: 10px; } body { max-width: none; padding: 0; font-size: 10px; }
-  th, td, td.text, td.text:first-child { white-space: normal; min-width: 0; padding-right: .5rem; } .bar { width: 8rem; } section, tr { break-inside: avoid; } .scroll { overflow: visible; }
+  th, td { white-space: normal; padding-right: .5rem; } td.text { overflow-wrap: anywhere; } .bar { width: 8rem; } section, tr { break-inside: avoid; } .scroll { overflow: visible; }
   section:has(tr) { break-inside: auto; } }
 `;

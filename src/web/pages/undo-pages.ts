@@ -130,7 +130,7 @@ export function renderChangeSilence(silence: Silence, actor: Actor, at: PageAt):
     fields: {},
     inputs: silenceLasts,
     next: `silences/${id}`,
-    command: `sandwatch silence change ${id} --for 2h --author NAME`,
+    command: `sandwatch silence change ${id} --for 1h --author NAME`,
   });
 }
 
