@@ -189,14 +189,14 @@ const incidentColumns: Columns<Group> = {
   notes: ({ notes }) => notes.join(", "),
 };
 
-/** Of several: "us/research: 40 server incidents: github, jira". What a narrow terminal cuts is the end. */
+/** Of several: "40 in us/research: github, jira". Count and place come first, as narrow terminals cut the end. */
 function groupSubjectText({ first, all }: Group): string {
   if (all.length === 1) return incidentSubjectText(first);
-  const { region, key, subject } = first;
+  const { region, key } = first;
   const place = [region, key].filter((part) => part !== null).join("/");
   const names = [...new Set(all.flatMap(({ server_name: name }) => name ?? []))].toSorted();
-  const parts = [place, `${all.length} ${subject.replace("_", " ")} incidents`, names.join(", ")];
-  return parts.filter((part) => part !== "").join(": ");
+  const count = place === "" ? counted(all.length, "incident") : `${all.length} in ${place}`;
+  return [count, names.join(", ")].filter((part) => part !== "").join(": ");
 }
 
 function worstText<Item>(

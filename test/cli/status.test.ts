@@ -105,7 +105,7 @@ it("status shows the incidents of one cause as one line, and each with --all", a
   const grouped = await printed(world, addStatus, "status");
   const lines = grouped.split("\n").filter((line) => line.includes("server-error"));
   expect(lines).toEqual([
-    expect.stringMatching(/^critical +server-error +0 s ago +us\/research: 11 server incidents: /),
+    expect.stringMatching(/^critical +server-error +0 s ago +11 in us\/research: /),
     expect.stringMatching(/^critical +server-error +0 s ago +\w{8} +us\/research .* by ann/),
   ]);
   const whole = await printed(world, addStatus, "status", "--all");
@@ -123,9 +123,7 @@ it("status shows as one line what is inhibited, and by what with --all", async (
     const text = await printed(world, addStatus, "status", ...options);
     return text.split("\n").filter((line) => line.includes("sandbox-error"));
   };
-  expect(await linesOf()).toEqual([
-    expect.stringMatching(/ us\/research: 2 sandbox incidents +inhibited$/),
-  ]);
+  expect(await linesOf()).toEqual([expect.stringMatching(/ 2 in us\/research +inhibited$/)]);
   expect(await linesOf("--all")).toEqual([
     expect.stringMatching(/ inhibited by \w{8}$/),
     expect.stringMatching(/ inhibited by \w{8}$/),
