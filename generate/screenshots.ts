@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { chromium, type Locator } from "playwright-core";
 
 /**
  * Takes the pictures of the documents from a demo in which a region is down, and a server and a sandbox are in error.
@@ -68,10 +68,17 @@ for (const { file, path, width, height, colorScheme } of pictures) {
     await page.goto(address + (path === sandboxInError ? sandboxAddress : path));
     await page.getByText("Live", { exact: true }).waitFor();
   }
+  const waiting = page.getByText("A large history is being read");
+  await expectNone(waiting);
   if (path === "" || path.startsWith("occupancy"))
     await page.locator("#occupancy-plot canvas").waitFor();
   await page.screenshot({ path: join(images, `${file}.png`) });
   process.stdout.write(`docs/images/${file}.png\n`);
+}
+
+/** On a busy machine cards are filled later. */
+async function expectNone(waiting: Locator): Promise<void> {
+  while ((await waiting.count()) > 0) await waiting.page().waitForTimeout(500);
 }
 
 async function untilServed(deadlineMs: number): Promise<void> {

@@ -1,9 +1,15 @@
 import { expect, it } from "vitest";
+import { startPeer } from "../service/peer.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { openChromium, runClock, violationsOn } from "./support/chromium.ts";
 import { brokenWords, watchExtremes } from "./support/extreme-world.ts";
 
 const excess = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
+/** Tables that are wider than their card leaves them room. */
+const overCards = `Array.from(document.querySelectorAll(".card table"))
+  .filter((table) => table.checkVisibility() && table.getBoundingClientRect().right > table.closest(".card").getBoundingClientRect().right - 10)
+  .map((table) => table.innerText)`;
 
 it("no page is wider than a phone or breaks a word, whatever the names, receivers and servers are", async () => {
   const { world, address, paths } = await watchExtremes();
@@ -32,9 +38,9 @@ it("no page of usual names breaks a word on a phone", async () => {
   const address = await world.address();
   const { page } = await openChromium();
   await page.goto(`${address}/servers`);
-  const server = await page.locator("table.servers th a").first().getAttribute("href");
+  const server = await page.locator("table.servers tbody th a").first().getAttribute("href");
   await page.goto(`${address}/sandboxes`);
-  const sandbox = await page.locator("table.servers th a").first().getAttribute("href");
+  const sandbox = await page.locator("table.servers tbody th a").first().getAttribute("href");
   const id = await page.goto(`${address}/api/v1/incidents`).then(async (response) => {
     const [incident] = Object(await response?.json()).incidents;
     return String(incident.id);
@@ -48,6 +54,34 @@ it("no page of usual names breaks a word on a phone", async () => {
       expect([path, width, await page.evaluate(brokenWords)]).toEqual([path, width, []]);
     }
   }
+});
+
+it("nothing stands over the edge of its card on a phone, and no time or reason of a history is broken", async () => {
+  const { baseUrl } = await startPeer((_, response) => response.writeHead(500).end());
+  const receivers = [{ name: "hook-of-the-night-shift", type: "webhook", url: `${baseUrl}/` }];
+  const world = await watchWorld({
+    keys: ["research", "production"],
+    alerts: { receivers: receivers.map((each) => ({ ...each, group_wait: "0s" })) },
+  });
+  world.show(0, "error");
+  await world.poll();
+  world.fail({ kind: "status", status: 503, key: "production" });
+  await world.poll(3);
+  runClock(world);
+  const address = await world.address();
+  const { page } = await openChromium({ viewport: { width: 320, height: 800 } });
+  await page.goto(`${address}/servers`);
+  const server = await page.locator("table.servers tbody th a").first().getAttribute("href");
+  const failures = async (): Promise<number> => {
+    await page.goto(`${address}/${server}`);
+    return page.getByText("did not accept").count();
+  };
+  await expect.poll(failures, { timeout: 20_000 }).toBeGreaterThan(0);
+  expect(await page.evaluate(brokenWords)).toEqual([]);
+  await page.goto(`${address}/`);
+  expect(await page.getByText("HTTP 503").count()).toBeGreaterThan(0);
+  expect(await page.evaluate(brokenWords)).toEqual([]);
+  expect(await page.evaluate(overCards)).toEqual([]);
 });
 
 it("an incident has a line of its own on a phone", async () => {

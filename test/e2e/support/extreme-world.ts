@@ -113,7 +113,7 @@ export const brokenWords = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     if (!node.parentElement?.checkVisibility()) continue;
-    for (const { 0: word, index } of node.data.matchAll(/(?<!\\S)[A-Za-z]{2,16}(?!\\S)/g)) {
+    for (const { 0: word, index } of node.data.matchAll(/(?<!\\S)[\\w:()]{2,16}(?!\\S)/g)) {
       const range = document.createRange();
       range.setStart(node, index);
       range.setEnd(node, index + word.length);
