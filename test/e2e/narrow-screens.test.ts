@@ -6,7 +6,7 @@ import { brokenWords, watchExtremes } from "./support/extreme-world.ts";
 
 const excess = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
-/** Tables that are wider than their card leaves them room. */
+/** Tables that are wider than the card around them allows. */
 const overCards = `Array.from(document.querySelectorAll(".card table"))
   .filter((table) => table.checkVisibility() && table.getBoundingClientRect().right > table.closest(".card").getBoundingClientRect().right - 10)
   .map((table) => table.innerText)`;

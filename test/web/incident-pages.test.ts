@@ -256,8 +256,8 @@ describe("a page that confirms", () => {
 
 it("what flaps and is well now is not said to be in error at present, nor are all said to flap of which one does", async () => {
   const flap = { changes: 1, within: "1h" };
-  const rules = [{ name: "erring", on: "server", status: "error", flap }];
-  const world = await watchWorld({ alerts: { rules } });
+  const flapRules = [{ name: "erring", on: "server", status: "error", flap }];
+  const world = await watchWorld({ alerts: { rules: flapRules } });
   for (const status of ["error", "idle", "error"] as const) {
     world.show(0, status);
     await world.poll();
