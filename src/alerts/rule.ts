@@ -180,7 +180,12 @@ export function holdsForSandbox(rule: SandboxRule, sandbox: Sandbox): boolean {
 }
 
 /** A name or a tag must be that of one of its servers. */
-export function concernsSandbox({ match }: SandboxRule, sandbox: Sandbox): boolean {
+export function concernsSandbox(
+  { match }: SandboxRule,
+  sandbox: Pick<Sandbox, "benchmark"> & {
+    readonly servers: readonly Pick<ListedServer, "name" | "tags">[];
+  },
+): boolean {
   return (
     matchesAny(match.benchmark, sandbox.benchmark ?? "") &&
     ((match.serverName ?? match.tag) === undefined ||
@@ -188,7 +193,10 @@ export function concernsSandbox({ match }: SandboxRule, sandbox: Sandbox): boole
   );
 }
 
-function matchesServer({ serverName, tag }: Match, { name, tags }: ListedServer): boolean {
+function matchesServer(
+  { serverName, tag }: Match,
+  { name, tags }: Pick<ListedServer, "name" | "tags">,
+): boolean {
   return (
     matchesAny(serverName, name ?? "") &&
     (tag === undefined || tags.some((each) => matchesAny(tag, each)))

@@ -50,7 +50,7 @@ export function configNotes(
   environment: Environment = process.env,
 ): readonly string[] {
   const { rules, receivers } = config.alerts;
-  const notes = config.keys.flatMap((key) => rateLimitNotes(config, key));
+  const notes = rateLimitNotes(config);
   notes.push(...noProxyNotes(config, environment), ...receiverNotes(config.alerts.receivers));
   if (config.probes.length > 0 && !rules.some(({ on }) => on === "probe")) {
     notes.push("there are probes but no rule on probes, so nobody is notified when one fails");
@@ -91,20 +91,21 @@ function noProxyNotes({ regions, alerts }: Config, environment: Environment): st
   ];
 }
 
-function rateLimitNotes(config: Config, { name, regions }: Config["keys"][number]): string[] {
-  const { schedule, rateLimit } = config.poll;
-  const perMs = config.probes.reduce(
-    (sum, { targets, schedule: each }) => {
-      const runs = targets.filter(({ key }) => key === name).length;
-      return sum + runs / intervalOf(each);
-    },
-    regions.length / intervalOf(schedule),
-  );
-  if (perMs * rateLimit.perMs <= rateLimit.requests) return [];
-  const [needed, allowed] = [perMs, rateLimit.requests / rateLimit.perMs].map((each) =>
-    Number((each * 60_000).toPrecision(3)),
-  );
-  return [
-    `key ${name} needs ${needed} requests a minute, but poll.rate_limit allows ${allowed}: some will fail`,
-  ];
+function rateLimitNotes({ poll, probes, keys }: Config): string[] {
+  const { schedule, rateLimit } = poll;
+  const pollsPerMs = 1 / intervalOf(schedule);
+  const perMs = new Map(keys.map(({ name, regions }) => [name, regions.length * pollsPerMs]));
+  for (const { targets, schedule: each } of probes) {
+    const runsPerMs = 1 / intervalOf(each);
+    for (const { key } of targets) perMs.set(key, (perMs.get(key) ?? 0) + runsPerMs);
+  }
+  return Array.from(perMs).flatMap(([name, ofKey]) => {
+    if (ofKey * rateLimit.perMs <= rateLimit.requests) return [];
+    const [needed, allowed] = [ofKey, rateLimit.requests / rateLimit.perMs].map((each) =>
+      Number((each * 60_000).toPrecision(3)),
+    );
+    return [
+      `key ${name} needs ${needed} requests a minute, but poll.rate_limit allows ${allowed}: some will fail`,
+    ];
+  });
 }

@@ -1,12 +1,14 @@
+import { placeOf } from "../alerts/pool.ts";
 import { createRecipients } from "../alerts/recipients.ts";
-import { matchesAny, matchesTarget, type Rule } from "../alerts/rule.ts";
+import { concernsSandbox, concernsServer, matchesAny } from "../alerts/rule.ts";
+import { matchesTarget, type Rule } from "../alerts/rule.ts";
 import type { Subject } from "../alerts/subjects.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { notifiedReceivers } from "../config/notified-receivers.ts";
-import type { Target } from "../fleet/model.ts";
+import { targetName, type Target } from "../fleet/model.ts";
 
-/** What an incident is about, as far as it is known. Missing: any. */
+/** The server that an incident is about. Without a name: any that has the others, as far as they are given. */
 export interface Concerned {
   readonly serverName?: string | undefined;
   readonly benchmark?: string | undefined;
@@ -29,65 +31,107 @@ export interface RuleReach {
   readonly steps: readonly ReachedStep[];
 }
 
-/** Whom each rule about a target notifies if it fires at a moment (UTC milliseconds) and nobody acknowledges it. */
-export function reachOf(
-  config: Config,
-  target: Target,
-  { serverName, benchmark, tags }: Concerned,
-  atMs: number,
-): readonly RuleReach[] {
+/** Gives whom each rule about a target notifies if it fires at a moment (UTC milliseconds) and nobody acknowledges it. */
+export function createReach(config: Config) {
   const receivers = notifiedReceivers(config);
-  const isOfServer = serverName !== undefined;
-  const subject: Subject = isOfServer
-    ? { kind: "server", sandboxId: "", serverId: "", serverName }
-    : { kind: "target" };
-  const seen = { benchmark: benchmark ?? null, tags: tags ?? [] };
-  const isAbout = ({ on, match }: Rule): boolean => {
-    if (on === "probe" || !matchesTarget(match, target)) return false;
-    return !isOfServer || on !== "server" ? true : matchesServer(match, serverName, seen);
-  };
-  return config.alerts.rules.filter(isAbout).map((rule) => {
-    const isOfRegion = rule.on === "region" || (rule.on === "pool" && !rule.by.includes("key"));
-    const ownSubject: Subject = isOfRegion
-      ? { kind: "region", region: target.region }
-      : rule.on === "server"
-        ? subject
-        : { kind: "target" };
-    const atOnce = { afterMs: 0, receivers: rule.receivers };
-    const steps = [atOnce, ...(rule.escalation ?? [])].map((step) => {
-      const recipients = createRecipients(
-        receivers,
-        isOfRegion ? null : target,
-        atMs + step.afterMs,
-        new Map(),
-      );
-      const routed = recipients.informed({ ...rule, receivers: step.receivers }, ownSubject, seen);
-      return {
-        afterMs: step.afterMs,
-        receivers: routed.filter(recipients.isOpen),
-        closed: routed.filter((name) => !recipients.isOpen(name)),
-      };
-    });
-    return { rule, isOfRegion, steps };
-  });
+  const probesOf = Map.groupBy(
+    config.probes.flatMap(({ name, targets }) => targets.map((target) => ({ name, target }))),
+    ({ target }) => targetName(target),
+  );
+  return (target: Target, concerned: Concerned, atMs: number): readonly RuleReach[] =>
+    config.alerts.rules
+      .filter((rule) => isAbout(rule, target, concerned, probesOf.get(targetName(target)) ?? []))
+      .map((rule) => {
+        const { subject, seen, ofTarget } = incidentOf(rule, target, concerned);
+        const earlier = new Set<string>();
+        const atOnce = { afterMs: 0, receivers: rule.receivers };
+        const steps = [atOnce, ...(rule.escalation ?? [])].map(({ afterMs, receivers: names }) => {
+          const place = ofTarget ? target : null;
+          const { isOpen, informed } = createRecipients(
+            receivers,
+            place,
+            atMs + afterMs,
+            new Map(),
+          );
+          const added = names.filter((name) => !earlier.has(name));
+          for (const name of added) earlier.add(name);
+          const routed = informed({ ...rule, receivers: added }, subject, seen);
+          const closed = routed.filter((name) => !isOpen(name));
+          return { afterMs, receivers: routed.filter(isOpen), closed };
+        });
+        const isOfRegion = rule.on === "region" || (rule.on === "pool" && !rule.by.includes("key"));
+        return { rule, isOfRegion, steps };
+      });
 }
 
-function matchesServer(
-  match: Rule["match"],
-  serverName: string,
-  { benchmark, tags }: { readonly benchmark: string | null; readonly tags: readonly string[] },
+function isAbout(
+  rule: Rule,
+  target: Target,
+  concerned: Concerned,
+  probes: readonly { readonly name: string }[],
 ): boolean {
-  return (
-    matchesAny(match.serverName, serverName) &&
-    (benchmark === null || matchesAny(match.benchmark, benchmark)) &&
-    (tags.length === 0 || tags.some((tag) => matchesAny(match.tag, tag)))
-  );
+  const { match } = rule;
+  if (!matchesTarget(match, target)) return false;
+  const { serverName: name, benchmark = null, tags = [] } = concerned;
+  if (rule.on === "probe") return probes.some((probe) => matchesAny(match.probe, probe.name));
+  if (name === undefined) return true;
+  const server = { id: "", name, status: "error", benchmark, tags } as const;
+  switch (rule.on) {
+    case "server":
+      return concernsServer(rule, server);
+    case "sandbox":
+      return concernsSandbox(rule, { benchmark, servers: [server] });
+    case "pool":
+      return matchesAny(match.serverName, name);
+    default:
+      return true;
+  }
+}
+
+/** The incident of a rule, as the rules judge it: routing compares what its subject has. */
+function incidentOf(
+  rule: Rule,
+  target: Target,
+  concerned: Concerned,
+): { readonly subject: Subject; readonly seen: object; readonly ofTarget: boolean } {
+  const { serverName, benchmark = null, tags = [] } = concerned;
+  const ids = { sandboxId: "", serverId: "" };
+  const anything = { subject: { kind: "target" }, seen: {}, ofTarget: true } as const;
+  switch (rule.on) {
+    case "server": {
+      const seen = { benchmark, tags };
+      if (serverName === undefined) return { ...anything, seen };
+      return { ...anything, subject: { kind: "server", ...ids, serverName }, seen };
+    }
+    case "sandbox": {
+      if (serverName === undefined && benchmark === null) return anything;
+      return { ...anything, subject: { kind: "sandbox", sandboxId: "", benchmark } };
+    }
+    case "region":
+      return {
+        subject: { kind: "region", region: target.region },
+        seen: {},
+        ofTarget: false,
+      };
+    case "pool": {
+      const place = placeOf(rule, target);
+      const name = rule.by.includes("server_name") ? (serverName ?? null) : null;
+      const subject: Subject =
+        rule.of === "servers"
+          ? { kind: "pool", ...place, serverName: name }
+          : { kind: "sandbox_pool", ...place };
+      return { subject, seen: {}, ofTarget: false };
+    }
+    default:
+      return anything;
+  }
 }
 
 /** The receivers that are notified of something in a target alone, and its rules of whose incidents nobody is. */
 export function reachOfTargets(config: Config) {
+  const reachOf = createReach(config);
   return configuredTargets(config).map((target) => {
-    const reached = reachOf(config, target, {}, 0).map(({ rule, isOfRegion, steps: [atOnce] }) => ({
+    const reached = reachOf(target, {}, 0).map(({ rule, isOfRegion, steps: [atOnce] }) => ({
       rule: rule.name,
       isOfRegion,
       receivers: atOnce ? [...atOnce.receivers, ...atOnce.closed] : [],

@@ -5,7 +5,7 @@ import { targetName } from "../fleet/model.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { collected, configOption, readConfig } from "./options.ts";
 import { jsonText } from "./output.ts";
-import { reachOf, type RuleReach } from "./receiver-reach.ts";
+import { createReach, type RuleReach } from "./receiver-reach.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface RouteOptions {
@@ -53,7 +53,7 @@ export function addRoute(program: Command, terminal: Terminal): void {
         throw wrongUse(`--at ${options.at} is no time; allowed: one such as 2026-11-28T22:00Z`);
       }
       const concerned = { serverName: server, benchmark, tags: tag };
-      const reached = reachOf(config, target, concerned, atMs).filter(
+      const reached = createReach(config)(target, concerned, atMs).filter(
         ({ rule }) => options.rule === undefined || rule.name === options.rule,
       );
       if (options.json) return terminal.out(jsonText({ rules: reached.map(viewReach) }));

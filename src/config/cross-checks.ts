@@ -9,7 +9,7 @@ import type { maintenanceSchema } from "./schema-maintenance.ts";
 import { targetsOf, type probeSchema } from "./schema-probes.ts";
 import { takesReports, type receiverSchema } from "./schema-receivers.ts";
 import type { reportSchema } from "./schema-reports.ts";
-import { matchesLabelled } from "./schema-routing.ts";
+import { targetsMatching } from "./schema-routing.ts";
 import type { ruleSchema } from "./schema-rules.ts";
 import type { keySchema } from "./schema-targets.ts";
 
@@ -167,7 +167,7 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
     const path = ["alerts", "receivers", index];
     const { rule, region, key } = match;
     const isKnown = knowsMatch({ rule, region, key }, path);
-    if (!isKnown || targets.some((each) => matchesLabelled(match, each, keys))) continue;
+    if (!isKnown || targetsMatching(match, targets, keys).length > 0) continue;
     const allowed = "a match that applies to at least one target";
     refuse(context, allowed, {
       path: [...path, "match"],

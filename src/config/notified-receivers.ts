@@ -5,7 +5,7 @@ import { weeklyHours } from "../lib/weekly-hours.ts";
 import type { Config } from "./config.ts";
 import { configuredTargets } from "./configured-targets.ts";
 import type { ReceiverConfig } from "./schema-receivers.ts";
-import { matchesLabelled } from "./schema-routing.ts";
+import { targetsMatching } from "./schema-routing.ts";
 
 type NotifiedReceiver = Exclude<ReceiverConfig, { readonly type: "heartbeat" }>;
 
@@ -32,6 +32,5 @@ function routeOf(
   if (!match) return null;
   const { region, key, labels, ...others } = match;
   if (!region && !key && !labels) return { places: null, match: others };
-  const own = targets.filter((target) => matchesLabelled(match, target, keys));
-  return { places: placesOf(own), match: others };
+  return { places: placesOf(targetsMatching(match, targets, keys)), match: others };
 }

@@ -114,13 +114,17 @@ interface LabelledKey {
   readonly labels: ReadonlyMap<string, string>;
 }
 
-/** Whether a receiver is about a target. */
-export function matchesLabelled(
+/** The targets that a receiver is about. */
+export function targetsMatching(
   { labels, ...match }: Pick<Match, "region" | "key" | "labels">,
-  target: Target,
+  targets: readonly Target[],
   keys: readonly LabelledKey[],
-): boolean {
-  if (!matchesTarget(match, target)) return false;
-  const own = keys.find(({ name }) => name === target.key)?.labels;
-  return [...(labels ?? [])].every(([label, value]) => own?.get(label) === value);
+): readonly Target[] {
+  const labelsOf = new Map(keys.map((key) => [key.name, key.labels]));
+  const wanted = [...(labels ?? [])];
+  return targets.filter(
+    (target) =>
+      matchesTarget(match, target) &&
+      wanted.every(([label, value]) => labelsOf.get(target.key)?.get(label) === value),
+  );
 }

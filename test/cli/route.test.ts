@@ -1,8 +1,22 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
+import { judgePoll } from "../../src/alerts/judge.ts";
+import type { Rule } from "../../src/alerts/rule.ts";
 import { configNotes } from "../../src/cli/check-config.ts";
+import { createReach } from "../../src/cli/receiver-reach.ts";
+import type { Config } from "../../src/config/config.ts";
+import { notifiedReceivers } from "../../src/config/notified-receivers.ts";
+import type { ListedServer } from "../../src/fleet/snapshot.ts";
+import { nothingKnown } from "../../src/alerts/target-state.ts";
+import { emptySnapshot } from "../../src/fleet/snapshot.ts";
+import { watchPools } from "../../src/polling/watched-pools.ts";
+import { watchTarget } from "../../src/polling/watched-target.ts";
+import { judgeBy, startMs } from "../support/fleet.ts";
+import { fixedCases } from "../support/random-cases.ts";
+import { readListing } from "../support/listing.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { runCommand } from "../support/run-command.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -98,5 +112,118 @@ it("notes where somebody is notified of nothing", () => {
   });
   expect(configNotes(config)).toEqual([
     "nobody is notified of incidents of server-error in us/agents, as no receiver of these rules matches them",
+  ]);
+});
+
+const search = { region: "us", key: "search" };
+
+function reachSettings(receivers: readonly object[], more: object) {
+  const url = "https://oncall.example/hook";
+  return testConfig({
+    regions: { us: { base_url: "https://sandboxes.example" } },
+    keys: [
+      { name: "search", api_key: "a", labels: { team: "search" } },
+      { name: "agents", api_key: "b", labels: { team: "agents" } },
+    ],
+    probes: [{ name: "me", operation: "universes", keys: ["search"] }],
+    alerts: {
+      receivers: receivers.map((own, at) => ({ name: `r${at}`, type: "webhook", url, ...own })),
+      ...more,
+    },
+  });
+}
+
+/** Those who are notified of the only incident of a rule in the target of `search`, in which this server is in error. */
+function notifiedOf(rule: Rule, config: Config, server: Omit<ListedServer, "id" | "status">) {
+  const options = { ...judgeBy([rule]), receivers: notifiedReceivers(config) };
+  const at = { utcMs: startMs, monotonicMs: 0 };
+  const fresh = { staleAfter: 1, restoredForMs: Infinity, nowUtcMs: startMs };
+  const { state } = watchTarget({ id: 0, target: search, ...nothingKnown }, emptySnapshot, fresh);
+  const servers = [{ ...server, id: "a", status: "error" }] as const;
+  const { benchmark } = server;
+  const box = { id: "box", status: "error", benchmark, createdAt: null, servers } as const;
+  const listed = {
+    kind: "listed",
+    listing: readListing({ sandboxes: [box], complete: true }),
+  } as const;
+  const failed = { kind: "failed", reason: "timeout" } as const;
+  const verdict = judgePoll(state, rule.on === "target" ? failed : listed, at, options);
+  const { snapshot } = verdict;
+  if (rule.on !== "pool") return verdict.incidents.outbox.map(({ receiver }) => receiver);
+  const pools = watchPools({ rules: [rule], targets: [search], openIncidents: [], clocks: [] });
+  const polled = { target: search, at, snapshot, whole: true };
+  return pools.judge(polled, options).outcome.incidents.outbox.map(({ receiver }) => receiver);
+}
+
+it("route says who is notified of what is judged, for random receivers and servers", () => {
+  const some = (...values: readonly string[]) => fc.constantFrom(...values);
+  const match = fc.record(
+    {
+      rule: some("server-error", "sandbox-error", "pool-*", "target-down"),
+      severity: some("critical", "warning"),
+      labels: fc.record({ team: some("search", "agents") }),
+      server_name: some("github", "git*", "slack"),
+      benchmark: some("b1", "b2"),
+      tag: some("prod", "dev"),
+    },
+    { requiredKeys: [] },
+  );
+  const server = fc.record({
+    name: some("github", "slack"),
+    benchmark: fc.constantFrom("b1", "b2", null),
+    tags: fc.subarray(["prod", "dev"]),
+  });
+  const rules = [
+    { name: "server-error", on: "server", status: "error" },
+    { name: "b1-error", on: "server", status: "error", match: { benchmark: "b1", tag: "prod" } },
+    { name: "sandbox-error", on: "sandbox", status: "error" },
+    { name: "pool-name", on: "pool", by: ["server_name"], error_ratio: { above: 0.5 } },
+    { name: "pool-all", on: "pool", by: [], error_ratio: { above: 0.5 } },
+    { name: "target-down", on: "target", failing: { polls: 1 } },
+  ];
+  fc.assert(
+    fc.property(fc.array(match, { maxLength: 4 }), server, (matches, concerned) => {
+      const config = reachSettings(
+        matches.map((each) => ({ match: each })),
+        { rules },
+      );
+      const { name: serverName, benchmark, tags } = concerned;
+      const asked = { serverName, benchmark: benchmark ?? undefined, tags };
+      const said = createReach(config)(search, asked, startMs);
+      for (const rule of config.alerts.rules) {
+        const reach = said.find((each) => each.rule === rule);
+        const notified = notifiedOf(rule, config, concerned);
+        expect([rule.name, reach?.steps[0]?.receivers ?? []]).toEqual([rule.name, notified]);
+      }
+    }),
+    fixedCases(60),
+  );
+});
+
+it("route names each receiver once", () => {
+  const config = reachSettings([{}, {}], {
+    escalate: [{ after: "15m", receivers: ["r1"] }],
+    rules: [
+      { name: "usual", on: "target", failing: { polls: 3 } },
+      { name: "both", on: "target", failing: { polls: 3 }, receivers: ["r0", "r1"] },
+    ],
+  });
+  const stepsOf = ({ steps }: ReturnType<ReturnType<typeof createReach>>[number]) =>
+    steps.map(({ receivers }) => receivers);
+  expect(createReach(config)(search, {}, startMs).map(stepsOf)).toEqual([
+    [["r0"], ["r1"]],
+    [["r0", "r1"], []],
+  ]);
+});
+
+it("route and check-config include the probes of a target", () => {
+  const config = reachSettings([{ match: { labels: { team: "agents" } } }], {
+    rules: [{ name: "probe-failing", on: "probe", failing: { polls: 1 } }],
+  });
+  expect(createReach(config)(search, {}, startMs).map(({ rule }) => rule.name)).toEqual([
+    "probe-failing",
+  ]);
+  expect(configNotes(config)).toEqual([
+    "nobody is notified of incidents of probe-failing in us/search, as no receiver of these rules matches them",
   ]);
 });
