@@ -47,14 +47,6 @@ export interface KnownIncidents {
   readonly flaps: ReadonlyMap<string, FlapRecord>;
 }
 
-interface Known {
-  readonly before: Incident | undefined;
-  readonly reading: FlapReading | null;
-  readonly inhibitors: readonly Inhibitor[];
-  /** Those that the rule notifies. */
-  readonly wanted: readonly string[];
-}
-
 const messageOfStep: Readonly<Partial<Record<IncidentStep, IncidentMessage>>> = {
   fired: "incident.firing",
   reminded: "incident.reminder",
@@ -100,7 +92,7 @@ export function createIncidentEngine(
     const item = { type, rule, severity, ...text, incident: notified, causedAtMs: atMs };
     for (const receiver of receivers) {
       // What goes on can wait until the receiver is open. What it was notified of ends at any time.
-      if (type === "incident.reminder" && !recipients.isOpen(receiver)) continue;
+      if (type !== "incident.resolved" && !recipients.isOpen(receiver)) continue;
       if (wants(configured, receiver, type)) outbox.push({ receiver, ...item });
     }
   };
@@ -130,10 +122,11 @@ export function createIncidentEngine(
     wanted: readonly string[],
     observed: Observed,
     text: ItemText,
+    isInhibited: boolean,
   ): Incident => {
     const added = wanted.filter((name) => !incident.receivers.includes(name));
     const joined = { ...incident, receivers: [...incident.receivers, ...added] };
-    const escalated = recipients.escalated(rule, joined, observed);
+    const escalated = isInhibited ? [] : recipients.escalated(rule, joined, observed);
     if (added.length + escalated.length === 0) return incident;
     notify(incident, "incident.firing", added, text);
     for (const { afterMs, receivers } of escalated) {
@@ -172,7 +165,9 @@ export function createIncidentEngine(
   const whole = (
     event: SubjectEvent,
     silencing: Silencing | null,
-    { before, reading, inhibitors, wanted }: Known,
+    before: Incident | undefined,
+    reading: FlapReading | null,
+    isInhibited: boolean,
   ): IncidentEvent => {
     const flapping = reading?.flaps ?? "no";
     if (!("now" in event)) return event;
@@ -181,8 +176,7 @@ export function createIncidentEngine(
       ...event,
       flaps: flapping,
       silenced: silencing !== null,
-      inhibited:
-        inhibitors.length > 0 && notInhibited(wanted, inhibitors, before).receivers.length === 0,
+      inhibited: isInhibited,
       acknowledged: before !== undefined && acknowledgedBy.has(before.id),
     };
   };
@@ -212,11 +206,14 @@ export function createIncidentEngine(
       const open = incidents.get(key);
       const before = open && !retired.has(open) ? open : undefined;
       const reading = readFlaps(flaps.get(key), rule, subject, event, before);
-      const wanted = event.kind === "holds" ? recipients.of(rule, subject, observed) : [];
+      const wanted = event.kind === "holds" ? recipients.informed(rule, subject, observed) : [];
+      const inhibition = notInhibited(wanted, inhibitors, before);
+      const { isInhibited } = inhibition;
+      const receivers = inhibition.receivers.filter(recipients.isOpen);
       const silencing = event.kind === "holds" ? silencingOf(rule, subject, observed) : null;
       const transition = advanceIncident(
         before?.phase ?? null,
-        whole(event, silencing, { before, reading, inhibitors, wanted }),
+        whole(event, silencing, before, reading, isInhibited),
         timingOf(rule),
       );
       const { phase, step } = transition;
@@ -232,12 +229,13 @@ export function createIncidentEngine(
         silencing && { action: { by: silencing.by, untilMs: silencing.endsAtMs } };
       const settled = step === "settled" && { hasSettled: true as const };
       const text = { ...textOf(rule, observed, phase, reading), ...action, ...settled };
-      const { receivers, ...inhibited } = notInhibited(wanted, inhibitors, before);
       const isFiring = event.kind === "holds" && phase?.name === "firing";
-      const inhibitedBy = isFiring ? inhibited.inhibitedBy : (before?.inhibitedBy ?? null);
+      const inhibitedBy = isFiring ? inhibition.inhibitedBy : (before?.inhibitedBy ?? null);
       const goesOn = event.kind === "holds" && isNotified(before?.phase) && isNotified(phase);
       const known =
-        goesOn && before ? addReceivers(rule, before, receivers, observed, text) : before;
+        goesOn && before
+          ? addReceivers(rule, before, receivers, observed, text, isInhibited)
+          : before;
       const isSame = known === before && inhibitedBy === before?.inhibitedBy;
       if (before && isSame && phase === before.phase) return before;
       const { status = null, previousStatus = null } = observed;
@@ -261,7 +259,7 @@ export function createIncidentEngine(
       // Who was just notified that it fires needs no reminder.
       record(shown, step, text, goesOn && before ? before.receivers : undefined);
       if (before && isSilenced)
-        reopenSilenced({ ...before, inhibitedBy: inhibited.inhibitedBy }, text);
+        reopenSilenced({ ...before, inhibitedBy: inhibition.inhibitedBy }, text);
       return phase === null ? null : after;
     },
 
@@ -327,7 +325,9 @@ function applyTransition(
   receivers: readonly string[],
 ): Incident {
   if (phase === null) return { ...incident, phase: { name: "resolved", reason: "recovered" } };
-  const fired = step === "fired" && { firedAtMs: atMs, receivers };
+  // Receivers whose alert stayed open during a silence are owed its end.
+  const notified = new Set([...incident.receivers, ...receivers]);
+  const fired = step === "fired" && { firedAtMs: atMs, receivers: [...notified] };
   return { ...incident, phase, ...fired, ...(step === "resolved" && { resolvedAtMs: atMs }) };
 }
 

@@ -56,9 +56,8 @@ export function createRecipients(
   const dueSteps = ({ escalation = [] }: Rule, incident: Incident | undefined) => {
     const firedAtMs = incident?.firedAtMs ?? null;
     if (!incident || firedAtMs === null || escalation.length === 0) return [];
-    const { id, phase, inhibitedBy } = incident;
-    if (phase.name !== "firing" || phase.flapping || inhibitedBy !== null) return [];
-    if (acknowledgedBy.has(id)) return [];
+    const { id, phase } = incident;
+    if (phase.name !== "firing" || phase.flapping || acknowledgedBy.has(id)) return [];
     return escalation.filter(({ afterMs }) => atMs - firedAtMs >= afterMs);
   };
 
@@ -68,13 +67,11 @@ export function createRecipients(
   return {
     isOpen,
 
-    /** Those that a rule notifies of an incident that fires, without its escalation. */
-    of: (rule: Rule, subject: Subject, seen: Seen): readonly string[] =>
-      rule.receivers.filter((name) => isNotified(name) && isRouted(name, rule, subject, seen)),
-
-    /** Those that a rule would notify of its incident if each of them were open: other incidents may follow from it. */
+    /** Those that a rule notifies of an incident that fires, now or once they are open, without its escalation. */
     informed: (rule: Rule, subject: Subject, seen: Seen = {}): readonly string[] =>
-      rule.receivers.filter((name) => isRouted(name, rule, subject, seen)),
+      rule.receivers.filter(
+        (name) => wants(receivers, name, "incident.firing") && isRouted(name, rule, subject, seen),
+      ),
 
     /** The due steps of its escalation, each with those that were not notified yet. */
     escalated(rule: Rule, incident: Incident, seen: Seen): readonly EscalationStep[] {
@@ -99,21 +96,31 @@ export function createRecipients(
   };
 }
 
-/** Those that a rule notifies but for the inhibited ones, and what inhibits these if they were not notified before. */
+/** Those that a rule notifies, if they are open, but for the inhibited ones. */
+interface Inhibition {
+  readonly receivers: readonly string[];
+  /** What inhibits those that were not notified before. */
+  readonly inhibitedBy: string | null;
+  /** Whether nobody is left. */
+  readonly isInhibited: boolean;
+}
+
 export function notInhibited(
   wanted: readonly string[],
   inhibitors: readonly Inhibitor[],
   before: Incident | undefined,
-): { readonly receivers: readonly string[]; readonly inhibitedBy: string | null } {
+): Inhibition {
   const [first] = inhibitors;
-  if (!first) return { receivers: wanted, inhibitedBy: null };
+  if (!first) return { receivers: wanted, inhibitedBy: null, isInhibited: false };
   const inhibitorOf = (receiver: string): Inhibitor | undefined =>
     inhibitors.find((each) => each.receivers.includes(receiver));
   const missing = wanted.filter((name) => inhibitorOf(name) && !before?.receivers.includes(name));
   const [uninformed] = missing;
   const inhibitor = uninformed === undefined ? undefined : inhibitorOf(uninformed);
+  const receivers = wanted.filter((name) => inhibitorOf(name) === undefined);
   return {
-    receivers: wanted.filter((name) => inhibitorOf(name) === undefined),
+    receivers,
     inhibitedBy: (wanted.length === 0 ? first : inhibitor)?.incidentId ?? null,
+    isInhibited: receivers.length === 0,
   };
 }

@@ -172,7 +172,9 @@ export const configSchema = settings({
     const rules = alerts.rules.map(
       ({ summary, runbookUrl, receivers, escalate, ...rule }): Rule => {
         const escalation = escalate ?? alerts.escalate;
-        const later = new Set(escalation.flatMap((step) => step.receivers));
+        // A rule without escalation must not notify at once those who are meant for later.
+        const steps = [...escalation, ...alerts.escalate];
+        const later = new Set(steps.flatMap((step) => step.receivers));
         return {
           ...rule,
           receivers: receivers ?? everyReceiver.filter((name) => !later.has(name)),

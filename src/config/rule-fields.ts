@@ -115,7 +115,7 @@ export function ruleSettings<const On extends string, const Own extends z.ZodRaw
     ),
     receivers: optional(
       namesOf("receiver").readonly(),
-      "every receiver except heartbeats and those of `escalate`",
+      "every receiver except heartbeats and those of `escalate` and `alerts.escalate`",
       "The receivers that are notified, from `alerts.receivers`. Heartbeats cannot be named.",
     ),
     escalate: optional(

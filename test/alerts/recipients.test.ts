@@ -26,9 +26,13 @@ describe("escalation", () => {
   ];
   const receivers = { oncall: true, lead: true, boss: true };
 
-  function start(more: WatchOptions = {}) {
+  function begin(more: WatchOptions = {}) {
     const watch = createWatch({ rules: [serverRule({ escalation })], receivers, ...more });
-    const sent = createReader(watch);
+    return { watch, sent: createReader(watch) };
+  }
+
+  function start(more: WatchOptions = {}) {
+    const { watch, sent } = begin(more);
     watch.see(broken);
     expect(sent()).toEqual(["oncall firing incident-1"]);
     return { watch, sent };
@@ -130,6 +134,41 @@ describe("escalation", () => {
     partial.wait(20 * minute);
     partial.fail();
     expect(third()).toEqual([]);
+  });
+
+  it("goes on while another incident informs some receivers, and stops while it informs all of them", () => {
+    const refused = targetRule({ name: "refused", trouble: "auth", for: inPolls(1) });
+    const down = (names: readonly string[]) =>
+      targetRule({ for: inPolls(1), receivers: names, escalation });
+    const { watch: some, sent } = begin({ rules: [refused, down(["oncall", "boss"])] });
+    some.fail("auth");
+    expect(sent()).toEqual(["oncall firing incident-1", "boss firing incident-2"]);
+    some.wait(15 * minute);
+    some.fail("auth");
+    expect(sent()).toEqual(["lead firing incident-2"]);
+
+    const { watch: all, sent: later } = begin({ rules: [refused, down(["oncall"])] });
+    all.fail();
+    all.fail("auth");
+    expect(later()).toEqual(["oncall firing incident-1", "oncall firing incident-2"]);
+    all.wait(20 * minute);
+    all.fail("auth");
+    expect(later()).toEqual([]);
+  });
+
+  it("leaves the end of it to a receiver whose alert stays open during a silence", () => {
+    const routing = { lead: { keepsAlert: true } };
+    const { watch, sent } = start({ routing });
+    watch.wait(15 * minute);
+    watch.see(broken);
+    watch.silence({});
+    watch.see(broken);
+    sent();
+    watch.silence(null);
+    watch.see(broken);
+    expect(sent()).toEqual(["lead firing incident-2", "oncall firing incident-2"]);
+    watch.see(idle);
+    expect(sent()).toEqual(["lead resolved incident-2", "oncall resolved incident-2"]);
   });
 
   it("applies at once to incidents that fire under a rule that had none", () => {
@@ -234,6 +273,36 @@ describe("hours", () => {
     expect(sent()).toEqual(["oncall reminder incident-1"]);
     watch.see(idle);
     expect(sent()).toEqual(["oncall resolved incident-1", "office resolved incident-1"]);
+  });
+
+  it("leave the end of it to a closed receiver whose alert stays open during a silence", () => {
+    const { watch, sent } = start({ routing: { office: { isOpenAt, keepsAlert: true } } });
+    watch.wait(60 * minute);
+    watch.see(broken);
+    watch.silence({});
+    watch.see(broken);
+    watch.wait(60 * minute);
+    sent();
+    watch.silence(null);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall firing incident-2"]);
+    watch.see(idle);
+    expect(sent()).toEqual(["office resolved incident-2", "oncall resolved incident-2"]);
+  });
+
+  it("do not let an incident of others inhibit one that closed receivers wait for", () => {
+    const refused = targetRule({ name: "refused", trouble: "auth", for: inPolls(1) });
+    const escalation = [{ afterMs: 15 * minute, receivers: ["lead"] }];
+    const down = targetRule({ for: inPolls(1), receivers: ["office"], escalation });
+    const receivers = { oncall: true, office: true, lead: true };
+    const { watch, sent } = start({ rules: [refused, down], receivers });
+    watch.fail("auth");
+    watch.wait(15 * minute);
+    watch.fail("auth");
+    expect(sent()).toEqual(["oncall firing incident-1", "lead firing incident-2"]);
+    watch.wait(45 * minute);
+    watch.fail("auth");
+    expect(sent()).toEqual(["office firing incident-2"]);
   });
 
   it("begin with nothing where what fired is over", () => {

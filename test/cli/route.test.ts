@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { judgePoll } from "../../src/alerts/judge.ts";
@@ -226,4 +226,18 @@ it("route and check-config include the probes of a target", () => {
   expect(configNotes(config)).toEqual([
     "nobody is notified of incidents of probe-failing in us/search, as no receiver of these rules matches them",
   ]);
+});
+
+it("does not notify at once the receivers of an escalation that a rule has turned off", () => {
+  const url = "https://oncall.example/hook";
+  const config = testConfig({
+    regions: { us: { base_url: "https://sandboxes.example" } },
+    keys: [{ name: "search", api_key: "a" }],
+    alerts: {
+      receivers: ["chat", "boss"].map((name) => ({ name, type: "webhook", url })),
+      escalate: [{ after: "1h", receivers: ["boss"] }],
+      rules: [{ name: "server-error", on: "server", status: "error", escalate: [] }],
+    },
+  });
+  expect(config.alerts.rules.map(({ receivers }) => receivers)).toEqual([["chat"]]);
 });

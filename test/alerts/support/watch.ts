@@ -59,7 +59,9 @@ export interface WatchOptions {
   /** The receivers that exist, and whether each wants to be notified of resolves. */
   readonly receivers?: Readonly<Record<string, boolean>>;
   /** What each of them is notified of, and when; missing: everything, always. */
-  readonly routing?: Readonly<Record<string, Pick<ConfiguredReceiver, "route" | "isOpenAt">>>;
+  readonly routing?: Readonly<
+    Record<string, Pick<ConfiguredReceiver, "route" | "isOpenAt" | "keepsAlert">>
+  >;
 }
 
 type Known = Omit<RestoredTarget, "id" | "target">;
