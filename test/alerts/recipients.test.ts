@@ -3,21 +3,11 @@ import { placesOf } from "../../src/alerts/configured-receivers.ts";
 import type { ReceiverRoute } from "../../src/alerts/configured-receivers.ts";
 import { summarize } from "../../src/alerts/notification-summary.ts";
 import { research, startMs } from "../support/fleet.ts";
-import { broken, createWatch, idle, intervalMs, linesOf, lasting } from "./support/watch.ts";
+import { broken, createReader, createWatch, idle, intervalMs, lasting } from "./support/watch.ts";
 import { inPolls, serverRule, showing, stepsOf, targetRule } from "./support/watch.ts";
 import type { Watch, WatchOptions } from "./support/watch.ts";
 
 const minute = 60_000;
-
-/** What was put into the outbox since the last call. */
-function createReader({ outbox }: Watch) {
-  let read = 0;
-  return () => {
-    const lines = linesOf(outbox.slice(read));
-    read = outbox.length;
-    return lines;
-  };
-}
 
 describe("escalation", () => {
   const escalation = [

@@ -182,6 +182,16 @@ export function linesOf(items: readonly OutboxItem[]): readonly string[] {
   );
 }
 
+/** What was put into the outbox since the last call. */
+export function createReader({ outbox }: Watch) {
+  let read = 0;
+  return () => {
+    const lines = linesOf(outbox.slice(read));
+    read = outbox.length;
+    return lines;
+  };
+}
+
 /** What the symbols of a story do with one server, `a`. Capital letters: the listing is partial. */
 const moves: Readonly<Record<string, (watch: Watch) => IncidentOutcome | null>> = {
   e: (watch) => watch.see(broken).incidents,
