@@ -135,6 +135,7 @@ describe("occupancy in a browser", () => {
     // Times are those of the reader's zone.
     await expect.poll(minutes).toBe(30);
     expect(Object.fromEntries(query())).toEqual({
+      of: "servers",
       region: "eu",
       from: "2026-11-20T12:00",
       to: "2026-11-20T12:30",
