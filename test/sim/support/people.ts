@@ -39,7 +39,9 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
       if (call) call.sure = true;
       return accepted;
     } catch (error) {
-      return error instanceof RefusedError ? null : "unknown";
+      // The store may have failed after it was written.
+      const isRefused = error instanceof RefusedError && error.kind !== "unavailable";
+      return isRefused ? null : "unknown";
     }
   };
 
