@@ -28,6 +28,7 @@ export function createRecipients(
   atMs: number,
   acknowledgedBy: ReadonlyMap<string, string>,
 ) {
+  const isAnyRouted = receivers.values().some(({ route }) => route);
   const isTimed = receivers.values().some(({ isOpenAt }) => isOpenAt);
   const open = new Map<string, boolean>();
   const isOpen = (name: string): boolean => {
@@ -36,50 +37,55 @@ export function createRecipients(
     return known;
   };
 
-  const isRouted = (name: string, rule: Rule, subject: Subject, seen: Seen): boolean => {
-    const route = receivers.get(name)?.route;
-    if (!route) return true;
+  /** Whether an incident is routed to a receiver. */
+  const routing = (rule: Rule, subject: Subject, seen: Seen): ((name: string) => boolean) => {
+    if (!isAnyRouted) return () => true;
     const facts = silenceFacts(rule, target, subject, seen);
-    const { places, match } = route;
-    if (places && !places.has(placeKey(facts.region, facts.key))) return false;
     const own = fieldsOfKind[subject.kind] ?? [];
-    return routeFields.every((field) => {
-      const patterns = match[field];
-      if (patterns === undefined) return true;
-      const values = [facts[field]].flat().filter((value) => value !== null);
-      if (values.length === 0) return !own.includes(field);
-      return values.some((value) => matchesAny(patterns, value));
-    });
+    return (name) => {
+      const route = receivers.get(name)?.route;
+      if (!route) return true;
+      const { places, match } = route;
+      if (places && !places.has(placeKey(facts.region, facts.key))) return false;
+      return routeFields.every((field) => {
+        const patterns = match[field];
+        if (patterns === undefined) return true;
+        const values = [facts[field]].flat().filter((value) => value !== null);
+        if (values.length === 0) return !own.includes(field);
+        return values.some((value) => matchesAny(patterns, value));
+      });
+    };
   };
 
   /** The steps of the escalation that are due, as nobody acknowledged the incident. */
-  const dueSteps = ({ escalation = [] }: Rule, incident: Incident | undefined) => {
-    const firedAtMs = incident?.firedAtMs ?? null;
-    if (!incident || firedAtMs === null || escalation.length === 0) return [];
-    const { id, phase } = incident;
-    if (phase.name !== "firing" || phase.flapping || acknowledgedBy.has(id)) return [];
+  const dueSteps = ({ escalation = [] }: Rule, { id, phase, firedAtMs }: Incident) => {
+    if (firedAtMs === null || acknowledgedBy.has(id)) return [];
+    if (phase.name !== "firing" || phase.flapping) return [];
     return escalation.filter(({ afterMs }) => atMs - firedAtMs >= afterMs);
   };
 
   const isNotified = (name: string): boolean =>
     wants(receivers, name, "incident.firing") && isOpen(name);
 
+  /** Those that a rule notifies of an incident that fires, now or once they are open, without its escalation. */
+  const informed = (rule: Rule, subject: Subject, seen: Seen = {}): readonly string[] => {
+    const isRouted = routing(rule, subject, seen);
+    return rule.receivers.filter(
+      (name) => wants(receivers, name, "incident.firing") && isRouted(name),
+    );
+  };
+
   return {
     isOpen,
-
-    /** Those that a rule notifies of an incident that fires, now or once they are open, without its escalation. */
-    informed: (rule: Rule, subject: Subject, seen: Seen = {}): readonly string[] =>
-      rule.receivers.filter(
-        (name) => wants(receivers, name, "incident.firing") && isRouted(name, rule, subject, seen),
-      ),
+    informed,
 
     /** The due steps of its escalation, each with those that were not notified yet. */
     escalated(rule: Rule, incident: Incident, seen: Seen): readonly EscalationStep[] {
       const known = new Set(incident.receivers);
+      const isRouted = routing(rule, incident.subject, seen);
       return dueSteps(rule, incident).flatMap(({ afterMs, receivers: names }) => {
         const added = names.filter(
-          (name) =>
-            !known.has(name) && isNotified(name) && isRouted(name, rule, incident.subject, seen),
+          (name) => !known.has(name) && isNotified(name) && isRouted(name),
         );
         for (const name of added) known.add(name);
         return added.length === 0 ? [] : [{ afterMs, receivers: added }];

@@ -80,8 +80,6 @@ export async function createDaemon(
   const watchdog = createWatchdog(clock, log);
   for (const loop of loopsOf(config)) watchdog.watch(...loop);
 
-  const notified = config.alerts.receivers.filter(({ type }) => type !== "heartbeat");
-  const receiverNames = notified.map(({ name }) => name);
   const suppressions = await restoreSuppressions(store, config.alerts.maintenance, clock);
   const judge = {
     rules: config.alerts.rules,
@@ -203,7 +201,7 @@ export async function createDaemon(
     targets: fleet.targets,
     probes: fleet.probes,
     rules: config.alerts.rules,
-    receivers: receiverNames,
+    receivers: [...judge.receivers.keys()],
     suppressions,
     drift,
     newId: overrides.newSilenceId ?? shortId,

@@ -2,6 +2,8 @@ import type { Command } from "commander";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { formatDuration } from "../fleet/duration.ts";
 import { targetName } from "../fleet/model.ts";
+import { readTime } from "../reports/time-range.ts";
+import { utc } from "../reports/zone.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { collected, configOption, readConfig } from "./options.ts";
 import { jsonText } from "./output.ts";
@@ -48,8 +50,9 @@ export function addRoute(program: Command, terminal: Terminal): void {
         const names = rules.map(({ name }) => name).join(", ");
         throw wrongUse(`${options.rule} is no configured rule; there are ${names}`);
       }
-      const atMs = options.at === undefined ? Date.now() : Date.parse(options.at);
-      if (Number.isNaN(atMs)) {
+      const nowMs = Date.now();
+      const atMs = readTime(options.at ?? "now", { nowMs, zone: utc })?.fromMs;
+      if (atMs === undefined) {
         throw wrongUse(`--at ${options.at} is no time; allowed: one such as 2026-11-28T22:00Z`);
       }
       const concerned = { serverName: server, benchmark, tags: tag };

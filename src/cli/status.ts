@@ -155,13 +155,6 @@ const targetColumns: Columns<TargetView> = {
   ...downColumns,
 };
 
-/** Without the id of what inhibits it, which differs where the cause is the same. */
-function shortNotes(incident: IncidentView): readonly string[] {
-  return incidentNotes(incident).map((note) =>
-    note.startsWith("inhibited by ") ? "inhibited" : note,
-  );
-}
-
 /** Incidents of one cause: of one rule in one region and key, in the same state. */
 interface Group {
   readonly first: IncidentView;
@@ -170,7 +163,8 @@ interface Group {
 }
 
 function groupsOf(incidents: readonly IncidentView[], isWhole: boolean): readonly Group[] {
-  const notesOf = isWhole ? incidentNotes : shortNotes;
+  // Where the cause is the same, what inhibits them may differ.
+  const notesOf = (incident: IncidentView) => incidentNotes(incident, isWhole);
   const causeOf = (incident: IncidentView): string => {
     const { id, rule, severity, region, key, subject } = incident;
     return JSON.stringify(isWhole ? id : [rule, severity, region, key, subject, notesOf(incident)]);

@@ -44,7 +44,7 @@ export const labelsSchema = z
     additionalProperties: { type: "string", minLength: 1 },
   });
 
-export const severityPatterns = patternsSchema
+const severityPatterns = patternsSchema
   .transform((patterns, context) => {
     const isKnown = (pattern: string): boolean =>
       pattern.includes("*") || severities.some((severity) => severity === pattern);

@@ -215,7 +215,7 @@ export function countOf(standing: Standing | null): Counts {
 
 function emptySums(sinceMs: number): Sums {
   return {
-    counts: { ...noneByStatus, missing: 0 },
+    counts: { ...noCounts },
     sinceMs,
     ms: { ...noneByStatus },
     unobservedMs: 0,

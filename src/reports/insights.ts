@@ -32,8 +32,9 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
   const byName = of === "servers" ? "server_name" : "sandbox_benchmark";
   const isByName = countedFor(of, query.pools) === byName;
   const outlooks = await readOutlooks(query, occupancy, isByName ? onHours : undefined);
+  const wholeHours = { ...range, fromMs: bucketStart("1h", range.fromMs) };
   if (!isByName) {
-    const hours = { resolution: "1h", ...range, fromMs: bucketStart("1h", range.fromMs) } as const;
+    const hours = { resolution: "1h", ...wholeHours } as const;
     for await (const some of occupancy.buckets(hours, byName)) onHours(some);
   }
 
@@ -41,7 +42,6 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
   const configured = new Set(
     watched.filter(({ isConfigured }) => isConfigured).map(({ target }) => targetName(target)),
   );
-  const wholeHours = { ...range, fromMs: bucketStart("1h", range.fromMs) };
   const usualOf = usualMaxima(names.values(), await readDwells(occupancy, wholeHours, byName));
   const inErrorNow = new Set<string>();
   const targets = selectTargets(watched, recorded, { range, filter, nowMs });

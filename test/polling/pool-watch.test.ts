@@ -1,32 +1,16 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { PoolOutcome } from "../../src/alerts/judge-pools.ts";
-import type { PoolRule } from "../../src/alerts/rule.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { createPoolWatch } from "../../src/polling/pool-watch.ts";
 import { watchPools } from "../../src/polling/watched-pools.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { judgeBy, listing, watchFleet } from "../support/fleet.ts";
+import { poolRule } from "./support/watch-pools.ts";
 
 describe("pools", () => {
-  const rule: PoolRule = {
-    name: "all-occupied",
-    on: "pool",
-    of: "servers",
-    by: [],
-    measure: "idle",
-    side: "below",
-    limit: 1,
-    forMs: 0,
-    severity: "warning",
-    keepFiringForMs: 0,
-    remindEveryMs: null,
-    receivers: ["oncall"],
-    match: {},
-    summaryTemplate: null,
-    runbookUrlTemplate: null,
-  };
+  const rule = poolRule({ name: "all-occupied", by: [], measure: "idle", side: "below", limit: 1 });
   const targets = ["one", "other"].map((key) => ({ region: "us", key }));
 
   function openPools() {

@@ -111,18 +111,14 @@ export async function findIncident({ store }: StoreContext, id: string): Promise
   throw new RefusedError("not_found", message);
 }
 
-/** What a person must know of an incident beside its state. */
-export function incidentNotes({
-  muted,
-  inhibited_by: inhibitor,
-  flapping,
-  holds,
-  state,
-  acknowledged_by: author,
-}: IncidentView): readonly string[] {
+/** What a person must know of an incident beside its state. @param namesInhibitor whether it says which incident inhibits it */
+export function incidentNotes(
+  { muted, inhibited_by: inhibitor, flapping, holds, state, acknowledged_by: author }: IncidentView,
+  namesInhibitor = true,
+): readonly string[] {
   return [
     ...(muted ? ["silenced"] : []),
-    ...(inhibitor === null ? [] : [`inhibited by ${inhibitor}`]),
+    ...(inhibitor === null ? [] : [namesInhibitor ? `inhibited by ${inhibitor}` : "inhibited"]),
     ...(flapping ? ["flapping"] : []),
     ...(state === "firing" && !holds ? ["well now"] : []),
     ...(author === null ? [] : [`acknowledged by ${author}`]),

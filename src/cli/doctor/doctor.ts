@@ -5,6 +5,7 @@ import { counted } from "../../fleet/plural.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { localAddress } from "../../lib/listen-address.ts";
 import { printableLine } from "../../lib/printable.ts";
+import { wrapText } from "../table.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { isConfiguredInUse } from "../../store/store-in-use.ts";
 import type { StoreSettings } from "../../store/store-settings.ts";
@@ -122,7 +123,9 @@ function sectionText({ title, findings }: Section, look: Look): string {
   const lines = sorted.slice(0, mostShown).flatMap(({ level, text, mend = "" }) => {
     const { label, color } = levels[level];
     const shown = color ? look.paint(color, label) : label;
-    const [first = "", ...rest] = [...wrap(text, look.width), ...wrap(mend, look.width)];
+    const [first = "", ...rest] = [text, mend]
+      .filter((each) => each !== "")
+      .flatMap((each) => linesOf(each, look.width));
     return [
       `  ${shown}${" ".repeat(6 - label.length)}${first}`,
       ...rest.map((each) => indent + each),
@@ -136,17 +139,9 @@ function sectionText({ title, findings }: Section, look: Look): string {
 const indent = " ".repeat(8);
 
 /** Lines of words that fit behind the indentation. */
-function wrap(text: string, width = Number.POSITIVE_INFINITY): readonly string[] {
-  const lines: string[] = [];
-  for (const word of printableLine(text)
-    .split(" ")
-    .filter((each) => each !== "")) {
-    const last = lines.at(-1);
-    const fits = last !== undefined && indent.length + last.length + 1 + word.length <= width;
-    if (fits) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
+function linesOf(text: string, width = Number.POSITIVE_INFINITY): readonly string[] {
+  const words = printableLine(text).trim().replaceAll(/ +/g, " ");
+  return wrapText(words, width - indent.length).split("\n");
 }
 
 function summaryOf(findings: readonly Finding[]): string {
