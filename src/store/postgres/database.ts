@@ -1,11 +1,11 @@
-import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from "kysely";
+import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from "kysely";
 import { CompiledQuery, type DatabaseConnection, type Driver } from "kysely";
 import { setTimeout } from "node:timers/promises";
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import type { Migration } from "../migrations.ts";
 import { StoreError, type StoreLostError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
-import type { Db, Tables } from "../tables.ts";
+import { createDb, type Db } from "../tables.ts";
 import { openCandidate, usualLeaseMs, type Candidate } from "./candidate.ts";
 import { lockHolder } from "./lock.ts";
 import { processesQuery, type Process } from "./processes.ts";
@@ -168,13 +168,11 @@ async function withSession<Value>(
 }
 
 function openKysely(driver: Driver): Db {
-  return new Kysely<Tables>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => driver,
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-    },
+  return createDb({
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => driver,
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
   });
 }
 
