@@ -42,6 +42,8 @@ export interface WatchedTarget {
   readonly target: Target;
   readonly isConfigured: boolean;
   readonly lastPollAtMs: number | null;
+  /** Whether this process knows that its last poll succeeded. */
+  readonly isUp: boolean;
 }
 
 export interface PresentUnit extends Unit, Pick<Server, "status" | "since" | "missing"> {
@@ -56,6 +58,8 @@ export interface Present {
 
 /** A target as this process knows it. */
 export interface PresentTargetState {
+  readonly up: boolean;
+  readonly withheld: boolean;
   readonly state: {
     readonly snapshot: Snapshot;
     readonly progress: { readonly lastPollAtMs: number | null };
@@ -78,11 +82,12 @@ export function storedSources(
     async targets() {
       const known = await reports.targets();
       const wanted = new Map(configured.map((target) => [targetName(target), target]));
-      const watched = known.map((each) => ({
-        ...each,
-        isConfigured: wanted.delete(targetName(each.target)),
-      }));
-      const never = { isConfigured: true, lastPollAtMs: null };
+      const watched = known.map((each) => {
+        const { up = false, withheld = false } = find(each.target) ?? {};
+        const isConfigured = wanted.delete(targetName(each.target));
+        return { ...each, isConfigured, isUp: up && !withheld };
+      });
+      const never = { isConfigured: true, lastPollAtMs: null, isUp: false };
       return [...watched, ...Array.from(wanted.values(), (target) => ({ target, ...never }))];
     },
     async present(target, of) {

@@ -148,6 +148,31 @@ export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowRea
     return found;
   };
 
+  /** @param rows in order of time */
+  const stepsOf = async (rows: readonly StepRow[]): Promise<readonly StoredStep[]> => {
+    for (const subject of changeSubjects) {
+      const known = states[subject];
+      const firsts = new Map<number, number>();
+      for (const row of rows) {
+        const id = row[subject];
+        if (id !== null && !known.has(id) && !firsts.has(id)) firsts.set(id, row.seq);
+      }
+      for (const row of await readPrevious([...firsts.values()], subject)) {
+        const step = readRow(row);
+        if (step) known.set(idOf(row), step.to);
+      }
+    }
+    await readSets(rows);
+    return rows.flatMap((row) => {
+      const step = readRow(row);
+      if (!step) return [];
+      const known = states[subjectOf(row)];
+      const before = known.get(idOf(row));
+      known.set(idOf(row), step.to);
+      return [before === undefined ? step : { ...step, from: before }];
+    });
+  };
+
   return {
     /**
      * What servers or sandboxes are at a moment: what the last change before left, or else what the next one found. Those
@@ -171,31 +196,6 @@ export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowRea
       return known;
     },
 
-    /** @param rows in order of time */
-    async statesOf(rows: readonly StepRow[]): Promise<readonly StoredStep[]> {
-      for (const subject of changeSubjects) {
-        const known = states[subject];
-        const firsts = new Map<number, number>();
-        for (const row of rows) {
-          const id = row[subject];
-          if (id !== null && !known.has(id) && !firsts.has(id)) firsts.set(id, row.seq);
-        }
-        for (const row of await readPrevious([...firsts.values()], subject)) {
-          const step = readRow(row);
-          if (step) known.set(idOf(row), step.to);
-        }
-      }
-      await readSets(rows);
-      return rows.flatMap((row) => {
-        const step = readRow(row);
-        if (!step) return [];
-        const known = states[subjectOf(row)];
-        const before = known.get(idOf(row));
-        known.set(idOf(row), step.to);
-        return [before === undefined ? step : { ...step, from: before }];
-      });
-    },
-
     /**
      * Some at a time. Those of rows of servers or sandboxes are sorted for each page, so they are read from windows of time
      * that have about as many as a page.
@@ -204,7 +204,7 @@ export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowRea
       selection: StepSelection,
       fromMs: number,
       toMs: number,
-    ): AsyncGenerator<readonly StepRow[], void> {
+    ): AsyncGenerator<readonly StoredStep[], void> {
       let [atMs, after]: [number, number | null] = [fromMs, null];
       let windowMs = "ids" in selection ? firstWindowMs : toMs - fromMs;
       while (atMs < toMs) {
@@ -223,7 +223,7 @@ export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowRea
         }
         if (after !== null) page = page.where(isBeyond(["at_ms", "seq"], ">", [atMs, after]));
         const rows: readonly StepRow[] = await page.execute();
-        yield rows;
+        yield await stepsOf(rows);
         const last = rows.length < rowsAtOnce ? undefined : rows.at(-1);
         if (last) {
           windowMs = "ids" in selection ? Math.max(1, last.at_ms - atMs) : toMs - last.at_ms;

@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type InferResult } from "kysely";
-import type { Target } from "../fleet/model.ts";
 import { presences, type Presence } from "../fleet/status.ts";
 import { beginsWith, isBeyond, lastSequence } from "./sql-helpers.ts";
 import { beyond, place, timesBetween, windowEnd } from "./change-windows.ts";
@@ -22,13 +21,6 @@ export type StoredChange = ReturnType<typeof readServerChange>;
 export type StoredSandboxChange = ReturnType<typeof readSandboxChange>;
 export type StoredSubjectChange = StoredChange | StoredSandboxChange;
 
-/** Some sandboxes of a target, in the order of their ids; the first and the last one are among them. */
-export interface SandboxRange {
-  readonly target: Target;
-  readonly first: string;
-  readonly last: string;
-}
-
 /** Which changes are asked for. Undefined or empty: all. */
 export interface ChangeSelection {
   readonly region?: readonly string[] | undefined;
@@ -41,7 +33,6 @@ export interface ChangeSelection {
   readonly sandbox?: string | undefined;
   /** The whole id of a sandbox. */
   readonly sandboxId?: string | undefined;
-  readonly sandboxes?: SandboxRange | undefined;
   readonly name?: readonly string[] | undefined;
   /** From one of these, or to one. */
   readonly status?: readonly Presence[] | undefined;
@@ -89,17 +80,14 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
     subject: ChangeSubject,
     selection: ChangeSelection,
   ): Promise<SelectedRows> => {
-    const { server, serverId, sandbox, sandboxId, sandboxes } = selection;
-    const given = [server, serverId, sandbox, sandboxId, sandboxes].some(
-      (each) => each !== undefined,
-    );
+    const { server, serverId, sandbox, sandboxId } = selection;
+    const given = [server, serverId, sandbox, sandboxId].some((each) => each !== undefined);
     if (!given) return { subject, ids: null };
     let query = reader.selectFrom(subjectRows(subject)).select("of.id");
     if (serverId !== undefined) query = query.where("of.server_id", "=", serverId);
     if (server !== undefined) query = query.where(isServer(server));
     if (sandbox !== undefined) query = query.where(beginsWith("of.sandbox_id", sandbox));
     if (sandboxId !== undefined) query = query.where("of.sandbox_id", "=", sandboxId);
-    if (sandboxes) query = query.where(isIn(sandboxes));
     const rows = await query.limit(mostByRow + 1).execute();
     return { subject, ids: rows.length > mostByRow ? null : rows.map(({ id }) => id) };
   };
@@ -232,8 +220,7 @@ function selectChanges(
   bySequence = false,
 ) {
   const { region = [], key = [], server, serverId, sandbox, sandboxId } = selection;
-  const { sandboxes, name = [] } = selection;
-  const { status = [], from = [], to = [] } = selection;
+  const { name = [], status = [], from = [], to = [] } = selection;
   let query = reader
     .selectFrom("changes")
     .innerJoin(subjectRows(subject), (join) => join.onRef("of.id", "=", `changes.${subject}`))
@@ -260,7 +247,6 @@ function selectChanges(
   if (ids) return query.where(`changes.${subject}`, "in", ids);
   if (sandbox !== undefined) query = query.where(beginsWith("of.sandbox_id", sandbox));
   if (sandboxId !== undefined) query = query.where("of.sandbox_id", "=", sandboxId);
-  if (sandboxes) query = query.where(isIn(sandboxes));
   if (server !== undefined) query = query.where(isServer(server));
   if (serverId !== undefined) query = query.where("of.server_id", "=", serverId);
   return query;
@@ -295,13 +281,6 @@ function readChange({ seq, region, key, ...row }: StoredRow) {
 
 function isServer(server: string) {
   return sql<boolean>`(${beginsWith("of.server_id", server)} or "of".server_name = ${server})`;
-}
-
-function isIn({ target, first, last }: SandboxRange) {
-  return sql<boolean>`(
-    "of".target_id = (select id from targets where region = ${target.region} and key = ${target.key})
-    and "of".sandbox_id >= ${first} and "of".sandbox_id <= ${last}
-  )`;
 }
 
 async function newestCursor(reader: Db): Promise<ChangeCursor> {

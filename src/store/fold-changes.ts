@@ -70,8 +70,8 @@ export async function* foldTargets(
     }
   };
   let atMs = beginMs;
-  for await (const rows of changes.steps(selection, beginMs, endMs)) {
-    for (const step of await changes.statesOf(rows)) {
+  for await (const steps of changes.steps(selection, beginMs, endMs)) {
+    for (const step of steps) {
       const cellStartMs = Math.floor(step.row.at_ms / cellMs) * cellMs;
       yield* cellsUntil(atMs, cellStartMs);
       atMs = Math.max(atMs, cellStartMs);

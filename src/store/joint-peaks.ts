@@ -75,8 +75,8 @@ export async function readJointPeaks(
   const changes = createStepReader(reader, keysOf([counted]), reading);
   const selection = { targetIds: ids, subjects: subjectsOf([counted]) };
   const startOf = new Map(starts.map(({ id, atMs }) => [id, atMs]));
-  for await (const rows of changes.steps(selection, beginMs, toMs)) {
-    for (const { row, from, to } of await changes.statesOf(rows)) {
+  for await (const steps of changes.steps(selection, beginMs, toMs)) {
+    for (const { row, from, to } of steps) {
       const { target_id: id, at_ms: atMs } = row;
       if (atMs < (startOf.get(id) ?? 0)) continue;
       passEdges(atMs);

@@ -26,6 +26,7 @@ import { createRollupReader, readCounts, type Found, type HistoryTarget } from "
 import { readConsistently } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 import { foldUnits, type UnitCell, type UnitQuery } from "./unit-history.ts";
+import { foldTimeline, type TimelineQuery, type UnitTimeline } from "./unit-timeline.ts";
 
 /** Undefined: all. */
 export interface TargetFilter {
@@ -76,6 +77,8 @@ export interface OccupancyReader {
   readonly dwells: (range: Gap, counted: Counted) => AsyncIterable<readonly EndedDwell[]>;
   /** How single servers or sandboxes of a target spent a range. */
   readonly units: (target: Target, query: UnitQuery) => AsyncIterable<UnitCell>;
+  /** What one of them was, from a moment to another one. */
+  readonly timeline: (target: Target, query: TimelineQuery) => Promise<UnitTimeline>;
 }
 
 /** They take some seconds. */
@@ -99,6 +102,8 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
         kept: await readKept(trx),
       }));
       const byId = new Map(targets.map((each) => [each.id, each.target]));
+      const find = ({ region, key }: Target): HistoryTarget | undefined =>
+        targets.find(({ target }) => target.region === region && target.key === key);
       return {
         recorded: targets.map(({ target, recorded }) => ({ target, ...recorded })),
         ...kept,
@@ -113,8 +118,8 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
           if (await hasMoreChanges(reader, targets, range, mostForDwells)) return;
           const changes = createStepReader(reader, keysOf([counted]), reading);
           const selection = { targetIds: [...byId.keys()], subjects: subjectsOf([counted]) };
-          for await (const rows of changes.steps(selection, range.fromMs, range.toMs)) {
-            yield (await changes.statesOf(rows)).flatMap((step) => {
+          for await (const steps of changes.steps(selection, range.fromMs, range.toMs)) {
+            yield steps.flatMap((step) => {
               const { target_id: id, at_ms: atMs } = step.row;
               const target = byId.get(id);
               if (!target) return [];
@@ -124,12 +129,12 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
             });
           }
         },
-        async *units({ region, key }, query) {
-          const found = targets.find(
-            ({ target }) => target.region === region && target.key === key,
-          );
+        async *units(target, query) {
+          const found = find(target);
           if (found) yield* foldUnits(reader, found, query, reading);
         },
+        timeline: (target, query) =>
+          foldTimeline(reader, find(target), kept.changesKeptFromMs, query, reading),
         async *buckets(bucketRange, counted) {
           const read = createBucketReader(reader, targets, counted, reading);
           const own = keyOf(counted, "").length;

@@ -1,11 +1,12 @@
 import type { Bucket } from "../fleet/buckets.ts";
 import { addCounts, countOf, noCounts, type Counts, type Standing } from "../fleet/fold.ts";
 import { statuses } from "../fleet/status.ts";
-import { createStepReader, endedDwells, subjectTables } from "./change-steps.ts";
+import { createStepReader, endedDwells, subjectTables, type StoredStep } from "./change-steps.ts";
 import { subjectRows, type ChangeSubject, type SubjectRow } from "./changes.ts";
 import { oneOf, type RowReading } from "./damaged-rows.ts";
 import { TargetFold } from "./fold-changes.ts";
-import { readGapsOf } from "./gaps.ts";
+import type { Gap } from "../fleet/recorded-time.ts";
+import { readGapsOf, type StoredGap } from "./gaps.ts";
 import type { HistoryTarget } from "./rolled-up.ts";
 import type { Db } from "./tables.ts";
 
@@ -54,13 +55,13 @@ export async function* foldUnits(
   query: UnitQuery,
   reading: RowReading,
 ): AsyncGenerator<UnitCell, void> {
-  const { recorded } = target;
   const { subject, untilMs } = query;
-  const fromMs = Math.max(query.fromMs, recorded.fromMs);
+  const fromMs = Math.max(query.fromMs, target.recorded.fromMs);
   if (untilMs < fromMs || query.toMs <= fromMs) return;
-  const endMs = Math.min(untilMs, Math.max(fromMs, recorded.toMs));
-  const gaps = (await readGapsOf(reader, [target.id], { fromMs, toMs: endMs })).get(target.id);
-  const unrecorded = { fromMs: endMs, toMs: untilMs, reason: "not_running" as const };
+  const gaps = await readUnobserved(reader, target, { fromMs, toMs: untilMs });
+  // What was committed since the target was read is later than its last poll.
+  const toMs = Math.min(query.toMs, target.recorded.toMs + 1);
+  const range = { fromMs, toMs, untilMs, gaps };
   let first: string | null = query.first;
   while (first !== null) {
     const found: FoundRows = await readRows(reader, target.id, subject, fromMs, first);
@@ -69,28 +70,19 @@ export async function* foldUnits(
     if (rows.length === 0) continue;
     const units = new Map(rows.map((row) => [row.id, unitOf(row)]));
     const values = createValues(units, query.keyOf);
-    const changes = createStepReader(reader, (_, id, { name }) => values(id, name), reading);
-    const ids = [...units.keys()];
-    const states = await changes.statesAt(subject, ids, fromMs);
-    const counts = new Map<string, Counts>();
-    for (const row of rows) {
-      const standing = states.has(row.id)
-        ? (states.get(row.id) ?? null)
-        : reading.read(subjectTables[subject], row.id, row, (each) =>
-            presentOf(each, values(each.id, each.server_name ?? "")),
-          );
-      for (const key of standing?.values ?? []) {
-        counts.set(key, addCounts(counts.get(key) ?? noCounts, countOf(standing), 1));
-      }
-    }
-    const whole = { id: target.id, recorded: { fromMs, toMs: untilMs }, fromMs, counts };
-    const fold = new TargetFold(whole, [...(gaps ?? []), unrecorded]);
+    const { fold, steps } = await beginFold(
+      reader,
+      target.id,
+      subject,
+      rows,
+      values,
+      range,
+      reading,
+    );
     const errors = new Map<string, number>();
     const dwellsMs = new Map<string, number[]>();
-    // What was committed since the target was read is later than its last poll.
-    const toMs = Math.min(query.toMs, recorded.toMs + 1);
-    for await (const some of changes.steps({ subject, ids }, fromMs, toMs)) {
-      for (const step of await changes.statesOf(some)) {
+    for await (const some of steps) {
+      for (const step of some) {
         fold.step(step);
         for (const { key, dwellMs } of endedDwells(step)) {
           const known = dwellsMs.get(key);
@@ -106,9 +98,53 @@ export async function* foldUnits(
   }
 }
 
+/** The gaps of a target. What is not recorded until the end of the range is one, too, unless the target is up. */
+export async function readUnobserved(
+  reader: Db,
+  { id, recorded }: HistoryTarget,
+  { fromMs, toMs }: Gap,
+  isUp = false,
+): Promise<readonly StoredGap[]> {
+  const endMs = isUp ? toMs : Math.min(toMs, Math.max(fromMs, recorded.toMs));
+  const gaps = (await readGapsOf(reader, [id], { fromMs, toMs: endMs })).get(id) ?? [];
+  return endMs < toMs ? [...gaps, { fromMs: endMs, toMs, reason: "not_running" }] : gaps;
+}
+
+/** The fold of some servers or sandboxes of a target, with what they are when it begins, and the changes that follow. */
+export async function beginFold(
+  reader: Db,
+  targetId: number,
+  subject: ChangeSubject,
+  rows: readonly SubjectRow[],
+  values: (id: number, name: string) => readonly string[],
+  range: Gap & { readonly untilMs: number; readonly gaps: readonly StoredGap[] },
+  reading: RowReading,
+): Promise<{ readonly fold: TargetFold; readonly steps: AsyncIterable<readonly StoredStep[]> }> {
+  const { fromMs, toMs, untilMs, gaps } = range;
+  const changes = createStepReader(reader, (_, id, { name }) => values(id, name), reading);
+  const ids = rows.map(({ id }) => id);
+  const states = await changes.statesAt(subject, ids, fromMs);
+  const counts = new Map<string, Counts>();
+  for (const row of rows) {
+    const standing = states.has(row.id)
+      ? (states.get(row.id) ?? null)
+      : reading.read(subjectTables[subject], row.id, row, (each) =>
+          presentOf(each, values(each.id, each.server_name ?? "")),
+        );
+    for (const key of standing?.values ?? []) {
+      counts.set(key, addCounts(counts.get(key) ?? noCounts, countOf(standing), 1));
+    }
+  }
+  const whole = { id: targetId, recorded: { fromMs, toMs: untilMs }, fromMs, counts };
+  return {
+    fold: new TargetFold(whole, gaps),
+    steps: changes.steps({ subject, ids }, fromMs, toMs),
+  };
+}
+
 type FoundRows = Awaited<ReturnType<typeof readRows>>;
 
-/** The rows of some sandboxes that were there at a moment or later, and the id of the sandbox after them. */
+/** The rows of some sandboxes, and the id of the sandbox after them. */
 async function readRows(
   reader: Db,
   targetId: number,
@@ -117,11 +153,8 @@ async function readRows(
   first: string,
 ): Promise<{ readonly rows: readonly SubjectRow[]; readonly next: string | null }> {
   const since = () =>
-    reader
-      .selectFrom(subjectRows(subject))
-      .where("of.target_id", "=", targetId)
+    selectUnits(reader, targetId, subject, sinceMs)
       .where("of.sandbox_id", ">=", first)
-      .where((eb) => eb.or([eb("gone_at_ms", "is", null), eb("gone_at_ms", ">=", sinceMs)]))
       .orderBy("of.sandbox_id");
   const sandboxes = await since()
     .select("of.sandbox_id as id")
@@ -132,6 +165,14 @@ async function readRows(
   if (!last) return { rows: [], next: null };
   const rows = await since().selectAll().where("of.sandbox_id", "<=", last.id).execute();
   return { rows, next: sandboxes[sandboxesAtOnce]?.id ?? null };
+}
+
+/** Those of a target that were there at a moment or later. */
+export function selectUnits(reader: Db, targetId: number, subject: ChangeSubject, sinceMs: number) {
+  return reader
+    .selectFrom(subjectRows(subject))
+    .where("of.target_id", "=", targetId)
+    .where((eb) => eb.or([eb("gone_at_ms", "is", null), eb("gone_at_ms", ">=", sinceMs)]));
 }
 
 function unitOf({ sandbox_id, server_id, server_name }: SubjectRow): Unit {

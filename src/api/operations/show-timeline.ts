@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { shownStatuses } from "../../fleet/fleet-search.ts";
-import { findSandbox } from "../../fleet/snapshot.ts";
-import { readTimeline } from "../../reports/server-timeline.ts";
-import type { StoreContext } from "../context.ts";
+import { targetName } from "../../fleet/model.ts";
+import { checkBegun } from "../../reports/open-report.ts";
+import type { HistoryContext } from "../context.ts";
 import { listed, rangeFields, readRange, targetLabels, time } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
 import { timeText } from "../view-fields.ts";
@@ -13,7 +13,7 @@ const place = {
   ...targetLabels,
   sandbox: z.string().describe("The whole id of the sandbox"),
 };
-const range = { from: rangeFields.from.default("24h"), tz: rangeFields.tz };
+const range = { ...rangeFields, from: rangeFields.from.default("24h") };
 
 const timelineView = z.object({
   from: time,
@@ -33,10 +33,10 @@ export const showTimeline = defineOperation({
   method: "GET",
   permission: "read",
   path: "/servers/timeline",
-  summary: "What a server was from a time until now",
+  summary: "What a server was in a range of time",
   request: z.strictObject({ ...place, server: z.string().describe("Its whole id"), ...range }),
   response: timelineView,
-  handle: (context: StoreContext, request) => readView(context, request, request.server),
+  handle: (context: HistoryContext, request) => readView(context, request, request.server),
 });
 
 export const showSandboxTimeline = defineOperation({
@@ -44,10 +44,10 @@ export const showSandboxTimeline = defineOperation({
   method: "GET",
   permission: "read",
   path: "/sandboxes/timeline",
-  summary: "What a sandbox was from a time until now",
+  summary: "What a sandbox was in a range of time",
   request: z.strictObject({ ...place, ...range }),
   response: timelineView,
-  handle: (context: StoreContext, request) => readView(context, request, null),
+  handle: (context: HistoryContext, request) => readView(context, request, null),
 });
 
 interface TimelineRequest {
@@ -55,30 +55,30 @@ interface TimelineRequest {
   readonly key: string;
   readonly sandbox: string;
   readonly from: string;
+  readonly to?: string | undefined;
   readonly tz: z.output<typeof rangeFields.tz>;
 }
 
 /** @param serverId null: of the sandbox itself */
 async function readView(
-  { store, reports, targets, clock }: StoreContext,
-  { region, key, sandbox: sandboxId, from, tz: zone }: TimelineRequest,
+  { reports, clock }: HistoryContext,
+  { region, key, sandbox: sandboxId, from, to, tz: zone }: TimelineRequest,
   serverId: string | null,
 ): Promise<z.output<typeof timelineView>> {
   const nowMs = clock.now().utcMs;
-  const { fromMs } = readRange({ from }, { nowMs, zone });
-  const watched = targets.find(({ target }) => target.region === region && target.key === key);
-  const sandbox = watched && findSandbox(watched.state.snapshot, sandboxId);
-  const state = {
-    present: serverId === null ? sandbox : sandbox?.servers.find(({ id }) => id === serverId),
-    up: watched !== undefined && watched.up && !watched.withheld,
-  };
-  const subject = { target: { region, key }, sandboxId, serverId };
-  const within = { fromMs, toMs: nowMs };
-  const { changes } = store;
-  const { segments, truncated } = await readTimeline(subject, state, within, { changes, reports });
+  const asked = readRange({ from, to }, { nowMs, zone });
+  checkBegun(asked, nowMs);
+  const { fromMs, toMs } = { ...asked, toMs: Math.min(asked.toMs, nowMs) };
+  const opened = await reports.occupancy.open({ region: [region], key: [key] });
+  const target = { region, key };
+  const watched = (await reports.targets()).find(
+    (each) => targetName(each.target) === targetName(target),
+  );
+  const query = { sandboxId, serverId, fromMs, toMs, isUp: watched?.isUp ?? false };
+  const { segments, truncated } = await opened.timeline(target, query);
   return {
     from: timeText(fromMs),
-    to: timeText(nowMs),
+    to: timeText(toMs),
     segments: segments.map((segment) => ({
       status: segment.status,
       from: timeText(segment.fromMs),

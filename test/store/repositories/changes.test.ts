@@ -226,7 +226,6 @@ describe.each(engines)("changes on $name", (engine) => {
       server: optional(fc.constantFrom(...named)),
       serverId: optional(fc.constantFrom(first, first.slice(0, -1))),
       sandbox: optional(fc.constantFrom("box", "nowhere")),
-      sandboxes: optional(fc.constant({ target: research, first: "c", last: "other" })),
       region: optional(fc.subarray(["us", "eu"])),
       key: optional(fc.subarray(["research", "nobody"])),
       name: optional(fc.subarray(["github", "no"])),
@@ -253,8 +252,6 @@ describe.each(engines)("changes on $name", (engine) => {
                 change.serverName === query.server) &&
               (query.serverId === undefined || change.serverId === query.serverId) &&
               (query.sandbox === undefined || change.sandboxId.startsWith(query.sandbox)) &&
-              (query.sandboxes === undefined ||
-                (change.sandboxId === "other" && change.target.region === "us")) &&
               isIn(query.region, change.target.region) &&
               isIn(query.key, change.target.key) &&
               isIn<string | null>(query.name, change.serverName) &&

@@ -7,7 +7,7 @@ import {
   resolutions,
   serverMsOf,
 } from "../../../src/fleet/buckets.ts";
-import type { Bucket, NameAccount } from "../../../src/fleet/buckets.ts";
+import type { Bucket, Counted, Resolution } from "../../../src/fleet/buckets.ts";
 import { countDwells } from "../../../src/fleet/dwell.ts";
 import { statuses } from "../../../src/fleet/model.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -19,6 +19,15 @@ import { research } from "../../support/fleet.ts";
 import { play } from "../../support/history/play.ts";
 import { recordsOf } from "../../support/history/poll-record.ts";
 import { anySteps, forwardSteps, scripts } from "../../support/history/script.ts";
+import {
+  hourOf,
+  joined,
+  nonZero,
+  sorted,
+  sum,
+  timesOf,
+} from "../../support/history/true-answers.ts";
+import { trueGaps, truePeaks, trueSums, trueTimeline } from "../../support/history/true-answers.ts";
 import { rebuiltTimes, trueTimes } from "../../support/history/server-times.ts";
 import { keepInStore } from "../../support/history/store-keeper.ts";
 import { engines } from "../support/engines.ts";
@@ -33,16 +42,18 @@ function sumOf({ startMs, recordedMs, unobservedMs, names }: Bucket) {
 describe.each(engines)("what the store has of a world, on $name,", (engine) => {
   const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
 
-  /** Plays worlds with a real store. */
+  /** Plays worlds with a real store. @param check the truth of servers, then that of sandboxes */
   const ofAnyWorld = (
     steps: fc.Arbitrary<number>,
-    check: (store: Store, truth: Truth) => Promise<void>,
+    check: (store: Store, truth: Truth, ofSandboxes: Truth) => Promise<void>,
   ): Promise<void> =>
     fc.assert(
       fc.asyncProperty(scripts(steps), async (script) => {
         await using keeper = await keepInStore(engine);
         await play(script, research, keeper);
-        await check(keeper.store, truthOf(recordsOf(script), script.goneAfter));
+        const truthsOf = (of: "servers" | "sandboxes"): Truth =>
+          truthOf(recordsOf(script, of), script.goneAfter);
+        await check(keeper.store, truthsOf("servers"), truthsOf("sandboxes"));
       }),
       { numRuns: engine.runs(20) },
     );
@@ -50,15 +61,40 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
   const gapsIn = (store: Store) => store.occupancy.gaps({ target: research, ...always });
   const changesIn = (store: Store) =>
     collect(store.changes.between({ ...always, direction: "asc", observations: true }));
+  const sandboxChangesIn = (store: Store) => {
+    const query = {
+      ...always,
+      direction: "asc",
+      observations: true,
+      subject: ["sandbox"],
+    } as const;
+    return collect(store.changes.ofSubjects(query));
+  };
 
-  it("is in buckets of every resolution, by name and in all, what the world's script says", () =>
-    ofAnyWorld(forwardSteps, async ({ occupancy }, truth) => {
+  it("is in buckets of every resolution, by each value and in all, what the world's script says", () =>
+    ofAnyWorld(forwardSteps, async ({ occupancy }, truth, ofSandboxes) => {
+      const check = async (
+        resolution: Resolution,
+        all: Counted,
+        kinds: readonly Counted[],
+        of: Truth,
+      ) => {
+        const sums = (await bucketsIn(occupancy, { resolution, counted: all })).map(({ bucket }) =>
+          sumOf(bucket),
+        );
+        for (const counted of kinds) {
+          const found = (await bucketsIn(occupancy, { resolution, counted })).map(
+            ({ bucket }) => bucket,
+          );
+          const held = found.filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
+          expect(held).toEqual(trueBuckets(of, resolution));
+          expect(found.map(sumOf)).toEqual(sums);
+        }
+      };
       for (const resolution of resolutions) {
-        const found = (await bucketsIn(occupancy, { resolution })).map(({ bucket }) => bucket);
-        const held = found.filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
-        expect(held).toEqual(trueBuckets(truth, resolution));
-        const all = await bucketsIn(occupancy, { resolution, counted: "server" });
-        expect(all.map(({ bucket }) => sumOf(bucket))).toEqual(found.map(sumOf));
+        const kinds = ["server_name", "benchmark", "tag"] as const;
+        await check(resolution, "server", kinds.slice(0, resolution === "5m" ? 1 : 3), truth);
+        await check(resolution, "sandbox", ["sandbox_benchmark"], ofSandboxes);
       }
     }));
 
@@ -114,15 +150,23 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
       expect(joined(await gapsIn(store))).toEqual(trueGaps(truth));
     }));
 
-  it("has the changes and observations of each server, with the dwell times that ended", () =>
-    ofAnyWorld(anySteps, async (store, truth) => {
-      type Line = Pick<Truth["changes"][number], "atMs" | "from" | "to" | "dwellMs">;
-      const lineOf = (
-        serverId: string,
-        { atMs, from, to, dwellMs, observation }: Line & { readonly observation: string | null },
-      ): string => JSON.stringify([atMs, serverId, from, to, dwellMs, observation]);
-      const found = (await changesIn(store)).map((each) => lineOf(each.serverId, each));
-      const expected = truth.changes.map((each) => lineOf(each.server.split(" ")[1] ?? "", each));
+  it("has the changes and observations of each server and sandbox, with the dwell times that ended", () =>
+    ofAnyWorld(anySteps, async (store, truth, ofSandboxes) => {
+      type Line = Pick<
+        Truth["changes"][number],
+        "atMs" | "from" | "to" | "dwellMs" | "observation"
+      >;
+      const lineOf = (id: string, { atMs, from, to, dwellMs, observation }: Line): string =>
+        JSON.stringify([atMs, id, from, to, dwellMs, observation]);
+      const found = [...(await changesIn(store)), ...(await sandboxChangesIn(store))].map((each) =>
+        lineOf(
+          each.serverId === null ? each.sandboxId : `${each.sandboxId} ${each.serverId}`,
+          each,
+        ),
+      );
+      const expected = [...truth.changes, ...ofSandboxes.changes].map((each) =>
+        lineOf(each.server, each),
+      );
       expect(found.toSorted()).toEqual(expected.toSorted());
     }));
 
@@ -142,126 +186,60 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
       }
     }));
 
+  const rangesOf = ({ stretches }: Truth) => {
+    const [beginMs, endMs] = [stretches[0]?.fromMs ?? 0, stretches.at(-1)?.toMs ?? 0];
+    const middleMs = Math.floor((beginMs + endMs) / 2);
+    return [
+      { fromMs: beginMs, toMs: endMs },
+      { fromMs: 0, toMs: middleMs },
+      { fromMs: middleMs, toMs: endMs },
+    ];
+  };
+
   it("has how each server and sandbox spent any range, and the peaks of several of them", () =>
-    ofAnyWorld(anySteps, async ({ occupancy }, truth) => {
-      const [beginMs, endMs] = [truth.stretches[0]?.fromMs ?? 0, truth.stretches.at(-1)?.toMs ?? 0];
-      const middleMs = Math.floor((beginMs + endMs) / 2);
+    ofAnyWorld(anySteps, async ({ occupancy }, truth, ofSandboxes) => {
       const opened = await occupancy.open();
-      for (const range of [
-        { fromMs: beginMs, toMs: endMs },
-        { fromMs: 0, toMs: middleMs },
-        { fromMs: middleMs, toMs: endMs },
-      ]) {
-        const unitsBy = async (keyOf: (unit: Unit, name: string) => string) => {
-          const query = {
-            ...range,
-            untilMs: range.toMs,
-            first: "",
-            subject: "server",
-            keyOf,
-          } as const;
+      for (const range of rangesOf(truth)) {
+        const unitsBy = async (
+          subject: "server" | "sandbox",
+          keyOf: (unit: Unit, name: string) => string,
+        ) => {
+          const query = { ...range, untilMs: range.toMs, first: "", subject, keyOf };
           const cells = await collect(opened.units(research, query));
-          return new Map(cells.flatMap(({ bucket }) => [...bucket.names]));
+          return timesOf(new Map(cells.flatMap(({ bucket }) => [...bucket.names])));
         };
-        const servers = await unitsBy(({ sandboxId, serverId }) => `${sandboxId} ${serverId}`);
-        expect(timesOf(servers)).toEqual(trueSums(truth, range, ({ server }) => server));
-        const names = await unitsBy(({ sandboxId }, name) => `${sandboxId} ${name}`);
+        const servers = await unitsBy("server", (unit) => `${unit.sandboxId} ${unit.serverId}`);
+        expect(servers).toEqual(trueSums(truth, range, ({ server }) => server));
+        const names = await unitsBy("server", ({ sandboxId }, name) => `${sandboxId} ${name}`);
         const boxOf = (server: string): string => server.split(" ")[0] ?? "";
-        expect(timesOf(names)).toEqual(
+        expect(names).toEqual(
           trueSums(truth, range, ({ server, name }) => `${boxOf(server)} ${name}`),
         );
-        const query = { ...range, fromMs: hourOf(range.fromMs), counted: "server_name" } as const;
-        const peaks = await opened.peaks({ ...query, groupOf: (_, name) => name });
-        expect(nonZero(peaks ?? new Map())).toEqual(truePeaks(truth, query));
+        const sandboxes = await unitsBy("sandbox", ({ sandboxId }) => sandboxId);
+        expect(sandboxes).toEqual(trueSums(ofSandboxes, range, ({ server }) => server));
+        const hours = { ...range, fromMs: hourOf(range.fromMs) };
+        for (const [counted, of] of [
+          ["server_name", truth],
+          ["sandbox_benchmark", ofSandboxes],
+        ] as const) {
+          const peaks = await opened.peaks({ ...hours, counted, groupOf: (_, value) => value });
+          expect(nonZero(peaks ?? new Map())).toEqual(truePeaks(of, hours));
+        }
+      }
+    }));
+
+  it("has the timeline of each server and sandbox in any range", () =>
+    ofAnyWorld(anySteps, async ({ occupancy }, truth, ofSandboxes) => {
+      const { timeline } = await occupancy.open();
+      for (const range of rangesOf(truth)) {
+        for (const model of [truth, ofSandboxes]) {
+          for (const subject of new Set([...model.changes.map(({ server }) => server), "none"])) {
+            const [sandboxId = "", serverId = null] = subject.split(" ");
+            const query = { ...range, sandboxId, serverId, isUp: false };
+            const expected = { segments: trueTimeline(model, range, subject), truncated: false };
+            expect(await timeline(research, query)).toEqual(expected);
+          }
+        }
       }
     }));
 });
-
-interface Range {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
-type TrueServer = Truth["stretches"][number]["servers"][number];
-
-function hourOf(atMs: number): number {
-  return Math.floor(atMs / 3_600_000) * 3_600_000;
-}
-
-/** Milliseconds in each status and unobserved, by key; none that are all zero. */
-function timesOf(accounts: ReadonlyMap<string, NameAccount>) {
-  const times = accounts.entries().map(([key, { ms, unobservedMs }]) => {
-    return [key, { ...ms, unobserved: unobservedMs }] as const;
-  });
-  const all = times.filter(([, each]) => sum(Object.values(each)) > 0);
-  return Object.fromEntries([...all].toSorted(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-function trueSums(
-  { stretches }: Truth,
-  range: Range,
-  keyOf: (server: TrueServer) => string,
-): Readonly<Record<string, Record<string, number>>> {
-  const sums: Record<string, Record<string, number>> = {};
-  for (const { fromMs, toMs, servers } of stretches) {
-    const ms = Math.min(toMs, range.toMs) - Math.max(fromMs, range.fromMs);
-    for (const server of ms > 0 ? servers : []) {
-      const nothing = { idle: 0, occupied: 0, error: 0, unknown: 0, unobserved: 0 };
-      const own = (sums[keyOf(server)] ??= nothing);
-      const status = server.status ?? "unobserved";
-      own[status] = (own[status] ?? 0) + ms;
-    }
-  }
-  return sums;
-}
-
-function nonZero(peaks: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
-  return new Map(peaks.entries().filter(([, peak]) => peak > 0));
-}
-
-function truePeaks({ stretches }: Truth, range: Range): ReadonlyMap<string, number> {
-  const peaks = new Map<string, number>();
-  for (const { fromMs, toMs, servers } of stretches) {
-    if (Math.min(toMs, range.toMs) <= Math.max(fromMs, range.fromMs)) continue;
-    const occupied = servers.filter(({ status }) => status === "occupied");
-    for (const [name, some] of Map.groupBy(occupied, (server) => server.name)) {
-      peaks.set(name, Math.max(peaks.get(name) ?? 0, some.length));
-    }
-  }
-  return peaks;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
-}
-
-/** A clock that was stepped skipped unobserved time; a small difference is no step. */
-const slackMs = 1_000;
-
-/** Gaps that adjoin each other have different reasons. */
-function joined(gaps: readonly { readonly fromMs: number; readonly toMs: number }[]) {
-  const all: { fromMs: number; toMs: number }[] = [];
-  for (const { fromMs, toMs } of gaps) {
-    const last = all.at(-1);
-    if (last?.toMs === fromMs) last.toMs = toMs;
-    else all.push({ fromMs, toMs });
-  }
-  return all;
-}
-
-function sorted<Value>(byName: ReadonlyMap<string, Value>): readonly (readonly [string, Value])[] {
-  return [...byName].toSorted(([one], [other]) => (one < other ? -1 : 1));
-}
-
-function trueGaps({ stretches }: Truth): readonly { fromMs: number; toMs: number }[] {
-  const gaps: { fromMs: number; toMs: number }[] = [];
-  for (const [at, { fromMs, toMs, observed }] of stretches.entries()) {
-    const beforeMs = stretches[at - 1]?.toMs ?? fromMs;
-    const gap = { fromMs: beforeMs, toMs: observed ? fromMs : toMs };
-    if (gap.toMs - gap.fromMs <= (observed ? slackMs : 0)) continue;
-    const last = gaps.at(-1);
-    if (last?.toMs === gap.fromMs) last.toMs = gap.toMs;
-    else gaps.push(gap);
-  }
-  return gaps;
-}

@@ -1,12 +1,12 @@
 import { judgePoll, type PollOutcome, type Verdict } from "../../../src/alerts/judge.ts";
-import type { Status, Target } from "../../../src/fleet/model.ts";
+import type { Target } from "../../../src/fleet/model.ts";
 import type { ListedSandbox, Snapshot } from "../../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import type { RestoredTarget, WatchedTarget } from "../../../src/polling/watched-target.ts";
 import { judgeBy } from "../fleet.ts";
 import { readListing } from "../listing.ts";
-import { momentsOf, shownAt } from "./poll-record.ts";
-import type { Script, ScriptServer } from "./script.ts";
+import { momentsOf, shownAt, type ShownFleet } from "./poll-record.ts";
+import { nameAt, type Script } from "./script.ts";
 
 /** What keeps a target from one process to the next. */
 export interface Keeper {
@@ -34,7 +34,7 @@ export async function play(script: Script, target: Target, keeper: Keeper): Prom
       ? {
           kind: "listed",
           listing: readListing({
-            sandboxes: sandboxesOf(shownAt(script, at, worldMs)),
+            sandboxes: sandboxesOf(shownAt(script, at, worldMs), worldMs),
             complete: outcome === "complete",
           }),
         }
@@ -50,15 +50,21 @@ export async function play(script: Script, target: Target, keeper: Keeper): Prom
   }
 }
 
-function sandboxesOf(shown: ReadonlyMap<ScriptServer, Status>): readonly ListedSandbox[] {
-  const bySandbox = Map.groupBy(shown, ([{ sandboxId }]) => sandboxId);
-  return Array.from(bySandbox, ([id, listed]) => ({
+/** By name, benchmark and tag servers are counted alike. */
+function sandboxesOf(
+  { servers, sandboxes }: ShownFleet,
+  worldMs: number,
+): readonly ListedSandbox[] {
+  const bySandbox = Map.groupBy(servers, ([{ sandboxId }]) => sandboxId);
+  return Array.from(sandboxes, ([{ sandboxId: id, benchmark }, status]) => ({
     id,
-    status: "idle",
-    benchmark: null,
+    status,
+    benchmark,
     createdAt: null,
-    servers: listed.map(([{ serverId, serverName }, status]) => {
-      return { id: serverId, name: serverName, status, benchmark: null, tags: [] };
+    servers: (bySandbox.get(id) ?? []).map(([server, ofServer]) => {
+      const name = nameAt(server, worldMs);
+      const tags = name === null ? [] : [name];
+      return { id: server.serverId, name, status: ofServer, benchmark: name, tags };
     }),
   }));
 }

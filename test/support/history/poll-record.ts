@@ -1,6 +1,7 @@
 import type { Status } from "../../../src/fleet/model.ts";
 import type { PollRecord } from "../../sim/oracle/truth.ts";
-import { statusAt, type Script, type ScriptServer } from "./script.ts";
+import { nameAt, statusAt } from "./script.ts";
+import type { Script, ScriptSandbox, ScriptServer } from "./script.ts";
 
 /** A turn with the moment at which it comes. */
 export interface Moment {
@@ -23,24 +24,43 @@ export function momentsOf({ turns }: Script): readonly Moment[] {
 }
 
 /** What a turn's listing holds; nothing where it has none. */
+export interface ShownFleet {
+  readonly servers: ReadonlyMap<ScriptServer, Status>;
+  readonly sandboxes: ReadonlyMap<ScriptSandbox, Status>;
+}
+
 export function shownAt(
-  { servers, turns }: Script,
+  { servers, sandboxes, turns }: Script,
   turn: number,
   worldMs: number,
-): ReadonlyMap<ScriptServer, Status> {
+): ShownFleet {
   const { outcome, hidden } = turns[turn] ?? { outcome: "timeout", hidden: 0 };
-  const isListed = outcome === "complete" || outcome === "partial";
-  const shown = new Map<ScriptServer, Status>();
-  for (const [at, server] of (isListed ? servers : []).entries()) {
+  const shown = {
+    servers: new Map<ScriptServer, Status>(),
+    sandboxes: new Map<ScriptSandbox, Status>(),
+  };
+  if (outcome !== "complete" && outcome !== "partial") return shown;
+  const isHidden = (bit: number): boolean => outcome === "partial" && ((hidden >> bit) & 1) === 1;
+  for (const [at, server] of servers.entries()) {
     const status = statusAt(server, worldMs);
-    const isHidden = outcome === "partial" && ((hidden >> at) & 1) === 1;
-    if (status !== null && !isHidden) shown.set(server, status);
+    if (status !== null && !isHidden(at)) shown.servers.set(server, status);
+  }
+  for (const [at, sandbox] of sandboxes.entries()) {
+    const status = statusAt(sandbox, worldMs);
+    const isOwn = status !== null && !isHidden(mostServers + at);
+    const hasServers = shown.servers.keys().some((each) => each.sandboxId === sandbox.sandboxId);
+    if (isOwn || hasServers) shown.sandboxes.set(sandbox, status ?? "idle");
   }
   return shown;
 }
 
-/** The polls of a script that were kept. */
-export function recordsOf(script: Script): readonly PollRecord[] {
+const mostServers = 5;
+
+/** The polls of a script that were kept, with what they observed of servers or sandboxes. */
+export function recordsOf(
+  script: Script,
+  of: "servers" | "sandboxes" = "servers",
+): readonly PollRecord[] {
   const moments = momentsOf(script);
   const records: PollRecord[] = [];
   let last: Moment | null = null;
@@ -54,7 +74,14 @@ export function recordsOf(script: Script): readonly PollRecord[] {
       continue;
     }
     const inUtcMs = last === null ? 0 : Math.max(0, moment.utcMs - last.utcMs);
-    const shown = shownAt(script, at, moment.worldMs).entries();
+    const shown = shownAt(script, at, moment.worldMs);
+    const servers = shown.servers.entries().map(([server, status]) => {
+      const name = nameAt(server, moment.worldMs) ?? "";
+      return [`${server.sandboxId} ${server.serverId}`, { status, name }] as const;
+    });
+    const sandboxes = shown.sandboxes.entries().map(([{ sandboxId, benchmark }, status]) => {
+      return [sandboxId, { status, name: benchmark ?? "" }] as const;
+    });
     records.push({
       utcMs: moment.utcMs,
       elapsedMs: broken || last === null ? inUtcMs : moment.worldMs - last.worldMs,
@@ -62,12 +89,7 @@ export function recordsOf(script: Script): readonly PollRecord[] {
       accepted: outcome === "complete" || outcome === "partial",
       complete: outcome === "complete",
       forgotten: new Set(),
-      shown: new Map(
-        shown.map(([{ sandboxId, serverId, serverName }, status]) => [
-          `${sandboxId} ${serverId}`,
-          { status, name: serverName ?? "" },
-        ]),
-      ),
+      shown: new Map(of === "servers" ? servers : sandboxes),
     });
     broken = false;
     last = moment;

@@ -7,13 +7,23 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** A server of a world, from the world's beginning on. */
-export interface ScriptServer {
+/** What a server or sandbox of a world is, from the world's beginning on. */
+interface ScriptSubject {
   readonly sandboxId: string;
-  readonly serverId: string;
-  readonly serverName: string | null;
   /** One after the other; the last one goes on for ever. */
   readonly dwells: readonly { readonly presence: Presence; readonly ms: number }[];
+}
+
+export interface ScriptServer extends ScriptSubject {
+  readonly serverId: string;
+  readonly serverName: string | null;
+  /** When it gets another name, since the world began. Null: never. */
+  readonly renamedMs: number | null;
+}
+
+/** One that is absent is listed as long as any of its servers is. */
+export interface ScriptSandbox extends ScriptSubject {
+  readonly benchmark: string | null;
 }
 
 /** What happens when it is a target's turn. */
@@ -26,7 +36,7 @@ export interface ScriptTurn {
   /** The process was killed before it, and another one started. */
   readonly restarts: boolean;
   readonly outcome: "complete" | "partial" | FailureReason;
-  /** Of a partial listing: which servers it lacks, a bit for each. */
+  /** Of a partial listing: which servers and which sandboxes without servers it lacks, a bit for each. */
   readonly hidden: number;
   /** Whether what it decided could be written. */
   readonly kept: boolean;
@@ -34,6 +44,7 @@ export interface ScriptTurn {
 
 export interface Script {
   readonly servers: readonly ScriptServer[];
+  readonly sandboxes: readonly ScriptSandbox[];
   readonly turns: readonly ScriptTurn[];
   readonly goneAfter: number;
 }
@@ -47,16 +58,19 @@ const lengths = fc.oneof(
   { arbitrary: fc.integer({ min: 1, max: 30 * hourMs }), weight: 1 },
 );
 
+const dwells = fc.array(fc.record({ presence: fc.constantFrom(...presences), ms: lengths }), {
+  minLength: 1,
+  maxLength: 12,
+});
+
 /** Of few sandboxes and names, so that servers share them; names repeat over sandboxes. */
 const servers = fc
   .array(
     fc.record({
       sandbox: fc.nat(2),
       serverName: fc.constantFrom("git", "git", "jira", "__proto__", null),
-      dwells: fc.array(fc.record({ presence: fc.constantFrom(...presences), ms: lengths }), {
-        minLength: 1,
-        maxLength: 12,
-      }),
+      renamedMs: fc.option(lengths),
+      dwells,
     }),
     { minLength: 1, maxLength: 5 },
   )
@@ -65,6 +79,13 @@ const servers = fc
       return { sandboxId: `box-${sandbox}`, serverId: `server-${at}`, ...rest };
     }),
   );
+
+const sandboxes = fc
+  .array(fc.record({ benchmark: fc.constantFrom("swe", "swe", "web", null), dwells }), {
+    minLength: 3,
+    maxLength: 3,
+  })
+  .map((drawn) => drawn.map((each, at): ScriptSandbox => ({ sandboxId: `box-${at}`, ...each })));
 
 /** Most turns come as they should; what a wait is rounded to puts some right between two buckets. */
 const turns = (steps: fc.Arbitrary<number>): fc.Arbitrary<readonly ScriptTurn[]> =>
@@ -87,7 +108,7 @@ const turns = (steps: fc.Arbitrary<number>): fc.Arbitrary<readonly ScriptTurn[]>
         ...(["complete", "complete", "complete", "complete", "complete"] as const),
         ...(["partial", "timeout"] as const),
       ),
-      hidden: fc.nat(31),
+      hidden: fc.nat(255),
       kept: fc.constantFrom(true, true, true, true, true, true, false),
     }),
     { minLength: 2, maxLength: 30, size: "max" },
@@ -95,7 +116,8 @@ const turns = (steps: fc.Arbitrary<number>): fc.Arbitrary<readonly ScriptTurn[]>
 
 /** @param steps how far the wall clock is stepped before a turn. Milliseconds */
 export function scripts(steps: fc.Arbitrary<number>): fc.Arbitrary<Script> {
-  return fc.record({ servers, turns: turns(steps), goneAfter: fc.integer({ min: 1, max: 3 }) });
+  const goneAfter = fc.integer({ min: 1, max: 3 });
+  return fc.record({ servers, sandboxes, turns: turns(steps), goneAfter });
 }
 
 /** Into the future alone, and seldom. */
@@ -108,8 +130,13 @@ export const anySteps = fc.oneof(
 );
 
 /** @param atMs since the world began */
-export function statusAt({ dwells }: ScriptServer, atMs: number): Status | null {
+export function statusAt({ dwells: all }: ScriptSubject, atMs: number): Status | null {
   let endMs = 0;
-  const current = dwells.find(({ ms }) => (endMs += ms) > atMs) ?? dwells.at(-1);
+  const current = all.find(({ ms }) => (endMs += ms) > atMs) ?? all.at(-1);
   return current === undefined || current.presence === "absent" ? null : current.presence;
+}
+
+/** @param atMs since the world began */
+export function nameAt({ serverName, renamedMs }: ScriptServer, atMs: number): string | null {
+  return renamedMs !== null && renamedMs <= atMs ? "renamed" : serverName;
 }
