@@ -11,6 +11,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     // One less than the cores there are would be one alone where there are two.
     maxWorkers: "100%",
+    globalSetup: ["test/support/bundle-programs.ts"],
     testTimeout: testTimeoutMs,
     hookTimeout: testTimeoutMs,
   },

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/crash/every-statement*.test.ts"],
     maxWorkers: "100%",
-    globalSetup: ["test/store/support/postgres-server.ts"],
+    globalSetup: ["test/support/bundle-programs.ts", "test/store/support/postgres-server.ts"],
     // They start hundreds of processes one after the other.
     testTimeout: 10 * testTimeoutMs,
   },

@@ -10,7 +10,7 @@ export default defineConfig({
       "test/app/secrets.test.ts",
       "test/app/daemon-sandboxes.test.ts",
     ],
-    globalSetup: ["test/store/support/postgres-server.ts"],
+    globalSetup: ["test/support/bundle-programs.ts", "test/store/support/postgres-server.ts"],
     // Several of them wait for several things in a row, each with that patience.
     testTimeout: 3 * testTimeoutMs,
     hookTimeout: testTimeoutMs,

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { join } from "node:path";
 import { isPassword, parsePasswordHash } from "../../src/lib/password.ts";
 import { runCommand } from "../support/run-command.ts";
+import { programOf } from "../support/sandwatch-process.ts";
 
-const program = join(import.meta.dirname, "../../src/cli.js");
+const program = programOf("cli");
 const password = "correct horse: battery staple";
 
 async function isHashOf(printed: string): Promise<boolean> {

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -10,10 +9,10 @@ import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
 import { runCommand } from "../support/run-command.ts";
-import { compileCache, startSandwatch } from "../support/sandwatch-process.ts";
+import { compileCache, programOf, startSandwatch } from "../support/sandwatch-process.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 
-const program = join(import.meta.dirname, "../../src/cli.js");
+const program = programOf("cli");
 const token = "0123456789abcdef0123456789abcdef";
 const viewerToken = "fedcba9876543210fedcba9876543210";
 

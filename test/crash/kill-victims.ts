@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import type { Target } from "../../src/fleet/model.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
-import { compileCache } from "../support/sandwatch-process.ts";
+import { compileCache, programOf } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { startReceiverServer, status as answerOf } from "../notify/support/receiver-server.ts";
 import { startWebhookPeer, webhookSecret, type Alert } from "../support/webhook-peer.ts";
@@ -222,7 +222,7 @@ interface Victim {
 }
 
 function spawnVictim(settings: VictimSettings): Victim {
-  const child = fork(join(import.meta.dirname, "victim.ts"), [JSON.stringify(settings)], {
+  const child = fork(programOf("victim"), [JSON.stringify(settings)], {
     execArgv: [],
     env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
     stdio: ["ignore", "inherit", "inherit", "ipc"],

@@ -7,13 +7,12 @@ const base64Piece = 10;
 
 const fingerprints = 2 ** 20;
 
-/** Of the six characters at a place. */
-function fingerprintAt(text: string, at: number): number {
-  let value = 0;
-  for (let index = at; index < at + 6; index += 1) {
-    value = (value * 31 + text.charCodeAt(index)) & (fingerprints - 1);
-  }
-  return value;
+/** How many characters a fingerprint is of: each shifts out four of its twenty bits. */
+const fingerprintLength = 5;
+
+/** Of the last characters of a text, from that of those before its last one. */
+function nextFingerprint(before: number, text: string, at: number): number {
+  return ((before << 4) ^ (Math.imul(text.charCodeAt(at), 0x9e3779b1) >>> 12)) & (fingerprints - 1);
 }
 
 /**
@@ -29,9 +28,11 @@ export function plantSecrets() {
   const note = (form: string, length: number, name: string): void => {
     const ofLength = forms.get(length) ?? new Map<string, string>();
     forms.set(length, ofLength);
-    for (let at = 0; at + length <= form.length; at += 1) {
-      ofLength.set(form.slice(at, at + length), name);
-      known[fingerprintAt(form, at)] = 1;
+    let fingerprint = 0;
+    for (let at = 0; at < form.length; at += 1) {
+      fingerprint = nextFingerprint(fingerprint, form, at);
+      if (at >= fingerprintLength - 1) known[fingerprint] = 1;
+      if (at + length <= form.length) ofLength.set(form.slice(at, at + length), name);
     }
   };
 
@@ -66,8 +67,11 @@ export function plantSecrets() {
     leaksIn: (text: string): readonly string[] => {
       const found = new Set<string>();
       const search = (searched: string, lengths: readonly number[]): void => {
-        for (let at = 0; at < searched.length; at += 1) {
-          if (known[fingerprintAt(searched, at)] === 0) continue;
+        let fingerprint = 0;
+        for (let end = 0; end < searched.length; end += 1) {
+          fingerprint = nextFingerprint(fingerprint, searched, end);
+          if (known[fingerprint] === 0 || end < fingerprintLength - 1) continue;
+          const at = end - fingerprintLength + 1;
           for (const length of lengths) {
             const name = forms.get(length)?.get(searched.slice(at, at + length));
             if (name !== undefined) found.add(name);

@@ -25,10 +25,22 @@ export interface SandwatchProcess {
   readonly ended: Promise<Ended>;
 }
 
-/** So that the many short runs need not compile the same code each time. */
-export const compileCache = join(tmpdir(), "sandwatch-compile-cache");
+const root = join(import.meta.dirname, "../..");
 
-const program = join(import.meta.dirname, "../../src/cli.js");
+/** Bundled by bundle-programs.ts; undefined where tests run without. */
+const bundled = process.env["TEST_PROGRAMS"];
+
+/** So that the many short runs need not compile the same code each time. */
+export const compileCache = join(bundled ?? tmpdir(), "compile-cache");
+
+const sources = { cli: "src/cli.js", victim: "test/crash/victim.ts" };
+
+/** The path of a program: of one file where it was bundled, else of its source. */
+export function programOf(name: keyof typeof sources): string {
+  return bundled === undefined ? join(root, sources[name]) : join(bundled, `${name}.js`);
+}
+
+const program = programOf("cli");
 
 /** The program as a user runs it: a process of its own. */
 export function startSandwatch(

@@ -1,14 +1,13 @@
 import { constants, networkInterfaces } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseListenAddress } from "../../src/config/address.ts";
 import { openAccess, type AccessSettings } from "../../src/lib/access.ts";
 import { writeConfig } from "../support/config-file.ts";
-import { runSandwatch, startProgram } from "../support/sandwatch-process.ts";
+import { programOf, runSandwatch, startProgram } from "../support/sandwatch-process.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
-const program = join(import.meta.dirname, "../../src/cli.js");
+const program = programOf("cli");
 
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === "::1"),

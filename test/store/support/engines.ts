@@ -39,8 +39,7 @@ export function sqliteIn(path: string): Engine {
 
 export const sqlite = engine("SQLite", 1, async () => openFresh());
 
-/** The databases that the repositories' tests run on: with the end-to-end tests PostgreSQL, too. */
+/** The database that the repositories' tests run on: SQLite with the unit tests, PostgreSQL with the end-to-end tests. */
 export const engines: readonly Engine[] = [
-  sqlite,
-  ...(postgresFolder === undefined ? [] : [engine("PostgreSQL", 1 / 8, openOnPostgres)]),
+  postgresFolder === undefined ? sqlite : engine("PostgreSQL", 1 / 8, openOnPostgres),
 ];
