@@ -153,28 +153,26 @@ function registryOfProcess(): Registry {
 }
 
 /** Large enough that sending a piece costs little, and small enough that rendering it takes a millisecond or so. */
-const pieceBytes = 256 * 1_024;
+const pieceLength = 64 * 1_024;
 
 /**
- * Joins texts into pieces of bytes, each when it is requested. All are in one buffer: a piece is valid until the next
- * one is requested. Strings written to a socket would each be copied to memory outside of the heap, and joining them
- * first would take half as long again.
+ * Joins texts into pieces of bytes, each when it is requested. All are in one buffer: a piece is valid until the next one
+ * is requested. Strings written to a socket would each be copied to memory outside of the heap, and encoding each text by
+ * itself would take a tenth longer.
  */
 export function* toPieces(texts: Iterable<string>): Iterable<Uint8Array> {
-  let buffer = Buffer.allocUnsafeSlow(2 * pieceBytes);
-  let used = 0;
-  for (const text of texts) {
+  let buffer = Buffer.alloc(0);
+  const encode = (text: string): Uint8Array => {
     // UTF-8 takes at most three bytes for each code unit.
-    const mostBytes = text.length * 3;
-    if (used > 0 && used + mostBytes > buffer.length) {
-      yield buffer.subarray(0, used);
-      used = 0;
-    }
-    if (mostBytes > buffer.length) buffer = Buffer.allocUnsafeSlow(mostBytes);
-    used += buffer.write(text, used);
-    if (used < pieceBytes) continue;
-    yield buffer.subarray(0, used);
-    used = 0;
+    if (text.length * 3 > buffer.length) buffer = Buffer.allocUnsafeSlow(text.length * 4);
+    return buffer.subarray(0, buffer.write(text));
+  };
+  let text = "";
+  for (const each of texts) {
+    text += each;
+    if (text.length < pieceLength) continue;
+    yield encode(text);
+    text = "";
   }
-  if (used > 0) yield buffer.subarray(0, used);
+  if (text !== "") yield encode(text);
 }

@@ -114,13 +114,13 @@ describe("the series of servers", () => {
     );
   });
 
-  it("come in pieces of a quarter of a MiB and little more, each made when it is asked for", () => {
+  it("come in pieces of 64 KiB and little more, each made when it is asked for", () => {
     const shown = [[research, snapshotOf(manySandboxes("error"))]] as const;
     const sizes = Array.from(render(shown), ({ length }) => length);
     const full = sizes.slice(0, -1);
     expect(full.length).toBeGreaterThan(3);
-    expect(Math.min(...full)).toBeGreaterThanOrEqual(256 * kiB);
-    expect(Math.max(...sizes)).toBeLessThan(260 * kiB);
+    expect(Math.min(...full)).toBeGreaterThanOrEqual(64 * kiB);
+    expect(Math.max(...sizes)).toBeLessThan(68 * kiB);
     expect(joinPieces(render(shown))).toBe(plainly(shown));
   });
 
