@@ -25,8 +25,7 @@ import { CommandError, wrongUse } from "./exit-codes.ts";
 import { reportedKinds, reportFields } from "../reports/report-fields.ts";
 import { WordsOption } from "./options.ts";
 import { showNotes } from "./output.ts";
-import { readReport } from "../web/pages/read-report.ts";
-import { renderReport } from "../web/pages/report-page.ts";
+import { htmlReport } from "../web/pages/html-report.ts";
 import { csvOf, jsonOf } from "./report/json-csv.ts";
 import { tableOf } from "./report/table.ts";
 import type { StreamedReport, Texts } from "./report/json-csv.ts";
@@ -62,6 +61,8 @@ export function addReport(program: Command, terminal: Terminal): void {
     .option("--tz <zone>", "the time zone of hours and days, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
+    .option("--server <id>", "only this server: its id, how it begins, or a name")
+    .option("--sandbox <id>", "only this sandbox, or its servers: its id, or how it begins")
     .addOption(
       new Option(
         "--format <format>",
@@ -92,14 +93,15 @@ export async function report(
   clock?: Clock,
 ): Promise<void> {
   const format = options.json ? "json" : (options.format ?? "table");
-  const { of, from, to, by, tz, region, key, resolution, threshold } = options;
+  const { of, from, to, by, tz, region, key, server, sandbox, resolution, threshold } = options;
+  const isOne = (server ?? sandbox) !== undefined;
   if (threshold !== undefined && format !== "html") {
     throw wrongUse("--threshold is for --format html only.");
   }
   if (resolution && format !== "openmetrics") {
     throw wrongUse("--resolution is for --format openmetrics only.");
   }
-  const request = { of, from, to, by, tz, region, key };
+  const request = { of, from, to, by, tz, region, key, server, sandbox };
   // These escape control characters themselves, or must not.
   const isRaw = format === "openmetrics" || format === "html";
   using file = options.output === undefined ? null : openOutput(options.output, isRaw);
@@ -109,7 +111,8 @@ export async function report(
   const output = file?.write ?? (isRaw ? terminal.data : print);
   await readHistory({ ...options, clock }, terminal, async ({ api, context }) => {
     if (format === "openmetrics") {
-      if ((by ?? tz ?? options.url) !== undefined) throw wrongUse(openmetricsUse);
+      if ((by ?? tz ?? server ?? sandbox ?? options.url) !== undefined)
+        throw wrongUse(openmetricsUse);
       if (!context) throw new CommandError("There is no store on this machine to read.");
       const nowMs = context.clock.now().utcMs;
       const { range, filter, of: kind } = readReportQuery(request, nowMs);
@@ -120,9 +123,9 @@ export async function report(
       return write(texts, terminal, output);
     }
     if (format === "html") {
-      const page = await readReport(api, { ...request, threshold });
-      await write([renderReport(page)], terminal, output);
-      return showNotes(page.report.notes, terminal);
+      const { text, notes } = await htmlReport(api, { ...request, threshold });
+      await write([text], terminal, output);
+      return showNotes(notes, terminal);
     }
     const streamed = context ? await fromStore(request, context) : await byPages(request, api);
     // A file is no screen.
@@ -131,7 +134,7 @@ export async function report(
     if (format !== "json")
       showNotes([...streamed.notes, ...(await streamed.coverageNotes())], terminal);
     // It takes longer than the rows, and people read it below them.
-    if (format === "table" && screen.columns !== undefined) {
+    if (format === "table" && screen.columns !== undefined && !isOne) {
       const { answer } = await api(computeOutlook, { of, from, to, tz, region, key });
       terminal.out(`${printableLine(answer)}\n`);
     }
@@ -173,7 +176,7 @@ async function byPages(
 }
 
 const openmetricsUse =
-  "--format openmetrics reads the store itself, and has the labels of the metrics and times in UTC: omit --url, --by and --tz.";
+  "--format openmetrics reads the store itself, and has the labels of the metrics and times in UTC: omit --url, --by, --tz, --server and --sandbox.";
 
 const formats: Record<
   Exclude<ReportFormat, "openmetrics" | "html">,

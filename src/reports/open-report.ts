@@ -8,7 +8,8 @@ import type { ReportField, ReportedKind } from "./report-fields.ts";
 import { readIncidentTimes } from "./incident-times.ts";
 import { reportOccupancy, type OccupancyReport } from "./occupancy-report.ts";
 import { planReport, timeText } from "./bucket-plan.ts";
-import type { PlacedRow, Report, ReportRow, RowPosition } from "./report-rows.ts";
+import type { PlacedRow, Report, RowPosition } from "./report-rows.ts";
+import type { UnitFilter } from "../store/unit-history.ts";
 import { keptRange, reportUnits } from "./server-report.ts";
 import type { ReportSources } from "./report-sources.ts";
 import { selectTargets, type ReportedTarget } from "./reported-targets.ts";
@@ -21,6 +22,8 @@ export interface ReportQuery {
   readonly fields: readonly ReportField[];
   readonly zone: Zone;
   readonly filter: TargetFilter;
+  /** Of a report by server or sandbox: which of them. */
+  readonly only?: UnitFilter | undefined;
   readonly nowMs: number;
   /** The position of the last row that is not wanted; null: all are. */
   readonly after: RowPosition | null;
@@ -81,17 +84,18 @@ const mostChanges = 1_000_000;
 
 /** @throws {RefusedError} when the range has not begun, or has too many changes for what it asks for */
 export async function openReport(query: ReportQuery, sources: ReportSources): Promise<Report> {
-  const { of, fields, nowMs, after } = query;
+  const { of, fields, only, nowMs, after } = query;
   const total = countedFor(of, []);
   const opened = await openOccupancy(query, sources);
   const { asked, occupancy, selectIn, reportOf, notesOn } = opened;
   /** Of a range as a whole. */
   const readCoverageNotes = async (range: TimeRange): Promise<readonly string[]> => {
-    const coverage = createCoverage();
-    const all = after === null ? reportOccupancy(reportOf(range, [], total), null) : [];
-    for await (const { row } of all) coverage.add(row);
-    return coverage.notes();
+    if (after !== null) return [];
+    const ofAll = createCoverage();
+    for await (const _ of ofAll.of(reportOccupancy(reportOf(range, [], total), null)));
+    return ofAll.notes();
   };
+  const coverage = createCoverage();
 
   if (fields.includes("sandbox") || fields.includes("server")) {
     const targets = selectIn(asked);
@@ -100,19 +104,23 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };
     const incidents = await readIncidentTimes(sources, range, of, numbers);
     const kept = keptRange(range, occupancy);
-    if (after === null && (await occupancy.hasMoreChanges(kept, mostChanges))) {
+    if (after === null && !only && (await occupancy.hasMoreChanges(kept, mostChanges))) {
       const allowed = "a shorter range, one region or key, or by=server_name";
       const text = `There are more than ${mostChanges.toLocaleString("en")} changes in the range, which would take too long to read. Ask for ${allowed}.`;
       throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
     }
+    const units = { of, range: kept, fields, targets, only, occupancy, incidents };
     const isCut = kept.fromMs > range.fromMs;
     const cut = `Changes are kept since ${timeText(kept.fromMs)}: the report starts then.`;
     return {
       range: asked,
       fields,
       notes: notesOn(targets, isCut ? [cut] : []),
-      coverageNotes: () => readCoverageNotes({ ...asked, fromMs: kept.fromMs }),
-      rows: reportUnits({ of, range: kept, fields, targets, occupancy, incidents }, after),
+      coverageNotes: async () =>
+        only
+          ? coverage.notes("Nothing in this range matches.")
+          : readCoverageNotes({ ...asked, fromMs: kept.fromMs }),
+      rows: coverage.of(reportUnits(units, after)),
     };
   }
 
@@ -122,17 +130,8 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const incidents = await readIncidentTimes(sources, plan.range, of, numbers);
   const occupiedPeaks: OccupancyReport["occupiedPeaks"] = (groupOf) =>
     occupancy.peaks({ ...plan.range, counted, groupOf });
-  const coverage = createCoverage();
-  let isRead = false;
-  async function* rows(): AsyncIterable<PlacedRow> {
-    const readDwells = (range: TimeRange) => occupancy.dwells(range, counted);
-    const whole = { ...report, incidents, occupiedPeaks, readDwells };
-    for await (const placed of reportOccupancy(whole, after)) {
-      coverage.add(placed.row);
-      yield placed;
-    }
-    isRead = after === null;
-  }
+  const readDwells = (range: TimeRange) => occupancy.dwells(range, counted);
+  const whole = { ...report, incidents, occupiedPeaks, readDwells };
   return {
     range: { ...plan.range, toMs: Math.min(plan.range.toMs, nowMs) },
     fields,
@@ -142,27 +141,36 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
         ? ["A server with several tags counts in the row of each: rows do not add up."]
         : []),
     ]),
-    coverageNotes: async () => (isRead ? coverage.notes() : readCoverageNotes(plan.range)),
-    rows: rows(),
+    coverageNotes: async () =>
+      after === null && coverage.isWhole() ? coverage.notes() : readCoverageNotes(plan.range),
+    rows: coverage.of(reportOccupancy(whole, after)),
   };
 }
 
 /** Below this coverage, shares may be far from what they would be. */
 const leastCoverage = 0.8;
 
-/** Adds up the rows of a report. */
+/** Adds up the rows of a report while they are read. */
 function createCoverage() {
-  let [wholeMs, unobservedMs, isObserved, isEmpty] = [0, 0, false, true];
+  let [wholeMs, unobservedMs, isObserved, isEmpty, isWhole] = [0, 0, false, true, false];
   return {
-    add(row: ReportRow): void {
-      wholeMs += serverMsOf(row);
-      unobservedMs += row.unobservedMs;
-      isObserved ||= row.isObserved;
-      isEmpty = false;
+    async *of(rows: AsyncIterable<PlacedRow>): AsyncGenerator<PlacedRow, void> {
+      for await (const placed of rows) {
+        const { row } = placed;
+        wholeMs += serverMsOf(row);
+        unobservedMs += row.unobservedMs;
+        isObserved ||= row.isObserved;
+        isEmpty = false;
+        yield placed;
+      }
+      isWhole = true;
     },
-    notes(): readonly string[] {
+    /** Whether all were read. */
+    isWhole: (): boolean => isWhole,
+    notes(ofNothing?: string): readonly string[] {
       const coverage = wholeMs > 0 ? 1 - unobservedMs / wholeMs : Number(isObserved);
-      if (isEmpty || coverage >= leastCoverage) return [];
+      if (isEmpty) return ofNothing === undefined ? [] : [ofNothing];
+      if (coverage >= leastCoverage) return [];
       if (coverage <= 0) return ["Nothing was observed in this range."];
       // Rounded down, so that it never says that 80 % is less than that.
       const percent = Math.floor(coverage * 1_000) / 10;

@@ -74,7 +74,7 @@ export function readFields(
   if (single && other) return { allowed: `either ${single} or ${other}, not both` };
   const [value, otherValue] = valueFields.filter((field) => fields.includes(field));
   if (value && otherValue) return { allowed: `either ${value} or ${otherValue}, not both` };
-  return { fields: single ? withIdentity(fields) : fields };
+  return { fields: withIdentity(fields) };
 }
 
 /** What is wrong with fields that only servers have. Null: nothing. */
@@ -93,9 +93,10 @@ function meant(word: string): string {
 }
 
 /** A server is known only together with its sandbox, and both only within their target. */
-function withIdentity(fields: readonly ReportField[]): readonly ReportField[] {
+export function withIdentity(fields: readonly ReportField[]): readonly ReportField[] {
   const identity: readonly ReportField[] = fields.includes("server")
     ? ["region", "key", "sandbox", "server", "server_name"]
     : ["region", "key", "sandbox"];
-  return [...new Set([...identity, ...fields])];
+  const isSingle = fields.includes("server") || fields.includes("sandbox");
+  return isSingle ? [...new Set([...identity, ...fields])] : fields;
 }

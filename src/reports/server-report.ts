@@ -2,7 +2,7 @@ import { emptyAccount, serverMsOf, type NameAccount } from "../fleet/buckets.ts"
 import type { Target } from "../fleet/model.ts";
 import { countByStatus } from "../fleet/tallies.ts";
 import type { OccupancyReader } from "../store/occupancy-history.ts";
-import type { Unit } from "../store/unit-history.ts";
+import type { Unit, UnitFilter } from "../store/unit-history.ts";
 import {
   countIncident,
   noIncidents,
@@ -22,13 +22,14 @@ export interface UnitReportQuery {
   /** None of them of time. */
   readonly fields: readonly ReportField[];
   readonly targets: readonly ReportedTarget[];
+  readonly only?: UnitFilter | undefined;
   readonly occupancy: Pick<OccupancyReader, "units">;
   readonly incidents: readonly IncidentTime[];
 }
 
 /** Rows of single servers or sandboxes, by target and sandbox. Only some sandboxes are read at a time. */
 export async function* reportUnits(
-  { of, range, fields, targets, occupancy, incidents }: UnitReportQuery,
+  { of, range, fields, targets, only, occupancy, incidents }: UnitReportQuery,
   after: RowPosition | null,
 ): AsyncIterable<PlacedRow> {
   const { fromMs, toMs } = range;
@@ -54,6 +55,7 @@ export async function* reportUnits(
       toMs,
       untilMs: Math.min(toMs, untilMs),
       first: place === 0 ? (start?.sandboxId ?? "") : "",
+      only,
       keyOf,
     });
     for await (const { units, bucket, dwellsMs } of cells) {

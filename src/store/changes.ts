@@ -279,7 +279,8 @@ function readChange({ seq, region, key, ...row }: StoredRow) {
   };
 }
 
-function isServer(server: string) {
+/** By its id, how that begins, or its name. */
+export function isServer(server: string) {
   return sql<boolean>`(${beginsWith("of.server_id", server)} or "of".server_name = ${server})`;
 }
 

@@ -106,7 +106,8 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
         targets.find(({ target }) => target.region === region && target.key === key);
       return {
         recorded: targets.map(({ target, recorded }) => ({ target, ...recorded })),
-        ...kept,
+        keptFrom: kept.keptFrom,
+        changesKeptFromMs: kept.changesKeptFromMs,
         hasMoreChanges: (range, most) => hasMoreChanges(reader, targets, range, most),
         async peaks(query) {
           if (kept.keptFrom["5m"] > query.fromMs) return null;
@@ -136,7 +137,7 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
         timeline: (target, query) =>
           foldTimeline(reader, find(target), kept.changesKeptFromMs, query, reading),
         async *buckets(bucketRange, counted) {
-          const read = createBucketReader(reader, targets, counted, reading);
+          const read = createBucketReader(reader, targets, counted, kept, reading);
           const own = keyOf(counted, "").length;
           const isTotal = counted === "server" || counted === "sandbox";
           for await (const some of read[bucketRange.resolution](bucketRange)) {
@@ -187,20 +188,21 @@ async function readHistoryTargets(
   );
 }
 
-async function readKept(
-  reader: Db,
-): Promise<Pick<OccupancyReader, "keptFrom" | "changesKeptFromMs">> {
+async function readKept(reader: Db) {
   const rows = await reader.selectFrom("deleted_history").selectAll().execute();
   const beforeMs = (what: string): number =>
     rows.find((row) => row.what === what)?.before_ms ?? -Infinity;
   const from = (resolution: RolledUp, ms: number): number =>
     Math.ceil(ms / resolutionMs[resolution]) * resolutionMs[resolution];
+  // What is derived from changes continues from the counts of a whole hour.
+  const derivedFromMs = from("1h", Math.max(beforeMs("changes"), beforeMs("1h")));
+  const quartersFromMs = from("15m", beforeMs("15m"));
   return {
     changesKeptFromMs: beforeMs("changes"),
+    quartersFromMs,
     keptFrom: {
-      // What is derived from changes continues from the counts of a whole hour.
-      "5m": from("1h", Math.max(beforeMs("changes"), beforeMs("1h"))),
-      "15m": from("15m", beforeMs("15m")),
+      "5m": derivedFromMs,
+      "15m": Math.min(derivedFromMs, quartersFromMs),
       "1h": from("1h", beforeMs("1h")),
       "1d": from("1d", beforeMs("1d")),
     },
@@ -216,6 +218,7 @@ function createBucketReader(
   reader: Db,
   targets: readonly HistoryTarget[],
   counted: Counted,
+  { quartersFromMs }: { readonly quartersFromMs: number },
   reading: RowReading,
 ) {
   const kinds = [counted];
@@ -309,13 +312,16 @@ function createBucketReader(
     yield found();
   }
 
+  const derived = (range: BucketRange): AsyncGenerator<readonly Found[], void> =>
+    fold(range, ({ recorded, rolledUpToMs }) => {
+      const firstMs = bucketStart("1h", recorded.fromMs);
+      return Math.max(firstMs, Math.min(bucketStart("1h", range.fromMs), rolledUpToMs));
+    });
+
   return {
-    "5m": (range: BucketRange) =>
-      fold(range, ({ recorded, rolledUpToMs }) => {
-        const firstMs = bucketStart("1h", recorded.fromMs);
-        return Math.max(firstMs, Math.min(bucketStart("1h", range.fromMs), rolledUpToMs));
-      }),
-    "15m": (range: BucketRange) => inHours({ ...range, resolution: "15m" }),
+    "5m": derived,
+    "15m": (range: BucketRange) =>
+      range.fromMs < quartersFromMs ? derived(range) : inHours({ ...range, resolution: "15m" }),
     "1h": (range: BucketRange) => inHours({ ...range, resolution: "1h" }),
     "1d": (range: BucketRange) =>
       rolled({ ...range, resolution: "1d" }, daysRolledUpTo, restOfDays(range)),

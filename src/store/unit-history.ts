@@ -1,13 +1,15 @@
+import { sql, type RawBuilder } from "kysely";
 import type { Bucket } from "../fleet/buckets.ts";
 import { addCounts, countOf, noCounts, type Counts, type Standing } from "../fleet/fold.ts";
 import { statuses } from "../fleet/status.ts";
 import { createStepReader, endedDwells, subjectTables, type StoredStep } from "./change-steps.ts";
-import { subjectRows, type ChangeSubject, type SubjectRow } from "./changes.ts";
+import { isServer, subjectRows, type ChangeSubject, type SubjectRow } from "./changes.ts";
 import { oneOf, type RowReading } from "./damaged-rows.ts";
 import { TargetFold } from "./fold-changes.ts";
 import type { Gap } from "../fleet/recorded-time.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";
 import type { HistoryTarget } from "./rolled-up.ts";
+import { beginsWith } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 /** A server or sandbox as it was last observed. */
@@ -16,6 +18,14 @@ export interface Unit {
   /** Null: it is a sandbox. */
   readonly serverId: string | null;
   readonly serverName: string | null;
+}
+
+/** Undefined: all. */
+export interface UnitFilter {
+  /** The server's id, how it begins, or the server's name. */
+  readonly server?: string | undefined;
+  /** The sandbox's id, or how it begins. */
+  readonly sandbox?: string | undefined;
 }
 
 export interface UnitQuery {
@@ -28,6 +38,7 @@ export interface UnitQuery {
   readonly untilMs: number;
   /** The first sandbox that is wanted. */
   readonly first: string;
+  readonly only?: UnitFilter | undefined;
   /** Default: all. */
   readonly isWanted?: (unit: Unit) => boolean;
   /** Which account it counts in. @param name that it had at that moment */
@@ -64,7 +75,7 @@ export async function* foldUnits(
   const range = { fromMs, toMs, untilMs, gaps };
   let first: string | null = query.first;
   while (first !== null) {
-    const found: FoundRows = await readRows(reader, target.id, subject, fromMs, first);
+    const found: FoundRows = await readRows(reader, target.id, query, fromMs, first);
     first = found.next;
     const rows = found.rows.filter((row) => query.isWanted?.(unitOf(row)) ?? true);
     if (rows.length === 0) continue;
@@ -148,14 +159,19 @@ type FoundRows = Awaited<ReturnType<typeof readRows>>;
 async function readRows(
   reader: Db,
   targetId: number,
-  subject: ChangeSubject,
+  { subject, only = {} }: UnitQuery,
   sinceMs: number,
   first: string,
 ): Promise<{ readonly rows: readonly SubjectRow[]; readonly next: string | null }> {
-  const since = () =>
-    selectUnits(reader, targetId, subject, sinceMs)
-      .where("of.sandbox_id", ">=", first)
-      .orderBy("of.sandbox_id");
+  const { server, sandbox } = only;
+  const since = () => {
+    let units = selectUnits(reader, targetId, subject, sinceMs).where("of.sandbox_id", ">=", first);
+    if (server !== undefined) units = units.where(isMeant("server", server, isServer(server)));
+    if (sandbox !== undefined) {
+      units = units.where(isMeant("sandbox", sandbox, beginsWith("of.sandbox_id", sandbox)));
+    }
+    return units.orderBy("of.sandbox_id");
+  };
   const sandboxes = await since()
     .select("of.sandbox_id as id")
     .distinct()
@@ -165,6 +181,13 @@ async function readRows(
   if (!last) return { rows: [], next: null };
   const rows = await since().selectAll().where("of.sandbox_id", "<=", last.id).execute();
   return { rows, next: sandboxes[sandboxesAtOnce]?.id ?? null };
+}
+
+/** Where an id is given as a whole, nothing else is meant. */
+function isMeant(subject: ChangeSubject, text: string, isLike: RawBuilder<boolean>) {
+  const id = `${subject}_id`;
+  const known = sql`select 1 from ${sql.table(subjectTables[subject])} where ${sql.ref(id)} = ${text}`;
+  return sql<boolean>`(${sql.ref(`of.${id}`)} = ${text} or (${isLike} and not exists (${known})))`;
 }
 
 /** Those of a target that were there at a moment or later. */

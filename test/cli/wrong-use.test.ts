@@ -38,7 +38,7 @@ it.each([
   ["completion csh", "Allowed choices are bash, zsh, fish"],
   [`${report} --tz Mars/Olympus`, "a time zone such as"],
   [`${report} --format xml`, "Allowed choices are table, csv, json, html, openmetrics"],
-  [`${report} --resolution 5m --by hour`, "omit --url, --by and --tz"],
+  [`${report} --resolution 5m --by hour`, "omit --url, --by, --tz, --server and --sandbox"],
   [`${report} --resolution 5m --format csv`, "for --format openmetrics only"],
   ["conformance --config CONFIG", "Choose one by region and key (--region, --key): us/research, "],
   ["conformance --config CONFIG --region us --user ..", "Allowed: user: an id of"],

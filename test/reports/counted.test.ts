@@ -1,10 +1,12 @@
 import { expect, it, onTestFinished } from "vitest";
+import { readReportQuery } from "../../src/api/operations/occupancy.ts";
+import { reportFields, type ReportField } from "../../src/reports/report-fields.ts";
 import { storedSources } from "../../src/reports/report-sources.ts";
 import { createStore } from "../../src/store/store.ts";
 import { addTarget } from "../support/add-target.ts";
 import { research, server, startMs, watchFleet } from "../support/fleet.ts";
 import { openFresh } from "../support/fresh-store.ts";
-import { reportOf } from "./support/report.ts";
+import { addUp, reportOf } from "./support/report.ts";
 
 /** Two hours of two servers and their sandbox; after the first hour one of them has other tags. */
 async function recorded(isRolledUp: boolean) {
@@ -54,3 +56,33 @@ it.each([true, false])(
     ]);
   },
 );
+
+/** By one field: how many hours there are in all rows. */
+async function hoursBy(field: ReportField, of: "servers" | "sandboxes"): Promise<number> {
+  const [from = "", to = ""] = [0, 7_200_000].map((ms) => new Date(startMs + ms).toISOString());
+  const { rows } = await reportOf(await recorded(true), { from, to, by: field, of });
+  expect(rows.every(({ group }) => group[field] !== undefined)).toBe(true);
+  const { idle = 0, occupied = 0, error = 0 } = addUp(rows);
+  return (idle + occupied + error) / 3_600_000;
+}
+
+it.each(reportFields)("a report of servers by %s has all of their time", async (field) => {
+  // A server has two tags for an hour and a half.
+  expect(await hoursBy(field, "servers")).toBe(field === "tag" ? 5.5 : 4);
+});
+
+const ofServers: readonly ReportField[] = ["server_name", "tag", "server"];
+const readOfSandboxes = (by: string) =>
+  readReportQuery({ of: "sandboxes", from: "1h", by }, startMs).fields;
+
+it.each(reportFields.filter((each) => !ofServers.includes(each)))(
+  "a report of sandboxes by %s has all of their time",
+  async (field) => {
+    expect(readOfSandboxes(field)).toContain(field);
+    expect(await hoursBy(field, "sandboxes")).toBe(2);
+  },
+);
+
+it.each(ofServers)("a report of sandboxes by %s is refused", (field) => {
+  expect(() => readOfSandboxes(field)).toThrow(`not ${field}`);
+});

@@ -6,6 +6,7 @@ import {
   readFields,
   reportedKinds,
   reportFields,
+  withIdentity,
   type ReportField,
 } from "../../reports/report-fields.ts";
 import { openReport, type ReportQuery } from "../../reports/open-report.ts";
@@ -15,7 +16,7 @@ import type { Zone } from "../../reports/zone.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { HistoryContext } from "../context.ts";
 import { limitOf, listed, nextField, cursorOf, cursorText, rangeFields } from "../fields.ts";
-import { readRange, targetFields, texts } from "../fields.ts";
+import { readRange, sandboxText, serverText, targetFields, texts } from "../fields.ts";
 import { defineOperation, readRequest } from "../operation.ts";
 import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 
@@ -29,14 +30,17 @@ export const reportRequest = z.strictObject({
   of: ofField,
   by: z
     .string()
-    .default("region,key")
+    .optional()
     .transform((text, context) => {
+      if (text === undefined) return undefined;
       const read = readFields(text);
       if ("fields" in read) return read.fields;
       context.addIssue({ code: "custom", message: read.allowed });
       return z.NEVER;
     }),
   ...targetFields,
+  server: serverText.optional(),
+  sandbox: sandboxText.optional(),
 });
 export type ReportRequest = z.input<typeof reportRequest>;
 
@@ -174,22 +178,33 @@ export function readReportQuery(request: ReportRequest, nowMs: number): ReportQu
 /** @throws {RefusedError} when one of them is of servers only */
 export function refuseFieldsOfServers(by: readonly ReportField[]): void {
   const allowed = faultOfSandboxFields(by);
-  if (allowed === null) return;
-  const text = `The request cannot be used. Allowed: by: ${allowed}`;
-  throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
+  if (allowed !== null) refuse("by", allowed);
+}
+
+function refuse(path: string, allowed: string): never {
+  const text = `The request cannot be used. Allowed: ${path}: ${allowed}`;
+  throw new RefusedError("invalid", text, [{ path, allowed }]);
 }
 
 function toReportQuery(
-  { of, from, to, by, tz: zone, region, key }: z.output<typeof reportRequest>,
+  { of, from, to, by, tz: zone, region, key, server, sandbox }: z.output<typeof reportRequest>,
   nowMs: number,
 ): ReportQuery {
-  if (of === "sandboxes") refuseFieldsOfServers(by);
+  const isOne = server !== undefined || sandbox !== undefined;
+  const one = of === "servers" ? "server" : "sandbox";
+  const fields = by ?? withIdentity(isOne ? [one] : ["region", "key"]);
+  if (of === "sandboxes") {
+    refuseFieldsOfServers(fields);
+    if (server !== undefined) refuse("server", "only of servers");
+  }
+  if (isOne && !fields.includes("sandbox")) refuse("by", "server or sandbox, for single ones");
   const range = readRange({ from, to }, { nowMs, zone });
   const filter = {
     ...(region.length > 0 && { region }),
     ...(key.length > 0 && { key }),
   };
-  return { of, range, fields: by, zone, filter, nowMs, after: null };
+  const only = isOne ? { server, sandbox } : undefined;
+  return { of, range, fields, zone, filter, only, nowMs, after: null };
 }
 
 export function reportHead(

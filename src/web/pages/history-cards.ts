@@ -26,6 +26,7 @@ export function timelineCard(address: string, range: Range, timeline: Timeline):
     const current = each === range ? html`aria-current="true"` : "";
     return html`<a href="${address}&amp;range=${each}" ${current}>${rangeWords[each]}</a> `;
   });
+  const report = address.replace("server?", "report?").replace("sandbox?", "report?of=sandboxes&");
   return html`<div class="card" id="timeline" data-live>
     <div class="head">
       <h2>Timeline</h2>
@@ -34,6 +35,7 @@ export function timelineCard(address: string, range: Range, timeline: Timeline):
     ${band(timeline, `The last ${rangeWords[range]}`)}
     <p class="axis"><span>${timeOf(Date.parse(timeline.from))}</span><span>now</span></p>
     ${bandSums(timeline)}
+    <p><a href="${report}&amp;from=${range}">Report of this range</a></p>
     ${
       timeline.truncated
         ? html`<p class="remark">It changed so often that only the latest changes are drawn.</p>`

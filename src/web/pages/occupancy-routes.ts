@@ -6,8 +6,7 @@ import type { CallApi } from "../../api/operation.ts";
 import type { ApiDeps } from "../api/api.ts";
 import { ownerOf } from "../slow-readers.ts";
 import { html, type Html } from "../html.ts";
-import { readReport } from "./read-report.ts";
-import { renderReport } from "./report-page.ts";
+import { htmlReport } from "./html-report.ts";
 import { page, type PageAt } from "./layout.ts";
 import { daysCard } from "./days-card.ts";
 import { hoursCard } from "./hours-card.ts";
@@ -82,7 +81,7 @@ export function addOccupancy(
     (request) =>
       share(request.url, async () => {
         const asked = { from: "30d", ...Object(request.query) };
-        return renderReport(await takeTurn(ownerOf(request), () => readReport(api, asked)));
+        return (await takeTurn(ownerOf(request), () => htmlReport(api, asked))).text;
       }),
     reportPolicy,
   );

@@ -55,6 +55,7 @@ export function renderSandbox(view: SandboxPageView, at: PageAt): string {
       commands: [
         `sandwatch explain ${shellWord(sandbox)}`,
         `sandwatch servers --sandbox ${shellWord(sandbox)}`,
+        `sandwatch report --from 30d --sandbox ${shellWord(sandbox)} --of sandboxes --format html`,
       ],
     },
     at,

@@ -56,7 +56,10 @@ export function renderServer(view: ServerPageView, at: PageAt): string {
         >Silence</a
       >`,
       cards: [],
-      commands: [`sandwatch explain ${shellWord(server)}`],
+      commands: [
+        `sandwatch explain ${shellWord(server)}`,
+        `sandwatch report --from 30d --server ${shellWord(server)} --format html`,
+      ],
     },
     at,
   );

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TimelineQuery } from "../../../src/store/unit-timeline.ts";
+import { collect } from "../../support/collect.ts";
 import { listing, research, startMs, watchFleet } from "../../support/fleet.ts";
 import { engines } from "../support/engines.ts";
 import { openPollStore } from "../support/poll-store.ts";
@@ -62,5 +63,26 @@ describe.each(engines)("the timeline of a server on $name", (engine) => {
     expect(spent.slice(0, 3)).toEqual(["unobserved 490", "idle 5", "error 5"]);
     expect(spent).toHaveLength(2_002);
     expect((await read({ fromMs: startMs + 600_000 })).truncated).toBe(false);
+  });
+
+  it.each([
+    [{ server: "a" }, ["a"]],
+    [{ server: "b" }, ["bc", "bcd"]],
+    [{ server: "bc" }, ["bc"]],
+    [{ server: "github" }, ["a", "bc", "bcd"]],
+    [{ server: "x" }, []],
+    [{ sandbox: "box" }, ["a", "bc", "bcd"]],
+    [{ sandbox: "bo", server: "bcd" }, ["bcd"]],
+    [{ sandbox: "c" }, []],
+  ])("%j names %j: what is a whole id names nothing else", async (only, ids) => {
+    const { store, targetId } = await openPollStore(engine);
+    const { poll } = watchFleet();
+    await store.commitPoll(targetId, poll(listing({ a: "idle", bc: "idle", bcd: "idle" })));
+    const { units } = await store.occupancy.open();
+    const toMs = startMs + 3_600_000;
+    const query = { subject: "server", fromMs: 0, toMs, untilMs: toMs, first: "" } as const;
+    const cells = await collect(units(research, { ...query, only, keyOf: () => "" }));
+    const found = cells.flatMap((cell) => cell.units.map(({ serverId }) => serverId));
+    expect(found.toSorted()).toEqual(ids);
   });
 });
