@@ -82,7 +82,7 @@ describe.each(engines)("the timeline of a server on $name", (engine) => {
     const toMs = startMs + 3_600_000;
     const query = { subject: "server", fromMs: 0, toMs, untilMs: toMs, first: "" } as const;
     const cells = await collect(units(research, { ...query, only, keyOf: () => "" }));
-    const found = cells.flatMap((cell) => cell.units.map(({ serverId }) => serverId));
+    const found = cells.flatMap((cell) => cell.units.map(({ serverId }) => serverId ?? ""));
     expect(found.toSorted()).toEqual(ids);
   });
 });
