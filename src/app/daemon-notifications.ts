@@ -3,7 +3,7 @@ import type { HistoryContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CurrentSuppressions } from "../alerts/silence.ts";
 import type { Config } from "../config/config.ts";
-import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { AlertOptions } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import { createNotifier } from "../notify/notifier.ts";
 import { createOutbound } from "../notify/outbound.ts";
@@ -13,6 +13,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import { userAgent } from "../lib/version.ts";
+import type { CommitLoop } from "../polling/commit-loop.ts";
 import type { Store } from "../store/store.ts";
 import type { ReportSources } from "../reports/report-sources.ts";
 import { readReport, type PageRequest } from "../web/pages/read-report.ts";
@@ -35,8 +36,7 @@ interface NotificationsDeps {
   readonly healthProblem: () => Promise<string | null>;
   readonly judge: Omit<AlertOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
-  /** What became of incidents of receivers, after it was committed. */
-  readonly onIncidents: (outcome: IncidentOutcome) => void;
+  readonly commits: CommitLoop;
   readonly mayAct: () => boolean;
   readonly onRun: (receiver: string) => void;
   readonly onReposted: (receiver: string) => void;
@@ -47,7 +47,7 @@ const deliveryGraceMs = 5_000;
 /** The receivers and the delivery to them. */
 export function openNotifications(deps: NotificationsDeps) {
   const { alerts, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
-  const { mayAct } = deps;
+  const { mayAct, commits } = deps;
   const history: HistoryContext = { reports: deps.reports, clock };
   const readHistory = createApi(history);
   const { networks, route } = alerts.outbound;
@@ -69,9 +69,11 @@ export function openNotifications(deps: NotificationsDeps) {
   };
   const notifier = createNotifier({
     ...deps,
+    publish: (incidents, atMs) => commits.publish(incidents, atMs),
     outbox: store.outbox,
     giveUpAfterMs: new Map(alerts.receivers.map((each) => [each.name, each.giveUpAfterMs])),
   });
+  commits.onOutbox(notifier.wake);
   const receivers = alerts.receivers.map((settings) => {
     const receiver = createReceiver(settings, common);
     if (settings.type !== "heartbeat") notifier.add([{ ...settings, receiver }]);
@@ -90,8 +92,7 @@ export function openNotifications(deps: NotificationsDeps) {
       const outcomes = await store.incidentsWithoutTarget.judgeReceivers(isJudged, (state) =>
         judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
       );
-      outcomes.forEach(deps.onIncidents);
-      if (outcomes.some(({ outbox }) => outbox.length > 0)) notifier.wake();
+      for (const outcome of outcomes) await commits.publish(outcome, atMs);
       return false;
     },
   });

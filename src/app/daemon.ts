@@ -2,7 +2,6 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { notifiedReceivers } from "../config/notified-receivers.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
-import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import type { ApiContext } from "../api/context.ts";
@@ -15,7 +14,7 @@ import { systemClock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import { shortId } from "../lib/short-id.ts";
 import { userAgent } from "../lib/version.ts";
-import { logIncidents } from "../polling/incident-log.ts";
+import { createCommitLoop } from "../polling/commit-loop.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { createRegionWatch } from "../polling/region-watch.ts";
 import { intervalOf } from "../polling/ticker.ts";
@@ -70,7 +69,7 @@ export async function createDaemon(
   const { newIncidentId = shortId } = overrides;
   const log = overrides.log ?? createLogger(config.log);
   const firstRead = { successful: true, successAtMs: clock.now().utcMs };
-  const onUntargeted = (outcome: IncidentOutcome): void => void logIncidents(log, null, outcome);
+  const commits = createCommitLoop(log);
   await using opening = new AsyncDisposableStack();
 
   const store = await openDaemonStore(config.store, { ...overrides, clock, log });
@@ -90,7 +89,7 @@ export async function createDaemon(
   const pollIntervalMs = intervalOf(config.poll.schedule);
   const targets = configuredTargets(config);
   const present = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
-  const fleet = await restoreFleet({ config, store, judge: present, clock, log });
+  const fleet = await restoreFleet({ config, store, judge: present, clock, commits });
   const composed = composeAcknowledged(config.alerts.rules, judge.receivers);
 
   const takeOvers = overrides.active?.takeOvers ?? 0;
@@ -139,7 +138,7 @@ export async function createDaemon(
     healthProblem: () => health.problem(),
     judge,
     suppressions,
-    onIncidents: onUntargeted,
+    commits,
     mayAct,
     onRun: (receiver) => watchdog.noteRun("deliveries", receiver),
     onReposted: (receiver) => watchdog.noteRun("deliveries", repostLoopName(receiver)),
@@ -162,7 +161,7 @@ export async function createDaemon(
     judge,
     suppressions,
     store,
-    notifier,
+    commits,
     metrics: metrics.polls,
     log,
     clock,

@@ -3,8 +3,8 @@ import type { Suppressions } from "../alerts/silence.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
 import { hasHoursOfUtc, zoneOffset } from "../lib/zone-offset.ts";
+import type { CommitLoop } from "../polling/commit-loop.ts";
 import type { RegionWatch } from "../polling/region-watch.ts";
 import { retireUnconfigured } from "../polling/restore.ts";
 import type { ComposeAcknowledged } from "../store/acknowledgements.ts";
@@ -30,8 +30,8 @@ interface StoreUpkeepDeps {
     readonly reviewOthers: Chore;
   };
   readonly composeAcknowledged: ComposeAcknowledged;
+  readonly commits: CommitLoop;
   readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** What is done for the whole store. */
@@ -63,14 +63,14 @@ export function createStoreUpkeep(deps: StoreUpkeepDeps) {
 
 /** Ends the incidents of what the configuration does not name any more, and forgets reports. */
 function retirementChore(deps: StoreUpkeepDeps): Chore {
-  const { config, store, regions, delivery, judge, suppressions, clock, log } = deps;
+  const { config, store, regions, delivery, judge, suppressions, commits, clock } = deps;
   const targets = configuredTargets(config);
   return {
     what: "ending incidents of what is not configured any more",
     async step() {
       const nowUtcMs = clock.now().utcMs;
       const by = { ...judge, suppressions: suppressions.at(nowUtcMs) };
-      const options = { judge: by, nowUtcMs, log };
+      const options = { judge: by, nowUtcMs, commits };
       await retireUnconfigured(store, targets, config.probes, options);
       await regions.retireOthers();
       await delivery.scheduled.forgetOthers();

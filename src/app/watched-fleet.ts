@@ -3,14 +3,14 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
 import { createRetryBudget, retryShare, type RetryBudget } from "../lib/retry.ts";
+import type { CommitLoop } from "../polling/commit-loop.ts";
 import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
 import { createPoolWatch } from "../polling/pool-watch.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
 import { createRunner, type RunnerDeps } from "../polling/runner.ts";
-import { createTargetUnits, type Listed, type PollDecision } from "../polling/target-unit.ts";
-import type { TargetUnitsDeps } from "../polling/target-unit.ts";
+import { createTargetUnits, type Listed, type PollDecision } from "../polling/poll.ts";
+import type { TargetUnitsDeps } from "../polling/poll.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedProbe } from "../polling/watched-probe.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
@@ -31,14 +31,14 @@ interface RestoreDeps {
   readonly store: Store;
   readonly judge: JudgeOptions;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly commits: CommitLoop;
 }
 
 export async function restoreFleet(deps: RestoreDeps): Promise<WatchedFleet> {
-  const { config, store, judge, clock, log } = deps;
+  const { config, store, judge, clock, commits } = deps;
   const { schedule, staleAfter } = config.poll;
   const restoredForMs = staleAfter * intervalOf(schedule);
-  const options = { judge, staleAfter, restoredForMs, nowUtcMs: clock.now().utcMs, log };
+  const options = { judge, staleAfter, restoredForMs, nowUtcMs: clock.now().utcMs, commits };
   const configured = configuredTargets(config);
   const targets = await restoreTargets(store, configured, options);
   const pools = await restorePools(store, configured, options);

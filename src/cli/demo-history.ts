@@ -12,6 +12,7 @@ import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import { shortId } from "../lib/short-id.ts";
+import { createCommitLoop } from "../polling/commit-loop.ts";
 import { restorePools, restoreTargets } from "../polling/restore.ts";
 import { draw } from "../simulator/hash.ts";
 import { listDirectly, troublesOf } from "../simulator/past-listings.ts";
@@ -68,7 +69,7 @@ export async function makeHistory(
     receivers: new Map(),
   };
   const log = createLogger({ level: "silent", format: "json" });
-  const restore = { judge, nowUtcMs: beginMs, log };
+  const restore = { judge, nowUtcMs: beginMs, commits: createCommitLoop(log) };
   const shown = { staleAfter: config.poll.staleAfter, restoredForMs: 0 };
   const restored = await restoreTargets(store, configured, { ...restore, ...shown });
   const pools = await restorePools(store, configured, restore);

@@ -1,13 +1,10 @@
-import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import { delay } from "../lib/clock.ts";
 import { createDeliveryWorker, type DeliveryReceiver, type WorkerDeps } from "./pipeline.ts";
 import { freshTimes } from "./retry.ts";
 
-interface NotifierDeps extends Omit<WorkerDeps, "deliveryClock" | "onJudged"> {
+interface NotifierDeps extends Omit<WorkerDeps, "deliveryClock"> {
   /** Of each receiver by its name. */
   readonly giveUpAfterMs: ReadonlyMap<string, number>;
-  /** What became of incidents of receivers, after it was committed. */
-  readonly onIncidents?: (outcome: IncidentOutcome) => void;
 }
 
 /** A wall clock that falls behind by more from one wake to the next was set back. */
@@ -16,7 +13,7 @@ const mostSlewMs = 1_000;
 export type Notifier = ReturnType<typeof createNotifier>;
 
 /** Brings what is in the outbox to the receivers, with a worker for each. The receivers are not closed here. */
-export function createNotifier({ giveUpAfterMs, onIncidents, ...deps }: NotifierDeps) {
+export function createNotifier({ giveUpAfterMs, ...deps }: NotifierDeps) {
   const { clock } = deps;
   const start = clock.now();
   // UTC at the start plus the time since then on the monotonic clock: a stepped wall clock neither
@@ -34,12 +31,7 @@ export function createNotifier({ giveUpAfterMs, onIncidents, ...deps }: Notifier
       worker.wake(wasSetBack ? Number.NEGATIVE_INFINITY : causedAtMs);
   };
 
-  const onJudged = (outcome: IncidentOutcome): void => {
-    onIncidents?.(outcome);
-    if (outcome.outbox.length > 0) wake();
-  };
-
-  const workerDeps = { ...deps, deliveryClock, onJudged };
+  const workerDeps = { ...deps, deliveryClock };
   type Worker = ReturnType<typeof createDeliveryWorker>;
   const workers = new Map<string, Worker>();
   let started = false;

@@ -17,8 +17,8 @@ export interface RecorderDeps {
   /** Who is notified when the receiver fails. */
   readonly judge: Omit<AlertOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
-  /** The incident of the receiver was committed, perhaps with notifications for other receivers. */
-  readonly onJudged: (outcome: IncidentOutcome) => void;
+  /** Publishes the incident of the receiver, which was committed, perhaps with notifications for other receivers. */
+  readonly publish: (incidents: IncidentOutcome, atMs: number) => Promise<void>;
 }
 
 /** An attempt that ended, and what becomes of its notification. */
@@ -35,7 +35,7 @@ export function unreadableAttempt(atMs: number): EndedAttempt {
 
 /** Stores, counts and logs how attempts end. */
 export function createRecorder(receiver: string, deps: RecorderDeps) {
-  const { outbox, clock, log, observe, judge, suppressions, onJudged } = deps;
+  const { outbox, clock, log, observe, judge, suppressions, publish } = deps;
   const deadLog = createDeadLog(receiver, deps);
   /** A receiver that is down is logged once, not at every attempt. */
   let failing = false;
@@ -116,18 +116,18 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       const { reason, detail } = unreadable;
       if (notification) reportAttempt(notification, attempts + 1, ended);
       else reportDead(reason, { detail, notification_seq: seq }, detail);
-      if (judged) onJudged(judged);
+      if (judged) void publish(judged, ended.atMs);
     },
 
     /** Dead-letters items that cannot be read. */
     async deadLetterItems(itemSeqs: readonly number[]): Promise<void> {
       const { reason, detail } = unreadable;
-      const judged = await settle(
-        { state: "dead", reason, settledAtMs: clock.now().utcMs },
-        (...settlement) => outbox.settleUnreadable(receiver, itemSeqs, ...settlement),
+      const settledAtMs = clock.now().utcMs;
+      const judged = await settle({ state: "dead", reason, settledAtMs }, (...settlement) =>
+        outbox.settleUnreadable(receiver, itemSeqs, ...settlement),
       );
       for (const item of itemSeqs) reportDead(reason, { detail, outbox_item: item }, detail);
-      onJudged(judged);
+      void publish(judged, settledAtMs);
     },
 
     /** Logs what was counted and not logged yet. */

@@ -12,7 +12,6 @@ import type { Logger, LogLine } from "../lib/logger.ts";
 import type { TakenListing } from "../service/client.ts";
 import type { Unkept } from "../service/parse-sandbox.ts";
 import { describeUnkept } from "../service/listing-reader.ts";
-import { logIncidents } from "./incident-log.ts";
 
 /** What the log said of a target's last listing. */
 export interface LoggedListing {
@@ -74,7 +73,7 @@ export interface PollContext {
   readonly lostPolls: number;
 }
 
-/** One line for each change, each step of an incident, and each time a target goes down or comes up. */
+/** One line for each change, and each time a target goes down or comes up. */
 export async function logPoll(
   log: Logger,
   target: Target,
@@ -82,7 +81,7 @@ export async function logPoll(
   { detail, lostPolls }: PollContext,
 ): Promise<void> {
   const name = targetName(target);
-  const { diff, incidents, progress, reachability } = verdict;
+  const { diff, progress, reachability } = verdict;
   if (lostPolls > 0) {
     log.info(
       { event: "poll.recovered", ...target, lost_polls: lostPolls },
@@ -98,7 +97,6 @@ export async function logPoll(
     log.info({ event: "target.returned", ...target }, `polls of ${name} succeed again`);
   }
   if (diff.changes.length + diff.sandboxChanges.length > 0) await logChanges(log, target, verdict);
-  await logIncidents(log, target, incidents);
 }
 
 /**

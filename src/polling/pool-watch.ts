@@ -4,7 +4,7 @@ import type { CurrentSuppressions } from "../alerts/silence.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { logIncidents } from "./incident-log.ts";
+import type { CommitLoop } from "./commit-loop.ts";
 import type { PoolObservation, WatchedPools } from "./watched-pools.ts";
 
 export interface PoolWatchDeps {
@@ -12,6 +12,7 @@ export interface PoolWatchDeps {
   readonly store: { commitPools(targetId: number, outcome: PoolOutcome): Promise<void> };
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
+  readonly commits: Pick<CommitLoop, "submit">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -20,15 +21,22 @@ export type PoolWatch = ReturnType<typeof createPoolWatch>;
 
 /** Judges pools over polls that were committed, one after the other. */
 export function createPoolWatch(deps: PoolWatchDeps) {
-  const { pools, store, judge, suppressions, clock, log } = deps;
+  const { pools, store, commits, judge, suppressions, clock, log } = deps;
   let last: Promise<unknown> = Promise.resolve();
 
-  const judgeNow = async (id: number, observation: PoolObservation): Promise<boolean> => {
-    const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
-    const judged = pools.judge(observation, options);
-    const { incidents } = judged.outcome;
+  const judgeNow = async (id: number, observation: PoolObservation): Promise<void> => {
     try {
-      await store.commitPools(id, judged.outcome);
+      await commits.submit(() => {
+        const atMs = clock.now().utcMs;
+        const judged = pools.judge(observation, { ...judge, suppressions: suppressions.at(atMs) });
+        return {
+          target: null,
+          incidents: judged.outcome.incidents,
+          atMs: observation.at.utcMs,
+          commit: () => store.commitPools(id, judged.outcome),
+          accept: () => pools.accept(judged),
+        };
+      });
     } catch (err) {
       const { target } = observation;
       pools.lose(target);
@@ -36,20 +44,16 @@ export function createPoolWatch(deps: PoolWatchDeps) {
         { event: "pool.failed", ...target, err },
         `what a poll of ${targetName(target)} means for its pools could not be stored; the next one decides it again`,
       );
-      return false;
     }
-    pools.accept(judged);
-    await logIncidents(log, null, incidents);
-    return incidents.outbox.length > 0;
   };
 
   return {
-    /** @returns whether receivers are to be notified; it never rejects */
-    async judge(targetId: number, observation: PoolObservation): Promise<boolean> {
-      if (!pools.isPooled(observation.target)) return false;
+    /** Never rejects. */
+    async judge(targetId: number, observation: PoolObservation): Promise<void> {
+      if (!pools.isPooled(observation.target)) return;
       const judging = last.then(() => judgeNow(targetId, observation));
       last = judging;
-      return judging;
+      await judging;
     },
     /** A poll of the target was not stored, or is missing. */
     lose: (target: Target): void => pools.lose(target),

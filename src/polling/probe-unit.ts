@@ -19,7 +19,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Call, ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
-import { logIncidents } from "./incident-log.ts";
+import type { CommitLoop } from "./commit-loop.ts";
 import type { RegionWatch } from "./region-watch.ts";
 import type { Unit } from "./runner.ts";
 import type { WatchedProbe } from "./watched-probe.ts";
@@ -47,8 +47,7 @@ export interface ProbeUnitsDeps {
   readonly store: {
     readonly probes: { commitRun(id: number, verdict: ProbeVerdict): Promise<void> };
   };
-  /** Sends what a commit put into the outbox. */
-  readonly notifier: { wake(causedAtMs: number): void };
+  readonly commits: Pick<CommitLoop, "submit">;
   readonly metrics: Pick<Metrics["polls"], "lost">;
   readonly log: Logger;
   readonly clock: Clock;
@@ -59,7 +58,7 @@ export function createProbeUnits(
   probes: readonly WatchedProbe[],
   deps: ProbeUnitsDeps,
 ): readonly Unit<Answered, ProbeDecision>[] {
-  const { service, recordDrift, judge, suppressions, store, notifier, metrics, log, clock } = deps;
+  const { service, recordDrift, judge, suppressions, store, commits, metrics, log, clock } = deps;
   const targets = new Map(deps.targets.map((each) => [targetName(each.target), each]));
   /** The region may be notified as down before it fires that the target is. */
   const isOfRegionDown = (target: Target): boolean => {
@@ -105,14 +104,19 @@ export function createProbeUnits(
         });
       },
 
-      async commit(judgeRun) {
-        const { lostRuns } = watched;
-        const verdict = judgeRun();
-        await store.probes.commitRun(watched.id, verdict);
-        watched.accept(verdict);
-        if (verdict.incidents.outbox.length > 0) notifier.wake(verdict.at.utcMs);
-        await logRun(log, watched, verdict, lostRuns);
-      },
+      commit: (judgeRun) =>
+        commits.submit(() => {
+          const { lostRuns } = watched;
+          const verdict = judgeRun();
+          return {
+            target: null,
+            incidents: verdict.incidents,
+            atMs: verdict.at.utcMs,
+            commit: () => store.probes.commitRun(watched.id, verdict),
+            accept: () => watched.accept(verdict),
+            log: async () => logRun(log, watched, verdict, lostRuns),
+          };
+        }),
 
       lose(err) {
         watched.loseRun();
@@ -128,13 +132,13 @@ export function createProbeUnits(
   });
 }
 
-/** One line for each probe that begins to fail or succeeds again, and for each step of an incident. */
-async function logRun(
+/** One line for each probe that begins to fail or succeeds again. */
+function logRun(
   log: Logger,
   { subject, operation }: WatchedProbe,
-  { turn, result, incidents }: ProbeVerdict,
+  { turn, result }: ProbeVerdict,
   lostRuns: number,
-): Promise<void> {
+): void {
   const name = subjectName(subject);
   const { probe, region, key } = subject;
   const fields = { probe, region, key, operation };
@@ -153,7 +157,6 @@ async function logRun(
   } else if (turn === "recovered") {
     log.info({ event: "probe.recovered", ...fields }, `probe ${name} succeeds again`);
   }
-  await logIncidents(log, null, incidents);
 }
 
 /** Reading a larger answer at once would hold up everything else. Listings are read in slices. */

@@ -6,7 +6,7 @@ import type { CurrentSuppressions, RegionsDown } from "../alerts/silence.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { logIncidents } from "./incident-log.ts";
+import type { CommitLoop } from "./commit-loop.ts";
 
 /** Targets that fail within this time are judged together. */
 const gatherMs = 1_000;
@@ -20,7 +20,7 @@ export interface RegionWatchDeps {
   };
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
-  readonly notifier: { wake(causedAtMs: number): void };
+  readonly commits: Pick<CommitLoop, "submit">;
   /** Of polls. Milliseconds. */
   readonly intervalMs: number;
   readonly regions: Iterable<string>;
@@ -32,7 +32,7 @@ export type RegionWatch = ReturnType<typeof createRegionWatch>;
 
 /** Judges whether regions fail as a whole, from what is stored of their targets. */
 export function createRegionWatch(deps: RegionWatchDeps) {
-  const { store, judge, suppressions, notifier, intervalMs, clock, log } = deps;
+  const { store, judge, suppressions, commits, intervalMs, clock, log } = deps;
   const configured = new Set(deps.targets.map(targetName));
   const polledRegions = new Set(deps.targets.map(({ region }) => region));
   const isJudged = judge.rules.some(({ on }) => on === "region");
@@ -51,14 +51,18 @@ export function createRegionWatch(deps: RegionWatchDeps) {
     const atMs = clock.now().utcMs;
     const options = { ...judge, suppressions: suppressions.at(atMs) };
     const { incidents, down: regionDown } = judgeRegion(state, atMs, options);
-    const { written, dropped, flaps: changedFlaps, outbox } = incidents;
-    if (written.length + dropped.length + changedFlaps.length > 0) {
-      await store.commit(region, incidents);
-    }
-    down = new Map([...down, [region, regionDown]]);
-    if (outbox.length > 0) notifier.wake(atMs);
-    await logIncidents(log, null, incidents);
-    return openIncidents.length > 0 || written.length > 0;
+    await commits.submit(() => ({
+      target: null,
+      incidents,
+      atMs,
+      async commit() {
+        const { written, dropped, flaps: changedFlaps } = incidents;
+        if (written.length + dropped.length + changedFlaps.length > 0)
+          await store.commit(region, incidents);
+      },
+      accept: () => void (down = new Map([...down, [region, regionDown]])),
+    }));
+    return openIncidents.length > 0 || incidents.written.length > 0;
   };
 
   const judgeIn = (ms: number): void => {

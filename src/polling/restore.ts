@@ -15,8 +15,7 @@ import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { Probe } from "../alerts/probe.ts";
 import { phaseOf } from "../fleet/schedule.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import type { Logger } from "../lib/logger.ts";
-import { logIncidents } from "./incident-log.ts";
+import type { CommitLoop } from "./commit-loop.ts";
 import { watchPools, type WatchedPools } from "./watched-pools.ts";
 import { watchProbe } from "./watched-probe.ts";
 import type { RestoredProbe, WatchedProbe } from "./watched-probe.ts";
@@ -58,7 +57,7 @@ export interface StoredState {
 export interface RestoreOptions {
   readonly judge: JudgeOptions;
   readonly nowUtcMs: number;
-  readonly log: Logger;
+  readonly commits: Pick<CommitLoop, "submit">;
 }
 
 /** Targets as the store last knew them. Incidents that no rule owns any more end. */
@@ -117,15 +116,15 @@ async function retireTargets(
 function retireTarget(
   store: Pick<StoredState, "commitIncidents">,
   stored: RestoredTarget,
-  { judge, nowUtcMs, log }: RestoreOptions,
+  { judge, nowUtcMs, commits }: RestoreOptions,
 ): Promise<RestoredTarget> {
   const { id, target } = stored;
   return retireUnowned(
     stored,
     (held) => retireIncidents({ target, ...held }, nowUtcMs, judge),
-    async (outcome) => {
-      await store.commitIncidents(id, outcome);
-      await logIncidents(log, target, outcome);
+    (incidents) => {
+      const commit = () => store.commitIncidents(id, incidents);
+      return commits.submit(() => ({ target, incidents, atMs: nowUtcMs, commit }));
     },
   );
 }
@@ -192,16 +191,16 @@ function retireProbeOf(
   store: Pick<StoredState, "probes">,
   stored: StoredProbe,
   incidentsOf: ReadonlyMap<string, readonly Incident[]>,
-  { judge, nowUtcMs, log }: RestoreOptions,
+  { judge, nowUtcMs, commits }: RestoreOptions,
 ): Promise<RestoredProbe> {
   const { id, subject } = stored;
   const openIncidents = incidentsOf.get(subjectName(subject)) ?? [];
   return retireUnowned(
     { ...stored, openIncidents },
     (held) => retireProbe({ subject, ...held }, nowUtcMs, judge),
-    async (outcome) => {
-      await store.probes.commitRetired(id, outcome);
-      await logIncidents(log, null, outcome);
+    (incidents) => {
+      const commit = () => store.probes.commitRetired(id, incidents);
+      return commits.submit(() => ({ target: null, incidents, atMs: nowUtcMs, commit }));
     },
   );
 }
@@ -214,7 +213,7 @@ type PoolState = Pick<StoredState, "incidentsWithoutTarget" | "commitIncidents">
 export async function restorePools(
   store: PoolState,
   targets: readonly Target[],
-  { judge, nowUtcMs, log }: RestoreOptions,
+  { judge, nowUtcMs, commits }: RestoreOptions,
 ): Promise<WatchedPools> {
   const rules = judge.rules.filter((rule) => rule.on === "pool");
   const pools = watchPools({
@@ -223,20 +222,22 @@ export async function restorePools(
     openIncidents: rules.length > 0 ? await incidentsOfPools(store) : [],
     clocks: rules.length > 0 ? await store.targets.poolClocks() : [],
   });
-  const retired = pools.retire(nowUtcMs, judge);
-  const { incidents } = retired.outcome;
-  if (incidents.steps.length > 0) {
-    await store.commitIncidents(null, incidents);
-    pools.accept(retired);
-    await logIncidents(log, null, incidents);
-  }
+  await commits.submit(() => {
+    const retired = pools.retire(nowUtcMs, judge);
+    const { incidents } = retired.outcome;
+    const commit = () => store.commitIncidents(null, incidents);
+    const accept = () => pools.accept(retired);
+    return incidents.steps.length === 0
+      ? null
+      : { target: null, incidents, atMs: nowUtcMs, commit, accept };
+  });
   return pools;
 }
 
 async function retirePools(
   store: PoolState,
   configured: readonly Target[],
-  { judge, nowUtcMs, log }: RestoreOptions,
+  { judge, nowUtcMs, commits }: RestoreOptions,
 ): Promise<void> {
   const rules = judge.rules.filter((rule) => rule.on === "pool");
   const openIncidents = await incidentsOfPools(store);
@@ -244,8 +245,8 @@ async function retirePools(
   const pools = watchPools({ rules, targets: configured, openIncidents, clocks: [] });
   const incidents = pools.retireOthers(nowUtcMs, judge);
   if (incidents.steps.length === 0) return;
-  await store.commitIncidents(null, incidents);
-  await logIncidents(log, null, incidents);
+  const commit = () => store.commitIncidents(null, incidents);
+  await commits.submit(() => ({ target: null, incidents, atMs: nowUtcMs, commit }));
 }
 
 async function incidentsOfPools(

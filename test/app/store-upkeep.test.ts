@@ -1,3 +1,4 @@
+import { createCommitLoop } from "../../src/polling/commit-loop.ts";
 import { expect, it } from "vitest";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { createStoreUpkeep } from "../../src/app/store-upkeep.ts";
@@ -42,8 +43,8 @@ async function ownUpkeep() {
       },
     },
     composeAcknowledged: () => [],
+    commits: createCommitLoop(log),
     clock,
-    log,
   });
   await storeUpkeep.begin();
   return {

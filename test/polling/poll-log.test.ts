@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
+import { createCommitLoop } from "../../src/polling/commit-loop.ts";
 import { logPoll } from "../../src/polling/poll-log.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { judgeBy, listing, research, serverError, watchFleet } from "../support/fleet.ts";
@@ -8,10 +9,19 @@ import { server as fleetServer } from "../support/fleet.ts";
 function start(judge = judgeBy([]), least: "info" | "debug" = "info") {
   const { log, lines } = captureLog(least);
   const fleet = watchFleet(research, { judge });
+  const commits = createCommitLoop(log);
   /** The lines of one poll. */
   const poll = async (outcome: Parameters<typeof fleet.poll>[0]) => {
     const detail = outcome === "failed" ? "no complete response within 10 s" : null;
-    await logPoll(log, research, fleet.poll(outcome), { detail, lostPolls: 0 });
+    const verdict = fleet.poll(outcome);
+    const { incidents, at } = verdict;
+    await commits.submit(() => ({
+      target: research,
+      incidents,
+      atMs: at.utcMs,
+      commit: async () => {},
+      log: () => logPoll(log, research, verdict, { detail, lostPolls: 0 }),
+    }));
     return lines.splice(0);
   };
   /** Each line of one poll in short. */

@@ -2,6 +2,7 @@ import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { PoolOutcome } from "../../src/alerts/judge-pools.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
+import { createCommitLoop } from "../../src/polling/commit-loop.ts";
 import { createPoolWatch } from "../../src/polling/pool-watch.ts";
 import { watchPools } from "../../src/polling/watched-pools.ts";
 import { captureLog } from "../support/capture-log.ts";
@@ -20,7 +21,11 @@ describe("pools", () => {
     const world = { commit: (): Promise<void> => Promise.resolve() };
     const committed: PoolOutcome[] = [];
     const { log, lines } = captureLog();
+    const commits = createCommitLoop(log);
+    let notified = 0;
+    commits.onOutbox(() => void (notified += 1));
     const watch = createPoolWatch({
+      commits,
       pools,
       store: {
         async commitPools(_, outcome) {
@@ -33,12 +38,15 @@ describe("pools", () => {
       clock: createFakeClock(),
       log,
     });
-    const poll = (index: number, status: "idle" | "occupied"): Promise<boolean> => {
+    /** Gives whether receivers were notified meanwhile. */
+    const poll = async (index: number, status: "idle" | "occupied"): Promise<boolean> => {
       const fleet = fleets[index];
       const target = targets[index];
       if (!fleet || !target) throw new Error("there is no such target");
       const { at, snapshot } = fleet.poll(listing({ a: status }));
-      return watch.judge(index + 1, { target, at, snapshot, whole: true });
+      const before = notified;
+      await watch.judge(index + 1, { target, at, snapshot, whole: true });
+      return notified > before;
     };
     const messages = () =>
       committed.flatMap(({ incidents }) => incidents.outbox.map(({ type }) => type));

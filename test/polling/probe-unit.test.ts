@@ -7,6 +7,7 @@ import type { Probe } from "../../src/alerts/probe.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { Secret } from "../../src/lib/secret.ts";
+import { createCommitLoop } from "../../src/polling/commit-loop.ts";
 import { createKeyLimits } from "../../src/polling/key-limits.ts";
 import { callProbe, createProbeUnits } from "../../src/polling/probe-unit.ts";
 import type { Answered, ProbeDecision } from "../../src/polling/probe-unit.ts";
@@ -46,6 +47,8 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     heard.push(`commit ${id}`);
     verdicts.push(verdict);
   };
+  const commits = createCommitLoop(log);
+  commits.onOutbox(() => heard.push(`outbox ${watched.progress === verdicts.at(-1)?.progress}`));
   const [unit] = createProbeUnits([watched], {
     apiKeys: new Map([[watched.subject.key, new Secret("T0PSECRET")]]),
     targets: [],
@@ -56,9 +59,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     suppressions: { at: () => noSuppressions },
     regions: { down: () => new Map() },
     store: { probes: { commitRun } },
-    notifier: {
-      wake: () => heard.push(`outbox ${watched.progress === verdicts.at(-1)?.progress}`),
-    },
+    commits,
     metrics: { lost: () => heard.push("lost") },
     log,
     clock,

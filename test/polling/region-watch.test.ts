@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { RegionRule } from "../../src/alerts/rule.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
+import { createCommitLoop } from "../../src/polling/commit-loop.ts";
 import { createRegionWatch } from "../../src/polling/region-watch.ts";
 import { createStore } from "../../src/store/store.ts";
 import { addTarget } from "../support/add-target.ts";
@@ -31,7 +32,7 @@ it("a region that fails as a whole is known to be down, also after a restart, un
       store: store.regions,
       judge,
       suppressions: { at: () => noSuppressions },
-      notifier: { wake() {} },
+      commits: createCommitLoop(log),
       intervalMs: 30_000,
       clock,
       log,

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { findServer } from "../../src/fleet/snapshot.ts";
 import { countByStatus } from "../../src/fleet/tallies.ts";
 import type { Target } from "../../src/fleet/model.ts";
+import { createCommitLoop } from "../../src/polling/commit-loop.ts";
 import { restoreTargets, retireUnconfigured } from "../../src/polling/restore.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -42,7 +43,7 @@ async function restore(
     staleAfter: 3,
     restoredForMs: 90_000,
     nowUtcMs: startMs + afterSeconds * 1_000,
-    log,
+    commits: createCommitLoop(log),
   };
   const watched = await restoreTargets(store, configured, options);
   await retireUnconfigured(store, configured, [], options);

@@ -2,7 +2,7 @@ import type { OutboxItem } from "../../../src/alerts/notification.ts";
 import { noSuppressions } from "../../../src/alerts/silence.ts";
 import { seededRandom, type Random } from "../../../src/lib/random.ts";
 import type { ComposeSettings } from "../../../src/notify/compose.ts";
-import { createNotifier } from "../../../src/notify/notifier.ts";
+import { createNotifier, type Notifier } from "../../../src/notify/notifier.ts";
 import type { Outbox } from "../../../src/notify/outbox-interface.ts";
 import type { DeliveryReceiver } from "../../../src/notify/pipeline.ts";
 import type { Log } from "../../../src/notify/receiver.ts";
@@ -85,7 +85,7 @@ export function openDelivery(
   const logged: string[] = [];
   const waiting: { line: string; resolve: () => void }[] = [];
   let incidents = 0;
-  const notifier = createNotifier({
+  const notifier: Notifier = createNotifier({
     outbox: { ...store.outbox, ...options.outbox?.(store.outbox) },
     giveUpAfterMs: new Map(),
     ...(options.mayAct && { mayAct: options.mayAct }),
@@ -94,6 +94,7 @@ export function openDelivery(
       newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
     },
     suppressions: { at: () => noSuppressions },
+    publish: async ({ outbox }, atMs) => void (outbox.length > 0 && notifier.wake(atMs)),
     clock,
     random,
     log: keepLog((event, { receiver }) => {

@@ -3,10 +3,11 @@ import { noSuppressions } from "../../../src/alerts/silence.ts";
 import type { FailureReason } from "../../../src/fleet/model.ts";
 import { createRetryBudget, retryShare } from "../../../src/lib/retry.ts";
 import { Secret } from "../../../src/lib/secret.ts";
+import { createCommitLoop } from "../../../src/polling/commit-loop.ts";
 import { createKeyLimits } from "../../../src/polling/key-limits.ts";
 import { createRunner } from "../../../src/polling/runner.ts";
-import { createTargetUnits } from "../../../src/polling/target-unit.ts";
-import type { Listed, PollDecision } from "../../../src/polling/target-unit.ts";
+import { createTargetUnits } from "../../../src/polling/poll.ts";
+import type { Listed, PollDecision } from "../../../src/polling/poll.ts";
 import type { CallResult, ListingCall, TakenListing } from "../../../src/service/client.ts";
 import { failure } from "../../../src/service/failure.ts";
 import type { CallFailure } from "../../../src/service/failure.ts";
@@ -66,6 +67,8 @@ export function startPolling(
       committed.push(verdict);
     },
   };
+  const commits = createCommitLoop(log);
+  commits.onOutbox((causedAtMs) => heard.push(`outbox ${causedAtMs}`));
   const [unit] = createTargetUnits([watched], {
     apiKeys: new Map([[research.key, new Secret("T0PSECRET")]]),
     schedule,
@@ -79,9 +82,9 @@ export function startPolling(
     judge: judgeBy(),
     suppressions: { at: () => noSuppressions },
     regions: { down: () => new Map(), wake() {} },
-    pools: { judge: async () => false, lose() {} },
+    pools: { judge: async () => {}, lose() {} },
     store,
-    notifier: { wake: (causedAtMs) => heard.push(`outbox ${causedAtMs}`) },
+    commits,
     metrics: {
       polled: ({ target: { region } }, reason, durationMs) =>
         heard.push(`polled ${region} ${reason ?? "ok"} ${durationMs}`),

@@ -13,6 +13,7 @@ import type { Logger } from "../lib/logger.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
+import type { CommitLoop } from "./commit-loop.ts";
 import { logListing, logPoll, noListing } from "./poll-log.ts";
 import { longestBackOffMs } from "./runner.ts";
 import type { PoolWatch } from "./pool-watch.ts";
@@ -41,8 +42,7 @@ export interface TargetUnitsDeps {
   readonly regions: Pick<RegionWatch, "down" | "wake">;
   readonly recordDrift: (drift: Drift) => void;
   readonly store: { commitPoll(targetId: number, verdict: Verdict): Promise<void> };
-  /** Sends what a commit put into the outbox. */
-  readonly notifier: { wake(causedAtMs: number): void };
+  readonly commits: Pick<CommitLoop, "submit">;
   readonly metrics: Pick<Metrics["polls"], "polled" | "committed" | "lost">;
   readonly log: Logger;
   readonly clock: Clock;
@@ -54,7 +54,7 @@ export function createTargetUnits(
   deps: TargetUnitsDeps,
 ): readonly Unit<Listed, PollDecision>[] {
   const { service, judge, suppressions, pools, regions, recordDrift } = deps;
-  const { store, notifier, metrics, log, clock, schedule } = deps;
+  const { store, commits, metrics, log, clock, schedule } = deps;
 
   return targets.flatMap((watched): Unit<Listed, PollDecision>[] => {
     const { id, target } = watched;
@@ -102,23 +102,31 @@ export function createTargetUnits(
         return { verdict, polled, options, detail };
       },
 
-      async commit(decision) {
-        const { lostPolls } = watched;
-        const { detail } = decision;
-        const verdict = await verdictNow(decision);
-        const startedMs = clock.now().monotonicMs;
-        await store.commitPoll(id, verdict);
-        const tookMs = clock.now().monotonicMs - startedMs;
-        watched.accept(verdict, detail);
-        metrics.committed(watched, verdict, isQuiet(verdict) ? null : tookMs);
-        const { at, snapshot, progress, reachability, incidents } = verdict;
-        if (progress.failuresInARow > 0 || reachability !== null) regions.wake(region);
-        const whole = isFullyObserved(progress);
-        const hasPoolMessages = await pools.judge(id, { target, at, snapshot, whole });
-        // Once: servers and the pool that contains them can be one message.
-        if (hasPoolMessages || incidents.outbox.length > 0) notifier.wake(at.utcMs);
-        await logPoll(log, target, verdict, { detail: detail?.text ?? null, lostPolls });
-      },
+      commit: (decision) =>
+        commits.submit(async () => {
+          const { lostPolls } = watched;
+          const detail = decision.detail?.text ?? null;
+          const verdict = await verdictNow(decision);
+          const { at, snapshot, progress, reachability, incidents } = verdict;
+          const startedMs = clock.now().monotonicMs;
+          return {
+            target,
+            incidents,
+            atMs: at.utcMs,
+            commit: () => store.commitPoll(id, verdict),
+            accept() {
+              const tookMs = clock.now().monotonicMs - startedMs;
+              watched.accept(verdict, decision.detail);
+              metrics.committed(watched, verdict, isQuiet(verdict) ? null : tookMs);
+            },
+            follow() {
+              if (progress.failuresInARow > 0 || reachability !== null) regions.wake(region);
+              // Servers and the pool that contains them can be one message.
+              return pools.judge(id, { target, at, snapshot, whole: isFullyObserved(progress) });
+            },
+            log: () => logPoll(log, target, verdict, { detail, lostPolls }),
+          };
+        }),
 
       lose(err) {
         watched.losePoll(err);

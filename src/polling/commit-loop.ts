@@ -1,0 +1,108 @@
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { IncidentStep } from "../alerts/incident-phase.ts";
+import { subjectFacts } from "../alerts/incident.ts";
+import { kindOf, namedFacts, placeText } from "../alerts/subjects.ts";
+import type { Target } from "../fleet/model.ts";
+import { writePaced } from "../lib/logger.ts";
+import type { Logger, LogLine } from "../lib/logger.ts";
+
+/** What is decided of an input over what is committed, and what follows once it is committed, too. */
+export interface Decision {
+  /** Whose incidents they are; null: those of pools, regions, probes or receivers. */
+  readonly target: Target | null;
+  readonly incidents: IncidentOutcome;
+  /** When it was decided. UTC milliseconds. */
+  readonly atMs: number;
+  /** Stores it, together with others that are decided meanwhile. Rejects if it is not stored. */
+  commit(): Promise<void>;
+  /** Takes it on: views and metrics show it from now on. */
+  accept?(): void;
+  /** Decides what depends on it, before receivers are notified of either. */
+  follow?(): Promise<void>;
+  /** Logs it, before its incidents. */
+  log?(): Promise<void>;
+}
+
+export type CommitLoop = ReturnType<typeof createCommitLoop>;
+
+/** The one way from an input to what is shown of it: decide, commit, publish. */
+export function createCommitLoop(log: Logger) {
+  const listeners: ((causedAtMs: number) => void)[] = [];
+
+  const notify = ({ outbox }: IncidentOutcome, causedAtMs: number): void => {
+    if (outbox.length > 0) for (const listener of listeners) listener(causedAtMs);
+  };
+
+  return {
+    /** Calls back after each commit that added to the outbox. None of it was caused before the moment, UTC milliseconds. */
+    onOutbox: (listener: (causedAtMs: number) => void): void => void listeners.push(listener),
+
+    /**
+     * Decides an input, commits the decision and publishes it. Rejects if it is not stored: nothing shows it then, and
+     * the next input of its kind decides again.
+     *
+     * @param decide is called right before the commit; null: there is nothing to store
+     */
+    async submit(decide: () => Decision | null | Promise<Decision | null>): Promise<void> {
+      const decision = await decide();
+      if (decision === null) return;
+      const { target, incidents, atMs } = decision;
+      await decision.commit();
+      decision.accept?.();
+      await decision.follow?.();
+      notify(incidents, atMs);
+      await decision.log?.();
+      await logIncidents(log, target, incidents);
+    },
+
+    /** Publishes what was decided and committed within one transaction of the store. */
+    async publish(incidents: IncidentOutcome, atMs: number): Promise<void> {
+      notify(incidents, atMs);
+      await logIncidents(log, null, incidents);
+    },
+  };
+}
+
+const levelOfStep = {
+  opened: "info",
+  dropped: "info",
+  fired: "warn",
+  muted: "info",
+  inhibited: "info",
+  reminded: "warn",
+  escalated: "warn",
+  flapping: "warn",
+  settled: "warn",
+  resolved: "info",
+} as const satisfies Record<IncidentStep, "info" | "warn">;
+
+/** One line for each step of an incident. @param target null: incidents of pools, probes or receivers */
+async function logIncidents(
+  log: Logger,
+  target: Target | null,
+  { steps }: IncidentOutcome,
+): Promise<void> {
+  if (steps.length === 0) return;
+  await writePaced(
+    log,
+    Iterator.from(steps).map(({ step, incident }): LogLine => {
+      const { id, rule, severity, subject, status, phase, inhibitedBy } = incident;
+      const facts = subjectFacts(target, subject);
+      const fields = Object.entries({ ...namedFacts(facts), status });
+      const about = [placeText(facts), kindOf(subject.kind).name(facts), status];
+      return {
+        level: levelOfStep[step],
+        fields: {
+          event: `incident.${step}`,
+          ...Object.fromEntries(fields.filter(([, value]) => value !== null)),
+          incident_id: id,
+          rule,
+          severity,
+          ...(step === "inhibited" && { inhibited_by: inhibitedBy }),
+          ...(phase.name === "resolved" && { reason: phase.reason }),
+        },
+        msg: `${rule} ${step}: ${about.filter(Boolean).join(" ")}`,
+      };
+    }),
+  );
+}
