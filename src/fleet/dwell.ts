@@ -64,7 +64,7 @@ export interface DwellQuantile {
  * counts as the last bound.
  *
  * @param quantile from 0 to 1: 0.5 for the median
- * @param dwellsMs those of the histogram, if each is known
+ * @param dwellsMs those of the histogram, the shortest first, if each is known
  * @returns null: there are no dwell times
  */
 export function dwellQuantile(
@@ -76,8 +76,7 @@ export function dwellQuantile(
   if (total === 0) return null;
   const rank = quantile * total;
   if (dwellsMs.length === total) {
-    const ms =
-      dwellsMs.toSorted((one, other) => one - other)[Math.max(0, Math.ceil(rank) - 1)] ?? 0;
+    const ms = dwellsMs[Math.max(0, Math.ceil(rank) - 1)] ?? 0;
     return { ms, leastMs: ms, mostMs: ms };
   }
   let below = 0;

@@ -3,7 +3,7 @@ import type { BucketRange, KeptFrom } from "../store/occupancy-history.ts";
 import { cellsOf, type Cell } from "./calendar-cells.ts";
 import type { TimeField } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
-import { toLocal, toUtc, type Zone } from "./zone.ts";
+import { toLocal, toUtc, utc, type Zone } from "./zone.ts";
 
 /** Which buckets make a report, and which of its rows each is in. */
 export interface Plan {
@@ -19,7 +19,7 @@ export interface PlanRequest {
   readonly range: TimeRange;
   /** The time fields by which rows are grouped. */
   readonly fields: readonly TimeField[];
-  /** The length of cells of a series, a whole number of five minutes. They begin in UTC. */
+  /** The length of cells of a series, a whole number of five minutes. Hours begin in the zone, others in UTC. */
   readonly stepMs?: number | undefined;
   readonly zone: Zone;
   readonly keptFrom: KeptFrom;
@@ -32,7 +32,8 @@ const dayMs = 24 * 60 * 60_000;
 /** Takes the coarsest buckets that will do, for the finest there are at the edges. */
 export function planReport(request: PlanRequest): Plan {
   const { range, fields, stepMs, zone, keptFrom, begunMs } = request;
-  const isByHour = fields.includes("hour") || fields.includes("hour_of_day");
+  const isInHours = stepMs === resolutionMs["1h"];
+  const isByHour = isInHours || fields.includes("hour") || fields.includes("hour_of_day");
   const usable = usableFor(stepMs ?? (isByHour ? resolutionMs["1h"] : resolutionMs["1d"]));
   const finestMsAt = (atMs: number): number =>
     resolutionMs[usable.find((resolution) => keptFrom[resolution] <= atMs) ?? "5m"];
@@ -41,7 +42,7 @@ export function planReport(request: PlanRequest): Plan {
   const covered = { fromMs: Math.floor(range.fromMs / unitMs) * unitMs, toMs: up(range.toMs) };
 
   const calendarSince = (sinceMs: number): Iterable<Cell> => {
-    if (stepMs !== undefined) return stepsOf(covered, stepMs, sinceMs);
+    if (stepMs !== undefined) return stepsOf(covered, stepMs, sinceMs, isInHours ? zone : utc);
     // From any midnight on they are the same; a few days before show where those begin that are moved.
     const midnightMs = toUtc(zone, Math.floor(toLocal(zone, sinceMs) / dayMs - 3) * dayMs);
     const fromMs = fields.length === 0 ? covered.fromMs : Math.max(covered.fromMs, midnightMs);
@@ -90,8 +91,14 @@ function usableFor(cellMs: number): readonly Resolution[] {
 }
 
 /** The first and the last one are clipped to the range. */
-function* stepsOf({ fromMs, toMs }: TimeRange, stepMs: number, sinceMs: number): Iterable<Cell> {
-  const beginMs = Math.floor(Math.max(fromMs, sinceMs) / stepMs) * stepMs;
+function* stepsOf(
+  { fromMs, toMs }: TimeRange,
+  stepMs: number,
+  sinceMs: number,
+  zone: Zone,
+): Iterable<Cell> {
+  const shiftMs = zone.offsetMs(fromMs) % stepMs;
+  const beginMs = Math.floor((Math.max(fromMs, sinceMs) + shiftMs) / stepMs) * stepMs - shiftMs;
   for (let atMs = beginMs; atMs < toMs; atMs += stepMs) {
     yield { fromMs: Math.max(atMs, fromMs), toMs: Math.min(atMs + stepMs, toMs), labels: {} };
   }

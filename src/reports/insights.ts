@@ -172,7 +172,7 @@ function usualMaxima(
   };
 }
 
-/** Each dwell time, by name. */
+/** Each dwell time, by name, the shortest first. */
 async function readDwells(
   occupancy: OccupancyReader,
   range: Parameters<OccupancyReader["dwells"]>[0],
@@ -186,6 +186,7 @@ async function readDwells(
       else byName.set(value, [dwellMs]);
     }
   }
+  for (const dwellsMs of byName.values()) dwellsMs.sort((one, other) => one - other);
   return byName;
 }
 

@@ -48,7 +48,7 @@ export type StepSelection =
   | { readonly subject: ChangeSubject; readonly ids: readonly number[] };
 
 /** So few that polls and deliveries wait briefly. */
-const rowsAtOnce = 1_000;
+const rowsAtOnce = 500;
 const idsAtOnce = 500;
 const firstWindowMs = 24 * 60 * 60_000;
 export const subjectTables = { server: "servers", sandbox: "sandboxes" } as const;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { statuses } from "../../src/fleet/model.ts";
 import { readSeries, type OccupancySeries } from "../../src/reports/occupancy-series.ts";
 import type { ReportSources } from "../../src/reports/report-sources.ts";
-import { utc } from "../../src/reports/zone.ts";
+import { openZone, utc } from "../../src/reports/zone.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import { idle, occupied, research, watch } from "./support/polls-alike.ts";
 import { moves, play } from "./support/random-history.ts";
@@ -18,15 +18,16 @@ interface Asked {
   readonly now?: string;
   readonly names?: readonly string[];
   readonly stepMs?: number;
+  readonly tz?: string;
 }
 
 function seriesOf(sources: ReportSources, asked: Asked): Promise<OccupancySeries> {
-  const { from, to, now = to, names = [], stepMs = null } = asked;
+  const { from, to, now = to, names = [], stepMs = null, tz = "UTC" } = asked;
   const range = { fromMs: Date.parse(from), toMs: Date.parse(to) };
   const query = {
     of: "servers",
     range,
-    zone: utc,
+    zone: openZone(tz) ?? utc,
     filter: {},
     nowMs: Date.parse(now),
     names,
@@ -104,6 +105,24 @@ describe("a series of occupancy", () => {
     expect(cells.map(({ fromMs, toMs }) => (toMs - fromMs) / minuteMs)).toEqual([20, 60, 60, 10]);
     for (const { average } of cells) expect(average).toMatchObject({ occupied: 1, idle: 1 });
   });
+
+  it.each(["Asia/Kolkata", "Australia/Eucla", "America/St_Johns"])(
+    "has the hours of %s, whose clocks are not whole hours from UTC",
+    async (tz) => {
+      const history = recordHistory();
+      const target = history.add(research);
+      const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" };
+      watch(target, { ...range, to: "2026-11-01T01:30Z" }, [occupied]);
+      watch(target, { from: "2026-11-01T01:35Z", to: range.to }, [{ ...occupied, status: "idle" }]);
+      const { cells } = await seriesOf(history, { ...range, stepMs: hourMs, tz });
+      const { rows } = await reportOf(history, { ...range, by: "hour", tz });
+      const hours = rows.map(({ occupiedAverage }) => occupiedAverage ?? 0);
+      expect(cells.map(({ average }) => average.occupied)).toEqual(
+        hours.map((hour) => expect.closeTo(hour, 6)),
+      );
+      expect(hours.filter((hour) => hour > 0 && hour < 1)).toHaveLength(1);
+    },
+  );
 
   it("shows unobserved time, which is no time in any status", async () => {
     const history = recordHistory();

@@ -219,7 +219,8 @@ export function viewRow(row: ReportRow): RowView {
   const { group, ms, unobservedMs, occupiedAverage, occupiedPeak, dwells, recoveries } = row;
   const shares = sharesOf(row);
   const unobservedShare = unobservedShareOf(row);
-  const [median, p95] = [0.5, 0.95].map((share) => dwellQuantile(dwells, share, row.dwellsMs));
+  const dwellsMs = row.dwellsMs.toSorted((one, other) => one - other);
+  const [median, p95] = [0.5, 0.95].map((share) => dwellQuantile(dwells, share, dwellsMs));
   const mean = (sumMs: number) => (recoveries.count === 0 ? null : sumMs / recoveries.count);
   return {
     ...group,

@@ -10,22 +10,22 @@ const bytesPerChange = 100;
 const GB = 1e9;
 const mostBytes = 10 * GB;
 
-/** The space that changes will take. A store that cannot be read is reported elsewhere. */
-export async function checkHistory({ store, history }: Config): Promise<readonly Finding[]> {
+/** What a store has that is checked. Null: it cannot be read, which is reported elsewhere. */
+export async function readStore({ store }: Pick<Config, "store">) {
   try {
-    const opened = await openConfiguredReadOnly(store);
-    try {
-      const changesADay = await opened.reports.countChanges(Date.now() - dayMs);
-      return [describeGrowth(changesADay, history.changes)];
-    } finally {
-      await opened.close();
-    }
+    await using opened = new AsyncDisposableStack();
+    const reading = opened.adopt(await openConfiguredReadOnly(store), (each) => each.close());
+    return {
+      changesADay: await reading.reports.countChanges(Date.now() - dayMs),
+      processes: await reading.processes(),
+    };
   } catch (error) {
-    if (error instanceof StoreError) return [];
+    if (error instanceof StoreError) return null;
     throw error;
   }
 }
 
+/** The space that changes will take. */
 /** @param keptMs null: for ever */
 export function describeGrowth(changesADay: number, keptMs: number | null): Finding {
   const days = (keptMs ?? 365 * dayMs) / dayMs;

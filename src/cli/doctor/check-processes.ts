@@ -1,7 +1,5 @@
 import type { Config } from "../../config/config.ts";
 import type { Process } from "../../store/postgres/processes.ts";
-import { StoreError } from "../../store/store-error.ts";
-import { openConfiguredReadOnly } from "../../store/store.ts";
 import { visit } from "./check-regions.ts";
 import { mapSome, type Finding } from "./finding.ts";
 
@@ -9,11 +7,10 @@ const visitsAtOnce = 10;
 
 /** Which process is active, which stand by, and whether those can be reached from here. */
 export async function checkProcesses(
-  { cluster, store }: Config,
+  processes: readonly Process[],
+  { cluster }: Pick<Config, "cluster">,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  if (store.postgres === null) return [];
-  const processes = await readProcesses(store);
   const live = processes.filter(({ isLive }) => isLive);
   const found = await mapSome(live, visitsAtOnce, (each) => checkProcess(each, cluster, signal));
   const standbys = live.filter(({ isActive }) => !isActive);
@@ -26,18 +23,6 @@ const noStandby: Finding = {
   text: "no process stands by",
   mend: "Start another process with the same store and a cluster.address of its own.",
 };
-
-async function readProcesses(store: Config["store"]): Promise<readonly Process[]> {
-  try {
-    await using opened = new AsyncDisposableStack();
-    const reading = opened.adopt(await openConfiguredReadOnly(store), (each) => each.close());
-    return await reading.processes();
-  } catch (error) {
-    // What is wrong with the store was reported before.
-    if (error instanceof StoreError) return [];
-    throw error;
-  }
-}
 
 async function checkProcess(
   { address, isActive, sinceMs, renewedAtMs }: Process,

@@ -17,7 +17,7 @@ import { configOption, readConfig } from "../options.ts";
 import { jsonText } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 import { checkDaemon } from "./check-daemon.ts";
-import { checkHistory } from "./check-history.ts";
+import { describeGrowth, readStore } from "./check-history.ts";
 import { checkReceivers } from "./check-receivers.ts";
 import { checkClock, checkKeys, describeVisit, visit } from "./check-regions.ts";
 import { checkProcesses } from "./check-processes.ts";
@@ -61,7 +61,9 @@ async function examine(
   const config = readConfig(file, terminal);
   report({ title: "configuration", findings: checkConfiguration(file, config) });
   const ofStore = await checkConfiguredStore(config.store);
-  report({ title: "store", findings: [...ofStore, ...(await checkHistory(config))] });
+  const read = await readStore(config);
+  const growth = read && describeGrowth(read.changesADay, config.history.changes);
+  report({ title: "store", findings: [...ofStore, ...(growth ? [growth] : [])] });
 
   const signal = AbortSignal.timeout(longestMs);
   const api = config.http.port === 0 ? null : runningApi({ config: file }, terminal, signal);
@@ -75,7 +77,7 @@ async function examine(
     }),
   );
   report({ title: "clock", findings: checkClock(visits) });
-  const processes = await checkProcesses(config, signal);
+  const processes = await checkProcesses(read?.processes ?? [], config, signal);
   if (processes.length > 0) report({ title: "processes", findings: processes });
   const deadlineMs = systemClock.now().monotonicMs + longestMs / 2;
   const isReachable = (region: string): boolean => visits.get(region)?.kind === "visited";

@@ -183,7 +183,7 @@ function localDay(tz: string, atMs: number): string {
   return new Date(toLocal(openZone(tz) ?? utc, atMs)).toISOString().slice(0, 10);
 }
 
-/** An hour of UTC counts for the hour of a zone in which it begins. */
+/** Where hours of a zone are not kept, an hour of UTC counts for the one in which it begins. */
 function hoursOf(series: SeriesView, tz: string): readonly HourOccupancy[] {
   const zone = openZone(tz) ?? utc;
   return series.start.map((time, at) => {
