@@ -1,5 +1,4 @@
-import { HandleEmptyInListsPlugin, Kysely, replaceWithNoncontingentExpression } from "kysely";
-import type { Dialect, Generated } from "kysely";
+import type { Generated, Kysely } from "kysely";
 import type { IncidentMessage, ResolvedReason } from "../alerts/notification.ts";
 import type { ProbeFailure } from "../alerts/probe.ts";
 import type { Severity } from "../alerts/rule.ts";
@@ -11,12 +10,6 @@ import type { GapReason } from "../fleet/recorded-time.ts";
 import type { Presence, Status } from "../fleet/status.ts";
 
 export type Db = Kysely<Tables>;
-
-/** Queries in the dialect of an engine. A list without values is valid in all of them: nothing is in it. */
-export function createDb(dialect: Dialect): Db {
-  const strategy = replaceWithNoncontingentExpression;
-  return new Kysely<Tables>({ dialect, plugins: [new HandleEmptyInListsPlugin({ strategy })] });
-}
 
 type Texts<Column extends string> = Record<Column, string>;
 type Numbers<Column extends string> = Record<Column, number>;

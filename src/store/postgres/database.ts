@@ -1,11 +1,12 @@
+import { CompiledQuery, Kysely, OperatorNode, PrimitiveValueListNode, ValueListNode } from "kysely";
 import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from "kysely";
-import { CompiledQuery, type DatabaseConnection, type Driver } from "kysely";
+import type { BinaryOperationNode, DatabaseConnection, Driver } from "kysely";
 import { setTimeout } from "node:timers/promises";
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import type { Migration } from "../migrations.ts";
 import { StoreError, type StoreLostError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
-import { createDb, type Db } from "../tables.ts";
+import type { Db, Tables } from "../tables.ts";
 import { openCandidate, usualLeaseMs, type Candidate } from "./candidate.ts";
 import { lockHolder } from "./lock.ts";
 import { processesQuery, type Process } from "./processes.ts";
@@ -168,12 +169,24 @@ async function withSession<Value>(
 }
 
 function openKysely(driver: Driver): Db {
-  return createDb({
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => driver,
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-    createIntrospector: (db) => new PostgresIntrospector(db),
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => driver,
+      createQueryCompiler: () => new QueryCompiler(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+    },
   });
+}
+
+/** Also of lists without values, which PostgreSQL refuses: nothing is in them. */
+class QueryCompiler extends PostgresQueryCompiler {
+  protected override visitBinaryOperation(node: BinaryOperationNode): void {
+    const { operator, rightOperand: list } = node;
+    const isList = PrimitiveValueListNode.is(list) || ValueListNode.is(list);
+    if (!isList || list.values.length > 0) return super.visitBinaryOperation(node);
+    this.append(OperatorNode.is(operator) && operator.operator === "not in" ? "true" : "false");
+  }
 }
 
 const mostReaders = 4;

@@ -11,11 +11,12 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { Kysely } from "kysely";
 import { pathToFileURL } from "node:url";
 import type { UnreadableRow } from "../damaged-rows.ts";
 import type { Migration } from "../migrations.ts";
 import { StoreError } from "../store-error.ts";
-import { createDb, type Db } from "../tables.ts";
+import type { Db, Tables } from "../tables.ts";
 import { sqliteDialect, type DialectOptions } from "./dialect.ts";
 import { inMemory, lockFile, shareFile } from "./file-lock.ts";
 import {
@@ -189,7 +190,7 @@ function openInMemory(): OpenDatabase {
 }
 
 function openKysely(database: DatabaseSync, options?: DialectOptions) {
-  const kysely = createDb(sqliteDialect(database, options));
+  const kysely = new Kysely<Tables>({ dialect: sqliteDialect(database, options) });
   const close = async (): Promise<void> => {
     await kysely.destroy();
     // Kysely closes a database only if it was ever asked for something.

@@ -8,5 +8,8 @@ describe.each(engines)("a list without values in a query on $name", (engine) => 
       kysely.selectFrom("commit_sequence").where("value", operator, []).selectAll().execute();
     expect(await isIn("in")).toHaveLength(0);
     expect(await isIn("not in")).toHaveLength(1);
+    const nothing = kysely.selectFrom("gaps").where("target_id", "in", []).select("target_id");
+    const within = kysely.selectFrom("commit_sequence").where("value", "in", nothing).selectAll();
+    expect(await within.execute()).toEqual([]);
   });
 });
