@@ -110,7 +110,7 @@ function now(): Row {
           description: "Incidents of sandwatch's rules, of all regions, keys and names.",
           unit: "short",
           width: 3,
-          queries: [atEnd('sum(sandwatch_incidents{state="firing"})', "firing")],
+          queries: [atEnd('sum(sandwatch_incidents{state!="pending"})', "firing")],
         },
         { limits: [[1, "red"]] },
       ),

@@ -116,7 +116,7 @@ function now(): Row {
           title: "Scraped",
           description: "Whether scrapes succeeded. No band: it was no target.",
           unit: "short",
-          width: 12,
+          width: 8,
           height: 5,
           queries: [overTime(`min by (instance) (${series("up", ofInstance)})`, "{{instance}}")],
         },
@@ -126,12 +126,29 @@ function now(): Row {
         title: "Incidents",
         description: "Open incidents of each rule, by state.",
         unit: "short",
-        width: 12,
+        width: 8,
         height: 5,
         queries: [
           overTime(
             `sum by (rule, state) (${series("sandwatch_incidents", ofInstance)})`,
             "{{rule}} {{state}}",
+          ),
+        ],
+      }),
+      lines({
+        title: "Silences and maintenance",
+        description: "Silences in force and to come, and the open maintenance windows.",
+        unit: "short",
+        width: 8,
+        height: 5,
+        queries: [
+          overTime(
+            `sum by (state) (${series("sandwatch_silences", ofInstance)})`,
+            "silences {{state}}",
+          ),
+          overTime(
+            `max by (name) (${series("sandwatch_maintenance_active", ofInstance)}) == 1`,
+            "{{name}} open",
           ),
         ],
       }),

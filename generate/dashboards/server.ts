@@ -229,7 +229,7 @@ function around(): Row {
         width: 8,
         queries: [
           overTime(
-            'sum by (rule, severity) (sandwatch_incidents{state="firing"})',
+            'sum by (rule, severity) (sandwatch_incidents{state!="pending"})',
             "{{rule}} ({{severity}})",
           ),
         ],

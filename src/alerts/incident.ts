@@ -79,6 +79,25 @@ export function isMuted({ phase, inhibitedBy }: Incident): boolean {
   return phase.name === "firing" && phase.notifiedAtMs === null && inhibitedBy === null;
 }
 
+/** Those of an open incident: in front of others what stops more of its notifications. */
+export const incidentStates = [
+  "pending",
+  "inhibited",
+  "silenced",
+  "acknowledged",
+  "firing",
+] as const;
+
+export function incidentState(
+  incident: Incident,
+  acknowledgedBy: ReadonlyMap<string, string>,
+): (typeof incidentStates)[number] {
+  const { id, phase, inhibitedBy } = incident;
+  if (phase.name !== "firing") return "pending";
+  if (phase.notifiedAtMs === null) return inhibitedBy === null ? "silenced" : "inhibited";
+  return acknowledgedBy.has(id) ? "acknowledged" : "firing";
+}
+
 /** Whether a receiver was notified, and not that it is over, that the polls of these incidents' target or region fail. */
 export function isNotifiedAsDown(incidents: Iterable<Incident>): boolean {
   return Iterator.from(incidents).some(

@@ -1,8 +1,12 @@
+import type { HeldSuppressions } from "../api/suppressions.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
+import { isInForce } from "../alerts/silence.ts";
 import { operations } from "../fleet/model.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { revision, version } from "../lib/version.ts";
+import type { SuppressionView } from "../metrics/incident-gauges.ts";
 import { createMetrics, type Metrics, type MetricsOptions } from "../metrics/metrics.ts";
 import { deliveryFailureReasons } from "../notify/receiver.ts";
 import { refusalReasons } from "../web/refusals.ts";
@@ -15,12 +19,15 @@ interface DaemonMetricsDeps extends Pick<MetricsOptions, "readReload"> {
   readonly store: Store;
   readonly fleet: WatchedFleet;
   readonly takeOvers: number;
+  readonly suppressions: HeldSuppressions;
+  readonly clock: Pick<Clock, "now">;
   readonly watchdog: Pick<Watchdog, "loops">;
   readonly log: Logger;
 }
 
 export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
-  const { config, store, fleet, takeOvers, watchdog, readReload, log } = deps;
+  const { config, store, fleet, takeOvers, suppressions, clock } = deps;
+  const { watchdog, readReload, log } = deps;
   const targets = configuredTargets(config);
   const { leadership } = store;
   return createMetrics({
@@ -31,6 +38,8 @@ export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
     operations,
     rules: config.alerts.rules,
     receivers: config.alerts.receivers.map(({ name }) => name),
+    keys: config.keys,
+    readSuppressions: () => viewSuppressions(suppressions, clock.now().utcMs),
     deliveryFailureReasons,
     refusalReasons,
     build: { version, revision },
@@ -48,4 +57,17 @@ export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
         "a scrape lacks families because the store could not be read",
       ),
   });
+}
+
+function viewSuppressions(suppressions: HeldSuppressions, atMs: number): SuppressionView {
+  const open = suppressions.openSilences(atMs);
+  const active = open.filter((silence) => isInForce(silence, atMs)).length;
+  return {
+    acknowledgedBy: suppressions.at(atMs).acknowledgedBy,
+    silences: { active, pending: open.length - active },
+    windows: suppressions.windows.map((window) => ({
+      name: window.name,
+      isOpen: window.openingAt(atMs) !== null,
+    })),
+  };
 }

@@ -98,6 +98,8 @@ export async function createDaemon(
     store,
     fleet,
     takeOvers,
+    suppressions,
+    clock,
     watchdog,
     readReload: () => reloads?.last() ?? firstRead,
     log,

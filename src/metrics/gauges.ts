@@ -1,20 +1,16 @@
-import { Gauge, type Registry } from "prom-client";
-import type { Incident } from "../alerts/incident.ts";
-import { receiverRule } from "../alerts/judge-receivers.ts";
+import type { Registry } from "prom-client";
 import type { ProbeView } from "../alerts/probe.ts";
-import type { Severity } from "../alerts/rule.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
+import { register, type GaugeFamily, type Series } from "./gauge-family.ts";
+import { incidentGauges, type IncidentGaugeOptions } from "./incident-gauges.ts";
 
-export interface GaugeOptions extends ProcessGaugeOptions {
+export interface GaugeOptions extends ProcessGaugeOptions, IncidentGaugeOptions {
   readonly targets: readonly WatchedView[];
   readonly probes: readonly ProbeView[];
-  /** Each rule has series, also without incidents. */
-  readonly rules: readonly { readonly name: string; readonly severity: Severity }[];
   readonly receivers: readonly string[];
+  readonly keys: readonly { readonly name: string; readonly labels: ReadonlyMap<string, string> }[];
   /** What waits for each receiver. */
   readonly readOutbox: () => Promise<readonly OutboxView[]>;
-  /** The open incidents of pools, probes and receivers. */
-  readonly readIncidentsWithoutTarget: () => Promise<readonly Incident[]>;
   /** Rejects when the store does not answer, or is not to be written any more. */
   readonly checkStore: () => Promise<void>;
   /** How many rows of the store could not be read since the start, by table. */
@@ -48,20 +44,10 @@ interface OutboxView {
   readonly oldestCausedAtMs: number | null;
 }
 
-type Series = Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
-
-/** A gauge whose series are read at each scrape. */
-interface GaugeFamily {
-  readonly name: string;
-  readonly help: string;
-  readonly labels: readonly string[];
-  /** If it rejects, the scrape lacks the gauge. */
-  readonly read: () => Series | Promise<Series>;
-}
-
 export function addGauges(registry: Registry, options: GaugeOptions): void {
   register(registry, [
-    incidentGauge(options),
+    ...incidentGauges(options),
+    keyGauge(options),
     ...outboxGauges(options),
     ...probeGauges(options.probes),
     ...ownGauges(options),
@@ -74,50 +60,15 @@ export function addProcessGauges(registry: Registry, options: ProcessGaugeOption
   register(registry, processGauges(options));
 }
 
-function register(registry: Registry, families: readonly GaugeFamily[]): void {
-  for (const { name, help, labels: labelNames, read } of families) {
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        const show = (series: Series): void => {
-          this.reset();
-          for (const [labels, value] of series) this.set(labels, value);
-        };
-        const series = read();
-        return series instanceof Promise ? series.then(show) : show(series);
-      },
-    });
-  }
-}
-
-function incidentGauge({ targets, rules, readIncidentsWithoutTarget }: GaugeOptions): GaugeFamily {
-  const read = async (): Promise<Series> => {
-    const counted: { rule: string; severity: Severity; state: string; count: number }[] = [];
-    // There can be many thousands, most of them like the one before.
-    let last: (typeof counted)[number] | undefined;
-    const add = (rule: string, severity: Severity, state: string, more: number): void => {
-      const isSame = (each: typeof last): boolean =>
-        each?.rule === rule && each.severity === severity && each.state === state;
-      if (!isSame(last)) last = counted.find(isSame);
-      if (!last) counted.push((last = { rule, severity, state, count: 0 }));
-      last.count += more;
-    };
-    for (const { name, severity } of [...rules, receiverRule]) {
-      add(name, severity, "pending", 0);
-      add(name, severity, "firing", 0);
-    }
-    const addIncident = ({ rule, severity, phase }: Incident): void =>
-      add(rule, severity, phase.name, 1);
-    // First the targets, without an await before, so that they show the moment when the scrape begins.
-    for (const { state } of targets) state.incidents.forEach(addIncident);
-    (await readIncidentsWithoutTarget()).forEach(addIncident);
-    return counted.map(({ count, ...labels }) => [labels, count]);
+/** Joins bring the labels of keys to other series. */
+function keyGauge({ keys }: GaugeOptions): GaugeFamily {
+  const labelNames = new Set(keys.flatMap(({ labels }) => [...labels.keys()]));
+  return {
+    name: "sandwatch_key_info",
+    help: "The labels of a key, as they are configured; always 1.",
+    labels: ["key", ...labelNames],
+    read: () => keys.map(({ name, labels }) => [{ key: name, ...Object.fromEntries(labels) }, 1]),
   };
-  const help = "Open incidents of a rule, pending or firing.";
-  return { name: "sandwatch_incidents", help, labels: ["rule", "severity", "state"], read };
 }
 
 function outboxGauges({ receivers, readOutbox }: GaugeOptions): readonly GaugeFamily[] {

@@ -144,6 +144,37 @@ describe("incidents", () => {
     expect(await valueOf(fleet, "sandwatch_incidents", { state: "firing" })).toBe(3);
   });
 
+  it("are each counted in one state", async () => {
+    const judge = judgeBy();
+    const fleet = meterFleet(
+      {
+        readSuppressions: () => ({
+          acknowledgedBy: new Map([["incident-1", "anna"]]),
+          silences: { active: 1, pending: 2 },
+          windows: [{ name: "weekly", isOpen: true }],
+        }),
+        readIncidentsWithoutTarget() {
+          const [, , one, other] = fleet.watched.state.incidents.values();
+          const phase = one?.phase.name === "firing" && { ...one.phase, notifiedAtMs: null };
+          if (!one || !other || !phase) return Promise.resolve([]);
+          return Promise.resolve([
+            { ...one, id: "silenced", phase },
+            { ...other, id: "inhibited", phase, inhibitedBy: "incident-2" },
+          ]);
+        },
+      },
+      watchFleet(research, { judge }),
+    );
+    fleet.poll(listing({ a: "error", b: "error", c: "error", d: "error" }));
+    const states = ["pending", "inhibited", "silenced", "acknowledged", "firing"];
+    const rule = "server-error";
+    const counts = states.map((state) => valueOf(fleet, "sandwatch_incidents", { rule, state }));
+    expect(await Promise.all(counts)).toEqual([0, 1, 1, 1, 3]);
+    expect(await valueOf(fleet, "sandwatch_silences", { state: "active" })).toBe(1);
+    expect(await valueOf(fleet, "sandwatch_silences", { state: "pending" })).toBe(2);
+    expect(await valueOf(fleet, "sandwatch_maintenance_active", { name: "weekly" })).toBe(1);
+  });
+
   it("are shown under the severity with which they opened while they are open", async () => {
     const opened = judgeBy([{ ...serverError, severity: "info" }]);
     const fleet = meterFleet({}, watchFleet(research, { judge: opened }));

@@ -25,6 +25,12 @@ export function meterFleet(
     operations: ["list_sandboxes", "get_user"],
     rules: [serverError, targetDown],
     receivers: ["oncall"],
+    keys: [{ name: "research", labels: new Map() }],
+    readSuppressions: () => ({
+      acknowledgedBy: new Map(),
+      silences: { active: 0, pending: 0 },
+      windows: [{ name: "weekly", isOpen: false }],
+    }),
     deliveryFailureReasons: ["timeout", "expired"],
     refusalReasons: ["role", "busy"],
     build: { version: "1.2.3", revision: "abc" },

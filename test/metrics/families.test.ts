@@ -61,14 +61,15 @@ describe("before anything happened", () => {
       ["timeout", "expired"].map((reason) => ({ receiver: "oncall", reason, value: 0 })),
     );
     expect(seriesOf("sandwatch_api_requests_total").length).toBe(4);
-    expect(seriesOf("sandwatch_incidents").map((labels) => Object.values(labels))).toEqual([
-      ["server-error", "critical", "pending", 0],
-      ["server-error", "critical", "firing", 0],
-      ["target-down", "warning", "pending", 0],
-      ["target-down", "warning", "firing", 0],
-      ["receiver-failing", "warning", "pending", 0],
-      ["receiver-failing", "warning", "firing", 0],
-    ]);
+    const rules = {
+      "server-error": "critical",
+      "target-down": "warning",
+      "receiver-failing": "warning",
+    };
+    const states = ["pending", "inhibited", "silenced", "acknowledged", "firing"];
+    expect(seriesOf("sandwatch_incidents").map((labels) => Object.values(labels))).toEqual(
+      Object.entries(rules).flatMap((rule) => states.map((state) => [...rule, state, 0])),
+    );
     for (const name of ["notifications_pending", "notifications_dead", "notifications_total"]) {
       expect(seriesOf(`sandwatch_${name}`)).toEqual([{ receiver: "oncall", value: 0 }]);
     }

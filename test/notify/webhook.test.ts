@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import type { Notification } from "../../src/alerts/notification.ts";
+import { incidentMessages, type Notification } from "../../src/alerts/notification.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import {
@@ -245,6 +245,7 @@ describe("a body in the format of Alertmanager", () => {
       commonLabels: labels,
       commonAnnotations: annotations,
       externalURL: "",
+      notification_reason: "first notification",
       alerts: [
         {
           status: "firing",
@@ -274,12 +275,25 @@ describe("a body in the format of Alertmanager", () => {
   });
 
   it("is firing while others of its group do, though all of its incidents are resolved", () => {
-    const partly = messageOf({ incidents: [resolvedIncident()], stillFiring: 2 });
+    const partly = messageOf({
+      type: "incident.resolved",
+      incidents: [resolvedIncident()],
+      stillFiring: 2,
+    });
     expect(partly).toMatchObject({
       status: "firing",
+      notification_reason: "some alerts resolved",
       commonAnnotations: { summary: expect.stringMatching(/; 2 still firing$/) },
       alerts: [{ status: "resolved" }],
     });
+  });
+
+  it("says why it is sent in the words of Alertmanager, and of acknowledgements that it is unknown", () => {
+    const [first, reminder, ...others] = incidentMessages.map((type) => messageOf({ type }));
+    expect(first?.notification_reason).toBe("first notification");
+    expect(reminder?.notification_reason).toBe("repeat interval elapsed");
+    const reasons = others.map((message) => message.notification_reason);
+    expect(reasons).toEqual(["unknown", "unknown", "all alerts resolved"]);
   });
 
   it("identifies a subject by the same fingerprint while it lasts, and no other", () => {

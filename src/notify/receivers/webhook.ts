@@ -155,8 +155,27 @@ export function alertmanagerBody(
     commonLabels: inCommon(alerts.map(({ labels }) => labels)),
     commonAnnotations: inCommon(alerts.map(({ annotations }) => annotations)),
     externalURL: externalUrl ?? "",
+    notification_reason: notificationReason(notification),
     alerts,
   };
+}
+
+/** As `NotifyReason` of Alertmanager (notify/notify.go, since 0.32) says it. Nothing there is about acknowledgements. */
+function notificationReason({ type, incidents, stillFiring }: Notification): string {
+  switch (type) {
+    case "incident.firing":
+      return "first notification";
+    case "incident.reminder":
+      return "repeat interval elapsed";
+    case "incident.resolved":
+      return stillFiring === undefined ? "all alerts resolved" : "some alerts resolved";
+    case "test":
+      return incidents.every(({ state }) => state === "resolved")
+        ? "all alerts resolved"
+        : "first notification";
+    default:
+      return "unknown";
+  }
 }
 
 function webhookAlert(

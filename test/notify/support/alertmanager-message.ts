@@ -17,6 +17,15 @@ export const alertmanagerMessageSchema = z.strictObject({
   commonLabels: labels,
   commonAnnotations: labels,
   externalURL: z.string(),
+  /** `NotifyReason` in notify/notify.go. */
+  notification_reason: z.enum([
+    "first notification",
+    "new alerts added",
+    "some alerts resolved",
+    "all alerts resolved",
+    "repeat interval elapsed",
+    "unknown",
+  ]),
   alerts: z
     .array(
       z.strictObject({

@@ -128,9 +128,14 @@ function incidentFaults(
   samples: readonly Sample[],
 ): readonly string[] {
   return evidence.scenario.rules.flatMap(({ name, on }) => {
-    const shown = valueOf(samples, "sandwatch_incidents", { rule: name, state: "firing" });
+    const states = ["inhibited", "silenced", "acknowledged", "firing"];
+    const shown = states.reduce(
+      (all, state) =>
+        all + (valueOf(samples, "sandwatch_incidents", { rule: name, state }) ?? Number.NaN),
+      0,
+    );
     // A process of another configuration may not have the rule.
-    if ((on !== "server" && on !== "sandbox") || shown === undefined) return [];
+    if ((on !== "server" && on !== "sandbox") || Number.isNaN(shown)) return [];
     const firing = evidence.incidents.filter(
       ({ rule, notifiedMs, resolved }) =>
         rule === name &&
