@@ -8,7 +8,7 @@ import { reportOf } from "./support/report.ts";
 const startMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 
-/** Two servers of two targets, which are occupied for 30 minutes again and again, and once for 90. */
+/** Two servers of two targets, which are occupied for two hours, and then for 30 minutes again and again. */
 function recorded() {
   const history = recordHistory();
   const targets = [
@@ -16,7 +16,8 @@ function recorded() {
     history.add({ region: "eu", key: "a" }),
   ];
   for (let minute = 0; minute <= 480; minute += 10) {
-    const isOccupied = minute < 300 ? minute % 60 >= 30 : minute < 390;
+    const isLong = minute >= 30 && minute < 150;
+    const isOccupied = minute < 180 ? isLong : minute < 420 && minute % 60 >= 30;
     const status = isOccupied ? "occupied" : "idle";
     const servers = [{ id: "one", name: "git", sandbox: "box", status }] as const;
     for (const target of targets)
@@ -41,7 +42,7 @@ describe("dwell times", () => {
   it.each([
     ...["region", "server", "sandbox"].map((by) => [by, [single, single]] as const),
     ...["server_name", "day", "month,key", ""].map((by) => [by, [both]] as const),
-    ["hour_of_day", [hours, hours, hours, hours, [2, "2h", null, "2h"]]] as const,
+    ["hour_of_day", [[2, "2h", null, "2h"], hours, hours, hours, hours]] as const,
   ])("by %j are exact while changes are kept", async (by, expected) => {
     const { rows } = await reportOf(recorded().history, { ...range, by });
     expect(rows.map(dwellsIn).filter(([count]) => count !== 0)).toEqual(expected);

@@ -1,5 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { openAccess } from "../../src/lib/access.ts";
+import { Secret } from "../../src/lib/secret.ts";
 import { createHeavyTurns } from "../../src/web/heavy-turns.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
@@ -71,6 +73,36 @@ describe("reads of much history", () => {
     await release();
     await settled;
     expect(begun).toEqual(["a", "b", "d"]);
+  });
+
+  it("of the API are answered 429 to a viewer of whom twenty wait, and others still wait", async () => {
+    const finish = Promise.withResolvers<void>();
+    const token = (name: string) => ({ name, role: "viewer", token: new Secret(name) }) as const;
+    const { address } = await serveWeb({
+      settings: { ...openAccess, tokens: [token("ann"), token("bob")] },
+      api: {
+        call: ({ isHeavy }) => (isHeavy ? finish.promise.then(() => ({})) : Promise.resolve({})),
+        events: () => Promise.reject(new Error("not called")),
+      },
+    });
+    const refused: Response[] = [];
+    const ask = async (name: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${name}` };
+      const report = `${address}/api/v1/occupancy?from=365d&by=server`;
+      const response = await fetch(report, { headers });
+      if (response.status === 429) refused.push(response);
+      // Two are being read.
+      if (refused.length !== 30 - 2 - 20) return response.status;
+      const headersOfBob = { authorization: "Bearer bob" };
+      await fetch(`${address}/api/v1/targets`, { headers: headersOfBob });
+      finish.resolve();
+      return response.status;
+    };
+    const ofAnn = Array.from({ length: 30 }, () => ask("ann"));
+    const ofBob = ask("bob");
+    expect((await Promise.all(ofAnn)).filter((status) => status === 200)).toHaveLength(22);
+    expect(await ofBob).toBe(200);
+    expect(refused.map(({ headers }) => headers.get("retry-after"))).toEqual(Array(8).fill("10"));
   });
 
   it("of the API wait for each other, and other requests do not wait for them", async () => {
