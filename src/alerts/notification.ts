@@ -35,6 +35,24 @@ export interface NotifiedIncident extends SubjectFacts {
   /** Whether it enters and leaves its condition so often that single changes are not notified. */
   readonly flapping: boolean;
   readonly acknowledgedBy: string | null;
+  /** Of its key, as they are configured when the message is sent. Default: none. */
+  readonly labels?: Labels;
+}
+
+/** The labels of a key, by name. */
+export type Labels = Readonly<Record<string, string>>;
+export type LabelsOf = (key: string | null) => Labels;
+
+/** A notification whose incidents have the labels of their keys. */
+export function withLabels(notification: Notification, labelsOf: LabelsOf): Notification {
+  const { incidents } = notification;
+  return {
+    ...notification,
+    incidents: incidents.map((incident) => {
+      const labels = labelsOf(incident.key);
+      return Object.keys(labels).length === 0 ? incident : { ...incident, labels };
+    }),
+  };
 }
 
 /** Details of an incident of which nothing else is known. */

@@ -93,6 +93,7 @@ export const durationField = parsed(
 export const targetFields = {
   region: names.describe("Names of regions"),
   key: names.describe("Names of keys"),
+  label: names.describe("Labels of keys, such as `team=search`: only keys that have all of them"),
 };
 
 /** Of servers of the past. */

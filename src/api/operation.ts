@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { BusyError, RefusedError } from "../lib/refused-error.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { ApiContext } from "./context.ts";
+import { withLabelledKeys, type LabelledKey } from "./labelled-keys.ts";
 
 /** Below it are the operations. */
 export const operationsRoot = "/api/v1";
@@ -58,10 +59,13 @@ export type CallApi<Context = ApiContext> = <
 /** A store that cannot be reached is tried again more often than that. */
 const storeRetryMs = 10_000;
 
-/** Calls operations in this process. */
-export function createApi<Context>(context: Context): CallApi<Context> {
+/** Calls operations in this process. @param keys those that requests can select by their labels */
+export function createApi<Context>(
+  context: Context,
+  keys: readonly LabelledKey[] = [],
+): CallApi<Context> {
   return async (operation, request) => {
-    const read = readRequest(operation.request, request);
+    const read = withLabelledKeys(readRequest(operation.request, request), keys);
     try {
       return await operation.handle(context, read);
     } catch (error) {

@@ -3,6 +3,7 @@ import type { HistoryContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CurrentSuppressions } from "../alerts/silence.ts";
 import type { Config } from "../config/config.ts";
+import type { LabelsOf } from "../alerts/notification.ts";
 import type { AlertOptions } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import { createNotifier } from "../notify/notifier.ts";
@@ -26,6 +27,7 @@ interface NotificationsDeps {
   readonly scheduledReports: Config["reports"];
   readonly reports: ReportSources;
   readonly externalUrl: string | null;
+  readonly labelsOf: LabelsOf;
   readonly store: Store;
   readonly opening: AsyncDisposableStack;
   readonly clock: Clock;
@@ -53,13 +55,14 @@ export function openNotifications(deps: NotificationsDeps) {
   const { networks, route } = alerts.outbound;
   const outbound = createOutbound({ clock, userAgent, mayAct, networks, route, createDispatcher });
   opening.defer(() => outbound.close());
-  const { healthProblem, onReposted, externalUrl } = deps;
+  const { healthProblem, onReposted, externalUrl, labelsOf } = deps;
   const common = {
     outbound,
     clock,
     log,
     observe,
     externalUrl,
+    labelsOf,
     notifiedAlerts: store.notified,
     messageThreads: store.messageThreads,
     healthProblem,

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
+import { keyLabels } from "../config/key-labels.ts";
 import { notifiedReceivers } from "../config/notified-receivers.ts";
 import { composeAcknowledged } from "../alerts/acknowledgement.ts";
 import type { Drift } from "../fleet/drift.ts";
@@ -130,6 +131,7 @@ export async function createDaemon(
     scheduledReports: config.reports,
     reports: storedSources(store, targets, fleet.find),
     externalUrl: config.http.externalUrl,
+    labelsOf: keyLabels(config),
     store,
     opening,
     clock,
@@ -218,7 +220,7 @@ export async function createDaemon(
     signal: callsEnd.signal,
     inProgress: { lookups: 0, checks: 0 },
   };
-  const api = createApi(context);
+  const api = createApi(context, config.keys);
 
   const web = openWeb({
     config,

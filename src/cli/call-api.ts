@@ -23,6 +23,7 @@ import { storeName } from "../store/store-settings.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { readConfig, usualConfig } from "./options.ts";
 import { showNotes } from "./output.ts";
+import type { LabelledKey } from "../api/labelled-keys.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ApiOptions {
@@ -195,17 +196,19 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
   }
   if (operation.permission === "call") {
     await using service = openService(config);
-    return await createApi(service.context)(operation, request);
+    return await createApi(service.context, config.keys)(operation, request);
   }
   const open = operation.permission === "read" ? openForQueries : openForChanges;
   await using offline = await open(config);
-  return await createApi(offline.context)(operation, request);
+  return await createApi(offline.context, config.keys)(operation, request);
 }
 
 /** The source of reports: a context of this process, or else the daemon. */
 interface History {
   readonly api: CallApi<HistoryContext>;
   readonly context?: HistoryContext;
+  /** Those that requests can select by their labels. */
+  readonly keys?: readonly LabelledKey[];
 }
 
 /** Reads reports from the store if it is on this machine or on PostgreSQL, which costs the daemon nothing, and otherwise from the daemon. */
@@ -219,7 +222,7 @@ export async function readHistory(
     const { openForReports } = await import("../app/offline.ts");
     await using store = await openForReports(config, options.clock);
     const { context, unreadable } = store;
-    await read({ api: createApi(context), context });
+    await read({ api: createApi(context, config.keys), context, keys: config.keys });
     showNotes(unreadableNotes(unreadable), terminal);
   } else if (api) {
     await read({ api });

@@ -7,7 +7,7 @@ import { counted } from "../fleet/plural.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
 import { poolFields, reportedKinds } from "../reports/report-fields.ts";
-import { WordsOption } from "./options.ts";
+import { labelHelp, WordsOption } from "./options.ts";
 import { linesText, show, showNotes } from "./output.ts";
 import { csvTable } from "./report/json-csv.ts";
 import {
@@ -34,6 +34,7 @@ export function addInsights(program: Command, terminal: Terminal): void {
     .option("--tz <zone>", "the time zone of hours, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
+    .option("--label <labels>", labelHelp)
     .addOption(
       new Option("--of <what>", "what is counted (default: servers)").choices(reportedKinds),
     )

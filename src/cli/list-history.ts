@@ -9,7 +9,7 @@ import { callOperation, runningApi } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { printableJson } from "../lib/printable.ts";
 import { lookOf } from "./look.ts";
-import { collected } from "./options.ts";
+import { labelHelp, collected } from "./options.ts";
 import { listText, show, showNotes } from "./output.ts";
 import { untilStopped } from "./signals.ts";
 import { createGrowingTable } from "./table.ts";
@@ -21,6 +21,7 @@ export function historyCommand(command: Command, description: string): Command {
   return listCommand(command, description)
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
+    .option("--label <labels>", labelHelp)
     .option("--server <server>", "the id of a server, a prefix of it, or a name")
     .option("--sandbox <sandbox>", "the id of a sandbox, or a prefix of it")
     .option("--name <name>", "only servers of this name; can be repeated", collected)

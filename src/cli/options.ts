@@ -8,6 +8,8 @@ import type { Terminal } from "./terminal.ts";
 const configVariable = "SANDWATCH_CONFIG";
 
 /** A configuration that a command needs. */
+export const labelHelp = "only keys with these labels, such as team=search, separated by commas";
+
 export function configOption(): Option {
   return optionalConfigOption().env(configVariable).makeOptionMandatory();
 }

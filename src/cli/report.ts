@@ -23,12 +23,13 @@ import { readHistory } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { reportedKinds, reportFields } from "../reports/report-fields.ts";
-import { WordsOption } from "./options.ts";
+import { labelHelp, WordsOption } from "./options.ts";
 import { showNotes } from "./output.ts";
 import { htmlReport } from "../web/pages/html-report.ts";
 import { csvOf, jsonOf } from "./report/json-csv.ts";
 import { tableOf } from "./report/table.ts";
 import type { StreamedReport, Texts } from "./report/json-csv.ts";
+import type { LabelledKey } from "../api/labelled-keys.ts";
 import type { Terminal } from "./terminal.ts";
 
 const reportFormats = ["table", "csv", "json", "html", "openmetrics"] as const;
@@ -61,6 +62,7 @@ export function addReport(program: Command, terminal: Terminal): void {
     .option("--tz <zone>", "the time zone of hours and days, such as Europe/Berlin (default: UTC)")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
+    .option("--label <labels>", labelHelp)
     .option("--server <id>", "only this server: its id, how it begins, or a name")
     .option("--sandbox <id>", "only this sandbox, or its servers: its id, or how it begins")
     .addOption(
@@ -93,7 +95,8 @@ export async function report(
   clock?: Clock,
 ): Promise<void> {
   const format = options.json ? "json" : (options.format ?? "table");
-  const { of, from, to, by, tz, region, key, server, sandbox, resolution, threshold } = options;
+  const { of, from, to, by, tz, region, key, label, server, sandbox } = options;
+  const { resolution, threshold } = options;
   const isOne = (server ?? sandbox) !== undefined;
   if (threshold !== undefined && format !== "html") {
     throw wrongUse("--threshold is for --format html only.");
@@ -101,7 +104,7 @@ export async function report(
   if (resolution && format !== "openmetrics") {
     throw wrongUse("--resolution is for --format openmetrics only.");
   }
-  const request = { of, from, to, by, tz, region, key, server, sandbox };
+  const request = { of, from, to, by, tz, region, key, label, server, sandbox };
   // These escape control characters themselves, or must not.
   const isRaw = format === "openmetrics" || format === "html";
   using file = options.output === undefined ? null : openOutput(options.output, isRaw);
@@ -109,13 +112,13 @@ export async function report(
   const print = (text: string): void =>
     terminal.out(format === "csv" ? printableLines(text) : text);
   const output = file?.write ?? (isRaw ? terminal.data : print);
-  await readHistory({ ...options, clock }, terminal, async ({ api, context }) => {
+  await readHistory({ ...options, clock }, terminal, async ({ api, context, keys = [] }) => {
     if (format === "openmetrics") {
       if ((by ?? tz ?? server ?? sandbox ?? options.url) !== undefined)
         throw wrongUse(openmetricsUse);
       if (!context) throw new CommandError("There is no store on this machine to read.");
       const nowMs = context.clock.now().utcMs;
-      const { range, filter, of: kind } = readReportQuery(request, nowMs);
+      const { range, filter, of: kind } = readReportQuery(request, nowMs, keys);
       const texts = openMetricsOf(
         { of: kind, range, filter, nowMs, resolution: resolution ?? "1h" },
         context.reports.occupancy,
@@ -127,7 +130,9 @@ export async function report(
       await write([text], terminal, output);
       return showNotes(notes, terminal);
     }
-    const streamed = context ? await fromStore(request, context) : await byPages(request, api);
+    const streamed = context
+      ? await fromStore(request, context, keys)
+      : await byPages(request, api);
     // A file is no screen.
     const screen = file ? { ...terminal, columns: undefined, isColored: false } : terminal;
     await write(formats[format](streamed, screen), terminal, output);
@@ -135,7 +140,15 @@ export async function report(
       showNotes([...streamed.notes, ...(await streamed.coverageNotes())], terminal);
     // It takes longer than the rows, and people read it below them.
     if (format === "table" && screen.columns !== undefined && !isOne) {
-      const { answer } = await api(computeOutlook, { of, from, to, tz, region, key });
+      const { answer } = await api(computeOutlook, {
+        of,
+        from,
+        to,
+        tz,
+        region,
+        key,
+        label,
+      });
       terminal.out(`${printableLine(answer)}\n`);
     }
   });
@@ -144,8 +157,9 @@ export async function report(
 async function fromStore(
   request: ReportRequest,
   { reports, clock }: HistoryContext,
+  keys: readonly LabelledKey[],
 ): Promise<StreamedReport> {
-  const query = readReportQuery(request, clock.now().utcMs);
+  const query = readReportQuery(request, clock.now().utcMs, keys);
   const opened = await openReport(query, reports);
   async function* rows(): AsyncIterable<RowView> {
     for await (const { row } of opened.rows) yield viewRow(row);

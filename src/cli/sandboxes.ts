@@ -4,7 +4,7 @@ import { statuses } from "../fleet/model.ts";
 import { countByStatus } from "../fleet/tallies.ts";
 import { callsOperation, timesCommand } from "./api-command.ts";
 import { presentStatusCell } from "./cells.ts";
-import { collected, wholeNumber, WordsOption } from "./options.ts";
+import { labelHelp, collected, wholeNumber, WordsOption } from "./options.ts";
 import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -13,6 +13,7 @@ export function addSandboxes(program: Command, terminal: Terminal): void {
     .addOption(new WordsOption("--status <statuses>", "only these, separated by commas", statuses))
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
+    .option("--label <labels>", labelHelp)
     .option("--sandbox <sandbox>", "the id of a sandbox, or a prefix of it")
     .option("--benchmark <names>", "only these benchmarks, separated by commas")
     .option(

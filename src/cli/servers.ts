@@ -3,7 +3,7 @@ import { listServers } from "../api/operations/targets.ts";
 import { statuses } from "../fleet/model.ts";
 import { callsOperation, timesCommand } from "./api-command.ts";
 import { presentStatusCell } from "./cells.ts";
-import { collected, wholeNumber, WordsOption } from "./options.ts";
+import { labelHelp, collected, wholeNumber, WordsOption } from "./options.ts";
 import { listText } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -12,6 +12,7 @@ export function addServers(program: Command, terminal: Terminal): void {
     .addOption(new WordsOption("--status <statuses>", "only these, separated by commas", statuses))
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
+    .option("--label <labels>", labelHelp)
     .option("--name <name>", "only servers of this name; can be repeated", collected)
     .option("--server <server>", "the id of a server, a prefix of it, or a name")
     .option("--sandbox <sandbox>", "the id of a sandbox, or a prefix of it")

@@ -14,6 +14,7 @@ import { incidentSubjectText } from "./incidents.ts";
 import { show } from "./output.ts";
 import { renderTable, wrapText, type Columns } from "./table.ts";
 import { downColumns } from "./targets.ts";
+import { labelHelp } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Of targets and incidents in a table; the others are counted. */
@@ -24,9 +25,10 @@ export function addStatus(program: Command, terminal: Terminal): void {
     program.command("status"),
     "show what is wrong, and how many sandboxes and servers are in which status",
   )
+    .option("--label <labels>", labelHelp)
     .option("--all", "list each incident and target that is down, instead of one line for a cause")
-    .action(async ({ timestamps, all = false, ...options }) => {
-      const view = await readStatus(options, terminal);
+    .action(async ({ timestamps, all = false, label, ...options }) => {
+      const view = await readStatus(options, label, terminal);
       show(view, options, terminal, (each) => statusText(each, all, lookOf(terminal, timestamps)));
     });
 }
@@ -39,16 +41,24 @@ interface StatusView {
   readonly processes: readonly ProcessView[];
 }
 
-async function readStatus(options: ApiOptions, terminal: Terminal): Promise<StatusView> {
+async function readStatus(
+  options: ApiOptions,
+  label: string | undefined,
+  terminal: Terminal,
+): Promise<StatusView> {
   const targets: TargetView[] = [];
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await callOperation(options, terminal, listTargets, { limit: 1_000, cursor });
+    const page = await callOperation(options, terminal, listTargets, {
+      label,
+      limit: 1_000,
+      cursor,
+    });
     targets.push(...page.targets);
     cursor = page.next;
   }
   const incidents: IncidentView[] = [];
   for (let before: string | null | undefined; before !== null;) {
-    const request = { state: "firing", limit: 1_000, before };
+    const request = { state: "firing", label, limit: 1_000, before };
     const page = await callOperation(options, terminal, listIncidents, request);
     incidents.push(...page.incidents);
     before = page.next;

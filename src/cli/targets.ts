@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { listTargets, type TargetView } from "../api/operations/targets.ts";
 import { statuses, targetName } from "../fleet/model.ts";
 import { callsOperation, timesCommand } from "./api-command.ts";
-import { wholeNumber } from "./options.ts";
+import { labelHelp, wholeNumber } from "./options.ts";
 import { listText } from "./output.ts";
 import type { Cell, Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -11,6 +11,7 @@ export function addTargets(program: Command, terminal: Terminal): void {
   timesCommand(program.command("targets"), "list targets: whether they are up, and their servers")
     .option("--region <names>", "only these regions, separated by commas")
     .option("--key <names>", "only these keys, separated by commas")
+    .option("--label <labels>", labelHelp)
     .option("--limit <n>", "the largest number of entries", wholeNumber(1))
     .option("--cursor <cursor>", "continue after this cursor, which the previous page prints")
     .action(

@@ -1,3 +1,4 @@
+import { keyLabels } from "../config/key-labels.ts";
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { noIncidentDetails } from "../alerts/notification.ts";
@@ -32,7 +33,8 @@ async function testReceiver(
   isDryRun: boolean,
   terminal: Terminal,
 ): Promise<void> {
-  const { alerts, http } = readConfig(file, terminal, { masksBodies: isDryRun });
+  const config = readConfig(file, terminal, { masksBodies: isDryRun });
+  const { alerts, http } = config;
   const { receivers, outbound } = alerts;
   const settings = receivers.find((each) => each.name === name);
   if (!settings) {
@@ -53,6 +55,7 @@ async function testReceiver(
     ...sending,
     clock: systemClock,
     externalUrl: http.externalUrl,
+    labelsOf: keyLabels(config),
     notifiedAlerts: {
       notifiedTo: () => Promise.resolve([]),
       firingOf: () => Promise.resolve([]),

@@ -12,6 +12,7 @@ import { maintenanceSchema } from "./schema-maintenance.ts";
 import { outboundSchema, receiversOutboundSchema, routeOf } from "./schema-outbound.ts";
 import { probeSchema, targetsOf } from "./schema-probes.ts";
 import { receiverSchema } from "./schema-receivers.ts";
+import { labelsSchema } from "./schema-routing.ts";
 import { escalationSchema } from "./rule-fields.ts";
 import { reportSchema } from "./schema-reports.ts";
 import { ruleSchema } from "./schema-rules.ts";
@@ -94,6 +95,11 @@ const alertsSchema = settings({
     .describe(
       "Who else is notified of an incident that nobody has acknowledged for a time, unless the rule has its own `escalate`.",
     ),
+  labels: labelsSchema
+    .prefault({})
+    .describe(
+      "Labels of every key that does not have them itself, and of incidents without a key.",
+    ),
   maintenance: z
     .array(maintenanceSchema, "a list of maintenance windows")
     .prefault([])
@@ -156,7 +162,7 @@ export const configSchema = settings({
     const keys = written.keys.map((key) => ({
       name: key.name,
       apiKey: new Secret(key.apiKey),
-      labels: key.labels,
+      labels: new Map([...alerts.labels, ...key.labels]),
       regions: key.regions ?? [...written.regions.keys()],
     }));
     const probes = written.probes.map(

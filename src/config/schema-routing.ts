@@ -8,12 +8,13 @@ import { listOrOne, patternsSchema, serverNamePatterns } from "./rule-fields.ts"
 import { patternsOf, serverPatterns, targetPatterns } from "./rule-fields.ts";
 import { timeZone } from "./schedule-fields.ts";
 
-/** Names that metrics and alerts have already. */
-const takenLabels = new Set(
-  "alertname benchmark instance job key probe receiver region rule sandbox sandbox_id server server_id server_name severity status tag".split(
-    " ",
-  ),
-);
+/** Names that metrics, alerts and groups of reports have already. */
+const takenLabels = new Set([
+  ..."alertname code from instance job le operation probe reason receiver rule".split(" "),
+  ..."sandbox_id server_id severity state status subject to".split(" "),
+  ..."benchmark day hour hour_of_day key month region sandbox server".split(" "),
+  ..."server_name tag week weekday".split(" "),
+]);
 
 const labelAllowed =
   "a label of letters, digits and _ that begins with a letter, and that sandwatch does not use itself";

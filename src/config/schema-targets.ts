@@ -83,7 +83,9 @@ export const keySchema = settings(
       }),
     labels: labelsSchema
       .prefault({})
-      .describe("Labels of the key, such as `team: search`, by which receivers can match it."),
+      .describe(
+        "Labels of the key, such as `team: search`: in messages and metrics, and to match receivers and filter by.",
+      ),
   },
   ["api_key_file"],
 );

@@ -1,3 +1,4 @@
+import type { LabelsOf } from "../alerts/notification.ts";
 import type { LookupFunction } from "node:net";
 import { Agent, request as sendRequest, type Dispatcher } from "undici";
 import type { z } from "zod";
@@ -35,6 +36,8 @@ export interface SenderDeps {
   readonly clock: Clock;
   /** The address of sandwatch, without a slash at its end. Default: messages do not link to it. */
   readonly externalUrl?: string | null;
+  /** Default: keys have none. */
+  readonly labelsOf?: LabelsOf;
 }
 
 export interface OutboundDeps {

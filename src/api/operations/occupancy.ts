@@ -18,6 +18,7 @@ import type { HistoryContext } from "../context.ts";
 import { limitOf, listed, nextField, cursorOf, cursorText, rangeFields } from "../fields.ts";
 import { readRange, sandboxText, serverText, targetFields, texts } from "../fields.ts";
 import { defineOperation, readRequest } from "../operation.ts";
+import { withLabelledKeys, type LabelledKey } from "../labelled-keys.ts";
 import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 
 export const ofField = z
@@ -171,8 +172,12 @@ export const reportOccupancy = defineOperation({
 });
 
 /** @throws {RefusedError} when the request is not valid */
-export function readReportQuery(request: ReportRequest, nowMs: number): ReportQuery {
-  return toReportQuery(readRequest(reportRequest, request), nowMs);
+export function readReportQuery(
+  request: ReportRequest,
+  nowMs: number,
+  keys: readonly LabelledKey[] = [],
+): ReportQuery {
+  return toReportQuery(withLabelledKeys(readRequest(reportRequest, request), keys), nowMs);
 }
 
 /** @throws {RefusedError} when one of them is of servers only */

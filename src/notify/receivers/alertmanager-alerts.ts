@@ -1,6 +1,6 @@
 import { notifiedIncident } from "../../alerts/incident.ts";
 import { incidentUrl, runbookUrl } from "../../alerts/links.ts";
-import type { Notification } from "../../alerts/notification.ts";
+import type { LabelsOf, Notification } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import { alertLabels, isoTime, shortTexts, stateFields, type Texts } from "./message-text.ts";
@@ -63,13 +63,14 @@ export function renderAlert(
   alert: CurrentAlert,
   nowMs: number,
   externalUrl: string | null = null,
+  labelsOfKey: LabelsOf = () => ({}),
 ): PostableAlert {
   const { startedAtMs, resolvedAtMs } = alert.incident;
   // After the wall clock was set back, an alert must not end before it starts, which Alertmanager
   // rejects, nor be resolved in the future, until when it would be firing.
   const endMs = resolvedAtMs === null ? nowMs + firingForMs : Math.min(resolvedAtMs, nowMs);
   return {
-    labels: labelsOf(alert),
+    labels: labelsOf(alert, labelsOfKey),
     annotations: annotationsOf(alert, nowMs, externalUrl),
     startsAt: isoTime(Math.min(startedAtMs, nowMs, endMs)),
     endsAt: isoTime(endMs),
@@ -89,9 +90,11 @@ export function renderTestAlerts(
   }));
 }
 
-function labelsOf({ target, incident }: NotifiedAlert): Texts {
+function labelsOf({ target, incident }: NotifiedAlert, labelsOfKey?: LabelsOf): Texts {
   const { rule, severity } = incident;
-  return sendable(alertLabels(rule, severity, notifiedIncident(target, incident, null)));
+  const notified = notifiedIncident(target, incident, null);
+  const labels = labelsOfKey?.(notified.key) ?? {};
+  return sendable(alertLabels(rule, severity, { ...notified, labels }));
 }
 
 function annotationsOf(alert: CurrentAlert, nowMs: number, externalUrl: string | null): Texts {

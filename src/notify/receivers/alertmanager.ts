@@ -56,7 +56,7 @@ export function createAlertmanagerReceiver(
       yield batch.map((alert) => {
         const { id } = alert.incident;
         const url = externalUrl === null ? null : incidentUrl(externalUrl, id);
-        return withLink(renderAlert(alert, clock.now().utcMs, externalUrl), url);
+        return withLink(renderAlert(alert, clock.now().utcMs, externalUrl, deps.labelsOf), url);
       });
     }
   }

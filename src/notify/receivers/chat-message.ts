@@ -2,7 +2,7 @@ import { messageLinks } from "../../alerts/links.ts";
 import { endedUnobserved, isSilenced } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { readable } from "../../fleet/readable-text.ts";
-import { incidentLine, runbookLink, shownSummary } from "./message-text.ts";
+import { commonLabels, incidentLine, runbookLink, shownSummary } from "./message-text.ts";
 
 const icons = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
 
@@ -32,12 +32,15 @@ export function stateOf({ type, severity, incidents, stillFiring }: Notification
   }
 }
 
-/** Such as "🔴 Firing (critical): server-error". */
+/** Such as "🔴 Firing (critical): server-error, team=search". */
 export function headingOf(notification: Notification, longest: number): string {
   const { icon, title } = stateOf(notification);
   const { type, severity, rule } = notification;
   const what = type === "report" ? title : `${title} (${severity})`;
-  return readable(`${icon} ${what}: ${rule}`, longest - 1);
+  const labels = Object.entries(commonLabels(notification)).map(
+    ([name, value]) => `${name}=${value}`,
+  );
+  return readable(`${icon} ${what}: ${[rule, ...labels].join(", ")}`, longest - 1);
 }
 
 export interface Link {

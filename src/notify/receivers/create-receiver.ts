@@ -1,3 +1,4 @@
+import { withLabels } from "../../alerts/notification.ts";
 import { takesReports, type ReceiverConfig } from "../../config/schema-receivers.ts";
 import { failed, type Receiver } from "../receiver.ts";
 import { createAlertmanagerReceiver, type AlertmanagerDeps } from "./alertmanager.ts";
@@ -21,13 +22,16 @@ export interface ReceiverDeps extends AlertmanagerDeps, EmailDeps, HeartbeatDeps
  */
 export function createReceiver(settings: ReceiverConfig, deps: ReceiverDeps): Receiver {
   const receiver = createOfType(settings, deps);
-  if (takesReports(settings)) return receiver;
+  const { labelsOf } = deps;
   return {
     ...receiver,
     async send(notification, signal, takenBy) {
       // It was of another type when the report was due.
-      if (notification.type === "report") return failed("rejected", "it takes no reports");
-      return receiver.send(notification, signal, takenBy);
+      if (notification.type === "report" && !takesReports(settings)) {
+        return failed("rejected", "it takes no reports");
+      }
+      const labelled = labelsOf ? withLabels(notification, labelsOf) : notification;
+      return receiver.send(labelled, signal, takenBy);
     },
   };
 }

@@ -62,7 +62,8 @@ export function runbookLink(notification: Notification, externalUrl: string | nu
  * same rule and subject.
  */
 export function alertLabels(rule: string, severity: string, incident: NotifiedIncident) {
-  return { alertname: rule, severity, subject: incident.subject, ...namedFacts(incident) };
+  const { subject, labels } = incident;
+  return { ...labels, alertname: rule, severity, subject, ...namedFacts(incident) };
 }
 
 /** The state of an incident under the names that documents use. */
@@ -106,6 +107,7 @@ export function incidentLine(incident: NotifiedIncident): string {
 export function incidentFields(incident: NotifiedIncident) {
   const { receiver, probe, benchmark, ...facts } = namedFacts(incident);
   const { id, state, subject, startedAtMs, resolvedAtMs, flapping, acknowledgedBy } = incident;
+  const { labels } = incident;
   return {
     id,
     state,
@@ -121,5 +123,11 @@ export function incidentFields(incident: NotifiedIncident) {
     ...(benchmark !== null && { benchmark }),
     ...(flapping && { flapping: true }),
     ...(acknowledgedBy !== null && { acknowledged_by: acknowledgedBy }),
+    ...(labels && { labels }),
   };
+}
+
+/** What the labels of all its incidents have in common. */
+export function commonLabels({ incidents }: Pick<Notification, "incidents">): Texts {
+  return inCommon(incidents.map(({ labels = {} }) => labels));
 }

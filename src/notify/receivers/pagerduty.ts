@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { causeScope } from "../../alerts/grouping.ts";
 import { messageUrl } from "../../alerts/links.ts";
 import { incidentKey } from "../../alerts/incident.ts";
-import { isSilenced } from "../../alerts/notification.ts";
+import { isSilenced, withLabels } from "../../alerts/notification.ts";
 import type { IncidentMessage, Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import { namedFacts } from "../../alerts/subjects.ts";
@@ -11,7 +11,7 @@ import { readable } from "../../fleet/readable-text.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import { linksOf } from "./chat-message.ts";
-import { delayedSeconds, incidentLine, inCommon, isoTime } from "./message-text.ts";
+import { commonLabels, delayedSeconds, incidentLine, inCommon, isoTime } from "./message-text.ts";
 import { shortTexts, shownSummary, stateFields } from "./message-text.ts";
 import { alertItem, withTexts } from "./notified-alerts.ts";
 import type { NotifiedAlert, NotifiedAlerts } from "./notified-alerts.ts";
@@ -28,7 +28,7 @@ type Action = "trigger" | "acknowledge" | "resolve";
  */
 export function createPagerdutyReceiver(
   settings: Pick<ConfigOf<"pagerduty">, "name" | "url" | "routingKey">,
-  { outbound, clock, externalUrl = null, notifiedAlerts: store }: PagerdutyDeps,
+  { outbound, clock, externalUrl = null, labelsOf, notifiedAlerts: store }: PagerdutyDeps,
 ): Receiver {
   const { name, routingKey } = settings;
   const url = parseReceiverUrl(settings);
@@ -48,7 +48,7 @@ export function createPagerdutyReceiver(
       routingKey.reveal(),
       action,
       key,
-      notification,
+      labelsOf ? withLabels(notification, labelsOf) : notification,
       nowMs,
       externalUrl,
     );
@@ -235,6 +235,7 @@ export function pagerdutyEvent(
       ),
     ),
   );
+  const labels = commonLabels(notification);
   const place = [all["region"], all["key"]].filter((part) => part !== undefined);
   const ids = [all["sandbox_id"], all["server_id"], all["probe"]].filter((id) => id !== undefined);
   const startedAt = isoTime(Math.min(...incidents.map(({ startedAtMs }) => startedAtMs)));
@@ -255,6 +256,7 @@ export function pagerdutyEvent(
       custom_details: {
         rule,
         ...all,
+        ...(Object.keys(labels).length > 0 && { labels }),
         started_at: startedAt,
         ...shortTexts(
           { delayed_seconds: delayedSeconds(notification, nowMs)?.toString() ?? null },
