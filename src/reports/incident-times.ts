@@ -1,4 +1,5 @@
 import { targetName, type Target } from "../fleet/model.ts";
+import type { OccupancyReader } from "../store/occupancy-history.ts";
 import type { ReportSources } from "./report-sources.ts";
 import type { ReportedKind } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -47,10 +48,8 @@ export function countIncident(counts: IncidentCounts, { recovery }: IncidentTime
 
 /** In order of time. @param numbers of targets, by their names */
 export async function readIncidentTimes(
-  sources: {
-    readonly incidents: ReportSources["incidents"];
-    readonly occupancy: Pick<ReportSources["occupancy"], "gaps">;
-  },
+  sources: Pick<ReportSources, "incidents">,
+  occupancy: Pick<OccupancyReader, "gaps">,
   range: TimeRange,
   of: ReportedKind,
   numbers: ReadonlyMap<string, number>,
@@ -74,14 +73,14 @@ export async function readIncidentTimes(
     ofTarget.all.push({ ...server, atMs: recoveredAtMs, recovery: { leastMs: mostMs, mostMs } });
   }
   for (const { target, all } of recovered.values()) {
-    for (const time of await withGaps(sources, target, inOrder(all))) times.push(time);
+    for (const time of await withGaps(occupancy, target, inOrder(all))) times.push(time);
   }
   return inOrder(times);
 }
 
 /** Those of a target in order of time, with how much of each recovery was not observed until its end. */
 async function withGaps(
-  { occupancy }: { readonly occupancy: Pick<ReportSources["occupancy"], "gaps"> },
+  occupancy: Pick<OccupancyReader, "gaps">,
   target: Target,
   recovered: readonly IncidentTime[],
 ): Promise<readonly IncidentTime[]> {
@@ -92,7 +91,7 @@ async function withGaps(
   );
   let at = 0;
   const times = [...recovered];
-  for (const gap of await occupancy.gaps({ target, fromMs, toMs })) {
+  for (const gap of await occupancy.gaps(target, { fromMs, toMs })) {
     for (; at < times.length; at += 1) {
       const time = times[at];
       if (!time?.recovery || time.atMs > gap.toMs) break;

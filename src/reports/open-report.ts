@@ -102,7 +102,7 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     const numbers = new Map(targets.map((each, at) => [targetName(each.target), at]));
     // What a poll observed at this very moment has happened, too.
     const range = { ...asked, toMs: asked.toMs === nowMs ? nowMs + 1 : asked.toMs };
-    const incidents = await readIncidentTimes(sources, range, of, numbers);
+    const incidents = await readIncidentTimes(sources, occupancy, range, of, numbers);
     const kept = keptRange(range, occupancy);
     if (after === null && !only && (await occupancy.hasMoreChanges(kept, mostChanges))) {
       const allowed = "a shorter range, one region or key, or by=server_name";
@@ -127,7 +127,7 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
   const counted = countedFor(of, fields);
   const report = reportOf(asked, fields, counted);
   const { plan, numbers } = report;
-  const incidents = await readIncidentTimes(sources, plan.range, of, numbers);
+  const incidents = await readIncidentTimes(sources, occupancy, plan.range, of, numbers);
   const occupiedPeaks: OccupancyReport["occupiedPeaks"] = (groupOf) =>
     occupancy.peaks({ ...plan.range, counted, groupOf });
   const readDwells = (range: TimeRange) => occupancy.dwells(range, counted);

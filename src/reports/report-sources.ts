@@ -2,7 +2,6 @@ import { targetName, type Target } from "../fleet/model.ts";
 import { eachServer, type Server, type Snapshot } from "../fleet/snapshot.ts";
 import type { Presence } from "../fleet/status.ts";
 import type { ChangeSubject } from "../store/changes.ts";
-import type { GapQuery } from "../store/gaps.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../store/report-queries.ts";
 import type { Store } from "../store/store.ts";
@@ -12,10 +11,7 @@ import type { TimeRange } from "./time-range.ts";
 
 /** What reports are made of. Times are UTC milliseconds. */
 export interface ReportSources {
-  readonly occupancy: {
-    open(filter?: TargetFilter): Promise<OccupancyReader>;
-    gaps(query: GapQuery): Promise<readonly TimeRange[]>;
-  };
+  readonly occupancy: { open(filter?: TargetFilter): Promise<OccupancyReader> };
   readonly changes: {
     ofSubjects(
       query: TimeRange &

@@ -1,12 +1,7 @@
 import type { Verdict } from "../alerts/judge.ts";
-import type { Target } from "../fleet/model.ts";
 import type { Gap, GapReason } from "../fleet/recorded-time.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
-
-export interface GapQuery extends Gap {
-  readonly target: Target;
-}
 
 export interface StoredGap extends Gap {
   readonly reason: GapReason;
@@ -67,22 +62,4 @@ export async function readGapsOf(
     else gaps.set(id, [gap]);
   }
   return gaps;
-}
-
-/** Those of a target, in order, clipped to the range. */
-export async function readGaps(
-  reader: Db,
-  { target: { region, key }, fromMs, toMs }: GapQuery,
-): Promise<readonly StoredGap[]> {
-  const target = await reader
-    .selectFrom("targets")
-    .select(["id", "recorded_to_ms as recordedToMs"])
-    .where("region", "=", region)
-    .where("key", "=", key)
-    .executeTakeFirst();
-  if (!target) return [];
-  // A gap that is open lasts until the last poll.
-  const range = { fromMs, toMs: Math.min(toMs, target.recordedToMs ?? toMs) };
-  const gaps = await readGapsOf(reader, [target.id], range);
-  return (gaps.get(target.id) ?? []).filter((gap) => gap.fromMs < gap.toMs);
 }

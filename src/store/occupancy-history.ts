@@ -20,7 +20,7 @@ import {
   subjectsOf,
   type FoldedTarget,
 } from "./fold-changes.ts";
-import { readGaps, type GapQuery, type StoredGap } from "./gaps.ts";
+import { readGapsOf, type StoredGap } from "./gaps.ts";
 import { readJointPeaks, type PeakQuery } from "./joint-peaks.ts";
 import { createRollupReader, readCounts, type Found, type HistoryTarget } from "./rolled-up.ts";
 import { readConsistently } from "./sql-helpers.ts";
@@ -77,6 +77,8 @@ export interface OccupancyReader {
   readonly dwells: (range: Gap, counted: Counted) => AsyncIterable<readonly EndedDwell[]>;
   /** How single servers or sandboxes of a target spent a range. */
   readonly units: (target: Target, query: UnitQuery) => AsyncIterable<UnitCell>;
+  /** The gaps of a target in order, clipped to the range. One that is open lasts until the last poll. */
+  readonly gaps: (target: Target, range: Gap) => Promise<readonly StoredGap[]>;
   /** What one of them was, from a moment to another one. */
   readonly timeline: (target: Target, query: TimelineQuery) => Promise<UnitTimeline>;
 }
@@ -134,6 +136,12 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
           const found = find(target);
           if (found) yield* foldUnits(reader, found, query, reading);
         },
+        async gaps(target, { fromMs, toMs }) {
+          const found = find(target);
+          const range = { fromMs, toMs: Math.min(toMs, found?.recorded.toMs ?? fromMs) };
+          if (!found || range.toMs <= fromMs) return [];
+          return (await readGapsOf(reader, [found.id], range)).get(found.id) ?? [];
+        },
         timeline: (target, query) =>
           foldTimeline(reader, find(target), kept.changesKeptFromMs, query, reading),
         async *buckets(bucketRange, counted) {
@@ -157,8 +165,6 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
         },
       };
     },
-    /** The gaps of a target in order, clipped to the range. */
-    gaps: (query: GapQuery): Promise<readonly StoredGap[]> => readGaps(reader, query),
   };
 }
 

@@ -77,11 +77,15 @@ describe("the search of servers", () => {
 });
 
 /** The statuses that the first server had, with how many seconds each lasted. */
-async function timelineOf(world: WatchedWorld, from: string): Promise<readonly string[]> {
+async function timelineOf(
+  world: WatchedWorld,
+  from: string,
+  end?: string,
+): Promise<readonly string[]> {
   const { api } = world.daemon();
   const [server] = world.serverIds;
   const sandbox = (await api(listChanges, { server })).changes[0]?.sandbox_id ?? "";
-  const request = { ...world.target, sandbox, server: server ?? "", from };
+  const request = { ...world.target, sandbox, server: server ?? "", from, to: end };
   const { segments, truncated, ...range } = await api(showTimeline, request);
   expect(truncated).toBe(false);
   expect(segments[0]?.from).toBe(range.from);
@@ -105,6 +109,8 @@ describe("the timeline of a server", () => {
     expect(await timelineOf(world, "60s")).toEqual(whole);
     expect(await timelineOf(world, "14s")).toEqual(["idle 2", "error 10", "occupied 2"]);
     expect(await timelineOf(world, "1s")).toEqual(["occupied 1"]);
+    const before = { from: "2026-11-19", to: "2026-11-19T12:00" };
+    expect(await timelineOf(world, before.from, before.to)).toEqual(["unobserved 43200"]);
   });
 
   it("is unobserved while polls fail, and since the last one while the target is down", async () => {
@@ -145,5 +151,9 @@ describe("the timeline of a server", () => {
     expect(segments.map(({ status }) => status)).toEqual(["unobserved"]);
     const refused = api(showTimeline, { ...request, from: "soon" });
     await expect(refused).rejects.toMatchObject(refusal("invalid", "from: a time such as"));
+    const later = api(showTimeline, { ...request, from: "2027-01-01", to: "2027-01-02" });
+    await expect(later).rejects.toThrow("The range has not begun yet.");
+    const zone = api(showTimeline, { ...request, tz: "Mars/Olympus" });
+    await expect(zone).rejects.toMatchObject(refusal("invalid", "tz: a time zone such as"));
   });
 });

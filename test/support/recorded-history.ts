@@ -103,10 +103,7 @@ export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
       recorded.push(added);
       return added;
     },
-    occupancy: {
-      open: async (filter) => (await read()).occupancy.open(filter),
-      gaps: async (query) => (await read()).occupancy.gaps(query),
-    },
+    occupancy: { open: async (filter) => (await read()).occupancy.open(filter) },
     changes: {
       async *ofSubjects(query) {
         yield* (await read()).changes.ofSubjects(query);

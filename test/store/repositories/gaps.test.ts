@@ -18,8 +18,8 @@ describe.each(engines)("gaps on $name", (engine) => {
       const [fromMs, toMs] = [fromMinutes, toMinutes].map(
         (each) => recordingStartMs + each * minuteMs,
       );
-      const range = { target: research, fromMs: fromMs ?? 0, toMs: toMs ?? 0 };
-      const found = await recorded.store.occupancy.gaps(range);
+      const opened = await recorded.store.occupancy.open();
+      const found = await opened.gaps(research, { fromMs: fromMs ?? 0, toMs: toMs ?? 0 });
       return found.map((gap) =>
         [gap.fromMs, gap.toMs].map((ms) => (ms - recordingStartMs) / minuteMs),
       );

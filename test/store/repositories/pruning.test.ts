@@ -57,8 +57,9 @@ describe.each(engines)("pruning on $name", (engine) => {
   it("deletes gaps of each target that ended before", async () => {
     const { store, targets, endMs } = await openTwoTargets();
     await pruneAll(() => store.prune.gaps(endMs - 1.5 * hourMs));
+    const opened = await store.occupancy.open();
     for (const { target } of targets) {
-      const gaps = await store.occupancy.gaps({ target, fromMs: 0, toMs: everMs });
+      const gaps = await opened.gaps(target, { fromMs: 0, toMs: everMs });
       expect(gaps).toMatchObject([{ fromMs: endMs - 2 * hourMs, toMs: endMs - hourMs }]);
     }
   });

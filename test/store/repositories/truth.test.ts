@@ -58,7 +58,7 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
       { numRuns: engine.runs(20) },
     );
 
-  const gapsIn = (store: Store) => store.occupancy.gaps({ target: research, ...always });
+  const gapsIn = async (store: Store) => (await store.occupancy.open()).gaps(research, always);
   const changesIn = (store: Store) =>
     collect(store.changes.between({ ...always, direction: "asc", observations: true }));
   const sandboxChangesIn = (store: Store) => {
