@@ -3,18 +3,13 @@ import { createIncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
 import type { Inhibitor } from "./recipients.ts";
 import type { FlapRecord } from "./flap-record.ts";
-import { incidentKey, type Incident } from "./incident.ts";
+import type { Incident } from "./incident.ts";
 import type { Observed } from "./observed.ts";
-import { failureText, matchesAny, matchesTarget, ruleFingerprint } from "./rule.ts";
+import { failureText, matchesAny, matchesTarget } from "./rule.ts";
 import type { RegionRule, Rule } from "./rule.ts";
-import type { FailureKind, Joining, RegionDown, RegionsDown } from "./silence.ts";
+import type { RegionDown, RegionsDown } from "./silence.ts";
 import type { Subject } from "./subjects.ts";
-import type { TargetState } from "./target-state.ts";
 import { someOf } from "./template.ts";
-
-function kindOf(reason: FailureReason): FailureKind {
-  return reason === "auth" || reason === "rate_limited" ? reason : "outage";
-}
 
 /** A region as it was last stored. */
 export interface StoredRegion {
@@ -44,8 +39,6 @@ export interface RegionTarget {
 export interface RegionState extends KnownIncidents {
   readonly region: string;
   readonly targets: readonly RegionTarget[];
-  /** The interval of polls. Milliseconds. */
-  readonly intervalMs: number;
 }
 
 export interface RegionOptions extends AlertOptions {
@@ -53,9 +46,8 @@ export interface RegionOptions extends AlertOptions {
 }
 
 /**
- * Decides whether a region fails as a whole. A rule begins to hold when at least two targets fail for the same kind
- * of reason, each within two intervals of another, and one of them has failed for long enough. It holds while two fail.
- * Keys that are refused or limited are a failure of their region only if they are half of its targets.
+ * Decides whether a region fails as a whole: at least half of its targets, and at least two, have failed for as long as
+ * the rule says.
  *
  * @param atMs UTC milliseconds; also the clock of the rule's other durations
  */
@@ -64,7 +56,7 @@ export function judgeRegion(
   atMs: number,
   options: RegionOptions,
 ): { readonly incidents: IncidentOutcome; readonly down: readonly RegionDown[] } {
-  const { region, targets, incidents } = state;
+  const { region, targets } = state;
   const engine = createIncidentEngine(state, atMs, options);
   const now = { ms: atMs, polls: 0 };
   const down: RegionDown[] = [];
@@ -74,44 +66,45 @@ export function judgeRegion(
   );
   engine.retireUnowned(rules);
   for (const rule of rules) {
-    const about = targets.filter(({ target }) => matchesTarget(rule.match, target));
     const subject = { kind: "region", region } as const;
-    const open = incidents.get(incidentKey(rule.name, subject));
-    const isOpen = open?.ruleFingerprint === ruleFingerprint(rule);
-    const failing = isOpen ? failingAlike(about) : commonFailure(rule, about, state);
-    const holds = failing.length >= leastTargets;
-    const observed = holds
-      ? observationOf(failing, about, atMs)
-      : { condition: endedCondition(about) };
-    const event = { kind: holds ? "holds" : "clears", now } as const;
+    const failure = regionText(rule, targets, atMs);
+    const event = { kind: failure ? "holds" : "clears", now } as const;
+    const observed = failure ?? { condition: endedCondition(rule, targets) };
     const incident = engine.advance(rule, subject, event, observed);
-    if (incident?.phase.name === "firing") down.push(downOf(incident, failing, about, state));
+    if (failure && incident?.phase.name === "firing")
+      down.push({ incidentId: incident.id, rule: rule.name });
   }
   engine.forgetSettled(rules, atMs);
   return { incidents: engine.outcome, down };
 }
 
-function downOf(
-  { id, rule }: Incident,
-  failing: readonly FailingTarget[],
-  about: readonly RegionTarget[],
-  state: Pick<RegionState, "intervalMs">,
-): RegionDown {
-  const kinds = byKind(failing)
-    .entries()
-    .map(([kind, some]) => [kind, joiningOf(some, about.length, state)] as const);
-  return { incidentId: id, rule, kinds: new Map(kinds) };
-}
-
-/** What a region's incident is about at present; null: the region does not fail as a whole any more. */
+/**
+ * How a region fails as a whole at present, such as "all 12 keys failing" because of "HTTP 503", or "6 of 12 keys failing"
+ * because of "HTTP 503: batch, research, …"; null: it does not. It began when so many targets failed as must.
+ */
 export function regionText(
   rule: RegionRule,
   targets: readonly RegionTarget[],
   atMs: number,
 ): Observed | null {
   const about = targets.filter(({ target }) => matchesTarget(rule.match, target));
-  const failing = failingAlike(about);
-  return failing.length < leastTargets ? null : observationOf(failing, about, atMs);
+  const least = Math.max(leastTargets, Math.ceil(about.length / 2));
+  const failing = about
+    .filter(isFailing)
+    .toSorted((one, other) => one.failure.sinceMs - other.failure.sinceMs);
+  const last = failing.filter((each) => hasHeld(rule, each))[least - 1];
+  if (last === undefined) return null;
+  const areAll = failing.length === about.length;
+  const reasons = failing.map(({ failure }) => failureText(failure.reason, failure.status));
+  const why = [...new Set(reasons)].toSorted().join(", ");
+  const names = areAll ? "" : `: ${someOf(failing.map(({ target }) => target.key))}`;
+  return {
+    condition: `${areAll ? `all ${failing.length}` : `${failing.length} of ${about.length}`} keys failing`,
+    detail: `${why}${names}`,
+    unmonitored: failing.reduce((sum, each) => sum + each.servers, 0),
+    // Not in the future, where the wall clock was set back.
+    startedAtMs: Math.min(atMs, last.failure.sinceMs),
+  };
 }
 
 /** The rules on regions that are about a region. */
@@ -121,32 +114,18 @@ export function rulesOnRegion(rules: readonly Rule[], region: string): readonly 
     .filter(({ match }) => matchesAny(match.region, region));
 }
 
-/**
- * The incidents of a target's region of which its failure is a consequence: it began to fail soon after the others, or
- * while half of the region failed. That many more fail later is another cause, of which receivers must be notified. A
- * target that was part of it stays down with the region, in whatever way it fails then.
- */
+/** The incidents of a target's region of which it is a consequence that the target fails. */
 export function regionInhibitors(
-  trouble: "auth" | "failing",
   regionsDown: RegionsDown,
   rules: readonly Rule[],
-  { target, incidents }: Pick<TargetState, "target" | "incidents">,
-  { lastFailure, failingSinceMs }: Pick<TargetState["progress"], "lastFailure" | "failingSinceMs">,
+  target: Target,
   informed: (rule: Rule, subject: Subject) => readonly string[],
 ): readonly Inhibitor[] {
-  if (lastFailure === null || failingSinceMs === null) return [];
-  const isInhibitedBy = (id: string): boolean =>
-    incidents.values().some(({ inhibitedBy }) => inhibitedBy === id);
-  return (regionsDown.get(target.region) ?? []).flatMap(({ incidentId, rule: name, kinds }) => {
+  const { region } = target;
+  return (regionsDown.get(region) ?? []).flatMap(({ incidentId, rule: name }) => {
     const rule = rules.find((each) => each.name === name);
     if (!rule || !matchesTarget(rule.match, target)) return [];
-    const joining = kinds.get(kindOf(lastFailure));
-    const isPart =
-      joining && (failingSinceMs <= joining.untilMs || failingSinceMs > joining.afterMs);
-    const mayGoOn = joining || (trouble === "failing" && kinds.size > 0);
-    const isInhibited = isPart || (mayGoOn && isInhibitedBy(incidentId));
-    if (!isInhibited) return [];
-    return [{ incidentId, receivers: informed(rule, { kind: "region", region: target.region }) }];
+    return [{ incidentId, receivers: informed(rule, { kind: "region", region }) }];
   });
 }
 
@@ -159,69 +138,6 @@ function isFailing(target: RegionTarget): target is FailingTarget {
   return target.failure !== null;
 }
 
-/** Of each kind in the order in which they began to fail. */
-function byKind(about: readonly RegionTarget[]): ReadonlyMap<FailureKind, FailingTarget[]> {
-  const failing = about
-    .filter(isFailing)
-    .toSorted((one, other) => one.failure.sinceMs - other.failure.sinceMs);
-  return Map.groupBy(failing, ({ failure }) => kindOf(failure.reason));
-}
-
-function isHalf(targets: number, all: number): boolean {
-  return 2 * targets >= all;
-}
-
-/** Those that do not fail each in a way of its own. */
-function failingAlike(about: readonly RegionTarget[]): readonly FailingTarget[] {
-  return [...byKind(about).values()].filter(({ length }) => length >= leastTargets).flat();
-}
-
-/** @param failing in the order in which they began to fail */
-function joiningOf(
-  failing: readonly FailingTarget[],
-  all: number,
-  { intervalMs }: Pick<RegionState, "intervalMs">,
-): Joining {
-  const soonMs = 2 * intervalMs;
-  let before = 0;
-  const ends = runsOf(failing, soonMs).map((run) => {
-    before += run.length;
-    return { untilMs: (run.at(-1)?.failure.sinceMs ?? 0) + soonMs, isOfHalf: isHalf(before, all) };
-  });
-  const untilMs = ends[0]?.untilMs ?? 0;
-  return { untilMs, afterMs: ends.find(({ isOfHalf }) => isOfHalf)?.untilMs ?? Infinity };
-}
-
-/** The most targets that fail alike, one soon after the other; empty: none of them has failed for long enough. */
-function commonFailure(
-  rule: RegionRule,
-  about: readonly RegionTarget[],
-  { intervalMs }: RegionState,
-): readonly FailingTarget[] {
-  const runs = byKind(about)
-    .entries()
-    .flatMap(([kind, some]) =>
-      runsOf(some, 2 * intervalMs).filter(
-        ({ length }) => kind === "outage" || isHalf(length, about.length),
-      ),
-    )
-    .toArray();
-  const held = runs.filter((run) => run.some((each) => hasHeld(rule, each)));
-  return held.toSorted((one, other) => other.length - one.length)[0] ?? [];
-}
-
-/** Splits targets where one began to fail later than a time after the one before it. */
-function runsOf(targets: readonly FailingTarget[], withinMs: number): readonly FailingTarget[][] {
-  const runs: FailingTarget[][] = [];
-  for (const each of targets) {
-    const run = runs.at(-1);
-    const lastMs = run?.at(-1)?.failure.sinceMs;
-    if (run && lastMs !== undefined && each.failure.sinceMs - lastMs <= withinMs) run.push(each);
-    else runs.push([each]);
-  }
-  return runs;
-}
-
 /** Time without polls proves nothing: a duration has passed when a poll that failed shows it. */
 function hasHeld({ for: hold }: RegionRule, { failuresInARow, failure }: FailingTarget): boolean {
   return hold.kind === "polls"
@@ -229,45 +145,8 @@ function hasHeld({ for: hold }: RegionRule, { failuresInARow, failure }: Failing
     : failure.lastMs - failure.sinceMs >= hold.ms;
 }
 
-/**
- * Such as "all 12 keys failing" because of "HTTP 503", or "2 of 12 keys failing" because of "HTTP 503: batch, research". Keys
- * that fail for a reason of their own count, too: "all 3 keys failing" because of "HTTP 503; one key was refused before".
- *
- * @param failing those that fail alike
- */
-function observationOf(
-  failing: readonly FailingTarget[],
-  about: readonly RegionTarget[],
-  atMs: number,
-): Observed {
-  const others = about.filter(isFailing).filter((each) => !failing.includes(each));
-  const count = failing.length + others.length;
-  const areAll = count === about.length;
-  const reasons = failing.map(({ failure }) => failureText(failure.reason, failure.status));
-  const why = [...new Set(reasons)].toSorted().join(", ");
-  const names = areAll ? "" : `: ${someOf(failing.map(({ target }) => target.key))}`;
-  // Not in the future, where the wall clock was set back.
-  const startedAtMs = Math.min(atMs, ...failing.map(({ failure }) => failure.sinceMs));
-  const apart = byKind(others)
-    .entries()
-    .map(([kind, some]) => apartText(kind, some, startedAtMs));
-  return {
-    condition: `${areAll ? `all ${count}` : `${count} of ${about.length}`} keys failing`,
-    detail: [`${why}${names}`, ...apart].join("; "),
-    unmonitored: [...failing, ...others].reduce((sum, each) => sum + each.servers, 0),
-    startedAtMs,
-  };
-}
-
-/** Such as "one key was refused before". */
-function apartText(kind: FailureKind, some: readonly FailingTarget[], startedAtMs: number): string {
-  const isBefore = some.every(({ failure }) => failure.sinceMs < startedAtMs);
-  const keys = some.length === 1 ? "one key was" : `${some.length} keys were`;
-  const what = { auth: "refused", rate_limited: "rate limited", outage: "failing otherwise" }[kind];
-  return `${keys} ${what}${isBefore ? " before" : ""}`;
-}
-
-/** What does not hold any more, though one of its targets may fail. */
-function endedCondition(about: readonly RegionTarget[]): string {
+/** What does not hold any more, though some of its targets may fail. */
+function endedCondition({ match }: RegionRule, targets: readonly RegionTarget[]): string {
+  const about = targets.filter(({ target }) => matchesTarget(match, target));
   return about.some(isFailing) ? "failing as a whole" : "failing";
 }

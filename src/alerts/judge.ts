@@ -164,8 +164,7 @@ function judgeTarget(
   eventOf: (rule: TargetRule) => SubjectEvent,
 ): readonly Inhibitor[] {
   const { lastFailure, lastStatus, failuresInARow, attempted } = progress;
-  const ofRegion = (trouble: "auth" | "failing"): readonly Inhibitor[] =>
-    regionInhibitors(trouble, suppressions.regionsDown, rules, state, progress, engine.informed);
+  const ofRegion = regionInhibitors(suppressions.regionsDown, rules, state.target, engine.informed);
   const onTarget = rulesOn("target", rules, state.target);
   const failure = lastFailure && {
     detail: `${failureText(lastFailure, lastStatus)}, ${counted(failuresInARow, "poll")} in a row`,
@@ -186,8 +185,8 @@ function judgeTarget(
       if (clearSinceMs === null || !flapping) down.push(inhibitor);
     }
   };
-  judge("auth", ofRegion("auth"));
-  judge("failing", [...holding, ...ofRegion("failing")]);
+  judge("auth", ofRegion);
+  judge("failing", [...holding, ...ofRegion]);
   judge("partial", []);
   engine.forgetSettled(onTarget, attempted.ms);
   return down;

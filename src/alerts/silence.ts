@@ -73,26 +73,13 @@ export interface Suppressions {
   readonly regionsDown: RegionsDown;
 }
 
-/** Whether the key is refused or limited, or the region fails: that shows as timeouts, errors and odd responses in turn. */
-export type FailureKind = "auth" | "rate_limited" | "outage";
-
-/** Which targets are part of what fails, by when their polls began to fail: UTC milliseconds. */
-export interface Joining {
-  /** Soon after those that failed first. */
-  readonly untilMs: number;
-  /** While half of the region failed. */
-  readonly afterMs: number;
-}
-
-/** A firing incident of a region. */
+/** A firing incident of a region that fails as a whole at present. */
 export interface RegionDown {
   readonly incidentId: string;
   readonly rule: string;
-  /** How the polls of its targets fail. A target that fails in another way is no part of it. */
-  readonly kinds: ReadonlyMap<FailureKind, Joining>;
 }
 
-/** The firing incidents of regions, by region. */
+/** These incidents, by region. */
 export type RegionsDown = ReadonlyMap<string, readonly RegionDown[]>;
 
 export const noSuppressions: Suppressions = {

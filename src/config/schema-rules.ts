@@ -124,7 +124,7 @@ const targetRuleSchema = ruleSettings(
 
 const regionRuleSchema = ruleSettings(
   "region",
-  "The condition holds while several targets of a region fail for the same kind of reason. They are then not notified one by one.",
+  "The condition holds while at least half of the targets of a region fail, and at least two. They are then not notified one by one.",
   "critical",
   {
     failing: holdSchema.describe(

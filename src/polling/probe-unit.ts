@@ -63,12 +63,9 @@ export function createProbeUnits(
   /** The region may be notified as down before it fires that the target is. */
   const isOfRegionDown = (target: Target): boolean => {
     const state = targets.get(targetName(target))?.state;
-    if (!state) return false;
-    const down = deps.regions.down();
+    if (!state || state.progress.failuresInARow === 0) return false;
     const informed = ({ receivers }: Rule) => receivers;
-    return (
-      regionInhibitors("failing", down, judge.rules, state, state.progress, informed).length > 0
-    );
+    return regionInhibitors(deps.regions.down(), judge.rules, target, informed).length > 0;
   };
 
   return probes.flatMap((watched): Unit<Answered, ProbeDecision>[] => {

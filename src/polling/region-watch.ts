@@ -47,7 +47,7 @@ export function createRegionWatch(deps: RegionWatchDeps) {
     const { targets, openIncidents, flaps } = await store.read(region);
     const known = targets.filter(({ target }) => configured.has(targetName(target)));
     const held = holdIncidents(openIncidents, flaps);
-    const state = { region, targets: known, intervalMs, openIncidents, ...held };
+    const state = { region, targets: known, ...held };
     const atMs = clock.now().utcMs;
     const options = { ...judge, suppressions: suppressions.at(atMs) };
     const { incidents, down: regionDown } = judgeRegion(state, atMs, options);

@@ -9,10 +9,9 @@ import { regionRule, serverRule, stepsOf, targetRule, type Watch } from "./suppo
 describe("inhibition", () => {
   const down = targetRule({ for: inPolls(1) });
   const refused = targetRule({ name: "refused", trouble: "auth", for: inPolls(1) });
-  const ofRegion = (kinds: readonly ("auth" | "outage")[]): RegionsDown =>
-    new Map([["us", [{ incidentId: "region", rule: "region-down", kinds: joinedBy(kinds) }]]]);
-  const joinedBy = (kinds: readonly ("auth" | "outage")[]) =>
-    new Map(kinds.map((kind) => [kind, { untilMs: Infinity, afterMs: Infinity }]));
+  const regionIsDown: RegionsDown = new Map([
+    ["us", [{ incidentId: "region", rule: "region-down" }]],
+  ]);
   const region = (receivers: readonly string[], match: Match = {}) =>
     regionRule({ receivers, match });
   const inhibited = (watch: Watch) =>
@@ -38,7 +37,7 @@ describe("inhibition", () => {
 
   it("that a target is down is notified when the region is up again and the target is not", () => {
     const watch = createWatch({ rules: [down, region(["oncall"])] });
-    watch.setRegionsDown(ofRegion(["outage"]));
+    watch.setRegionsDown(regionIsDown);
     watch.fail();
     watch.fail();
     expect(watch.outbox).toEqual([]);
@@ -49,29 +48,19 @@ describe("inhibition", () => {
     expect(linesOf(watch.outbox)).toEqual(["oncall firing incident-1"]);
   });
 
-  it("that a target is down is notified when it fails in another way than its region", () => {
-    const watch = createWatch({ rules: [refused, region(["oncall"])] });
-    watch.setRegionsDown(ofRegion(["outage"]));
-    expect(stepsOf(watch.fail("auth").incidents)).toEqual(["fired refused"]);
-  });
-
-  it("a target that goes down with its region stays inhibited by it, in whatever way it fails", () => {
-    const slow = { ...refused, for: inPolls(2) };
-    const watch = createWatch({ rules: [down, slow, region(["oncall"])] });
-    watch.setRegionsDown(ofRegion(["outage"]));
-    watch.fail();
+  it("neither that a target is down nor that its key is refused is notified while its region is down", () => {
+    const watch = createWatch({ rules: [down, refused, region(["oncall"])] });
+    watch.setRegionsDown(regionIsDown);
     watch.fail("auth");
-    expect(inhibited(watch)).toContainEqual(["target-down", "region"]);
+    expect(watch.outbox).toEqual([]);
+    expect(inhibited(watch)).toContainEqual(["refused", "region"]);
+    watch.setRegionsDown(new Map());
     expect(stepsOf(watch.fail("auth").incidents)).toEqual(["fired refused"]);
-    watch.see(idle);
-    watch.fail();
-    watch.setRegionsDown(ofRegion([]));
-    expect(stepsOf(watch.fail("auth").incidents)).toContain("fired target-down");
   });
 
   it("that a target is down is notified when the rule on its region is about other keys", () => {
     const watch = createWatch({ rules: [down, region(["oncall"], { key: ["batch"] })] });
-    watch.setRegionsDown(ofRegion(["outage"]));
+    watch.setRegionsDown(regionIsDown);
     expect(stepsOf(watch.fail().incidents)).toEqual(["fired target-down"]);
   });
 
@@ -79,7 +68,7 @@ describe("inhibition", () => {
     const receivers = { oncall: true, chat: true };
     const rules = [{ ...down, receivers: ["oncall", "chat"] }, region(["chat"])];
     const watch = createWatch({ rules, receivers });
-    watch.setRegionsDown(ofRegion(["outage"]));
+    watch.setRegionsDown(regionIsDown);
     expect(stepsOf(watch.fail().incidents)).toEqual(["fired target-down"]);
     expect(inhibited(watch)).toEqual([["target-down", "region"]]);
     watch.setRegionsDown(new Map());
@@ -93,7 +82,7 @@ describe("inhibition", () => {
     const rules = [{ ...down, remindEveryMs: intervalMs }, region(["oncall"])];
     const watch = createWatch({ rules });
     watch.fail();
-    watch.setRegionsDown(ofRegion(["outage"]));
+    watch.setRegionsDown(regionIsDown);
     for (let poll = 0; poll < 3; poll += 1) watch.fail();
     expect(linesOf(watch.outbox)).toEqual(["oncall firing incident-1"]);
     watch.setRegionsDown(new Map());

@@ -147,7 +147,7 @@ describe("a rule test", () => {
       until: "10m",
       targets: [
         { key: "research", timeline: "ok timeout*6 ok" },
-        { key: "batch", timeline: "ok*2 timeout*8 ok" },
+        { key: "batch", timeline: "ok timeout*9 ok" },
       ],
     };
     const { sent } = await sentBy(
@@ -157,7 +157,7 @@ describe("a rule test", () => {
     expect(sent.map(({ atMs, notification }) => [atMs / 1_000, notification.summary])).toEqual([
       [60, "us: all 2 keys failing since 00:00 UTC (timeout)"],
       [210, "Resolved after 3 min: us failing as a whole"],
-      [240, "us/batch down since 00:01 UTC (3 min, timeout, 7 polls in a row)"],
+      [240, "us/batch down since 00:00 UTC (3 min, timeout, 8 polls in a row)"],
       [300, "Resolved after 4 min: us/batch down"],
     ]);
   });

@@ -97,7 +97,7 @@ export async function runRuleTest(
     const utcMs = test.start + atMs;
     const judge = { ...options, suppressions: suppressions.at(utcMs) };
     for (const { region, members, held } of regions) {
-      const state = { region, intervalMs: test.every, targets: members.map(regionTarget), ...held };
+      const state = { region, targets: members.map(regionTarget), ...held };
       const { incidents: outcome, down } = judgeRegion(state, utcMs, judge);
       held.apply(outcome);
       regionsDown = new Map([...regionsDown, [region, down]]);

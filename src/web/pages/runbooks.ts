@@ -149,7 +149,7 @@ export const runbooks: readonly Runbook[] = [
     name: "region-down",
     title: "A region fails",
     means:
-      "Polls of several keys of a region fail for the same kind of reason. The message says how many of how many keys, and how many servers are not observed for it. The failures of its targets are not notified one by one.",
+      "Polls of at least half of the keys of a region fail, and of at least two. The message says how many of how many keys, and how many servers are not observed for it. The failures of its targets are not notified one by one.",
     look: [
       {
         text: "Which keys fail, why, and since when?",

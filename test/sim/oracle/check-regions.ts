@@ -6,13 +6,13 @@ import { longestPollDistanceMs } from "./due-polls.ts";
 import { judgedWithinMs } from "./inhibition.ts";
 import { silencedAt } from "./people.ts";
 import { noTime } from "./span.ts";
-import { alikeIn, begins, inForce, type RegionState } from "./region-states.ts";
+import { fails, inForce, type RegionState } from "./region-states.ts";
 import { hasStages } from "./routes.ts";
 
 /** What is read from the store is committed this much later at most. */
 const commitMs = 500;
 
-/** A region is notified as failing when several of its targets fail alike, and not otherwise. */
+/** A region is notified as failing when at least half of its targets fail, and not otherwise. */
 export function checkRegion(
   evidence: Evidence,
   rule: RegionRule,
@@ -36,7 +36,7 @@ function incidentFaults(
   incidentsOfRegion: readonly (readonly StoredIncident[])[],
   states: readonly RegionState[],
 ): readonly string[] {
-  const { scenario, incidents } = evidence;
+  const { incidents } = evidence;
   const [first] = versions;
   const end = versions.at(-1);
   if (!first || !end) return [];
@@ -45,8 +45,7 @@ function incidentFaults(
     inForce(states, atMs - commitMs - stalledMs(evidence, atMs - 3_000, atMs), atMs);
   // A silence ends an incident, and another one goes on.
   const continues = incidentsOfRegion.some((other) => endsAt(other, first.atMs));
-  const isInvented =
-    !continues && !judgedBy(first).some((each) => begins(rule, each, scenario, false));
+  const isInvented = !continues && !judgedBy(first).some((each) => fails(rule, each, false));
   const isMisdated =
     evidence.wallClocks.length === 1 &&
     !continues &&
@@ -56,7 +55,7 @@ function incidentFaults(
   const isContinued = incidentsOfRegion.some(([other]) => other?.atMs === end.atMs);
   const isCut =
     end.phase === "over" &&
-    judgedBy(end).every((each) => alikeIn(each, true).size > 0) &&
+    judgedBy(end).every((each) => fails(rule, each, true)) &&
     !(isContinued && silencedFor(evidence, first, end, commitMs).includes(true));
   const isUnnotified =
     first.atMs < lastNotifiableMs(evidence) &&
@@ -64,30 +63,29 @@ function incidentFaults(
     !incidents.some((each) => each.id === id);
   const endMs = end.phase === "over" ? end.atMs : evidence.endMs;
   return [
-    ...(isInvented ? [`${id} fired though its targets did not fail alike`] : []),
-    ...(isMisdated ? [`${id} did not start with the first failure of a target`] : []),
-    ...(isCut ? [`${id} was resolved though its targets failed alike`] : []),
+    ...(isInvented ? [`${id} fired though less than half of its targets failed`] : []),
+    ...(isMisdated ? [`${id} did not start with a failure of a target`] : []),
+    ...(isCut ? [`${id} was resolved though half of its targets failed`] : []),
     ...(isUnnotified ? [`nobody was notified of ${id}`] : []),
-    ...silenceFaults(evidence, versions, states),
+    ...silenceFaults(evidence, rule, versions, states),
     ...(isOverlong(evidence, rule, first.atMs, endMs, states) ? [`${id} went on too long`] : []),
   ];
 }
 
-/** Whether no targets failed alike for longer than an incident may go on, before its end. */
+/** Whether less than half of the targets failed for longer than an incident may go on, before its end. */
 function isOverlong(
   evidence: Evidence,
-  { keepFiringMs, flap }: RegionRule,
+  rule: RegionRule,
   fromMs: number,
   toMs: number,
   states: readonly RegionState[],
 ): boolean {
+  const { keepFiringMs, flap } = rule;
   const roundMs = longestPollDistanceMs(evidence.scenario);
   const judgedMs = 2 * roundMs + judgedWithinMs;
   const failed = states.findLast(({ atMs }) => atMs <= toMs - judgedMs);
-  const lastAlike = states.findLastIndex(
-    (each) => each.atMs <= toMs && alikeIn(each, false).size > 0,
-  );
-  const sinceMs = Math.max(fromMs, states[lastAlike + 1]?.atMs ?? Infinity);
+  const lastFailed = states.findLastIndex((each) => each.atMs <= toMs && fails(rule, each, false));
+  const sinceMs = Math.max(fromMs, states[lastFailed + 1]?.atMs ?? Infinity);
   const longestMs = keepFiringMs + (flap?.withinMs ?? 0) + judgedMs;
   const isWatched = failed !== undefined && wasWatched(evidence, failed, toMs - judgedMs, toMs);
   return toMs - sinceMs > longestMs && isWatched && evidence.wallClocks.length === 1;
@@ -131,6 +129,7 @@ function silencedFor(
 /** What is silenced is not notified; what is not silenced any more is, as long as it goes on. */
 function silenceFaults(
   evidence: Evidence,
+  rule: RegionRule,
   versions: readonly StoredIncident[],
   states: readonly RegionState[],
 ): readonly string[] {
@@ -153,7 +152,7 @@ function silenceFaults(
       untilMs - atMs > judgedMs &&
       evidence.wallClocks.length === 1 &&
       wasWatched(evidence, known, untilMs - judgedMs, untilMs) &&
-      inForce(states, untilMs - judgedMs, untilMs).every((each) => alikeIn(each, true).size > 0);
+      inForce(states, untilMs - judgedMs, untilMs).every((each) => fails(rule, each, true));
     const wasNotified = versions[at - 1]?.isNotified ?? false;
     const begun = isNotified && !wasNotified && silencedFor(evidence, version, version, commitMs);
     const throughout = isJudged ? silencedFor(evidence, version, until, judgedMs) : [true, false];
@@ -170,7 +169,7 @@ function silenceFaults(
   });
 }
 
-/** Where several targets failed alike until the region was certainly judged, and nothing fired. */
+/** Where half of the targets failed until the region was certainly judged, and nothing fired. */
 function missingIncidents(
   evidence: Evidence,
   rule: RegionRule,
@@ -188,7 +187,7 @@ function missingIncidents(
       stalledMs(evidence, atMs, untilMs) === 0;
     return (
       isJudged &&
-      inForce(states, atMs, untilMs).every((each) => begins(rule, each, evidence.scenario, true)) &&
+      inForce(states, atMs, untilMs).every((each) => fails(rule, each, true)) &&
       !incidents.some((own) => own.findLast((each) => each.atMs <= untilMs)?.phase === "firing")
     );
   });

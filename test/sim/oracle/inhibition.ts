@@ -1,7 +1,7 @@
-import type { ScenarioRule, TargetRule } from "../draw/rules.ts";
+import type { RegionRule, ScenarioRule, TargetRule } from "../draw/rules.ts";
 import type { StoredIncident } from "../history.ts";
 import { hasFault, stalledMs, violation, type Evidence, type Violation } from "./evidence.ts";
-import { alikeIn, inForce, joins, mayJoin, type RegionState } from "./region-states.ts";
+import { fails, inForce, type RegionState } from "./region-states.ts";
 import type { Inhibition } from "./incident-model.ts";
 import { silencedAt } from "./people.ts";
 import { findingOf, type JudgedPoll } from "./target-polls.ts";
@@ -120,7 +120,6 @@ export function checkInhibition(
     rule: ScenarioRule,
     server: string | null,
     poll: JudgedPoll,
-    before: StoredIncident | undefined,
     isSure: boolean,
   ) =>
     explaining.flatMap((versions) => {
@@ -131,9 +130,8 @@ export function checkInhibition(
       const inhibits =
         other.on === "region"
           ? rule.on === "target" &&
-            isOfRegion(evidence, poll, versions, region, isSure, {
-              goesOn: isFailing(rule) && before?.inhibitedBy === present.id,
-            })
+            poll.kinds.length > 0 &&
+            regionFails(evidence, other, poll, versions, region, isSure)
           : present.phase === "firing" && explains(rule, other, present);
       return inhibits
         ? [{ id: present.id, receivers: recipients(evidence, other, poll.life) }]
@@ -149,8 +147,8 @@ export function checkInhibition(
       const { id, inhibitedBy, receivers, server } = present;
       const subject = server === null ? target : `${target} ${server}`;
       const before = versionAt(versions, polls[at - 1]?.toMs ?? -1);
-      const possible = inhibitors(rule, server, poll, before, false);
-      const sure = inhibitors(rule, server, poll, before, true);
+      const possible = inhibitors(rule, server, poll, false);
+      const sure = inhibitors(rule, server, poll, true);
       const silenced = silencedAt(
         evidence,
         { rule: rule.name, target, server: server ?? "" },
@@ -200,33 +198,21 @@ function isFailing(rule: ScenarioRule): rule is TargetRule {
 /** How long it may take until a region is judged after a poll. */
 export const judgedWithinMs = 1_500;
 
-/**
- * Whether a target fails as its region does, while that fires.
- *
- * @param goesOn whether it did so at the poll before; then it may fail in another way now
- */
-function isOfRegion(
+/** Whether the incident of a region fires, and explains at a poll that one of its targets fails. */
+function regionFails(
   evidence: Evidence,
-  poll: JudgedPoll,
+  rule: RegionRule,
+  { life, fromMs, toMs }: JudgedPoll,
   incident: readonly StoredIncident[],
   region: readonly RegionState[],
   isSure: boolean,
-  { goesOn }: { readonly goesOn: boolean },
 ): boolean {
-  const { life, kinds, fromMs, toMs } = poll;
   const sinceMs = fromMs - judgedWithinMs - stalledMs(evidence, fromMs - 3_000, toMs);
   const isFaulty = hasFault(evidence, life, 0, toMs);
   const firing = inForce(incident, sinceMs, toMs).map(({ phase }) => phase === "firing");
-  const alike = inForce(region, sinceMs, toMs).map((state) => {
-    const some = alikeIn(state, isSure);
-    const isPart = isSure
-      ? joins(poll, state, evidence.scenario)
-      : isFaulty || mayJoin(poll, state, evidence.scenario);
-    return (isPart && kinds.some((kind) => some.has(kind))) || (goesOn && some.size > 0);
-  });
-  if (!isSure) return firing.includes(true) && alike.includes(true);
-  const isCertain = kinds.length === 1 && !isFaulty;
+  const failing = inForce(region, sinceMs, toMs).map((state) => fails(rule, state, isSure));
+  if (!isSure) return firing.includes(true) && (isFaulty || failing.includes(true));
   return (
-    isCertain && (incident[0]?.atMs ?? toMs) < sinceMs && ![...firing, ...alike].includes(false)
+    !isFaulty && (incident[0]?.atMs ?? toMs) < sinceMs && ![...firing, ...failing].includes(false)
   );
 }
