@@ -26,7 +26,7 @@ export function addTargets(program: Command, terminal: Terminal): void {
 
 /** Since when a target is down, and why. */
 export const downColumns = {
-  since: ({ up, blind_since: at }, { timeText }) =>
+  since: ({ up, down_since: at }, { timeText }) =>
     up === false && at === null ? "never up" : timeText(at),
   why: ({ last_failure_detail: detail, last_failure_reason: reason, partial }) =>
     detail ?? reason ?? partial,

@@ -15,7 +15,7 @@ describe("targets", () => {
         stale: false,
         last_success_at: "2026-11-20T09:30:10.000Z",
         last_failure_at: null,
-        blind_since: null,
+        down_since: null,
         servers: { idle: 1, occupied: 0, error: 2, unknown: 0 },
         incidents: { pending: 0, firing: 2 },
       },
@@ -25,7 +25,7 @@ describe("targets", () => {
   it("are listed with since when they are down, and why", async () => {
     const world = await watchWorld();
     const { api } = world.daemon();
-    expect((await api(listTargets, {})).targets).toMatchObject([{ up: null, blind_since: null }]);
+    expect((await api(listTargets, {})).targets).toMatchObject([{ up: null, down_since: null }]);
     await world.poll();
     world.fail({ kind: "status", status: 503 });
     await world.poll(3);
@@ -36,7 +36,7 @@ describe("targets", () => {
         last_failure_reason: "server_error",
         last_failure_detail: "HTTP 503",
         failures_in_a_row: 3,
-        blind_since: "2026-11-20T09:30:05.000Z",
+        down_since: "2026-11-20T09:30:05.000Z",
         servers: { idle: 3 },
       },
     ]);

@@ -40,7 +40,7 @@ export const targetView = z.object({
     "Why the last listing was partial; null: it was complete, or there was none since the start",
   ),
   failures_in_a_row: count,
-  blind_since: nullableTime.describe("The last success; null: it is up, or never was"),
+  down_since: nullableTime.describe("The last success; null: it is up, or never was"),
   sandboxes: countsField,
   servers: countsField,
   incidents: z.object({ pending: count, firing: count }).describe("Open ones of the target"),
@@ -159,7 +159,7 @@ export function viewTarget({
     servers: state.snapshot.tallies.servers,
     incidents,
   });
-  return { ...view, blind_since: up ? null : view.last_success_at };
+  return { ...view, down_since: up ? null : view.last_success_at };
 }
 
 export const serverView = z.object({

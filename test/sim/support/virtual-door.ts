@@ -59,7 +59,8 @@ function get(server: Server, path: string, onEnd: (answer: HttpAnswer) => void):
       /^HTTP\/1\.[01] (\d{3}).*?\r\n\r\n(.*)$/s.exec(text) ?? [];
     onEnd({ status: head === "" ? null : Number(status), body });
   };
-  client.on("data", (chunk: Buffer) => chunks.push(chunk));
+  // A pair hands over the very bytes that the server wrote, and the server uses their memory again.
+  client.on("data", (chunk: Buffer) => chunks.push(Buffer.from(chunk)));
   client.once("end", end);
   client.once("error", end);
   server.emit("connection", Object.assign(other, { remoteAddress: address.address }));
