@@ -80,7 +80,7 @@ export function judgeRegion(
 
 /**
  * How a region fails as a whole at present, such as "all 12 keys failing" because of "HTTP 503", or "6 of 12 keys failing"
- * because of "HTTP 503: batch, research, …"; null: it does not. It began when so many targets failed as must.
+ * because of "HTTP 503: batch, research and 4 more"; null: it does not. It began when the last target that is needed for that did.
  */
 export function regionText(
   rule: RegionRule,
