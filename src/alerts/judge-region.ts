@@ -99,7 +99,7 @@ export function regionText(
   const why = [...new Set(reasons)].toSorted().join(", ");
   const names = areAll ? "" : `: ${someOf(failing.map(({ target }) => target.key))}`;
   return {
-    condition: `${areAll ? `all ${failing.length}` : `${failing.length} of ${about.length}`} keys failing`,
+    condition: `${areAll ? allText(failing.length) : `${failing.length} of ${about.length}`} keys failing`,
     detail: `${why}${names}`,
     unmonitored: failing.reduce((sum, each) => sum + each.servers, 0),
     // Not in the future, where the wall clock was set back.
@@ -149,4 +149,8 @@ function hasHeld({ for: hold }: RegionRule, { failuresInARow, failure }: Failing
 function endedCondition({ match }: RegionRule, targets: readonly RegionTarget[]): string {
   const about = targets.filter(({ target }) => matchesTarget(match, target));
   return about.some(isFailing) ? "failing as a whole" : "failing";
+}
+
+function allText(count: number): string {
+  return count === 2 ? "both" : `all ${count}`;
 }

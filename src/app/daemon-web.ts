@@ -37,6 +37,7 @@ export function openWeb(deps: WebPartsDeps) {
         silences: suppressions.inForce(nowMs),
         acknowledgedBy: suppressions.at(nowMs).acknowledgedBy,
         waiting: await store.outbox.figures(),
+        undelivered: await store.outbox.undelivered(),
         processes: (await api(showStatus, {})).processes,
       };
     },

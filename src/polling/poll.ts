@@ -171,7 +171,11 @@ function readOutcome(outcome: Outcome<Listed>): {
       return { polled: { kind: "failed", reason, status }, detail: { text, status, problem } };
     }
     case "not_sent": {
-      const detail = { text: "nothing was sent", status: null, problem: null };
+      const detail = {
+        text: "rate limited: no request could be sent in time",
+        status: null,
+        problem: null,
+      };
       return { polled: { kind: "failed", reason: outcome.reason }, detail };
     }
     case "backing_off":

@@ -187,6 +187,41 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       return rows;
     },
 
+    /**
+     * Who was not notified yet of which open incident: a message about it waits, or its attempts fail, and none before was
+     * delivered. Of very many messages only the first are looked at.
+     */
+    async undelivered(): Promise<readonly Undelivered[]> {
+      const { rows } = await sql<Undelivered>`
+        select receiver, incident_id as "incidentId", max(failing) as "failing"
+        from (
+          select receiver, incident_id, 0 as failing
+          from outbox_items where notification_seq is null
+          union all
+          select items.receiver, incident_id, case when attempts > 0 then 1 else 0 end
+          from notifications
+          join outbox_items as items on items.notification_seq = notifications.seq
+          where state = 'pending'
+          union all
+          select items.receiver, incident_id, 1
+          from notifications
+          join outbox_items as items on items.notification_seq = notifications.seq
+          where state = 'dead'
+          limit ${mostUndelivered}
+        ) as parts
+        where exists (
+          select 1 from incidents where incidents.id = incident_id and phase <> 'resolved'
+        ) and not exists (
+          select 1 from outbox_items as earlier
+          join notifications on notifications.seq = earlier.notification_seq
+          where earlier.incident_id = parts.incident_id and earlier.receiver = parts.receiver
+            and state = 'delivered'
+        )
+        group by receiver, incident_id
+      `.execute(reader);
+      return rows;
+    },
+
     /** Since when each receiver waits: when its oldest notification was composed, its oldest item caused. */
     async waiting(): Promise<readonly Waiting[]> {
       const { rows } = await sql<Waiting>`
@@ -203,6 +238,15 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       return rows;
     },
   };
+}
+
+const mostUndelivered = 10_000;
+
+/** Of a receiver that was not notified of an incident. Failing is 1 if an attempt failed, and else 0. */
+export interface Undelivered {
+  readonly receiver: string;
+  readonly incidentId: string;
+  readonly failing: number;
 }
 
 /** Whether a notification about the subject of an open item is pending: the item says how things are once that has ended. */

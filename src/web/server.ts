@@ -1,5 +1,6 @@
 import { Server as TlsServer } from "node:tls";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import Negotiator from "negotiator";
 import { asError } from "../lib/as-error.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 import type { Permission } from "../lib/access.ts";
@@ -25,7 +26,7 @@ import { addListPages } from "./pages/list-routes.ts";
 import { addOccupancy } from "./pages/occupancy-routes.ts";
 import { addOverview } from "./pages/overview-route.ts";
 import type { StatusView } from "./pages/overview.ts";
-import { addAssets } from "./pages/page-route.ts";
+import { addAssets, notFoundPage } from "./pages/page-route.ts";
 import { addRunbookPages } from "./pages/runbook-pages.ts";
 import { addServerPages } from "./pages/server-routes.ts";
 
@@ -271,9 +272,15 @@ export function createBaseServer(
     return sendText(reply, 500, "internal error; see the log");
   });
 
-  server.setNotFoundHandler(({ method, url }, reply) => {
+  server.setNotFoundHandler(({ method, url, headers }, reply) => {
     const allowed = allowedMethods(url);
     if (allowed.length === 0) {
+      if (new Negotiator({ headers }).mediaType(["text/plain", "text/html"]) === "text/html") {
+        const [path = "/"] = url.split(/[?#]/);
+        const { body, policy } = notFoundPage(path, clock.now().utcMs);
+        void reply.code(404).header("content-security-policy", policy);
+        return reply.type("text/html; charset=utf-8").send(body);
+      }
       return sendText(reply, 404, "not found; try /metrics, /-/healthy or /-/ready");
     }
     void reply.header("allow", allowed.join(", "));

@@ -89,7 +89,7 @@ describe("a region", () => {
 
   it("says how many keys fail and why, and how many servers are unobserved", () => {
     const all = watchRegion().judge([2], [2]).conditions;
-    expect(all).toEqual(["all 2 keys failing, HTTP 503, 300"]);
+    expect(all).toEqual(["both keys failing, HTTP 503, 300"]);
     const some = watchRegion().judge([2, 0, "timeout"], [2], "up").conditions;
     expect(some).toEqual(["2 of 3 keys failing, HTTP 503, timeout: key-0, key-1, 300"]);
     const others = watchRegion().judge([2], [2], [1, 1, "auth"]).conditions;

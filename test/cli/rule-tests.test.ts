@@ -155,7 +155,7 @@ describe("a rule test", () => {
       config,
     );
     expect(sent.map(({ atMs, notification }) => [atMs / 1_000, notification.summary])).toEqual([
-      [60, "us: all 2 keys failing since 00:00 UTC (timeout)"],
+      [60, "us: both keys failing since 00:00 UTC (timeout)"],
       [210, "Resolved after 3 min: us failing as a whole"],
       [240, "us/batch down since 00:00 UTC (3 min, timeout, 8 polls in a row)"],
       [300, "Resolved after 4 min: us/batch down"],

@@ -90,3 +90,25 @@ it("headline, tiles and list say the same of the present, on the page and in sta
   // Otherwise the days would not show it.
   expect(Math.min(...Object.values(seen))).toBeGreaterThan(100);
 }, 60_000);
+
+it("what fires of a target that is not observed is listed and counted apart, as the tile counts it", () => {
+  const random = seededRandom(58);
+  const { watched, poll } = watchFleet(undefined, { judge: judgeBy([serverError]) });
+  const listed = new Set<number>();
+  for (let round = 0; round < 50; round += 1) {
+    const erring = ids.filter(() => random() < 0.3);
+    const shown = ids.map((id) => [id, erring.includes(id) ? "error" : "idle"] as const);
+    poll(listing(Object.fromEntries(shown)), 60);
+    while (!watched.withheld) poll("failed", 60);
+    const view = { ...emptyStatus, rules: [serverError], targets: [watched] };
+    const { groups, cleared, unobserved } = runAtOnce(findFiring(view));
+    const { all } = runAtOnce(sumFleet(view.targets));
+    expect([all.error, incidentsIn(groups), incidentsIn(cleared)]).toEqual([0, 0, 0]);
+    expect(incidentsIn(unobserved)).toBe(erring.length);
+    const at = { root: "", zone: "UTC", nowMs: startMs + round * 600_000 };
+    const page = runAtOnce(renderOverview(view, [], { mayAct: true }, at)).replaceAll(/\s+/g, " ");
+    expect(page.includes("not observed at present.")).toBe(erring.length > 0);
+    listed.add(incidentsIn(unobserved));
+  }
+  expect(listed.size).toBeGreaterThan(4);
+});

@@ -31,6 +31,14 @@ describe("health", () => {
 });
 
 describe("a request for something else", () => {
+  it("of a browser is answered with a page, from wherever it links to the overview", async () => {
+    const { get } = await serveWeb();
+    const { status, text } = await get("/nothing/here", { headers: { accept: "text/html,*/*" } });
+    expect(status).toBe(404);
+    expect(text).toContain("There is no such page.");
+    expect(text).toContain('href="../"');
+  });
+
   it.each(["/metrics/", "/metric", "/../etc/passwd", "/%2e%2e/x", "/-/ready.css", "/:a(b", "/*"])(
     "such as %s is answered with what there is",
     async (path) => {

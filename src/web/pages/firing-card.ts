@@ -9,10 +9,11 @@ const mostRows = 20;
 
 /** The headline of more does not name all of them. */
 const mostNamed = 5;
+const mostReceivers = 3;
 
 /** What is wrong, worst first, and what can be done about it. */
 export function firingCard(
-  { groups, silenced, cleared, inhibited, pending }: Firing,
+  { groups, silenced, cleared, unobserved, inhibited, pending }: Firing,
   mayAct: boolean,
   nowMs: number,
 ): Html {
@@ -28,6 +29,12 @@ export function firingCard(
         ? ""
         : html`<h3>Flapping or recovering, well now</h3>
             ${listOf(cleared, mayAct, nowMs)}`
+    }
+    ${
+      unobserved.length === 0
+        ? ""
+        : html`<h3>Not observed at present, so when last observed</h3>
+            ${listOf(unobserved, mayAct, nowMs)}`
     }
     ${
       silenced.length === 0
@@ -75,7 +82,7 @@ function incidentLine(group: FiringGroup, mayAct: boolean, nowMs: number): Html 
     unmonitored > 0 && `${counted(unmonitored, "server")} unobserved`,
     flappingText(group),
     group.nowSinceMs !== null && html`since ${timeOf(group.nowSinceMs)}`,
-    notifiedText(group, nowMs),
+    ...notifiedTexts(group, nowMs),
     acknowledgedText(group),
   ];
   const shown = facts.filter((fact) => fact !== null && fact !== false);
@@ -115,10 +122,19 @@ function flappingText({ flapping, incidents }: FiringGroup): string | null {
   return flapping === incidents.length ? "flapping" : `${countText(flapping)} of them flapping`;
 }
 
-function notifiedText({ receivers, firedAtMs }: FiringGroup, nowMs: number): Html | null {
-  if (receivers.length === 0) return html`nobody notified`;
-  const names = namesText(receivers, 3);
-  return html`notified ${names}${firedAtMs === null ? "" : html` ${ageOf(firedAtMs, nowMs)} ago`}`;
+function notifiedTexts(
+  { receivers, waitingFor, failingTo, firedAtMs }: FiringGroup,
+  nowMs: number,
+): readonly (Html | string)[] {
+  const names = namesText(receivers, mostReceivers);
+  const ago = firedAtMs === null ? "" : html` ${ageOf(firedAtMs, nowMs)} ago`;
+  return [
+    receivers.length === 0 ? "nobody notified" : html`notified ${names}${ago}`,
+    ...(waitingFor.length === 0 ? [] : [`waiting for ${namesText(waitingFor, mostReceivers)}`]),
+    ...(failingTo.length === 0
+      ? []
+      : [html`<span class="bad">not delivered to ${namesText(failingTo, mostReceivers)}</span>`]),
+  ];
 }
 
 function acknowledgedText({ acknowledgedBy: authors, isAcknowledged }: FiringGroup): string | null {

@@ -24,6 +24,12 @@ export interface FiringView {
   readonly rules: readonly Rule[];
   /** Who acknowledged an open incident, by its id. */
   readonly acknowledgedBy: ReadonlyMap<string, string>;
+  /** Receivers that do not have a message about an incident yet; failing is 1 if an attempt failed. */
+  readonly undelivered: readonly {
+    readonly receiver: string;
+    readonly incidentId: string;
+    readonly failing: number;
+  }[];
 }
 
 /** Firing incidents that are shown as one, as they are notified together. Times are UTC milliseconds. */
@@ -37,7 +43,11 @@ export interface FiringGroup {
   readonly incidents: readonly NotifiedIncident[];
   readonly startedAtMs: number;
   readonly firedAtMs: number | null;
+  /** That were notified of all of them. */
   readonly receivers: readonly string[];
+  /** Whose messages wait, and those whose deliveries fail. */
+  readonly waitingFor: readonly string[];
+  readonly failingTo: readonly string[];
   readonly acknowledgedBy: readonly string[];
   readonly isAcknowledged: boolean;
   /** How many of them flap. */
@@ -55,6 +65,8 @@ export interface Firing {
   readonly silenced: readonly FiringGroup[];
   /** Receivers were notified of them, and their condition does not hold at present: they flap, or `keep_firing_for` runs. */
   readonly cleared: readonly FiringGroup[];
+  /** Of servers and sandboxes that are not observed at present. */
+  readonly unobserved: readonly FiringGroup[];
   /** How many are a consequence of another one. */
   readonly inhibited: number;
   readonly pending: number;
@@ -63,6 +75,7 @@ export interface Firing {
 interface Item extends StoredOutboxItem {
   readonly of: Incident;
   readonly now: Now | null;
+  readonly undelivered: FiringView["undelivered"];
 }
 
 /** What a subject is while the condition of its incident does not hold. */
@@ -87,6 +100,8 @@ export function* findFiring(view: FiringView): Slices<Firing> {
   const notified: Item[] = [];
   const silenced: Item[] = [];
   const cleared: Item[] = [];
+  const unobserved: Item[] = [];
+  const undelivered = Map.groupBy(view.undelivered, ({ incidentId }) => incidentId);
   let inhibited = 0;
   let pending = 0;
   const add = (watched: WatchedView | null, incident: Incident): void => {
@@ -97,13 +112,23 @@ export function* findFiring(view: FiringView): Slices<Firing> {
       inhibited += 1;
       return;
     }
-    const now = phase.clearSinceMs === null ? null : nowOf(watched, incident);
-    const list = phase.notifiedAtMs === null ? silenced : now ? cleared : notified;
+    const isLost = watched?.withheld === true && isListed(incident);
+    const now = phase.clearSinceMs === null || isLost ? null : nowOf(watched, incident);
+    const list =
+      phase.notifiedAtMs === null ? silenced : isLost ? unobserved : now ? cleared : notified;
     const author = acknowledgedBy.get(incident.id) ?? null;
     const text = textOf(view, poolsOf, watched, incident);
     const item = currentItem(watched?.target ?? null, incident, author, text);
     const condition = now ? clearedCondition(item, now) : item.condition;
-    list.push({ ...item, condition, now, of: incident, seq: list.length });
+    const missing = undelivered.get(incident.id) ?? [];
+    list.push({
+      ...item,
+      condition,
+      now,
+      of: incident,
+      undelivered: missing,
+      seq: list.length,
+    });
   };
   for (const watched of view.targets) {
     yield* eachInSlices(watched.state.incidents.values(), incidentsPerSlice, (incident) =>
@@ -115,6 +140,7 @@ export function* findFiring(view: FiringView): Slices<Firing> {
     groups: yield* groupAll(notified),
     silenced: yield* groupAll(silenced),
     cleared: yield* groupCleared(cleared),
+    unobserved: yield* groupAll(unobserved),
     inhibited,
     pending,
   };
@@ -144,16 +170,20 @@ function nowOf(watched: WatchedView | null, { subject }: Incident): Now {
     : { status: "gone", sinceMs: null };
 }
 
+/** Whether the listings of a target show what an incident is about. */
+function isListed({ subject }: Incident): boolean {
+  return subject.kind === "server" || subject.kind === "sandbox";
+}
+
 /** Such as "flapping, now idle". */
 function clearedCondition({ condition, incident }: OutboxItem, { status }: Now) {
   return `${incident.flapping ? "flapping" : `not ${condition} any more`}, now ${status}`;
 }
 
 function* groupAll(items: readonly Item[]): Slices<readonly FiringGroup[]> {
-  const incidents = new Map(items.map(({ of }) => [of.id, of]));
+  const byId = new Map(items.map((each) => [each.of.id, each]));
   const { due, waiting } = yield* groupItems(items, grouping, Infinity, new Map());
-  const nows = new Map(items.map(({ of, now }) => [of.id, now]));
-  const groups = [...due, ...waiting].map(({ items: some }) => viewGroup(some, incidents, nows));
+  const groups = [...due, ...waiting].map(({ items: some }) => viewGroup(some, byId));
   return groups.toSorted(
     (one, other) =>
       Number(one.isAcknowledged) - Number(other.isAcknowledged) ||
@@ -166,19 +196,23 @@ function* groupAll(items: readonly Item[]): Slices<readonly FiringGroup[]> {
 
 function viewGroup(
   items: readonly StoredOutboxItem[],
-  byId: ReadonlyMap<string, Incident>,
-  nows: ReadonlyMap<string, Now | null>,
+  byId: ReadonlyMap<string, Item>,
 ): FiringGroup {
   const [first] = items;
   if (!first) throw new RangeError("a group has an item");
   const { rule, severity } = first;
   const incidents = items.map(({ incident }) => incident);
-  const own = incidents.flatMap(({ id }) => byId.get(id) ?? []);
+  const found = incidents.flatMap(({ id }) => byId.get(id) ?? []);
+  const own = found.map(({ of }) => of);
+  const missing = found.flatMap(({ undelivered }) => undelivered);
+  const failingTo = new Set(missing.flatMap((each) => (each.failing > 0 ? each.receiver : [])));
+  const waitingFor = new Set(missing.map(({ receiver }) => receiver)).difference(failingTo);
+  const receivers = new Set(own.flatMap((each) => each.receivers));
   const region = same(incidents, (incident) => incident.region);
   const key = same(incidents, (incident) => incident.key);
   const authors = incidents.map(({ acknowledgedBy }) => acknowledgedBy);
   const fired = own.flatMap(({ firedAtMs }) => firedAtMs ?? []);
-  const now = nows.get(first.incident.id);
+  const now = found[0]?.now;
   const isAcknowledged = !authors.includes(null);
   const type = isAcknowledged ? "incident.acknowledged" : "incident.firing";
   const message = { type, rule, group: {}, incidents, truncated: 0 } as const;
@@ -192,7 +226,9 @@ function viewGroup(
     incidents,
     startedAtMs: incidents.reduce((least, each) => Math.min(least, each.startedAtMs), Infinity),
     firedAtMs: fired.length === 0 ? null : fired.reduce((most, each) => Math.max(most, each)),
-    receivers: [...new Set(own.flatMap(({ receivers }) => receivers))],
+    receivers: [...receivers.difference(waitingFor).difference(failingTo)],
+    waitingFor: [...waitingFor],
+    failingTo: [...failingTo],
     acknowledgedBy: [...new Set(authors.filter((author) => author !== null))],
     isAcknowledged,
     flapping: incidents.filter(({ flapping }) => flapping).length,

@@ -18,7 +18,7 @@ export interface Headline {
 /** Whether anything is wrong, in a sentence. */
 export function composeHeadline(
   { targets, receivers, probes }: FiringView & QuietView,
-  { groups, silenced, cleared, inhibited, pending }: Firing,
+  { groups, silenced, cleared, unobserved, inhibited, pending }: Firing,
   { all, sandboxes }: FleetTotals,
   nowMs: number,
 ): Headline {
@@ -29,7 +29,10 @@ export function composeHeadline(
   const acknowledged = groups.length - urgent.length;
   const servers = countAll(all);
   const boxes = countAll(sandboxes);
-  const notified = [...new Set(urgent.flatMap((group) => group.receivers))];
+  const failingTo = new Set(urgent.flatMap((group) => group.failingTo));
+  const waitingFor = new Set(urgent.flatMap((group) => group.waitingFor)).difference(failingTo);
+  const missing = failingTo.union(waitingFor);
+  const notified = [...new Set(urgent.flatMap((group) => group.receivers)).difference(missing)];
   const oldestMs = least(
     targets.flatMap(({ withheld, state }) => (withheld && state.progress.lastSuccessAtMs) || []),
   );
@@ -43,11 +46,15 @@ export function composeHeadline(
         ? html`${namesText(notified, 3)} ${notified.length === 1 ? "was" : "were"} notified
           ${ageOf(firedAtMs, nowMs)} ago.`
         : html`Nobody was notified${receivers.length === 0 ? ": no receiver is configured" : ""}.`),
+    waitingFor.size > 0 && html`Messages wait for ${namesText([...waitingFor], 3)}.`,
+    failingTo.size > 0 && html`Messages could not be delivered to ${namesText([...failingTo], 3)}.`,
     groups.length > 0 &&
       down.length > 0 &&
       html`${down.length} of ${counted(targets.length, "target")} down.`,
     acknowledged > 0 && urgent.length > 0 && html`${acknowledged} acknowledged.`,
     cleared.length > 0 && html`${countIncidents(cleared)} flapping or recovering, well now.`,
+    unobserved.length > 0 &&
+      html`${counted(countIncidents(unobserved), "incident")} not observed at present.`,
     silenced.length > 0 && html`${countIncidents(silenced)} silenced.`,
     inhibited > 0 && html`${inhibited} inhibited.`,
     worst === undefined && pending > 0 && html`${pending} pending.`,

@@ -130,6 +130,14 @@ export function shareReads<Value>(read: () => Promise<Value>): () => Promise<Val
   return () => (next ??= begin());
 }
 
+/** For a browser, of a path that does not exist. It says nothing that needs a right to read. */
+export function notFoundPage(path: string, nowMs: number): { body: string; policy: string } {
+  const root = "../".repeat(path.split("/").length - 2);
+  const detail = "There is no such page.";
+  const at = { root, zone: utc.name, nowMs };
+  return { body: renderRefusal({ status: 404, detail }, at), policy: pagePolicy };
+}
+
 function renderRefusal({ status, detail }: Problem, at: PageAt): string {
   const title = statusText(status);
   return page(

@@ -14,6 +14,7 @@ export const emptyStatus: StatusView = {
   incidentsWithoutTarget: [],
   silences: [],
   acknowledgedBy: new Map(),
+  undelivered: [],
   receivers: [],
   waiting: [],
   processes: [],
