@@ -7,6 +7,7 @@ import { allTime } from "../reports/time-range.ts";
 import type { ChangeSelection, StoredSubjectChange } from "../store/changes.ts";
 import type { StoredIncident } from "../store/incidents.ts";
 import type { StoredAttempt, StoredNotificationItem } from "../store/notifications.ts";
+import type { IncidentNote } from "../store/receiver-events.ts";
 import type { StoredSilence } from "../store/silences.ts";
 import type { ListCursor } from "../store/sql-helpers.ts";
 import type { Store } from "../store/store.ts";
@@ -74,7 +75,8 @@ export async function pageOfEvents(
   const incidents = await subject.incidents(begunByMs, most);
   const facts = [...subject.facts(changes), ...incidents.map(factsOfIncident)];
   const concerns: Concerns = ({ match }) => facts.some((each) => isAbout(match, each));
-  const items = await store.notifications.about(incidents.map(({ incident }) => incident.id));
+  const incidentIds = incidents.map(({ incident }) => incident.id);
+  const items = await store.notifications.about(incidentIds);
   const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
   const all = timeline(
     {
@@ -83,6 +85,7 @@ export async function pageOfEvents(
         return { atMs, event: `${kind}.changed`, text: subject.changeText(change) };
       }),
       incidents,
+      notes: await store.receiverEvents.notesOf(incidentIds),
       silences: await silencesThat(concerns, store),
       windows: windows.filter(concerns),
       items,
@@ -112,6 +115,7 @@ export function viewEvent(event: TimelineEvent) {
 interface SubjectHistory {
   readonly changes: readonly TimelineEvent[];
   readonly incidents: readonly StoredIncident[];
+  readonly notes: readonly IncidentNote[];
   readonly silences: readonly StoredSilence[];
   readonly windows: readonly TimedWindow[];
   readonly items: readonly StoredNotificationItem[];
@@ -136,6 +140,7 @@ export function timeline(
   const events = [
     ...history.changes,
     ...incidentEvents(history.incidents, nameOf),
+    ...history.notes.map(noteEvent),
     ...silenceEvents(history),
     ...history.items.map(queuedEvent),
     ...deliveryEvents(history),
@@ -196,6 +201,10 @@ function incidentEvents(
         : [{ atMs, event: `incident.${event}`, text: `${name}${rule}: ${text}`, incidentId }],
     );
   });
+}
+
+function noteEvent({ incidentId, atMs, author, note }: IncidentNote): TimelineEvent {
+  return { atMs, event: "incident.noted", text: `${author}: ${note}`, incidentId };
 }
 
 /** Gives what silences and windows can match of an incident. */

@@ -9,6 +9,7 @@ import { createAccessControl } from "../web/access.ts";
 import { reportRefusals } from "../web/refusals.ts";
 import { createWebServer, type WebDeps } from "../web/server.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
+import { createPagerdutyEvents } from "./pagerduty-events.ts";
 
 interface WebPartsDeps extends Pick<WebDeps, "readiness" | "deadLoop"> {
   readonly metrics: Metrics;
@@ -42,7 +43,11 @@ export function openWeb(deps: WebPartsDeps) {
       };
     },
     targets,
-    api: { call: api, events: (query) => readEvents(api, query) },
+    api: {
+      call: api,
+      events: (query) => readEvents(api, query),
+      receiveWebhook: createPagerdutyEvents(config.alerts.receivers, context),
+    },
     requestReload: reloads && (() => reloads.request()),
     allowedHosts: http.allowedHosts,
     externalUrl: http.externalUrl,

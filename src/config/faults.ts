@@ -117,6 +117,7 @@ export const fromFile = [
   "url",
   "secret",
   "routing_key",
+  "webhook_secret",
   "headers",
   "bearer_token",
   "password",

@@ -7,6 +7,7 @@ const invented = new Map<string, unknown>([
   ["urls", ["https://receiver.invalid/"]],
   ["secret", `whsec_${Buffer.alloc(24).toString("base64")}`],
   ["routing_key", "0".repeat(32)],
+  ["webhook_secret", "invented".repeat(2)],
   ["headers", {}],
   ["bearer_token", "invented"],
   ["bot_token", "1:invented"],

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Secret } from "../lib/secret.ts";
+import { actingUsers, refuseHalf } from "./acting-fields.ts";
 import { baseUrlLike, parseBaseUrl, parseWebAddress, webAddressLike } from "./address.ts";
 import { allowHttp, duration, eachOnce, notBoth, oneOf, optional, refuse } from "./fields.ts";
 import { refuseUnencrypted, secretMatching, settings, textOf } from "./fields.ts";
@@ -74,15 +75,31 @@ const pagerdutySchema = settings(
         "The address that events are sent to. For the EU service region: `https://events.eu.pagerduty.com/v2/enqueue`.",
       ),
     allowHttp: allowHttp("url"),
+    webhookSecret: optional(
+      secretMatching(
+        "a signing secret of 16 to 200 characters without blanks, or webhook_secret_file instead",
+        /^[\x21-\x7e]{16,200}$/,
+      ),
+      "none: what people do in PagerDuty changes nothing",
+      "The signing secret of a webhook subscription (v3) of PagerDuty, by which people acknowledge incidents from there. Needs `users`.",
+    ),
+    users: optional(
+      actingUsers(/^[A-Z0-9]{5,24}$/, "PXPGF42"),
+      "nobody",
+      "Who may act from PagerDuty: the names of users by their ids, such as `PXPGF42: ann`. Needs `webhook_secret`.",
+    ),
     ...routing,
     groupWaitMs: groupWaitMs("0s"),
     sendResolved,
     sendAcknowledged: sendAcknowledged(true),
     giveUpAfterMs,
   },
-  ["url_file", "routing_key_file"],
+  ["url_file", "routing_key_file", "webhook_secret_file"],
 )
   .superRefine(refuseUnencryptedUrl)
+  .superRefine(({ webhookSecret: secret, users }, context) =>
+    refuseHalf("webhook_secret", { secret, users }, context),
+  )
   .transform((pagerduty) => ({
     ...pagerduty,
     // The incidents of an alert, which are never merged with those of another one.

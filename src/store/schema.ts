@@ -278,6 +278,28 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       ended_by ${text}
     )${clustered}`,
 
+    // What people did to incidents elsewhere that is no acknowledgement, in words.
+    `create table incident_notes (
+      incident_id ${text} not null references incidents (id) on delete cascade,
+      at_ms ${bigint} not null,
+      author ${text} not null,
+      note ${text} not null,
+      primary key (incident_id, at_ms, author, note)
+    )${clustered}`,
+
+    // The events that receivers sent back and that were handled, so that none is handled twice.
+    `create table received_events (
+      receiver ${text} not null,
+      event_id ${text} not null,
+      -- The id of the receiver's own incident.
+      remote_id ${text} not null,
+      -- What sandwatch calls it. Null: the event does not say.
+      alert ${text},
+      at_ms ${bigint} not null,
+      primary key (receiver, event_id)
+    )${clustered}`,
+    `create index received_events_of_incident on received_events (receiver, remote_id, at_ms)`,
+
     `create table silences (
       id ${text} primary key,
       -- JSON: an object of lists of patterns, which are matched in memory only.

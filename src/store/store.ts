@@ -16,6 +16,7 @@ import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
 import { createStoredRegions } from "./regions.ts";
 import { rollUp, type RollUpOptions } from "./roll-up.ts";
+import { createReceiverEvents } from "./receiver-events.ts";
 import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";
@@ -147,6 +148,7 @@ export function createStore(
     reports: createReportQueries(reader, reading),
     notified: createNotifiedIncidents(reader, reading),
     messageThreads: createMessageThreads(kysely, reader),
+    receiverEvents: createReceiverEvents(kysely, reader),
     drift: createStoredDrift(kysely, reader, reading),
     /** Whether this process may act. */
     leadership,

@@ -83,6 +83,10 @@ export interface Tables {
   acknowledgements: Texts<"incident_id" | "author"> &
     OrNull<Texts<"note" | "ended_by"> & Numbers<"ends_at_ms">> &
     Numbers<"at_ms" | "notified">;
+  incident_notes: Texts<"incident_id" | "author" | "note"> & Numbers<"at_ms">;
+  received_events: Texts<"receiver" | "event_id" | "remote_id"> &
+    Numbers<"at_ms"> &
+    OrNull<Texts<"alert">>;
   outbox_items: { seq: Generated<number>; type: IncidentMessage } & Texts<
     "receiver" | "incident_id" | "subject" | "body"
   > &

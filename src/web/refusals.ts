@@ -10,6 +10,8 @@ const advice = {
   wrong_credentials: "compare the token, or the user and password, with http.auth",
   too_many_guesses:
     "find out who sends wrong credentials; where a proxy sends them, name it in http.trusted_proxies",
+  signature:
+    "compare webhook_secret of the receiver, and its name in the address of the webhook, with the subscription",
   role: "the role of the token or user in http.auth does not allow it",
   host: "if people use this name, add it to http.allowed_hosts, or set http.external_url",
   origin:

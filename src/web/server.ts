@@ -36,6 +36,8 @@ declare module "fastify" {
     readonly permission?: Permission;
     /** The operation of the API. */
     readonly operation?: string;
+    /** The request has its permission by its signature, which the handler verifies. */
+    readonly isSigned?: true;
   }
   interface FastifyRequest {
     /** Who sent it; null: no permission was needed. */
@@ -84,7 +86,7 @@ export interface ServerDeps extends KnownAddresses, HealthDeps, HttpLimits {
 export interface WebDeps extends ServerDeps {
   readonly status: () => Promise<StatusView>;
   readonly targets: readonly WatchedView[];
-  readonly api: Pick<ApiDeps, "call" | "events">;
+  readonly api: Pick<ApiDeps, "call" | "events" | "receiveWebhook">;
   /** Default: the configuration cannot be reloaded. */
   readonly requestReload?: (() => ReloadAnswer) | undefined;
 }
@@ -197,7 +199,7 @@ export function createBaseServer(
       headersDistinct["x-forwarded-for"] ?? [],
       deps.trustedProxies,
     );
-    const { permission } = request.routeOptions.config;
+    const { permission, isSigned } = request.routeOptions.config;
     // An absolute target names a host of its own, which may be another than that of the header.
     if (!request.url.startsWith("/")) {
       return sendRefusal(request, reply, {
@@ -209,7 +211,7 @@ export function createBaseServer(
     if (permission === "health") return checkAccess(request, reply, permission);
     const problem = checkSender(request, deps);
     if (problem) return sendRefusal(request, reply, problem);
-    return permission && checkAccess(request, reply, permission);
+    return permission && !isSigned && checkAccess(request, reply, permission);
   });
   const checkAccess = async (
     request: FastifyRequest,

@@ -159,6 +159,7 @@ export const exampleEnvironment = {
   NTFY_TOPIC: "sandwatch-x",
   SMTP_PASSWORD: "x",
   PAGERDUTY_ROUTING_KEY: "0123456789abcdef0123456789abcdef",
+  PAGERDUTY_WEBHOOK_SECRET: "0123456789abcdef0123456789abcdef",
   METRICS_TOKEN: "0123456789abcdef",
   ANN_PASSWORD_HASH: passwordHash,
   HEARTBEAT_URL: "https://heartbeat.example.com/x",

@@ -180,6 +180,8 @@ export async function startSecretReceivers(
       type: "pagerduty",
       url: urlOf("pager", pager),
       routing_key_file: secretFile("pager", plant("pager: routing key", 32)),
+      webhook_secret: plant("pager: webhook secret", 32),
+      users: { PXPGF42: "ann" },
     },
     {
       name: "manager",

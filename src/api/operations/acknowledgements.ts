@@ -179,7 +179,8 @@ async function completeSandbox(
   return completeId(sandbox, [...new Set(ids.filter((id) => id !== null))]);
 }
 
-async function acknowledge(
+/** @param selection must name something: an empty one selects all that fire */
+export async function acknowledge(
   context: StoreContext,
   selection: IncidentSelection,
   {
@@ -205,7 +206,8 @@ async function acknowledge(
   return outcome;
 }
 
-async function withdraw(
+/** @param selection must name something: an empty one selects all that fire */
+export async function withdraw(
   context: StoreContext,
   selection: IncidentSelection,
   author: string,

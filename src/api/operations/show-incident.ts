@@ -64,6 +64,7 @@ export const showIncident = defineOperation({
     const history = {
       changes: [],
       incidents: [stored],
+      notes: await store.receiverEvents.notesOf([incident.id]),
       silences: found,
       windows: suppressions.windows.filter(concerns),
       items,

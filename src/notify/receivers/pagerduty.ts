@@ -204,6 +204,12 @@ export function alertKey(rule: string, incident: NotifiedIncident): string {
   return createHash("sha256").update(group).digest("hex");
 }
 
+/** The same of what is stored. */
+export function keyOfAlert(alert: NotifiedAlert): string {
+  const { incident } = alertItem({ ...alert, text: null }, 0);
+  return alertKey(alert.incident.rule, incident);
+}
+
 /**
  * Of the Events API v2: a summary has at most 1,024 characters, an event 512 KB. The other texts are so short and few that
  * all together never come near that.

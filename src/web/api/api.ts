@@ -11,8 +11,9 @@ import { checkJson } from "../browser-protection.ts";
 import { ownerOf } from "../slow-readers.ts";
 import type { TakeTurn } from "../heavy-turns.ts";
 import { asProblem, sendProblem, wrongMethod } from "./problem.ts";
+import { addWebhooksRoute, type WebhooksDeps } from "./webhooks-route.ts";
 
-export interface ApiDeps extends EventsDeps {
+export interface ApiDeps extends EventsDeps, WebhooksDeps {
   /** Checks the request and answers it. Throws a `RefusedError` for a request that it refuses. */
   readonly call: (operation: Operation, request: unknown) => Promise<object>;
   /** Lets few operations that read much of the history be handled at a time. */
@@ -31,6 +32,7 @@ export function addApi(server: FastifyInstance, deps: ApiDeps): void {
       sendFresh(request, reply, describeApi()),
     );
     addEventsRoute(api, withoutPrefix(eventsPath), deps);
+    addWebhooksRoute(api, deps);
     for (const operation of apiOperations) {
       const { method, path, status = 200, permission } = operation;
       api.route({
