@@ -92,32 +92,42 @@ export function statusText(
 ): string {
   const down = targets.filter(({ up }) => up === false);
   const counts = countAll(targets);
+  const stale = new Set(targets.filter((each) => each.stale).map(targetName));
   const sections = [
-    [summaryText({ targets, incidents }, down.length, counts, look), ...countLines(counts), ""]
+    [summaryText({ targets, incidents }, { down, stale }, counts, look), ...countLines(counts), ""]
       .map((line) => wrapText(line, look.width))
       .join("\n"),
     worstText(down, targetColumns, isWhole, look),
-    worstText(groupsOf(incidents, isWhole), incidentColumns, isWhole, look),
+    worstText(groupsOf(incidents, isWhole, stale), incidentColumns, isWhole, look),
     processes.map((each) => `${processText(each, look)}\n`).join(""),
   ];
   return sections.filter((section) => section !== "").join("\n");
 }
 
+/** Of a server or a sandbox whose target is stale: it is not known whether its condition holds. */
+function isUnobserved({ subject, region, key }: IncidentView, stale: ReadonlySet<string>): boolean {
+  if (subject !== "server" && subject !== "sandbox") return false;
+  return region !== null && key !== null && stale.has(targetName({ region, key }));
+}
+
 /** One sentence on whether anything is wrong, and then what else is to be known. */
 function summaryText(
   { targets, incidents }: Pick<StatusView, "targets" | "incidents">,
-  down: number,
+  { down, stale }: { down: readonly TargetView[]; stale: ReadonlySet<string> },
   { sandboxes, servers }: FleetCounts,
   look: Look,
 ): string {
   const quiet = incidents.filter(isQuiet).length;
-  const recovering = incidents.filter((each) => !isQuiet(each) && !each.holds).length;
-  const firing = incidents.length - quiet - recovering;
+  const notified = incidents.filter((each) => !isQuiet(each));
+  const unobserved = notified.filter((each) => isUnobserved(each, stale));
+  const observed = notified.filter((each) => !isUnobserved(each, stale));
+  const recovering = observed.filter((each) => !each.holds).length;
+  const firing = observed.length - recovering;
   const unpolled = targets.filter(({ up }) => up === null).length;
   const all = counted(targets.length, "target");
   const wrong = [
     firing > 0 && `${counted(firing, "incident is", "incidents are")} firing`,
-    down > 0 && `${down} of ${all} ${down === 1 ? "is" : "are"} down`,
+    down.length > 0 && `${down.length} of ${all} ${down.length === 1 ? "is" : "are"} down`,
   ].filter((each) => each !== false);
   const lastPoll = targets.reduce<string>((last, { last_poll_at: at }) => {
     return at !== null && at > last ? at : last;
@@ -126,6 +136,8 @@ function summaryText(
   const isCalm = wrong.length === 0 && sandboxes.error + servers.error === 0;
   const rest = [
     recovering > 0 && !isCalm && recoveringText,
+    unobserved.length > 0 &&
+      `${counted(unobserved.length, "incident is", "incidents are")} not observed at present.`,
     quiet > 0 && `${counted(quiet, "incident is", "incidents are")} silenced or inhibited.`,
     unpolled > 0 && `${unpolled} of ${all} not polled at present.`,
     lastPoll !== "" && `Last poll: ${look.timeText(lastPoll)}.`,
@@ -172,9 +184,16 @@ interface Group {
   readonly notes: readonly string[];
 }
 
-function groupsOf(incidents: readonly IncidentView[], isWhole: boolean): readonly Group[] {
+function groupsOf(
+  incidents: readonly IncidentView[],
+  isWhole: boolean,
+  stale: ReadonlySet<string>,
+): readonly Group[] {
   // Where the cause is the same, what inhibits them may differ.
-  const notesOf = (incident: IncidentView) => incidentNotes(incident, isWhole);
+  const notesOf = (incident: IncidentView) => [
+    ...incidentNotes(incident, isWhole),
+    ...(isUnobserved(incident, stale) ? ["unobserved"] : []),
+  ];
   const causeOf = (incident: IncidentView): string => {
     const { id, rule, severity, region, key, subject } = incident;
     return JSON.stringify(isWhole ? id : [rule, severity, region, key, subject, notesOf(incident)]);

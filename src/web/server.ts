@@ -277,7 +277,11 @@ export function createBaseServer(
   server.setNotFoundHandler(({ method, url, headers }, reply) => {
     const allowed = allowedMethods(url);
     if (allowed.length === 0) {
-      if (new Negotiator({ headers }).mediaType(["text/plain", "text/html"]) === "text/html") {
+      const types = ["text/plain", "text/html", "application/json"];
+      const wanted = new Negotiator({ headers }).mediaType(types);
+      if (wanted === "application/json")
+        return sendProblem(reply, { status: 404, detail: "There is no such address." });
+      if (wanted === "text/html") {
         const [path = "/"] = url.split(/[?#]/);
         const { body, policy } = notFoundPage(path, clock.now().utcMs);
         void reply.code(404).header("content-security-policy", policy);

@@ -23,13 +23,13 @@ const incidentsIn = (groups: readonly FiringGroup[]): number =>
 const look = lookOf({ out() {}, err() {}, isInteractive: false, columns: undefined });
 
 /** What `sandwatch status` prints of the same. */
-function readStatus(watched: WatchedView, nowMs: number) {
-  const incidents = [...watched.state.incidents.values()]
-    .filter(({ phase }) => phase.name === "firing")
-    .map((incident) =>
-      viewIncident({ incident, target: watched.target, acknowledgement: null }, nowMs),
-    );
-  const targets = [viewTarget(watched)];
+function readStatus(views: readonly WatchedView[], nowMs: number) {
+  const incidents = views.flatMap(({ target, state }) =>
+    [...state.incidents.values()]
+      .filter(({ phase }) => phase.name === "firing")
+      .map((incident) => viewIncident({ incident, target, acknowledgement: null }, nowMs)),
+  );
+  const targets = views.map((each) => viewTarget(each));
   const text = statusText({ targets, incidents, processes: [] }, true, look);
   const numberIn = (pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
   const rows = text.split("\n").filter((line) => line.startsWith("critical"));
@@ -38,20 +38,23 @@ function readStatus(watched: WatchedView, nowMs: number) {
     firing: numberIn(/^(\d+) incidents? (?:is|are) firing/),
     erring: numberIn(/^servers: .*?(\d+) error/m),
     wellNow: rows.filter((line) => line.endsWith("well now")).length,
-    listed: rows.filter((line) => !line.endsWith("well now")).length,
+    unobserved: rows.filter((line) => line.endsWith("unobserved")).length,
+    listed: rows.filter((line) => !/(?:well now|unobserved)$/.test(line)).length,
   };
 }
 
-it("headline, tiles and list say the same of the present, on the page and in status, over three days in which servers fail and flap", () => {
+it("headline, tiles and list say the same of the present, on the page and in status, over three days in which servers fail and flap, and a target dies with what is in error", () => {
   const random = seededRandom(57);
   const rule: ServerRule = {
     ...serverError,
     keepFiringForMs: 120_000,
     flap: { changes: 3, withinMs: 3_600_000 },
   };
-  const { watched, poll } = watchFleet(undefined, { judge: judgeBy([rule]) });
+  const judge = judgeBy([rule]);
+  const { watched, poll } = watchFleet(undefined, { judge });
+  const other = watchFleet({ region: "eu", key: "research" }, { judge, id: 2 });
   const statuses = new Map<string, Status>(ids.map((id) => [id, "idle"]));
-  const seen = { erring: 0, calm: 0, flappingIdle: 0 };
+  const seen = { erring: 0, calm: 0, flappingIdle: 0, unobserved: 0 };
   for (let passedMs = 0; passedMs < 3 * dayMs; passedMs += 60_000) {
     for (const id of ids) {
       // Few servers fail, and one that fails recovers within minutes. One of them flaps every six hours, for an hour.
@@ -61,15 +64,25 @@ it("headline, tiles and list say the same of the present, on the page and in sta
         statuses.set(id, isErring ? "idle" : "error");
       else if (!isErring && random() < 0.01) statuses.set(id, "occupied");
     }
-    poll(listing(Object.fromEntries(statuses)), 60);
-    const view = { ...emptyStatus, rules: [rule], receivers: ["oncall"], targets: [watched] };
+    poll(listing(Object.fromEntries(ids.map((id) => [id, statuses.get(id) ?? "idle"]))), 60);
+    // For two hours in each half of a day a server of the other target is in error, and for one of them unobserved.
+    const sinceMs = passedMs % (dayMs / 2);
+    const isDead = sinceMs >= dayMs / 24 && sinceMs < dayMs / 12;
+    const erring = sinceMs < dayMs / 12 ? "error" : "idle";
+    other.poll(isDead ? "failed" : listing({ lost: erring }), 60);
+    const targets = [watched, other.watched];
+    const view = { ...emptyStatus, rules: [rule], receivers: ["oncall"], targets };
     const nowMs = startMs + passedMs + 60_000;
     const { all } = runAtOnce(sumFleet(view.targets));
-    const { groups, cleared } = runAtOnce(findFiring(view));
+    const { groups, cleared, unobserved } = runAtOnce(findFiring(view));
     // What is listed as firing is what the tile counts in error, and each is so by what is listed.
     expect(incidentsIn(groups)).toBe(all.error);
     const firing = new Set(groups.flatMap(({ incidents }) => incidents.map((i) => i.serverId)));
     for (const id of ids) expect(firing.has(id)).toBe(statuses.get(id) === "error");
+    const isLost = other.watched.withheld;
+    expect([all.unobserved, incidentsIn(unobserved)]).toEqual(isLost ? [1, 1] : [0, 0]);
+    if (!isLost) statuses.set("lost", erring);
+    else statuses.delete("lost");
     for (const { headline, incidents } of cleared) {
       const [, now] = /, now (\w+) in /.exec(headline) ?? [];
       for (const { serverId } of incidents) expect(now).toBe(statuses.get(serverId ?? ""));
@@ -77,12 +90,16 @@ it("headline, tiles and list say the same of the present, on the page and in sta
     const at = { root: "", zone: "UTC", nowMs };
     const page = runAtOnce(renderOverview(view, [], { mayAct: true }, at));
     const [, headline = ""] = /<h1>([^]*?)<\/h1>/.exec(page) ?? [];
-    expect(headline.includes('class="bad"')).toBe(all.error > 0);
-    expect(headline.includes("All is well.")).toBe(all.error === 0 && cleared.length === 0);
-    const status = readStatus(watched, nowMs);
+    expect(headline.includes('class="bad"')).toBe(all.error > 0 || !other.watched.up);
+    const calm = all.error === 0 && cleared.length === 0 && other.watched.up;
+    expect(headline.includes("All is well.")).toBe(calm);
+    const status = readStatus(targets, nowMs);
     const counts = { erring: all.error, firing: all.error, listed: all.error };
-    expect(status).toMatchObject({ ...counts, wellNow: incidentsIn(cleared) });
-    expect(status.text.startsWith("All is well:")).toBe(all.error + cleared.length === 0);
+    const apart = { wellNow: incidentsIn(cleared), unobserved: incidentsIn(unobserved) };
+    expect(status).toMatchObject({ ...counts, ...apart });
+    const isWell = all.error + cleared.length === 0 && other.watched.up;
+    expect(status.text.startsWith("All is well:")).toBe(isWell);
+    seen.unobserved += Number(isLost);
     seen.erring += Number(all.error > 0);
     seen.calm += Number(all.error === 0 && cleared.length === 0);
     seen.flappingIdle += Number(/flapping, now (idle|occupied)/.test(headline));

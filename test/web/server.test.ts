@@ -48,6 +48,18 @@ describe("a request for something else", () => {
     },
   );
 
+  it("is answered by a page for a browser, and as a problem for a program that reads JSON", async () => {
+    const { get } = await serveWeb();
+    const accepting = (accept: string) => get("/nothing/here", { headers: { accept } });
+    const page = await accepting("text/html,application/xhtml+xml,*/*;q=0.8");
+    expect([page.status, page.type]).toEqual([404, "text/html; charset=utf-8"]);
+    expect(page.text).toContain("<h1>Not Found</h1>");
+    expect(page.text).toContain('href="../assets/');
+    const problem = await accepting("application/json");
+    expect([problem.status, problem.type]).toEqual([404, "application/problem+json"]);
+    expect((await accepting("*/*")).type).toContain("text/plain");
+  });
+
   it.each([
     ["POST", "/metrics?collect[]=a", "GET, HEAD"],
     ["GET", "/-/reload", "POST"],

@@ -51,7 +51,8 @@ export async function refresh(): Promise<void> {
 class Refusal extends Error {}
 
 async function fetchPage(): Promise<void> {
-  const headers = { ...(etag !== null && { "if-none-match": etag }) };
+  // Where there is no page, others are answered with text.
+  const headers = { accept: "text/html", ...(etag !== null && { "if-none-match": etag }) };
   const signal = AbortSignal.timeout(longestWaitMs);
   const response = await fetch(location.href, { headers, signal, cache: "no-store" });
   if (response.status !== 304) {

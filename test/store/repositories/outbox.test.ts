@@ -39,6 +39,27 @@ describe.each(engines)("the outbox on $name", (engine) => {
     });
   });
 
+  it("knows who was not notified of an open incident yet, and whether attempts failed", async () => {
+    const { store, commit, outbox } = await openNotifiedStore({}, engine);
+    const to = (receiver: string) => ({ receivers: [receiver] });
+    await commit(
+      firing("a", to("dead")),
+      firing("b", to("taken")),
+      resolved("c", startMs, to("dead")),
+    );
+    for (const [receiver, state] of [
+      ["dead", "dead"],
+      ["taken", "delivered"],
+    ] as const) {
+      await outbox.settle(await outbox.notify(receiver, itemsAbout(["x"], receiver)), state);
+    }
+    await commit(firing("b", to("taken")), firing("d", to("waiting")));
+    expect(await store.outbox.undelivered()).toEqual([
+      { receiver: "dead", incidentId: "a", failing: 1 },
+      { receiver: "waiting", incidentId: "d", failing: 0 },
+    ]);
+  });
+
   it("counts what a receiver was notified of and still fires, by the fields of its groups", async () => {
     const { store, commit } = await openNotifiedStore({}, engine);
     const named = (serverName: string | null) => ({
