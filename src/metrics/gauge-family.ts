@@ -21,6 +21,8 @@ export function register(registry: Registry, families: readonly GaugeFamily[]): 
       collect() {
         const show = (series: Series): void => {
           this.reset();
+          // prom-client resets a gauge without labels to a series of 0, which says more than that there is none.
+          if (labelNames.length === 0) this.remove();
           for (const [labels, value] of series) this.set(labels, value);
         };
         const series = read();

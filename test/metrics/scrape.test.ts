@@ -24,6 +24,14 @@ function ours(families: ReadonlyMap<string, Family>): readonly Family[] {
   return [...families.values()].filter(({ name }) => /^(sandbox|sandwatch)_/.test(name));
 }
 
+// Rules take the series for a sign of PostgreSQL: without it a process that is down is one that nothing replaces.
+it("a gauge without labels that has no value has no series: a process on SQLite has no lease", async () => {
+  const collect = ["sandwatch_lease_remaining_seconds", "sandwatch_active"];
+  const { render } = meterFleet();
+  const samples = (await render({ collect })).split("\n").filter((line) => /^\w/.test(line));
+  expect(samples).toEqual(["sandwatch_active 1"]);
+});
+
 it("the text format is written like this", async () => {
   const { poll, render } = meterFleet();
   const servers = [
