@@ -141,12 +141,14 @@ export function createIncidentEngine(
    * A silence ended a notified incident. Opens another one, as the condition still holds. Nobody was notified of it yet;
    * receivers whose alert stays open are owed its end.
    */
-  const reopenSilenced = (incident: Incident, text: ItemText): void => {
-    if (incident.phase.name !== "firing") return;
+  const reopenSilenced = (incident: Incident, text: ItemText): Incident => {
+    if (incident.phase.name !== "firing") return incident;
     const phase = { ...incident.phase, clearSinceMs: null, notifiedAtMs: null };
     const id = newIncidentId();
     const receivers = incident.receivers.filter((name) => configured.get(name)?.keepsAlert);
-    record({ ...incident, id, phase, receivers, firedAtMs: null }, "muted", text);
+    const muted = { ...incident, id, phase, receivers, firedAtMs: null };
+    record(muted, "muted", text);
+    return muted;
   };
 
   /** The silence that ends last of those that match. */
@@ -259,7 +261,7 @@ export function createIncidentEngine(
       // Who was just notified that it fires needs no reminder.
       record(shown, step, text, goesOn && before ? before.receivers : undefined);
       if (before && isSilenced)
-        reopenSilenced({ ...before, inhibitedBy: inhibition.inhibitedBy }, text);
+        return reopenSilenced({ ...before, inhibitedBy: inhibition.inhibitedBy }, text);
       return phase === null ? null : after;
     },
 

@@ -30,12 +30,17 @@ function targetsOf(shown: readonly Shown[]): readonly RegionTarget[] {
 function watchRegion(rule = regionRule()) {
   const held = holdIncidents([], []);
   let intervals = 1;
+  let suppressions = noSuppressions;
   return {
+    silence(): void {
+      const silenced = [{ match: { region: ["eu"] }, by: "ann", endsAtMs: Infinity }];
+      suppressions = { ...noSuppressions, silenced };
+    },
     judge(...shown: readonly Shown[]) {
       const state = { region: "eu", targets: targetsOf(shown), ...held };
       const options = {
         rules: [rule],
-        suppressions: noSuppressions,
+        suppressions,
         newIncidentId: () => `incident-${intervals}`,
         receivers: new Map([["oncall", { sendResolved: true, sendAcknowledged: false }]]),
       };
@@ -128,6 +133,16 @@ describe("a region", () => {
     region.judge([2], [2]);
     const reasons = region.judge().outbox.map(({ incident }) => incident.resolvedReason);
     expect(reasons).toEqual(["rule_removed"]);
+  });
+
+  it("explains them also while its incident is silenced, from the first moment on", () => {
+    const region = watchRegion();
+    region.judge([2], [2]);
+    region.silence();
+    const { steps, down } = region.judge([3], [3]);
+    expect(steps).toEqual(["resolved", "muted"]);
+    expect(down).toEqual([{ incidentId: "incident-2", rule: "region-down" }]);
+    expect(region.judge([4], [4]).down).toEqual(down);
   });
 
   it("explains the failures of its targets while it fails, not while its incident goes on", () => {
