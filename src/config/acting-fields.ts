@@ -1,5 +1,6 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { refuse } from "./fields.ts";
+import { textMapping } from "./text-mapping.ts";
 
 /** Leaves place for the name of the service in the author of an acknowledgement. */
 const namePattern = /^\S(?:.{0,78}\S)?$/;
@@ -7,22 +8,14 @@ const namePattern = /^\S(?:.{0,78}\S)?$/;
 /** Who may act from a service: their names in sandwatch by their ids there. */
 export function actingUsers(idPattern: RegExp, example: string) {
   const idAllowed = `the id of a user such as ${example}`;
-  return z
-    .unknown()
-    .transform((value, context): ReadonlyMap<string, string> => {
-      if (typeof value !== "object" || value === null || Array.isArray(value)) {
-        return refuse(context, "a mapping from ids of users to their names");
-      }
-      const users = new Map<string, string>();
-      for (const [id, name] of Object.entries(value)) {
-        if (!idPattern.test(id)) return refuse(context, idAllowed, { path: [id] });
-        if (typeof name !== "string" || !namePattern.test(name)) {
-          return refuse(context, "a name of at most 80 characters", { path: [id] });
-        }
-        users.set(id, name);
-      }
-      return users.size > 0 ? users : refuse(context, "at least one user");
-    })
+  return textMapping({
+    what: "ids of users to their names",
+    isName: (id) => idPattern.test(id),
+    nameAllowed: idAllowed,
+    isText: (name) => namePattern.test(name),
+    textAllowed: "a name of at most 80 characters",
+  })
+    .transform((users, context) => (users.size > 0 ? users : refuse(context, "at least one user")))
     .meta({
       type: "object",
       minProperties: 1,

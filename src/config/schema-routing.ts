@@ -7,6 +7,7 @@ import { textLike } from "./fields.ts";
 import { listOrOne, patternsSchema, serverNamePatterns } from "./rule-fields.ts";
 import { patternsOf, serverPatterns, targetPatterns } from "./rule-fields.ts";
 import { timeZone } from "./schedule-fields.ts";
+import { textMapping } from "./text-mapping.ts";
 
 /** Names that metrics, alerts and groups of reports have already. */
 const takenLabels = new Set([
@@ -21,29 +22,17 @@ const labelAllowed =
 const labelPattern = /^[A-Za-z]\w{0,62}$/;
 
 /** Labels as Prometheus has them, by name. */
-export const labelsSchema = z
-  .unknown()
-  .transform((value, context): ReadonlyMap<string, string> => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      return refuse(context, "a mapping from labels to their values");
-    }
-    const labels = new Map<string, string>();
-    for (const [label, own] of Object.entries(value)) {
-      if (!labelPattern.test(label) || takenLabels.has(label)) {
-        return refuse(context, labelAllowed, { path: [label] });
-      }
-      if (typeof own !== "string" || own === "") {
-        return refuse(context, "text (numbers quoted)", { path: [label] });
-      }
-      labels.set(label, own);
-    }
-    return labels;
-  })
-  .meta({
-    type: "object",
-    propertyNames: { pattern: labelPattern.source, errorMessage: labelAllowed },
-    additionalProperties: { type: "string", minLength: 1 },
-  });
+export const labelsSchema = textMapping({
+  what: "labels to their values",
+  isName: (label) => labelPattern.test(label) && !takenLabels.has(label),
+  nameAllowed: labelAllowed,
+  isText: (value) => value !== "",
+  textAllowed: "text (numbers quoted)",
+}).meta({
+  type: "object",
+  propertyNames: { pattern: labelPattern.source, errorMessage: labelAllowed },
+  additionalProperties: { type: "string", minLength: 1 },
+});
 
 const severityPatterns = patternsSchema
   .transform((patterns, context) => {
