@@ -169,15 +169,25 @@ async function handleAutomatic(
   if (type !== "incident.unacknowledged" || ofPagerduty.length === 0) {
     return nothing("No user did this: nothing was changed.");
   }
-  let withdrawn = 0;
   const incidentIds = ofPagerduty.map(({ incident }) => incident.id);
-  for (const ids of batches(incidentIds, incidentsAtOnce)) {
-    withdrawn += (await withdraw(context, { ids }, "PagerDuty")).length;
-  }
+  const withdrawn = await withdrawAll(context, incidentIds, "PagerDuty");
   return {
     ...nothing(`PagerDuty withdrew ${counted(withdrawn, "acknowledgement")} that came from there.`),
     incidentIds,
   };
+}
+
+/** Returns of how many there was an acknowledgement. */
+async function withdrawAll(
+  context: StoreContext,
+  incidentIds: readonly string[],
+  author: string,
+): Promise<number> {
+  let withdrawn = 0;
+  for (const ids of batches(incidentIds, incidentsAtOnce)) {
+    withdrawn += (await withdraw(context, { ids }, author)).length;
+  }
+  return withdrawn;
 }
 
 async function handleOf(
@@ -205,33 +215,26 @@ async function handleOf(
       notesOn(meant, { event, author, note }),
     );
   }
-  let [changed, already] = [0, 0];
+  if (type === "incident.unacknowledged") {
+    const withdrawn = await withdrawAll(context, incidentIds, author);
+    return say(`${author} withdrew ${counted(withdrawn, "acknowledgement")}.`);
+  }
   // Sandwatch claims a recovery only of what it has observed. Who resolved it has taken care of it.
   const isResolved = type === "incident.resolved";
   const note = isResolved ? "resolved in PagerDuty" : null;
-  const kept: string[] = [];
+  let changed = 0;
+  const already = new Set<string>();
   for (const ids of batches(incidentIds, incidentsAtOnce)) {
-    if (type === "incident.unacknowledged") {
-      changed += (await withdraw(context, { ids }, author)).length;
-      continue;
-    }
     const outcome = await acknowledge(context, { ids }, { author, note });
     changed += outcome.acknowledged.length;
-    already += outcome.already.length;
-    kept.push(...outcome.already.map(({ incidentId }) => incidentId));
+    for (const { incidentId } of outcome.already) already.add(incidentId);
   }
-  if (type === "incident.unacknowledged") {
-    return say(`${author} withdrew ${counted(changed, "acknowledgement")}.`);
-  }
-  const others = already === 0 ? "" : `; acknowledged before: ${already}`;
+  const others = already.size === 0 ? "" : `; acknowledged before: ${already.size}`;
   const still = isResolved ? " until sandwatch observes their end" : "";
+  const notes = notesOn(meant, { event, author, note: "resolved it in PagerDuty" });
   return say(
     `${author} acknowledged ${counted(changed, "incident")}${still}${others}.`,
-    isResolved
-      ? notesOn(meant, { event, author, note: "resolved it in PagerDuty" }).filter(
-          ({ incidentId }) => kept.includes(incidentId),
-        )
-      : [],
+    isResolved ? notes.filter(({ incidentId }) => already.has(incidentId)) : [],
   );
 }
 
