@@ -22,7 +22,8 @@ import {
 } from "./fold-changes.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";
 import { readJointPeaks, type PeakQuery } from "./joint-peaks.ts";
-import { createRollupReader, readCounts, type Found, type HistoryTarget } from "./rolled-up.ts";
+import { createRollupReader, historyTargets, readCounts } from "./rolled-up.ts";
+import type { Found, HistoryTarget } from "./rolled-up.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 import { foldUnits, type UnitCell, type UnitQuery } from "./unit-history.ts";
@@ -179,19 +180,7 @@ async function readHistoryTargets(
     .select(["recorded_from_ms as fromMs", "recorded_to_ms as toMs"]);
   if (region) select = select.where("region", "in", region);
   if (key) select = select.where("key", "in", key);
-  const rows = await select.orderBy("id").execute();
-  return rows.flatMap(({ id, fromMs, toMs, rolledUpToMs, ...target }) =>
-    fromMs === null || toMs === null
-      ? []
-      : [
-          {
-            id,
-            target: { region: target.region, key: target.key },
-            recorded: { fromMs, toMs },
-            rolledUpToMs: rolledUpToMs ?? bucketStart("1h", fromMs),
-          },
-        ],
-  );
+  return historyTargets(await select.orderBy("id").execute());
 }
 
 async function readKept(reader: Db) {

@@ -12,6 +12,7 @@ import { batches } from "../lib/iterables.ts";
 import { oneOf, type RowReading } from "./damaged-rows.ts";
 import { foldTargets, keyOf, readKey, type FoldedCell } from "./fold-changes.ts";
 import {
+  historyTargets,
   accountToColumns,
   createRollupReader,
   readCounts,
@@ -106,18 +107,14 @@ async function readDue(trx: Db): Promise<readonly HistoryTarget[]> {
   const since = sql<number>`coalesce(rolled_up_to_ms, recorded_from_ms - recorded_from_ms % ${hourMs})`;
   const rows = await trx
     .selectFrom("targets")
-    .select(["id", "region", "key", since.as("rolledUpToMs")])
+    .select(["id", "region", "key", "rolled_up_to_ms as rolledUpToMs"])
     .select(["recorded_from_ms as fromMs", "recorded_to_ms as toMs"])
     .where("recorded_to_ms", ">=", sql<number>`${since} + ${hourMs}`)
     .orderBy(since)
     .orderBy("id")
     .limit(targetsAtOnce)
     .execute();
-  return rows.flatMap(({ id, region, key, fromMs, toMs, rolledUpToMs }): HistoryTarget[] =>
-    fromMs === null || toMs === null
-      ? []
-      : [{ id, target: { region, key }, recorded: { fromMs, toMs }, rolledUpToMs }],
-  );
+  return historyTargets(rows);
 }
 
 /** @param last the cells of its last hour */

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { emptyAccount, resolutionMs } from "../fleet/buckets.ts";
+import { bucketStart, emptyAccount, resolutionMs } from "../fleet/buckets.ts";
 import type { Bucket, Counted, NameAccount, RolledUp } from "../fleet/buckets.ts";
 import { noDwells, type DwellHistogram } from "../fleet/dwell.ts";
 import type { Counts } from "../fleet/fold.ts";
@@ -17,6 +17,23 @@ export interface HistoryTarget {
   readonly recorded: RecordedTime;
   /** The end of the last hour that is rolled up. */
   readonly rolledUpToMs: number;
+}
+
+/** Those of which something was recorded. */
+export function historyTargets(
+  rows: readonly (Target & {
+    readonly id: number;
+    readonly fromMs: number | null;
+    readonly toMs: number | null;
+    readonly rolledUpToMs: number | null;
+  })[],
+): readonly HistoryTarget[] {
+  return rows.flatMap(({ id, region, key, fromMs, toMs, rolledUpToMs }) => {
+    if (fromMs === null || toMs === null) return [];
+    const recorded = { fromMs, toMs };
+    const rolledUp = rolledUpToMs ?? bucketStart("1h", fromMs);
+    return [{ id, target: { region, key }, recorded, rolledUpToMs: rolledUp }];
+  });
 }
 
 export interface Found {
