@@ -3,7 +3,7 @@ import type { BucketRange, KeptFrom } from "../store/occupancy-history.ts";
 import { cellsOf, type Cell } from "./calendar-cells.ts";
 import type { TimeField } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
-import { toLocal, toUtc, utc, type Zone } from "./zone.ts";
+import { toLocal, toUtc, type Zone } from "./zone.ts";
 
 /** Which buckets make a report, and which of its rows each is in. */
 export interface Plan {
@@ -34,6 +34,7 @@ export function planReport(request: PlanRequest): Plan {
   const { range, fields, stepMs, zone, keptFrom, begunMs } = request;
   const isInHours = stepMs === resolutionMs["1h"];
   const isByHour = isInHours || fields.includes("hour") || fields.includes("hour_of_day");
+  const calendarFields: readonly TimeField[] = isInHours ? ["hour"] : fields;
   const usable = usableFor(stepMs ?? (isByHour ? resolutionMs["1h"] : resolutionMs["1d"]));
   const finestMsAt = (atMs: number): number =>
     resolutionMs[usable.find((resolution) => keptFrom[resolution] <= atMs) ?? "5m"];
@@ -42,11 +43,12 @@ export function planReport(request: PlanRequest): Plan {
   const covered = { fromMs: Math.floor(range.fromMs / unitMs) * unitMs, toMs: up(range.toMs) };
 
   const calendarSince = (sinceMs: number): Iterable<Cell> => {
-    if (stepMs !== undefined) return stepsOf(covered, stepMs, sinceMs, isInHours ? zone : utc);
+    if (stepMs !== undefined && !isInHours) return stepsOf(covered, stepMs, sinceMs);
     // From any midnight on they are the same; a few days before show where those begin that are moved.
     const midnightMs = toUtc(zone, Math.floor(toLocal(zone, sinceMs) / dayMs - 3) * dayMs);
-    const fromMs = fields.length === 0 ? covered.fromMs : Math.max(covered.fromMs, midnightMs);
-    return cellsOf({ ...covered, fromMs }, fields, zone);
+    const fromMs =
+      calendarFields.length === 0 ? covered.fromMs : Math.max(covered.fromMs, midnightMs);
+    return cellsOf({ ...covered, fromMs }, calendarFields, zone);
   };
   function* cellsSince(sinceMs: number): Iterable<Cell> {
     let beginMs: number | null = null;
@@ -91,14 +93,8 @@ function usableFor(cellMs: number): readonly Resolution[] {
 }
 
 /** The first and the last one are clipped to the range. */
-function* stepsOf(
-  { fromMs, toMs }: TimeRange,
-  stepMs: number,
-  sinceMs: number,
-  zone: Zone,
-): Iterable<Cell> {
-  const shiftMs = zone.offsetMs(fromMs) % stepMs;
-  const beginMs = Math.floor((Math.max(fromMs, sinceMs) + shiftMs) / stepMs) * stepMs - shiftMs;
+function* stepsOf({ fromMs, toMs }: TimeRange, stepMs: number, sinceMs: number): Iterable<Cell> {
+  const beginMs = Math.floor(Math.max(fromMs, sinceMs) / stepMs) * stepMs;
   for (let atMs = beginMs; atMs < toMs; atMs += stepMs) {
     yield { fromMs: Math.max(atMs, fromMs), toMs: Math.min(atMs + stepMs, toMs), labels: {} };
   }

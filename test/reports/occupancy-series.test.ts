@@ -106,14 +106,23 @@ describe("a series of occupancy", () => {
     for (const { average } of cells) expect(average).toMatchObject({ occupied: 1, idle: 1 });
   });
 
-  it.each(["Asia/Kolkata", "Australia/Eucla", "America/St_Johns"])(
-    "has the hours of %s, whose clocks are not whole hours from UTC",
-    async (tz) => {
+  it.each([
+    ["Asia/Kolkata", "2026-11-01T00:00Z"],
+    ["Australia/Eucla", "2026-11-01T00:00Z"],
+    ["America/St_Johns", "2026-11-01T00:00Z"],
+    // Its clocks are set back by half an hour within the range, and forward.
+    ["Australia/Lord_Howe", "2026-04-04T13:00Z"],
+    ["Australia/Lord_Howe", "2026-10-03T15:00Z"],
+  ])(
+    "has the hours of %s, whose clocks are not whole hours from UTC, from %s",
+    async (tz, from) => {
       const history = recordHistory();
       const target = history.add(research);
-      const range = { from: "2026-11-01T00:00Z", to: "2026-11-01T06:00Z" };
-      watch(target, { ...range, to: "2026-11-01T01:30Z" }, [occupied]);
-      watch(target, { from: "2026-11-01T01:35Z", to: range.to }, [{ ...occupied, status: "idle" }]);
+      const after = (minutes: number): string =>
+        new Date(Date.parse(from) + minutes * minuteMs).toISOString();
+      const range = { from, to: after(360) };
+      watch(target, { from, to: after(90) }, [occupied]);
+      watch(target, { from: after(95), to: range.to }, [{ ...occupied, status: "idle" }]);
       const { cells } = await seriesOf(history, { ...range, stepMs: hourMs, tz });
       const { rows } = await reportOf(history, { ...range, by: "hour", tz });
       const hours = rows.map(({ occupiedAverage }) => occupiedAverage ?? 0);

@@ -38,6 +38,8 @@ export interface RecordedTarget {
 /** What reports read, of targets whose polls are judged and stored. */
 export interface RecordedHistory extends ReportSources {
   add(target: Target): RecordedTarget;
+  /** Deletes what is stored of a key that is not configured any more. False: it stops after the first rows. */
+  forget(key: string, isComplete?: boolean): void;
   readonly spans: ServerIncidentTimes[];
 }
 
@@ -102,6 +104,10 @@ export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
       const added = recordTarget(target);
       recorded.push(added);
       return added;
+    },
+    forget(key, isComplete = true) {
+      for (const each of recorded) if (each.target.key === key) each.isConfigured = false;
+      steps.push(async () => void (await store.forgetting.forget(key, () => isComplete)));
     },
     occupancy: { open: async (filter) => (await read()).occupancy.open(filter) },
     changes: {
