@@ -86,6 +86,8 @@ it("the HTML report by server and by sandbox has a row for each, beside the char
     const { code, out } = await report(...args, "--format", "html");
     expect(code).toBe(0);
     const [charts = "", rows = ""] = out.split("<h2>By region");
+    // How many there were at once says nothing of one server.
+    expect(rows.includes(">peak</th>")).toBe(!args.some((each) => each === "server"));
     expect(charts).toContain("Occupied share by hour and weekday");
     const found = [...rows.matchAll(/<bdi>((?:box|lone)[^<]*)<\/bdi>/g)].map(([, cell]) => cell);
     expect(found.filter((cell) => cells.some((each) => each === cell))).toEqual(cells);
@@ -111,8 +113,8 @@ it("other formats have the rows of a server or sandbox alone", async () => {
 
 it.each([
   [["--server", "a", "--of", "sandboxes"], "server: only of servers"],
-  [["--server", "a", "--by", "day"], "by: server or sandbox, for single ones"],
-  [["--sandbox", "a", "--by", "region"], "by: server or sandbox, for single ones"],
+  [["--server", "a", "--by", "day"], "by: server or sandbox, where server or sandbox is set"],
+  [["--sandbox", "a", "--by", "region"], "by: server or sandbox, where server or sandbox is set"],
   [["--server", ""], "server: a server's id"],
   [
     ["--sandbox", "a", "--threshold", "0.5", "--format", "html"],

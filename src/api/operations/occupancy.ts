@@ -202,7 +202,8 @@ function toReportQuery(
     refuseFieldsOfServers(fields);
     if (server !== undefined) refuse("server", "only of servers");
   }
-  if (isOne && !fields.includes("sandbox")) refuse("by", "server or sandbox, for single ones");
+  if (isOne && !fields.includes("sandbox"))
+    refuse("by", "server or sandbox, where server or sandbox is set");
   const range = readRange({ from, to }, { nowMs, zone });
   const filter = {
     ...(region.length > 0 && { region }),

@@ -170,6 +170,9 @@ const figures: readonly (readonly [string, (row: RowView) => string])[] = [
   ["median stay", medianDwell],
 ];
 
+/** How many there were says nothing where each row is of one server. */
+const ofSeveral: ReadonlySet<string> = new Set(["average", "peak", "servers", "headroom"]);
+
 function medianDwell(row: RowView): string {
   const stay = dwellOf(row, "median");
   const bounds = dwellBoundsText(stay);
@@ -178,10 +181,12 @@ function medianDwell(row: RowView): string {
 
 export function rowsTable({ by, rows }: PageReport["report"]): Html {
   const fields = reportFields.filter((field) => by.includes(field));
+  const isOne = by.includes("server");
+  const shown = figures.filter(([title]) => !isOne || !ofSeveral.has(title));
   return table(
     rows,
-    [...by.map((field) => field.replaceAll("_", " ")), ...figures.map(([title]) => title)],
-    (row) => [...by.map((field) => name(row, field)), ...figures.map(([, text]) => text(row))],
+    [...by.map((field) => field.replaceAll("_", " ")), ...shown.map(([title]) => title)],
+    (row) => [...by.map((field) => name(row, field)), ...shown.map(([, text]) => text(row))],
     fields.length,
   );
 }
