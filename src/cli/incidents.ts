@@ -14,13 +14,24 @@ import {
 import { severities } from "../alerts/rule.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand, callsOperation } from "./api-command.ts";
+import { callOperation } from "./call-api.ts";
 import { wrongUse } from "./exit-codes.ts";
+import {
+  groupIncidents,
+  groupSubjectCell,
+  idCell,
+  incidentSubjectCell,
+} from "./incident-groups.ts";
+import { readIncidents, rowsText, startCell, unobservedText } from "./incident-groups.ts";
+import type { IncidentGroup } from "./incident-groups.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
 import { printableLine } from "../lib/printable.ts";
+import { lookOf, type Look } from "./look.ts";
 import { WordsOption } from "./options.ts";
+import { listText, showNotes } from "./output.ts";
 import { severityCell } from "./cells.ts";
-import type { Cell } from "./table.ts";
+import type { Cell, Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Followed, an incident is printed each time that it changes. */
@@ -31,24 +42,74 @@ export function addIncidents(program: Command, terminal: Terminal, times?: Follo
     )
     .option("--rule <names>", "only incidents of these rules, separated by commas")
     .addOption(new WordsOption("--severity <severities>", "only these severities", severities))
-    .action(
-      listsHistory(terminal, times, {
-        operation: listIncidents,
-        request: (fields) => fields,
-        items: ({ incidents }) => incidents,
-        nothing: "There are no such incidents.",
-        columns: {
-          id: "id",
-          state: incidentStateCell,
-          severity: ({ severity }) => severityCell(severity),
-          rule: "rule",
-          subject: incidentSubjectText,
-          started: ({ started_at: at }, { timeText }) => timeText(at),
-          resolved: ({ resolved_at: at }, { timeText }) => timeText(at),
-        },
-      }),
-    );
+    .option("--all", "list each incident, instead of one line for a cause")
+    .action(async function list(this: Command) {
+      const { all, json, follow, before } = this.opts();
+      const isPlain = [all, json, follow, before].some((given) => given !== undefined);
+      await (isPlain ? listEach : listCauses)(this, terminal, times);
+    });
 }
+
+/** In the order of their starts, by pages. */
+async function listEach(command: Command, terminal: Terminal, times?: FollowTimes): Promise<void> {
+  const list = listsHistory(terminal, times, {
+    operation: listIncidents,
+    request: ({ all: _, ...fields }) => fields,
+    items: ({ incidents }) => incidents,
+    nothing,
+    columns: incidentColumns,
+  });
+  await list.call(command);
+}
+
+/** All that are open, those of one cause as one line, and a page of those that were resolved. */
+async function listCauses(command: Command, terminal: Terminal): Promise<void> {
+  const { config, url, tokenFile, timestamps, state, limit, ...fields } = command.opts();
+  const options = { config, url, tokenFile };
+  const look = lookOf(terminal, timestamps);
+  const wanted: readonly string[] = state === undefined ? incidentStates : state.split(",");
+  const states = wanted.filter((each) => each !== "resolved").join(",");
+  const none = { incidents: [], notes: [], next: null };
+  const open =
+    states === "" ? none : await readIncidents(options, terminal, { ...fields, state: states });
+  const resolved = wanted.includes("resolved")
+    ? await callOperation(options, terminal, listIncidents, { ...fields, limit, state: "resolved" })
+    : none;
+  const observed = open.incidents.filter((each) => each.observed);
+  const unobserved = open.incidents.filter((each) => !each.observed);
+  const lists = [
+    rowsText(groupIncidents(observed, false, look), groupColumns, false, look),
+    unobservedText(unobserved, groupColumns, false, look),
+    resolved.incidents.length === 0
+      ? ""
+      : listText(resolved.incidents, "", resolved.next, incidentColumns, look, moreResolved),
+  ];
+  const text = lists.filter((list) => list !== "").join("\n");
+  terminal.out(text === "" ? `${nothing}\n` : text);
+  showNotes([...new Set([...open.notes, ...resolved.notes])], terminal);
+}
+
+const nothing = "There are no such incidents.";
+const moreResolved = "--state resolved --before";
+
+const incidentColumns: Columns<IncidentView> = {
+  id: "id",
+  state: incidentStateCell,
+  severity: ({ severity }) => severityCell(severity),
+  rule: "rule",
+  subject: incidentSubjectCell,
+  started: ({ started_at: at }, { timeText }) => timeText(at),
+  resolved: ({ resolved_at: at }, { timeText }) => timeText(at),
+};
+
+const groupColumns: Columns<IncidentGroup> = {
+  id: idCell,
+  state: ({ first, notes }) => stateCell(first.state, notes),
+  severity: ({ first }) => severityCell(first.severity),
+  rule: ({ first }) => first.rule,
+  subject: groupSubjectCell,
+  started: startCell,
+};
 
 export function addAck(program: Command, terminal: Terminal): void {
   const description =
@@ -74,10 +135,10 @@ export function addAck(program: Command, terminal: Terminal): void {
           : callsOperation(terminal, {
               operation: acknowledgeIncident,
               request: () => ({ id, author, note, duration }),
-              text: ({ incident_id, already, author: by, acknowledged_at: at, ends_at: end }) => {
-                const until = end === null ? "" : ` until ${end}`;
+              text({ incident_id, already, author: by, acknowledged_at: at, ends_at: end }, look) {
+                const until = end === null ? "" : ` ${look.untilText(end)}`;
                 return already
-                  ? `incident ${incident_id} was acknowledged by ${printableLine(by)} at ${at}${until}\n`
+                  ? `incident ${incident_id} was acknowledged by ${printableLine(by)} ${look.timeText(at)}${until}\n`
                   : `incident ${incident_id} is acknowledged${until}\n`;
               },
             });
@@ -137,19 +198,13 @@ function selectionOf(command: Command) {
 
 const stateColors = { pending: "yellow", firing: "red", resolved: "green" } as const;
 
-export function incidentStateCell(incident: IncidentView): Cell {
+function incidentStateCell(incident: IncidentView, { sinceText }: Look): Cell {
   const { state, resolved_reason: reason } = incident;
   const how = reason === null || reason === "recovered" ? [] : [reason];
-  const notes = state === "resolved" ? how : incidentNotes(incident);
-  const text = notes.length === 0 ? state : `${state} (${notes.join(", ")})`;
-  return { text, color: stateColors[state] };
+  return stateCell(state, state === "resolved" ? how : incidentNotes(incident, true, sinceText));
 }
 
-/** Such as "us/research github 1a2b3c4d", "sandbox us/research 5e6f7a8b", "eu/production" and "region eu". */
-export function incidentSubjectText(incident: IncidentView): string {
-  const { subject, region, key, server_name: name, probe, receiver } = incident;
-  const id = incident.server_id ?? incident.sandbox_id;
-  const kind = subject === "server" || subject === "target" ? null : subject;
-  const place = [region, key].filter((part) => part !== null).join("/");
-  return [kind, place, name, id, probe, receiver].filter(Boolean).join(" ");
+function stateCell(state: IncidentView["state"], notes: readonly string[]): Cell {
+  const text = notes.length === 0 ? state : `${state} (${notes.join(", ")})`;
+  return { text, color: stateColors[state] };
 }

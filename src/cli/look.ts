@@ -11,6 +11,8 @@ export interface Look {
   /** Of the longest line. Undefined: nothing is cut. */
   readonly width: number | undefined;
   readonly timeText: (isoTime: string | null | undefined) => string;
+  /** When something will be over, on the clocks of the person, with their zone. */
+  readonly untilText: (isoTime: string) => string;
   /** Since when something has lasted, as part of a sentence. */
   readonly sinceText: (isoTime: string) => string;
   readonly paint: (color: Color, text: string) => string;
@@ -23,6 +25,7 @@ export function lookOf(terminal: Terminal, isExact = false): Look {
     width,
     timeText: (isoTime) =>
       isExact || !isoTime ? (isoTime ?? "") : agoText(clock.now().utcMs - Date.parse(isoTime)),
+    untilText: (isoTime) => `until ${localText(Date.parse(isoTime), terminal.zone)}`,
     sinceText: (isoTime) =>
       isExact
         ? `since ${isoTime}`
@@ -30,6 +33,16 @@ export function lookOf(terminal: Terminal, isExact = false): Look {
     paint: (color, text) =>
       isColored && text !== "" ? styleText(color, text, { validateStream: false }) : text,
   };
+}
+
+/** "2026-11-21 18:00 (Europe/Berlin)". */
+function localText(utcMs: number, zone?: string): string {
+  const format = new Intl.DateTimeFormat("sv-SE", {
+    dateStyle: "short",
+    timeStyle: "short",
+    timeZone: zone,
+  });
+  return `${format.format(utcMs)} (${format.resolvedOptions().timeZone})`;
 }
 
 /** "12 min ago", or of a time to come "in 3 h". */

@@ -71,8 +71,8 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
         const times = { starts_at: from, ends_at: until, duration };
         return { ...(incident === "" ? { match } : { incident }), author, reason, force, ...times };
       },
-      text: ({ id, state, starts_at: start, ends_at: end, matched, prolonged }) =>
-        `silence ${id}${prolonged ? ", which matches the same, is prolonged" : ""}${state === "to_come" ? ` from ${start}` : ""} until ${end}; it matches ${counted(matched, "firing incident")}\n`,
+      text: ({ id, state, starts_at: start, ends_at: end, matched, prolonged }, look) =>
+        `silence ${id}${prolonged ? ", which matches the same, is prolonged" : ""}${state === "to_come" ? `, which begins ${look.timeText(start)}, lasts` : ""} ${look.untilText(end)}; it matches ${counted(matched, "firing incident")}\n`,
     }),
   );
 
@@ -90,7 +90,7 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
           }
           return { id, author, ends_at: until, duration };
         },
-        text: ({ id, ends_at: end }) => `silence ${id} until ${end}\n`,
+        text: ({ id, ends_at: end }, look) => `silence ${id} ${look.untilText(end)}\n`,
       }),
     );
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { incidentNotes, listIncidents, type IncidentView } from "../api/operations/incidents.ts";
+import type { IncidentView } from "../api/operations/incidents.ts";
 import { showStatus, type ProcessView } from "../api/operations/status.ts";
 import { listTargets, type TargetView } from "../api/operations/targets.ts";
 import { severities } from "../alerts/rule.ts";
@@ -10,15 +10,13 @@ import { timesCommand } from "./api-command.ts";
 import { severityCell } from "./cells.ts";
 import { lookOf, type Look } from "./look.ts";
 import { callOperation, type ApiOptions } from "./call-api.ts";
-import { incidentSubjectText } from "./incidents.ts";
+import { groupIncidents, groupSubjectCell, idCell, readIncidents } from "./incident-groups.ts";
+import { rowsText, startCell, unobservedText, type IncidentGroup } from "./incident-groups.ts";
 import { show } from "./output.ts";
-import { renderTable, wrapText, type Columns } from "./table.ts";
+import { wrapText, type Columns } from "./table.ts";
 import { downColumns } from "./targets.ts";
 import { labelHelp } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
-
-/** Of targets and incidents in a table; the others are counted. */
-const mostShown = 20;
 
 export function addStatus(program: Command, terminal: Terminal): void {
   timesCommand(
@@ -56,13 +54,7 @@ async function readStatus(
     targets.push(...page.targets);
     cursor = page.next;
   }
-  const incidents: IncidentView[] = [];
-  for (let before: string | null | undefined; before !== null;) {
-    const request = { state: "firing", label, limit: 1_000, before };
-    const page = await callOperation(options, terminal, listIncidents, request);
-    incidents.push(...page.incidents);
-    before = page.next;
-  }
+  const { incidents } = await readIncidents(options, terminal, { state: "firing", label });
   const { processes } = await callOperation(options, terminal, showStatus, {});
   const worstFirst = incidents.toSorted((a, b) => urgencyOf(a) - urgencyOf(b));
   return { targets, incidents: worstFirst, processes };
@@ -92,35 +84,31 @@ export function statusText(
 ): string {
   const down = targets.filter(({ up }) => up === false);
   const counts = countAll(targets);
-  const stale = new Set(targets.filter((each) => each.stale).map(targetName));
+  const observed = incidents.filter((each) => each.observed);
+  const unobserved = incidents.filter((each) => !each.observed);
   const sections = [
-    [summaryText({ targets, incidents }, { down, stale }, counts, look), ...countLines(counts), ""]
+    [summaryText({ targets, incidents }, down, counts, look), ...countLines(counts), ""]
       .map((line) => wrapText(line, look.width))
       .join("\n"),
-    worstText(down, targetColumns, isWhole, look),
-    worstText(groupsOf(incidents, isWhole, stale), incidentColumns, isWhole, look),
+    rowsText(down, targetColumns, isWhole, look),
+    rowsText(groupIncidents(observed, isWhole, look), incidentColumns, isWhole, look),
+    unobservedText(unobserved, incidentColumns, isWhole, look),
     processes.map((each) => `${processText(each, look)}\n`).join(""),
   ];
   return sections.filter((section) => section !== "").join("\n");
 }
 
-/** Of a server or a sandbox whose target is stale: it is not known whether its condition holds. */
-function isUnobserved({ subject, region, key }: IncidentView, stale: ReadonlySet<string>): boolean {
-  if (subject !== "server" && subject !== "sandbox") return false;
-  return region !== null && key !== null && stale.has(targetName({ region, key }));
-}
-
 /** One sentence on whether anything is wrong, and then what else is to be known. */
 function summaryText(
   { targets, incidents }: Pick<StatusView, "targets" | "incidents">,
-  { down, stale }: { down: readonly TargetView[]; stale: ReadonlySet<string> },
+  down: readonly TargetView[],
   { sandboxes, servers }: FleetCounts,
   look: Look,
 ): string {
   const quiet = incidents.filter(isQuiet).length;
   const notified = incidents.filter((each) => !isQuiet(each));
-  const unobserved = notified.filter((each) => isUnobserved(each, stale));
-  const observed = notified.filter((each) => !isUnobserved(each, stale));
+  const unobserved = notified.filter((each) => !each.observed);
+  const observed = notified.filter((each) => each.observed);
   const recovering = observed.filter((each) => !each.holds).length;
   const firing = observed.length - recovering;
   const unpolled = targets.filter(({ up }) => up === null).length;
@@ -177,63 +165,14 @@ const targetColumns: Columns<TargetView> = {
   ...downColumns,
 };
 
-/** Incidents of one cause: of one rule in one region and key, in the same state. */
-interface Group {
-  readonly first: IncidentView;
-  readonly all: readonly IncidentView[];
-  readonly notes: readonly string[];
-}
-
-function groupsOf(
-  incidents: readonly IncidentView[],
-  isWhole: boolean,
-  stale: ReadonlySet<string>,
-): readonly Group[] {
-  // Where the cause is the same, what inhibits them may differ.
-  const notesOf = (incident: IncidentView) => [
-    ...incidentNotes(incident, isWhole),
-    ...(isUnobserved(incident, stale) ? ["unobserved"] : []),
-  ];
-  const causeOf = (incident: IncidentView): string => {
-    const { id, rule, severity, region, key, subject } = incident;
-    return JSON.stringify(isWhole ? id : [rule, severity, region, key, subject, notesOf(incident)]);
-  };
-  return [...Map.groupBy(incidents, causeOf).values()].flatMap((all) =>
-    all[0] ? [{ first: all[0], all, notes: notesOf(all[0]) }] : [],
-  );
-}
-
-const incidentColumns: Columns<Group> = {
+const incidentColumns: Columns<IncidentGroup> = {
   severity: ({ first }) => severityCell(first.severity),
   rule: ({ first }) => first.rule,
-  since: ({ all }, { timeText }) => timeText(all.map(({ started_at: at }) => at).toSorted()[0]),
-  id: ({ first, all }) => (all.length === 1 ? first.id : ""),
-  subject: groupSubjectText,
+  since: startCell,
+  id: idCell,
+  subject: groupSubjectCell,
   notes: ({ notes }) => notes.join(", "),
 };
-
-/** Of several: "40 in us/research: github, jira". Count and place come first, as narrow terminals cut the end. */
-function groupSubjectText({ first, all }: Group): string {
-  if (all.length === 1) return incidentSubjectText(first);
-  const { region, key } = first;
-  const place = [region, key].filter((part) => part !== null).join("/");
-  const names = [...new Set(all.flatMap(({ server_name: name }) => name ?? []))].toSorted();
-  const count = place === "" ? counted(all.length, "incident") : `${all.length} in ${place}`;
-  return [count, names.join(", ")].filter((part) => part !== "").join(": ");
-}
-
-function worstText<Item>(
-  items: readonly Item[],
-  columns: Columns<Item>,
-  isWhole: boolean,
-  look: Look,
-): string {
-  if (items.length === 0) return "";
-  const listed = isWhole ? items : items.slice(0, mostShown);
-  const more = items.length - listed.length;
-  const table = renderTable(listed, columns, look);
-  return more > 0 ? `${table}and ${more} more; --all lists them\n` : table;
-}
 
 const shown = [...statuses, "unobserved"] as const;
 type Counts = Readonly<Record<(typeof shown)[number], number>>;

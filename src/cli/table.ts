@@ -8,6 +8,8 @@ type Plain = string | number | boolean | null | undefined;
 interface Colored {
   readonly text: string;
   readonly color?: Color | undefined;
+  /** What says less in less space, the longest first: used in place of a text that would be cut. */
+  readonly shorter?: readonly string[];
 }
 
 export type Cell = Plain | Colored;
@@ -33,6 +35,7 @@ const dispensable: ReadonlyMap<string, string | null> = new Map([
   ["unknown", null],
   ["sandbox", "server"],
   ["severity", "rule"],
+  ["started", "resolved"],
   ["made", null],
   ["stayed", null],
   ["idle", "target"],
@@ -112,7 +115,9 @@ export function createGrowingTable<Item>(
 function rowOf<Item>(item: Item, columns: Columns<Item>, look: Look): Row {
   return Object.values(columns).map((column) => {
     const cell: unknown = typeof column === "function" ? column(item, look) : item[column];
-    if (isColored(cell)) return { ...cell, text: printableLine(cell.text) };
+    if (isColored(cell)) {
+      return { ...cell, text: printableLine(cell.text), shorter: cell.shorter?.map(printableLine) };
+    }
     return { text: plainText(cell) };
   });
 }
@@ -127,7 +132,9 @@ function plainText(cell: unknown): string {
 }
 
 function shortened(row: Row): Row {
-  return row.map((cell) => ({ ...cell, text: withShortIds(cell.text) }));
+  return row.map((cell) => {
+    return { ...cell, text: withShortIds(cell.text), shorter: cell.shorter?.map(withShortIds) };
+  });
 }
 
 const gap = "  ";
@@ -140,11 +147,11 @@ function totalOf(widths: readonly number[]): number {
 function widened(
   widths: readonly number[],
   rows: readonly Row[],
-  partOf = (text: string): string => text,
+  partOf = ({ text }: Colored): string => text,
 ): readonly number[] {
   return widths.map((before, column) =>
     rows.reduce(
-      (widest, row) => Math.max(widest, textWidth(partOf(row[column]?.text ?? ""))),
+      (widest, row) => Math.max(widest, textWidth(partOf(row[column] ?? { text: "" }))),
       before,
     ),
   );
@@ -152,9 +159,16 @@ function widened(
 
 const exactTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
-/** What of a text is not cut: all of an exact time, and eight characters of others, such as a shortened id. */
-function leastText(text: string): string {
+/** What of a cell is not cut: its shortest text, all of an exact time, and eight characters of others, such as a shortened id. */
+function leastText({ text, shorter }: Colored): string {
+  const shortest = shorter?.at(-1);
+  if (shortest !== undefined) return cutToWidth(shortest, comfortableWidth);
   return exactTime.test(text) ? text : cutToWidth(text, 8);
+}
+
+function fittingText({ text, shorter = [] }: Colored, width: number | undefined): string {
+  const fits = [text, ...shorter].find((each) => textWidth(each) <= (width ?? Infinity));
+  return fits ?? cutToWidth(text, width);
 }
 
 /** The widest columns become narrower, until all fit or none can. */
@@ -174,7 +188,7 @@ function fitted(
 }
 
 function lineText(row: Row, widths: readonly number[], { width, paint }: Look): string {
-  const texts = row.map(({ text }, column) => cutToWidth(text, widths[column]));
+  const texts = row.map((cell, column) => fittingText(cell, widths[column]));
   const after = texts.map((text, column) =>
     " ".repeat(Math.max(0, (widths[column] ?? 0) - textWidth(text))),
   );

@@ -24,6 +24,8 @@ export interface Terminal {
   readonly isColored?: boolean;
   /** The clock of ages. Default: that of the system. */
   readonly clock?: Clock;
+  /** The time zone of the person. Default: that of the system. */
+  readonly zone?: string;
 }
 
 /** The terminal, to which nothing is written that it would obey. All commands write through it. */

@@ -4,7 +4,7 @@ export interface RateLimit {
 }
 
 /** Requests travel for unequal times: two that are sent exactly one period apart can arrive closer. */
-const safetyMargin = 1.05;
+export const safetyMargin = 1.05;
 
 /** A call that takes longer to connect may never succeed, and holds the others of its key back no more. */
 const longestOpeningMs = 2_000;

@@ -7,7 +7,7 @@ import type { Random } from "../lib/random.ts";
 import type { Call } from "../service/client.ts";
 import { isStopped, type CallFailure } from "../service/failure.ts";
 import { mayResend } from "./key-limits.ts";
-import type { KeyLimits } from "./key-limits.ts";
+import type { Admission, KeyLimits } from "./key-limits.ts";
 
 export interface CallDeps {
   readonly limits: KeyLimits;
@@ -58,7 +58,9 @@ export async function callWithRetries<Success extends { readonly kind: "ok" }>(
   const endMs = deadlineMs - clearOfDeadlineMs;
   let failure: CallFailure | null = null;
   for (let retries = 0; ; retries += 1) {
-    const granted = await limits.admit(target, failure ? endMs : deadlineMs, signal, order);
+    const granted: Admission = failure
+      ? await limits.admitRetry(target, endMs, signal, order)
+      : await limits.admit(target, deadlineMs, signal, order);
     if (granted.kind === "stopped") return granted;
     if (granted.kind === "too_late") return failure ?? { kind: "not_sent", reason: "rate_limited" };
     const startedMs = clock.now().monotonicMs;

@@ -1,6 +1,6 @@
 import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
-import { createTokenBucket } from "../lib/rate-limit.ts";
+import { createTokenBucket, safetyMargin } from "../lib/rate-limit.ts";
 import type { RateLimit, TokenBucket } from "../lib/rate-limit.ts";
 import type { RetryBudget } from "../lib/retry.ts";
 import { delay } from "../lib/clock.ts";
@@ -23,6 +23,10 @@ export type Admission = Granted | { readonly kind: "too_late" } | { readonly kin
 interface KeyQueue {
   readonly bucket: TokenBucket;
   readonly waiting: WaitingCall[];
+  /** Calls that schedules make in a period of the limit. */
+  scheduled: number;
+  /** For retries, of what these leave of the limit; null: nothing. */
+  retries: TokenBucket | null;
 }
 
 interface WaitingCall {
@@ -42,7 +46,12 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
   const nowMs = (): number => clock.now().monotonicMs;
 
   const queueOf = ({ key }: Target): KeyQueue => {
-    const queue = queues.get(key) ?? { bucket: createTokenBucket(limit), waiting: [] };
+    const queue = queues.get(key) ?? {
+      bucket: createTokenBucket(limit),
+      waiting: [],
+      scheduled: 0,
+      retries: createTokenBucket(limit),
+    };
     queues.set(key, queue);
     return queue;
   };
@@ -53,6 +62,13 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
   const freeAtMs = (target: Target, atMs: number): number => {
     const { bucket, waiting } = queueOf(target);
     return Math.max(pauseEndOf(target), bucket.freeAtMs(atMs, waiting.length));
+  };
+
+  const takeRetry = (target: Target, atMs: number): boolean => {
+    const { retries } = queueOf(target);
+    if (retries === null || retries.freeAtMs(atMs) > atMs) return false;
+    retries.take(atMs).ended();
+    return true;
   };
 
   const grant = (target: Target, atMs: number): Granted => {
@@ -72,7 +88,7 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
       },
       resend() {
         const againMs = nowMs();
-        if (freeAtMs(target, againMs) > againMs) return false;
+        if (freeAtMs(target, againMs) > againMs || !takeRetry(target, againMs)) return false;
         ended();
         token = bucket.take(againMs);
         isSent = false;
@@ -129,7 +145,31 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
     }
   };
 
+  const admit = async (
+    target: Target,
+    deadlineMs: number,
+    signal: AbortSignal,
+    order?: "one_by_one",
+  ): Promise<Admission> => {
+    const call: WaitingCall = { wake() {} };
+    if (order === undefined) return waitForToken(target, deadlineMs, signal, null, call);
+    const name = targetName(target);
+    const peers = oneByOne.get(name) ?? [];
+    oneByOne.set(name, peers);
+    peers.push(call);
+    return waitForToken(target, deadlineMs, signal, peers, call).finally(() => leave(peers, call));
+  };
+
   return {
+    /**
+     * Calls are made with the key of a target at this distance. Retries leave as much of the limit as these need: otherwise
+     * those of a region that fails would keep the polls of others waiting until they are too late.
+     */
+    schedule(target: Target, everyMs: number): void {
+      const queue = queueOf(target);
+      queue.scheduled += (limit.perMs * safetyMargin) / everyMs;
+      queue.retries = bucketOf(limit, retryShare * (limit.requests - queue.scheduled));
+    },
     /**
      * Waits for the key's next token, first come, first served. Too late: none comes before the deadline
      * (monotonic milliseconds), and none was taken.
@@ -137,22 +177,10 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
      * @param order `one_by_one`: of the calls of a target that are admitted like this, only the first waits
      *   for a token. However many probes a target has, a poll waits for one of them at most.
      */
-    async admit(
-      target: Target,
-      deadlineMs: number,
-      signal: AbortSignal,
-      order?: "one_by_one",
-    ): Promise<Admission> {
-      const call: WaitingCall = { wake() {} };
-      if (order === undefined) return waitForToken(target, deadlineMs, signal, null, call);
-      const name = targetName(target);
-      const peers = oneByOne.get(name) ?? [];
-      oneByOne.set(name, peers);
-      peers.push(call);
-      return waitForToken(target, deadlineMs, signal, peers, call).finally(() =>
-        leave(peers, call),
-      );
-    },
+    admit,
+    /** The same for a retry. Too late: what is scheduled needs the limit. */
+    admitRetry: async (...call: Parameters<typeof admit>): Promise<Admission> =>
+      takeRetry(call[0], nowMs()) ? admit(...call) : { kind: "too_late" },
     /** Takes a token if one is free now. */
     admitNow(target: Target): Granted | null {
       const atMs = nowMs();
@@ -166,6 +194,17 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
       pausedUntilMs.set(name, Math.max(untilMs, pausedUntilMs.get(name) ?? untilMs));
     },
   };
+}
+
+/** Of what scheduled calls leave. With all of it, these would wait ever longer for one another. */
+const retryShare = 1 / 2;
+
+/** @param requests in each period of the limit; a part of one is one in a longer period */
+function bucketOf({ perMs }: RateLimit, requests: number): TokenBucket | null {
+  if (requests <= 0) return null;
+  return requests < 1
+    ? createTokenBucket({ requests: 1, perMs: perMs / requests })
+    : createTokenBucket({ requests: Math.floor(requests), perMs });
 }
 
 /** Removes a call that gets no token; the calls behind it move up. */

@@ -172,6 +172,7 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
         if (!first) continue;
         const { ticker, scheduler } = schedulerOf(first.schedule);
         for (const unit of alike) {
+          deps.limits.schedule(unit.target, ticker.intervalMs);
           states.set(unit, { ticker, refusal: notRefused, observedUntilMs: null, running: null });
         }
         scheduler.add(alike);

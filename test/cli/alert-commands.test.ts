@@ -40,7 +40,7 @@ it("the commands about alerts call the daemon that runs, and use the store when 
   expect(added.err).toContain('note: no known server or sandbox has the server_name "jira"');
   const [, silence = ""] = /^silence (\S+) until /.exec(added.out) ?? [];
   const prolonged = await run("silence", "change", silence, "--for", "4h", "--author", "bob");
-  expect(prolonged.out).toMatch(/^silence \S+ until \S+\n$/);
+  expect(prolonged.out).toMatch(/^silence \S+ until [-\d]{10} \d\d:\d\d \([\w/]+\)\n$/);
   const equal = await run("silence", "add", ...match, ...reason, "--for", "5h", "--force");
   expect(equal.out).toContain(`silence ${silence}, which matches the same, is prolonged until `);
   const misspelt = await run("silence", "add", "--rule", "server-eror", ...reason, "--for", "1m");

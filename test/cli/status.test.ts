@@ -62,7 +62,7 @@ describe("status", () => {
     }
     const text = await printed(world, addStatus, "status");
     expect(text).toMatch(/^1 incident is flapping or recovering, well now\. Last poll/);
-    expect(text).toContain("flapping, well now");
+    expect(text).toMatch(/ flapping, now idle for 0 s$/m);
     expect(text).toContain(" 0 error, ");
   });
 

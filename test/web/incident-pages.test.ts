@@ -66,7 +66,7 @@ describe("the page of an incident", () => {
       `&amp;server=${serverId}">${serverId}</a></dd>`,
       "<dt>before</dt><dd>absent</dd>",
       "<dt>since</dt><dd>2026-11-20 09:30:05 UTC</dd>",
-      "<dt>notified</dt><dd>oncall</dd>",
+      "<dt>notified</dt><dd>oncall, 2026-11-20 09:30:05 UTC</dd>",
       `<a href="${link}">${link}</a>`,
       "<td>server-error: firing (critical), notifies oncall</td>",
       "<td>oncall accepted: firing</td>",
@@ -275,7 +275,12 @@ it("what flaps and is well now is not said to be in error at present, nor are al
   world.show(0, "idle");
   await world.poll();
   expect(await read("")).not.toContain("of them flapping");
-  expect(await read(`incidents/${id}`)).toContain("<dt>status then</dt><dd>error</dd>");
+  const page = await read(`incidents/${id}`);
+  expect(page).toContain("<dt>status then</dt><dd>error</dd>");
+  expect(page).toMatch(/<h1>[^<]+ flapping, now idle in us\/research<\/h1>/);
+  expect(page).toContain("<dt>state</dt><dd>firing, flapping, now idle</dd>");
+  const since = `2026-11-20 09:30:25 UTC`;
+  expect(page.replaceAll(/<\/?time[^>]*>/g, "")).toContain(`<dt>now</dt><dd>idle (since ${since})`);
 });
 
 it("a page that silences shows the command that does what its button does", async () => {

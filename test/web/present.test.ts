@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
 import type { ServerRule } from "../../src/alerts/rule.ts";
 import type { WatchedView } from "../../src/alerts/target-view.ts";
-import { viewIncident } from "../../src/api/operations/incidents.ts";
+import { incidentViewer } from "../../src/api/operations/incidents.ts";
 import { viewTarget } from "../../src/api/operations/targets.ts";
 import { lookOf } from "../../src/cli/look.ts";
 import { statusText } from "../../src/cli/status.ts";
 import type { Status } from "../../src/fleet/status.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { seededRandom } from "../../src/lib/random.ts";
 import { findFiring, type FiringGroup } from "../../src/web/pages/firing.ts";
 import { sumFleet } from "../../src/web/pages/fleet-totals.ts";
@@ -24,10 +25,12 @@ const look = lookOf({ out() {}, err() {}, isInteractive: false, columns: undefin
 
 /** What `sandwatch status` prints of the same. */
 function readStatus(views: readonly WatchedView[], nowMs: number) {
+  const clock = { ...systemClock, now: () => ({ utcMs: nowMs, monotonicMs: nowMs }) };
+  const view = incidentViewer({ targets: views, clock });
   const incidents = views.flatMap(({ target, state }) =>
     [...state.incidents.values()]
       .filter(({ phase }) => phase.name === "firing")
-      .map((incident) => viewIncident({ incident, target, acknowledgement: null }, nowMs)),
+      .map((incident) => view({ incident, target, acknowledgement: null })),
   );
   const targets = views.map((each) => viewTarget(each));
   const text = statusText({ targets, incidents, processes: [] }, true, look);
@@ -37,9 +40,9 @@ function readStatus(views: readonly WatchedView[], nowMs: number) {
     text,
     firing: numberIn(/^(\d+) incidents? (?:is|are) firing/),
     erring: numberIn(/^servers: .*?(\d+) error/m),
-    wellNow: rows.filter((line) => line.endsWith("well now")).length,
+    wellNow: rows.filter((line) => / now (?:idle|occupied)/.test(line)).length,
     unobserved: rows.filter((line) => line.endsWith("unobserved")).length,
-    listed: rows.filter((line) => !/(?:well now|unobserved)$/.test(line)).length,
+    listed: rows.filter((line) => !/ now (?:idle|occupied)|unobserved$/.test(line)).length,
   };
 }
 

@@ -1,8 +1,11 @@
 import { z } from "zod";
 import { acknowledgementAt } from "../../alerts/acknowledgement.ts";
 import { isMuted, notifiedIncident } from "../../alerts/incident.ts";
+import { isUnobserved, presentSubject } from "../../alerts/present-subject.ts";
 import { severities, targetTroubles } from "../../alerts/rule.ts";
 import { subjectKinds } from "../../alerts/subjects.ts";
+import type { WatchedView } from "../../alerts/target-view.ts";
+import { targetName } from "../../fleet/model.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
@@ -29,6 +32,13 @@ export const incidentView = z.object({
   ),
   flapping: z.boolean(),
   holds: z.boolean().describe("Whether its condition holds at present, as far as it is observed"),
+  observed: z
+    .boolean()
+    .describe("Whether that is known: servers and sandboxes of a stale target are unobserved"),
+  present_status: nullableText.describe(
+    "What its subject is now, while it fires and its condition does not hold",
+  ),
+  present_since: nullableTime,
   subject: z.enum(subjectKinds),
   trouble: z.enum(targetTroubles).nullable().describe("Of a target: why it is not observed"),
   region: nullableText,
@@ -72,14 +82,14 @@ export const listIncidents = defineOperation({
   async handle(context: StoreContext, request) {
     const { store, clock } = context;
     const nowMs = clock.now().utcMs;
+    const viewEach = incidentViewer(context);
     const { from, to, tz: zone, state, rule, severity, limit, before, after, ...rest } = request;
     const selection = { ...rest, phases: state, rules: rule, severities: severity };
     // After the rows were read.
     const unreadable = () => unreadableNotes(store.unreadable, ["incidents"]);
     if (after !== undefined) {
       const { incidents, cursor } = await store.incidents.after(after, selection, limit);
-      const views = incidents.map((each) => viewIncident(each, nowMs));
-      return { incidents: views, next: null, after: cursor, notes: unreadable() };
+      return { incidents: incidents.map(viewEach), next: null, after: cursor, notes: unreadable() };
     }
     const newest = await store.incidents.newest();
     const range = historyRange({ from, to }, { nowMs, zone });
@@ -90,7 +100,7 @@ export const listIncidents = defineOperation({
     );
     const unknown = found.length === 0 ? matchNotes(context, { ...rest, rule }) : [];
     return {
-      incidents: page.map((each) => viewIncident(each, nowMs)),
+      incidents: page.map(viewEach),
       next,
       after: newest,
       notes: [...unknown, ...unreadable()],
@@ -111,25 +121,48 @@ export async function findIncident({ store }: StoreContext, id: string): Promise
   throw new RefusedError("not_found", message);
 }
 
-/** What a person must know of an incident beside its state. @param namesInhibitor whether it says which incident inhibits it */
+/**
+ * What a person must know of an incident beside its state.
+ *
+ * @param namesInhibitor whether it says which incident inhibits it
+ * @param sinceText since when its subject is what it is now; by default that is not said
+ */
 export function incidentNotes(
-  { muted, inhibited_by: inhibitor, flapping, holds, state, acknowledged_by: author }: IncidentView,
+  incident: IncidentView,
   namesInhibitor = true,
+  sinceText: (isoTime: string) => string = () => "",
 ): readonly string[] {
+  const { muted, inhibited_by: inhibitor, flapping, observed } = incident;
+  const { present_status: present, present_since: since, acknowledged_by: author } = incident;
   return [
     ...(muted ? ["silenced"] : []),
     ...(inhibitor === null ? [] : [namesInhibitor ? `inhibited by ${inhibitor}` : "inhibited"]),
     ...(flapping ? ["flapping"] : []),
-    ...(state === "firing" && !holds ? ["well now"] : []),
+    ...(present === null
+      ? []
+      : [`now ${present} ${since === null ? "" : sinceText(since)}`.trim()]),
+    ...(observed ? [] : ["unobserved"]),
     ...(author === null ? [] : [`acknowledged by ${author}`]),
   ];
 }
 
-export function viewIncident(
+/** Views incidents as they are now. */
+export function incidentViewer({ targets, clock }: Pick<StoreContext, "targets" | "clock">) {
+  const nowMs = clock.now().utcMs;
+  const watched = new Map(targets.map((each) => [targetName(each.target), each]));
+  return (stored: StoredIncident): IncidentView => {
+    const found = stored.target && watched.get(targetName(stored.target));
+    return viewIncident(stored, found ?? null, nowMs);
+  };
+}
+
+function viewIncident(
   { incident, target, acknowledgement }: StoredIncident,
+  watched: WatchedView | null,
   nowMs: number,
 ): IncidentView {
   const { rule, severity, phase, firedAtMs, receivers, inhibitedBy } = incident;
+  const now = presentSubject(watched, incident);
   const inForce = acknowledgementAt(acknowledgement, incident.resolvedAtMs ?? nowMs);
   return toView({
     ...notifiedIncident(target, incident, inForce?.author ?? null),
@@ -138,6 +171,9 @@ export function viewIncident(
     state: phase.name,
     muted: isMuted(incident),
     holds: phase.name === "pending" || (phase.name === "firing" && phase.clearSinceMs === null),
+    observed: phase.name === "resolved" || !isUnobserved(watched, incident),
+    presentStatus: now?.status ?? null,
+    presentSince: timeText(now?.sinceMs ?? null),
     inhibitedBy,
     firedAtMs,
     receivers,

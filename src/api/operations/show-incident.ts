@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { currentItem, type Incident } from "../../alerts/incident.ts";
 import { regionText } from "../../alerts/judge-region.ts";
+import { clearedCondition } from "../../alerts/present-subject.ts";
 import type { ItemText } from "../../alerts/notification.ts";
 import { headlineOf, summarize } from "../../alerts/notification-summary.ts";
 import type { Rule } from "../../alerts/rule.ts";
 import { isInForce, silences, type SilenceMatch } from "../../alerts/silence.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import { targetName } from "../../fleet/model.ts";
+import { notificationStates } from "../../store/notifications.ts";
 import type { StoreContext } from "../context.ts";
 import { idBeginning, listed, nullableText, nullableTime } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
@@ -18,7 +20,7 @@ import {
   viewEvent,
 } from "../subject-events.ts";
 import { timeText } from "../view-fields.ts";
-import { findIncident, incidentView, viewIncident } from "./incidents.ts";
+import { findIncident, incidentView, incidentViewer } from "./incidents.ts";
 import { matchOf, silenceView, viewSilence } from "./silences.ts";
 
 const mostEvents = 1_000;
@@ -34,6 +36,13 @@ export const showIncident = defineOperation({
     summary: z.string(),
     headline: z.string().describe("The summary without times"),
     runbook_url: nullableText,
+    notified: listed(
+      z.object({
+        receiver: z.string(),
+        state: z.enum(notificationStates),
+        settled_at: nullableTime,
+      }),
+    ).describe("The messages that it fires, and when they were delivered, as far as it is stored"),
     silence: silenceView.shape.match.describe("What a silence of this incident matches"),
     silenced_until: nullableTime.describe(
       "When the silences and maintenance windows end that are in force for it; null: there are none",
@@ -48,8 +57,14 @@ export const showIncident = defineOperation({
     const { incident, target } = stored;
     const nowMs = clock.now().utcMs;
     const rule = rules.find(({ name }) => name === incident.rule);
-    const text = { ...rule, ...(await presentText(context, incident, rule)) };
-    const { acknowledged_by: acknowledgedBy } = viewIncident(stored, nowMs);
+    const view = incidentViewer(context)(stored);
+    const now = view.present_status === null ? null : { status: view.present_status };
+    const text = {
+      ...rule,
+      ...(await presentText(context, incident, rule)),
+      ...(now && { condition: clearedCondition(incident, now) }),
+    };
+    const { acknowledged_by: acknowledgedBy } = view;
     const item = currentItem(target, incident, acknowledgedBy, text);
     const { runbookUrlTemplate } = item;
     const facts = factsOfIncident(stored);
@@ -60,6 +75,7 @@ export const showIncident = defineOperation({
     );
     const inForce = suppressions.inForce(nowMs).filter(concerns);
     const items = await store.notifications.about([incident.id]);
+    const fired = items.filter(({ type }) => type === "incident.firing");
     const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
     const history = {
       changes: [],
@@ -71,10 +87,15 @@ export const showIncident = defineOperation({
       attempts: await store.notifications.attempts([...new Set(seqs)]),
     };
     return {
-      ...viewIncident(stored, nowMs),
+      ...view,
       summary: summarize([item], nowMs),
       headline: headlineOf([item]),
       runbook_url: runbookUrlTemplate && fillUrlTemplate(runbookUrlTemplate, [item]),
+      notified: fired.map(({ receiver, notification }) => ({
+        receiver,
+        state: notification?.state ?? "pending",
+        settled_at: timeText(notification?.settledAtMs ?? null),
+      })),
       silence: matchOf(stored),
       silenced_until:
         inForce.length === 0 ? null : timeText(Math.max(...inForce.map((each) => each.endsAtMs))),

@@ -3,9 +3,11 @@ import { currentItem, type Incident } from "../../alerts/incident.ts";
 import { messageLinks, runbookUrl } from "../../alerts/links.ts";
 import { headlineOf } from "../../alerts/notification-summary.ts";
 import { namesOfServers } from "../../alerts/notification.ts";
-import type { NotifiedIncident, OutboxItem, StoredOutboxItem } from "../../alerts/notification.ts";
+import type { NotifiedIncident, StoredOutboxItem } from "../../alerts/notification.ts";
 import { countPools, poolCondition, poolKey } from "../../alerts/pool.ts";
 import type { PoolCount, PoolCounts } from "../../alerts/pool.ts";
+import { clearedCondition, isUnobserved, presentSubject } from "../../alerts/present-subject.ts";
+import type { PresentSubject } from "../../alerts/present-subject.ts";
 import { failureText, matchesTarget, severities } from "../../alerts/rule.ts";
 import type { PoolRule, Rule, Severity } from "../../alerts/rule.ts";
 import type { WatchedView } from "../../alerts/target-view.ts";
@@ -13,7 +15,7 @@ import { fillUrlTemplate } from "../../alerts/template.ts";
 import type { ProbeView } from "../../alerts/probe.ts";
 import { addTimes, noneByStatus } from "../../fleet/tallies.ts";
 import { eachInSlices, type Slices } from "../../fleet/slices.ts";
-import { findSandbox, findServer } from "../../fleet/snapshot.ts";
+import { findSandbox } from "../../fleet/snapshot.ts";
 import { totalsOf } from "./fleet-totals.ts";
 
 export interface FiringView {
@@ -74,14 +76,8 @@ export interface Firing {
 
 interface Item extends StoredOutboxItem {
   readonly of: Incident;
-  readonly now: Now | null;
+  readonly now: PresentSubject | null;
   readonly undelivered: FiringView["undelivered"];
-}
-
-/** What a subject is while the condition of its incident does not hold. */
-interface Now {
-  readonly status: string;
-  readonly sinceMs: number | null;
 }
 
 /** As `group_by` and `group_limit` of receivers are by default. */
@@ -112,14 +108,14 @@ export function* findFiring(view: FiringView): Slices<Firing> {
       inhibited += 1;
       return;
     }
-    const isLost = watched?.withheld === true && isListed(incident);
-    const now = phase.clearSinceMs === null || isLost ? null : nowOf(watched, incident);
+    const isLost = isUnobserved(watched, incident);
+    const now = presentSubject(watched, incident);
     const list =
       phase.notifiedAtMs === null ? silenced : isLost ? unobserved : now ? cleared : notified;
     const author = acknowledgedBy.get(incident.id) ?? null;
     const text = textOf(view, poolsOf, watched, incident);
     const item = currentItem(watched?.target ?? null, incident, author, text);
-    const condition = now ? clearedCondition(item, now) : item.condition;
+    const condition = now ? clearedCondition(incident, now) : item.condition;
     const missing = undelivered.get(incident.id) ?? [];
     list.push({
       ...item,
@@ -153,31 +149,6 @@ function* groupCleared(items: readonly Item[]): Slices<readonly FiringGroup[]> {
     groups.push(...(yield* groupAll(some)));
   }
   return groups;
-}
-
-function nowOf(watched: WatchedView | null, { subject }: Incident): Now {
-  if (watched === null) return { status: "well", sinceMs: null };
-  if (subject.kind !== "server" && subject.kind !== "sandbox") {
-    return { status: watched.up ? "up" : "down", sinceMs: null };
-  }
-  const { snapshot } = watched.state;
-  const found =
-    subject.kind === "server"
-      ? findServer(snapshot, subject.sandboxId, subject.serverId)
-      : findSandbox(snapshot, subject.sandboxId);
-  return found
-    ? { status: found.status, sinceMs: found.since.momentKnown ? found.since.atMs : null }
-    : { status: "gone", sinceMs: null };
-}
-
-/** Whether the listings of a target show what an incident is about. */
-function isListed({ subject }: Incident): boolean {
-  return subject.kind === "server" || subject.kind === "sandbox";
-}
-
-/** Such as "flapping, now idle". */
-function clearedCondition({ condition, incident }: OutboxItem, { status }: Now) {
-  return `${incident.flapping ? "flapping" : `not ${condition} any more`}, now ${status}`;
 }
 
 function* groupAll(items: readonly Item[]): Slices<readonly FiringGroup[]> {

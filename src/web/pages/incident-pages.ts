@@ -31,17 +31,33 @@ export interface Selection {
 const mostEvents = 100;
 const mostReceivers = 5;
 
-function notifiedText(receivers: readonly string[]): Html | string {
-  if (receivers.length === 0) return "nobody";
-  if (receivers.length <= mostReceivers) return receivers.join(", ");
+/** Who was notified that it fires, and when; a message may not be delivered, or may not be stored any more. */
+function notifiedText({ receivers, notified }: IncidentDetails): Html | string {
+  const names = new Set([...receivers, ...notified.map(({ receiver }) => receiver)]);
+  if (names.size === 0) return "nobody";
+  const lost = notified.filter(({ state }) => state !== "delivered").length;
+  const parts = [...names].map((name, index) => {
+    const found = notified.find(({ receiver }) => receiver === name);
+    return html`${index === 0 ? "" : " · "}${name}${found ? deliveryText(found) : ""}`;
+  });
+  const list = html`${parts}`;
+  if (names.size <= mostReceivers) return list;
   return html`<details>
-    <summary>${counted(receivers.length, "receiver")}</summary>
-    ${receivers.join(", ")}
+    <summary>
+      ${counted(names.size, "receiver")}${lost === 0 ? "" : `, ${lost} without the message`}
+    </summary>
+    ${list}
   </details>`;
 }
 
+function deliveryText({ state, settled_at: at }: IncidentDetails["notified"][number]): Html {
+  if (state === "delivered") return at === null ? html`` : html`, ${shownTime(at)}`;
+  if (state === "pending") return html`: the message waits`;
+  return html`: <span class="bad">not delivered</span>`;
+}
+
 export function renderIncident(incident: IncidentDetails, at: PageAt): string {
-  const { rule, severity, receivers, note, events } = incident;
+  const { rule, severity, note, events } = incident;
   const runbook = runbookLink(incident);
   const { acknowledged_by: author, acknowledged_at: acknowledgedAt } = incident;
   const { acknowledged_until: acknowledgedUntil, silences } = incident;
@@ -64,9 +80,10 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ["receiver", incident.receiver],
     [incident.state === "firing" && !incident.holds ? "status then" : "status", incident.status],
     ["before", incident.previous_status],
+    ["now", presentText(incident)],
     ["since", shownTime(incident.started_at)],
     ["resolved", shownTime(incident.resolved_at)],
-    ["notified", notifiedText(receivers)],
+    ["notified", notifiedText(incident)],
     ["inhibited by", inhibitor && html`<a href="${inhibitor}">${inhibitor}</a>`],
     [
       "acknowledged",
@@ -102,6 +119,11 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
       ${table(events.slice(-mostEvents), eventColumns)}
     </div>`,
   );
+}
+
+function presentText({ present_status: status, present_since: since }: IncidentDetails) {
+  if (status === null) return null;
+  return since === null ? status : html`${status} (since ${shownTime(since)})`;
 }
 
 function runbookLink(incident: IncidentDetails): { text: string; url: string } | null {
@@ -140,13 +162,16 @@ export function renderIncidents(
   },
   at: PageAt,
 ): string {
-  const { open, hasMore, resolved } = found;
+  const { hasMore, resolved } = found;
+  const open = found.open.filter(({ observed }) => observed);
+  const unobserved = found.open.filter(({ observed }) => !observed);
   const query = queryOf(selection);
   const links = html`<p class="actions">
     <a class="button" href="incidents/acknowledge${query}" data-act>Acknowledge all</a>
     ${query === "" ? "" : html`<a class="button" href="incidents/silence${query}" data-act>Silence</a>`}
   </p>`;
-  const firing = open.filter(({ state }) => state === "firing");
+  const isFiring = ({ state }: IncidentView): boolean => state === "firing";
+  const firing = open.filter(isFiring);
   const list = (incidents: readonly IncidentView[]): Html =>
     incidents.length === 0
       ? html`<p class="quiet">None.</p>`
@@ -155,9 +180,15 @@ export function renderIncidents(
     { title: `${firing.length} firing`, section: "Incidents", ...at },
     html`<div class="card" id="incidents" data-live>
       <h1>Incidents${query === "" ? "" : `: ${textOf(selection)}`}</h1>
-      ${firing.length === 0 ? "" : links}
+      ${found.open.some(isFiring) ? links : ""}
       <h2>Open</h2>
       ${list(open)} ${hasMore ? html`<p>and more</p>` : ""}
+      ${
+        unobserved.length === 0
+          ? ""
+          : html`<h2>Not observed at present, so when last observed</h2>
+              ${list(unobserved)}`
+      }
       <h2>Resolved last</h2>
       ${list(resolved)}
     </div>`,
