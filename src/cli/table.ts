@@ -9,7 +9,7 @@ interface Colored {
   readonly text: string;
   readonly color?: Color | undefined;
   /** What says less in less space, the longest first: used in place of a text that would be cut. */
-  readonly shorter?: readonly string[];
+  readonly shorter?: readonly string[] | undefined;
 }
 
 export type Cell = Plain | Colored;
