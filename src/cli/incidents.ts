@@ -54,7 +54,8 @@ export function addIncidents(program: Command, terminal: Terminal, times?: Follo
 async function listEach(command: Command, terminal: Terminal, times?: FollowTimes): Promise<void> {
   const list = listsHistory(terminal, times, {
     operation: listIncidents,
-    request: ({ all: _, ...fields }) => fields,
+    request: (fields) =>
+      Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "all")),
     items: ({ incidents }) => incidents,
     nothing,
     columns: incidentColumns,
