@@ -65,7 +65,7 @@ it("polls do not wait for the retries of regions that fail, where the key's limi
   expect([...outcomes.keys()].toSorted()).toEqual(["failed", "ok"]);
 });
 
-it("regions that fail are asked again where the limit leaves room for it", async () => {
+it("regions that fail are asked again where the limit allows it", async () => {
   const { calls, longestWaitMs } = await pollRegions(2, 30);
   expect(longestWaitMs).toBeLessThan(second);
   expect(calls).toBeGreaterThan(4 * 31);
