@@ -1,3 +1,4 @@
+import type { ConfiguredReceivers } from "./configured-receivers.ts";
 import { createIncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome } from "./incident-engine.ts";
 import type { Incident } from "./incident.ts";
@@ -40,17 +41,7 @@ export function judgeReceiver(
   const { receivers } = options;
   if (!receivers.has(receiver)) engine.retireUnowned([]);
   else if (incident || event.kind === "dead_lettered") {
-    const rule: ReceiverRule = {
-      ...receiverRule,
-      on: "receiver",
-      for: holdOf(lastStartedAtMs, atMs),
-      keepFiringForMs: 0,
-      remindEveryMs: null,
-      receivers: [...receivers.keys()].filter((name) => name !== receiver),
-      match: {},
-      summaryTemplate: null,
-      runbookUrlTemplate: null,
-    };
+    const rule = ruleOnReceiver(receivers, receiver, holdOf(lastStartedAtMs, atMs));
     const kind = event.kind === "took" ? "clears" : "holds";
     const detail = event.kind === "dead_lettered" ? event.reason : null;
     engine.advance(
@@ -61,6 +52,25 @@ export function judgeReceiver(
     );
   }
   return engine.outcome;
+}
+
+/** @param failing is not notified itself; null: any */
+export function ruleOnReceiver(
+  receivers: ConfiguredReceivers,
+  failing: string | null,
+  hold: Hold = { kind: "duration", ms: 0 },
+): ReceiverRule {
+  return {
+    ...receiverRule,
+    on: "receiver",
+    for: hold,
+    keepFiringForMs: 0,
+    remindEveryMs: null,
+    receivers: [...receivers.keys()].filter((name) => name !== failing),
+    match: {},
+    summaryTemplate: null,
+    runbookUrlTemplate: null,
+  };
 }
 
 /** Until the quiet time is over, the incident waits. */

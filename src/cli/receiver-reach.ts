@@ -32,14 +32,14 @@ export interface RuleReach {
 }
 
 /** Gives whom each rule about a target notifies if it fires at a moment (UTC milliseconds) and nobody acknowledges it. */
-export function createReach(config: Config) {
+export function createReach(config: Config, rules: readonly Rule[] = config.alerts.rules) {
   const receivers = notifiedReceivers(config);
   const probesOf = Map.groupBy(
     config.probes.flatMap(({ name, targets }) => targets.map((target) => ({ name, target }))),
     ({ target }) => targetName(target),
   );
   return (target: Target, concerned: Concerned, atMs: number): readonly RuleReach[] =>
-    config.alerts.rules
+    rules
       .filter((rule) => isAbout(rule, target, concerned, probesOf.get(targetName(target)) ?? []))
       .map((rule) => {
         const { subject, seen, ofTarget } = incidentOf(rule, target, concerned);
@@ -113,6 +113,8 @@ function incidentOf(
         seen: {},
         ofTarget: false,
       };
+    case "receiver":
+      return { subject: { kind: "receiver", receiver: "" }, seen: {}, ofTarget: false };
     case "pool": {
       const place = placeOf(rule, target);
       const name = rule.by.includes("server_name") ? (serverName ?? null) : null;

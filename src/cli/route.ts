@@ -1,10 +1,15 @@
 import type { Command } from "commander";
 import { configuredTargets } from "../config/configured-targets.ts";
+import { ruleOnReceiver } from "../alerts/judge-receivers.ts";
+import type { Rule } from "../alerts/rule.ts";
+import type { Config } from "../config/config.ts";
+import { notifiedReceivers } from "../config/notified-receivers.ts";
 import { formatDuration } from "../fleet/duration.ts";
 import { targetName } from "../fleet/model.ts";
+import { namesText } from "../fleet/plural.ts";
 import { readTime } from "../reports/time-range.ts";
 import { utc } from "../reports/zone.ts";
-import { wrongUse } from "./exit-codes.ts";
+import { wrongUse, type CommandError } from "./exit-codes.ts";
 import { collected, configOption, readConfig } from "./options.ts";
 import { jsonText } from "./output.ts";
 import { createReach, type RuleReach } from "./receiver-reach.ts";
@@ -41,28 +46,40 @@ export function addRoute(program: Command, terminal: Terminal): void {
       const target = { region, key };
       const known = configuredTargets(config).map(targetName);
       if (!known.includes(targetName(target))) {
-        throw wrongUse(
-          `${targetName(target)} is no configured target; there are ${known.join(", ")}`,
-        );
+        throw unknownName(targetName(target), "configured target", known);
       }
-      const { rules } = config.alerts;
-      if (options.rule !== undefined && !rules.some(({ name }) => name === options.rule)) {
-        const names = rules.map(({ name }) => name).join(", ");
-        throw wrongUse(`${options.rule} is no configured rule; there are ${names}`);
-      }
+      const rules = rulesOf(config, options.rule);
       const nowMs = Date.now();
       const atMs = readTime(options.at ?? "now", { nowMs, zone: utc })?.fromMs;
       if (atMs === undefined) {
         throw wrongUse(`--at ${options.at} is no time; allowed: one such as 2026-11-28T22:00Z`);
       }
       const concerned = { serverName: server, benchmark, tags: tag };
-      const reached = createReach(config)(target, concerned, atMs).filter(
-        ({ rule }) => options.rule === undefined || rule.name === options.rule,
-      );
+      const reached = createReach(config, rules)(target, concerned, atMs);
       if (options.json) return terminal.out(jsonText({ rules: reached.map(viewReach) }));
       terminal.out(reached.map(reachText).join(""));
       if (reached.length === 0) terminal.out("No rule is about this.\n");
     });
+}
+
+/** The configured rules, or the one of this name, which may be built in. */
+function rulesOf(config: Config, name: string | undefined): readonly Rule[] {
+  const { rules } = config.alerts;
+  if (name === undefined) return rules;
+  const known = [...rules, ruleOnReceiver(notifiedReceivers(config), null)];
+  const named = known.filter((rule) => rule.name === name);
+  if (named.length > 0) return named;
+  throw unknownName(
+    name,
+    "rule",
+    known.map((rule) => rule.name),
+  );
+}
+
+const mostNamed = 10;
+
+function unknownName(name: string, what: string, known: readonly string[]): CommandError {
+  return wrongUse(`${name} is no ${what}; there are ${namesText(known, mostNamed)}`);
 }
 
 function viewReach({ rule, steps }: RuleReach) {
@@ -81,7 +98,8 @@ function reachText({ rule, steps }: RuleReach): string {
   const lines = steps.map(({ afterMs, receivers, closed }) => {
     const when = afterMs === 0 ? "at once" : `after ${formatDuration(afterMs)}`;
     const later = closed.length === 0 ? "" : `${closed.join(", ")} when its hours begin`;
-    const who = [receivers.join(", "), later].filter((part) => part !== "").join("; ");
+    const others = rule.on === "receiver" ? " (but for the one that fails)" : "";
+    const who = [receivers.join(", "), later].filter((part) => part !== "").join("; ") + others;
     return `  ${when.padEnd(12)}  ${who === "" ? "nobody" : who}\n`;
   });
   return `${rule.name} (${rule.severity})\n${lines.join("")}`;

@@ -85,9 +85,25 @@ it("route shows who is notified at once, later, and once hours begin", async () 
   });
 });
 
+it("route shows who is notified of a receiver that fails, which is a built-in rule", async () => {
+  expect(await route("--key", "search", "--rule", "receiver-failing", "--at", night)).toBe(
+    "receiver-failing (warning)\n  at once       search-chat, agents-chat; office when its hours begin (but for the one that fails)\n",
+  );
+});
+
+it("route names a few of many targets that there are", async () => {
+  const base_url = "https://sandboxes.example";
+  const keys = Array.from({ length: 30 }, (_, at) => ({ name: `key${at}`, api_key: `k${at}` }));
+  const { config } = writeConfig({ regions: { us: { base_url } }, keys });
+  const { err } = await runCommand(["route", "--config", config, "--region", "us", "--key", "x"]);
+  expect(err).toContain("there are us/key0, us/key1,");
+  expect(err).toContain("us/key9 and 20 more");
+  expect(err).not.toContain("us/key10");
+});
+
 it.each([
   [["--key", "x"], "us/x is no configured target; there are us/search, eu/search, us/agents"],
-  [["--key", "search", "--rule", "x"], "x is no configured rule; there are server-error"],
+  [["--key", "search", "--rule", "x"], "x is no rule; there are server-error"],
   [["--key", "search", "--at", "soon"], "--at soon is no time; allowed: one such as"],
 ])("route with %j says what is wrong", async (args, words) => {
   const { config } = writeConfig(twoTeams());
