@@ -106,6 +106,7 @@ export function openNotifications(deps: NotificationsDeps) {
   const scheduled = createScheduledReports(deps.scheduledReports, sending);
   return {
     notifier,
+    outbound,
     review: review("reviewing incidents of receivers", (receiver) => known.has(receiver)),
     reviewOthers: review("reviewing incidents of removed receivers", (name) => !known.has(name)),
     scheduled,

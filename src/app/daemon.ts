@@ -27,6 +27,7 @@ import { openNotifications } from "./daemon-notifications.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { openDaemonStore } from "./daemon-store.ts";
 import { openWeb } from "./daemon-web.ts";
+import { createSlackButtons } from "./slack-buttons.ts";
 import { createUpkeep } from "./upkeep.ts";
 import { createHealth } from "./health.ts";
 import { loopsOf, repostLoopName } from "./watch-loops.ts";
@@ -234,12 +235,22 @@ export async function createDaemon(
   });
   opening.defer(() => web.close());
 
+  const { outbound } = delivery;
+  const buttons = createSlackButtons({
+    receivers: config.alerts.receivers,
+    context,
+    outbound,
+    random,
+  });
+  opening.defer(() => buttons.stop());
+
   const serve = (): Promise<string> => web.listen(config.http);
   const watch = (): void => {
     delivery.start();
     upkeep.start();
     runners.start();
     watchdog.start();
+    buttons.start();
   };
   const closing = opening.move();
   return {

@@ -1,5 +1,5 @@
 import type { StoreContext } from "../api/context.ts";
-import { acknowledge, withdraw } from "../api/operations/acknowledgements.ts";
+import { withdraw } from "../api/operations/acknowledgements.ts";
 import type { ConfigOf, ReceiverConfig } from "../config/schema-receivers.ts";
 import { counted } from "../fleet/plural.ts";
 import { batches } from "../lib/iterables.ts";
@@ -15,30 +15,16 @@ import { StoreError } from "../store/store-error.ts";
 import type { IncidentNote } from "../store/receiver-events.ts";
 import { BusyError } from "../lib/refused-error.ts";
 import type { ReceivedWebhook, WebhookOutcome } from "../web/api/webhooks-route.ts";
+import { acknowledgeAll, createActs, notesOn, nothing, refused } from "./receiver-acts.ts";
+import { clockToleranceMs, incidentsAtOnce, longestDelayMs } from "./receiver-acts.ts";
+import type { Done, ReceiverAct } from "./receiver-acts.ts";
 
-/** PagerDuty repeats a webhook for 20 minutes, and keeps those behind it back meanwhile. */
-const longestDelayMs = 24 * 60 * 60_000;
-
-/** By which the clocks of PagerDuty and this machine may differ. */
-const clockToleranceMs = 60_000;
-
-const incidentsAtOnce = 500;
 const storeRetryMs = 10_000;
 
 interface Acting {
   readonly name: string;
   readonly webhookSecret: Secret;
   readonly users: ReadonlyMap<string, string>;
-}
-
-/** What was done because of an event. */
-interface Done {
-  readonly text: string;
-  readonly incidentIds: readonly string[];
-  readonly notes: readonly IncidentNote[];
-  /** Who did it; null: nobody that the configuration names. */
-  readonly by: string | null;
-  readonly isRefused?: true;
 }
 
 /** The incidents of an alert that an event can be about. */
@@ -54,7 +40,7 @@ export function createPagerdutyEvents(
   context: StoreContext,
 ): (webhook: ReceivedWebhook) => Promise<WebhookOutcome> {
   const acting = new Map(receivers.flatMap((each) => actingOf(each) ?? []));
-  let last: Promise<unknown> = Promise.resolve();
+  const acts = createActs(context, { name: "PagerDuty", event: "webhook.received" });
   return async ({ receiver, signature, body }) => {
     const settings = acting.get(receiver);
     if (!settings || !isSignedByPagerduty(body, signature, settings.webhookSecret)) {
@@ -62,11 +48,16 @@ export function createPagerdutyEvents(
     }
     const event = readPagerdutyWebhook(body);
     if (!event) return { kind: "unreadable" };
-    // An event that is repeated while it is handled must find it handled.
-    const done = last.then(() => handleOnce(context, settings, event));
-    last = done.catch(() => null);
+    if (event.type === "pagey.ping") {
+      return {
+        kind: "handled",
+        by: null,
+        done: "The webhook arrives, and its signature is right.",
+      };
+    }
+    const act = actOf(receiver, event);
     try {
-      const { text, by } = await done;
+      const { text, by } = await acts(act, () => handle(context, settings, event, act));
       return { kind: "handled", by, done: text };
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
@@ -81,49 +72,14 @@ function actingOf(settings: ReceiverConfig): readonly [string, Acting][] | null 
   return webhookSecret && users ? [[name, { name, webhookSecret, users }]] : null;
 }
 
-async function handleOnce(
-  context: StoreContext,
-  settings: Acting,
-  event: PagerdutyEvent,
-): Promise<Done> {
-  const { store, clock, log } = context;
-  const { name: receiver } = settings;
-  const { id: eventId, type, user, occurredAtMs, incidentId: remoteId } = event;
-  const nowMs = clock.now().utcMs;
-  if (type === "pagey.ping") return nothing("The webhook arrives, and its signature is right.");
-  if (await store.receiverEvents.isHandled(receiver, eventId)) {
-    return nothing("This event was handled before: nothing was changed.");
-  }
-  const delayMs = nowMs - occurredAtMs;
-  if (delayMs > longestDelayMs || delayMs < -longestDelayMs) {
-    return nothing(
-      "This event is more than a day away from the time of this machine: nothing was changed.",
-    );
-  }
-  const alert = event.alert ?? (await store.receiverEvents.alertOf(receiver, remoteId));
-  const done = await handle(context, settings, { ...event, alert });
-  const { text, incidentIds, notes, isRefused } = done;
-  // Only now: if this process ends before, PagerDuty repeats the event, and what was done is not done twice.
-  await store.receiverEvents.handled({ receiver, eventId, remoteId, alert }, notes, nowMs);
-  log[isRefused ? "warn" : "info"](
-    {
-      event: "webhook.received",
-      receiver,
-      type,
-      event_id: eventId,
-      user: done.by ?? user?.id ?? null,
-      incident_ids: incidentIds.slice(0, incidentsAtOnce),
-    },
-    `PagerDuty: ${type}: ${text}`,
-  );
-  return done;
+function actOf(
+  receiver: string,
+  { id: eventId, incidentId: remoteId, type, occurredAtMs, user }: PagerdutyEvent,
+): ReceiverAct {
+  return { receiver, eventId, remoteId, type, occurredAtMs, userId: user?.id ?? null };
 }
 
-function nothing(text: string, by: string | null = null): Done {
-  return { text, incidentIds: [], notes: [], by };
-}
-
-const acts: ReadonlyMap<string, string> = new Map([
+const whatWasDone: ReadonlyMap<string, string> = new Map([
   ["incident.acknowledged", "acknowledged it"],
   ["incident.unacknowledged", "withdrew its acknowledgement"],
   ["incident.resolved", "resolved it"],
@@ -134,10 +90,22 @@ async function handle(
   context: StoreContext,
   settings: Acting,
   event: PagerdutyEvent,
+  act: ReceiverAct,
+): Promise<Done> {
+  const { receiverEvents } = context.store;
+  const alert = event.alert ?? (await receiverEvents.alertOf(act.receiver, act.remoteId));
+  return { ...(await handleOfAlert(context, settings, { ...event, alert }, act)), alert };
+}
+
+async function handleOfAlert(
+  context: StoreContext,
+  settings: Acting,
+  event: PagerdutyEvent,
+  act: ReceiverAct,
 ): Promise<Done> {
   const { type, user, alert } = event;
-  const act = acts.get(type);
-  if (act === undefined) return nothing("Events of this type change nothing.");
+  const what = whatWasDone.get(type);
+  if (what === undefined) return nothing("Events of this type change nothing.");
   if (alert === null) {
     return nothing(
       "PagerDuty has not stated yet which alert this incident belongs to: subscribe to incident.triggered, too. Nothing was changed.",
@@ -149,12 +117,8 @@ async function handle(
   }
   if (user === null) return handleAutomatic(context, event, meant);
   const name = settings.users.get(user.id);
-  if (name === undefined) {
-    const text = `${user.name} (${user.id}) ${act} in PagerDuty. ${settings.name}.users in the configuration does not name this user: nothing was changed.`;
-    const notes = notesOn(meant, { event, author: "PagerDuty", note: text });
-    return { text, incidentIds: idsOf(meant), notes, by: null, isRefused: true };
-  }
-  return handleOf(context, event, meant, { author: `${name} (PagerDuty)`, act });
+  if (name === undefined) return refused(act, "PagerDuty", user, what, idsOf(meant));
+  return handleOf(context, event, meant, { author: `${name} (PagerDuty)`, what });
 }
 
 /** PagerDuty itself withdraws acknowledgements that have lasted for some time, and its integrations echo what sandwatch sent. */
@@ -194,9 +158,9 @@ async function handleOf(
   context: StoreContext,
   event: PagerdutyEvent,
   meant: Meant,
-  { author, act }: { readonly author: string; readonly act: string },
+  { author, what }: { readonly author: string; readonly what: string },
 ): Promise<Done> {
-  const { type, content } = event;
+  const { type, content, occurredAtMs: atMs } = event;
   const incidentIds = idsOf(meant);
   const say = (text: string, notes: readonly IncidentNote[] = []): Done => ({
     text,
@@ -206,13 +170,13 @@ async function handleOf(
   });
   if (type === "incident.annotated") {
     const note = content ?? "";
-    return say(`${author} wrote a note.`, notesOn(meant, { event, author, note }));
+    return say(`${author} wrote a note.`, notesOn(incidentIds, { atMs, author, note }));
   }
   if (meant.firing.length === 0) {
-    const note = `${act} in PagerDuty, after it had resolved`;
+    const note = `${what} in PagerDuty, after it had resolved`;
     return say(
-      `${author} ${act}, but no incident of this alert fires any more: nothing was changed.`,
-      notesOn(meant, { event, author, note }),
+      `${author} ${what}, but no incident of this alert fires any more: nothing was changed.`,
+      notesOn(incidentIds, { atMs, author, note }),
     );
   }
   if (type === "incident.unacknowledged") {
@@ -222,20 +186,10 @@ async function handleOf(
   // Sandwatch claims a recovery only of what it has observed. Who resolved it has taken care of it.
   const isResolved = type === "incident.resolved";
   const note = isResolved ? "resolved in PagerDuty" : null;
-  let changed = 0;
-  const already = new Set<string>();
-  for (const ids of batches(incidentIds, incidentsAtOnce)) {
-    const outcome = await acknowledge(context, { ids }, { author, note });
-    changed += outcome.acknowledged.length;
-    for (const { incidentId } of outcome.already) already.add(incidentId);
-  }
-  const others = already.size === 0 ? "" : `; acknowledged before: ${already.size}`;
   const still = isResolved ? " until sandwatch observes their end" : "";
-  const notes = notesOn(meant, { event, author, note: "resolved it in PagerDuty" });
-  return say(
-    `${author} acknowledged ${counted(changed, "incident")}${still}${others}.`,
-    isResolved ? notes.filter(({ incidentId }) => already.has(incidentId)) : [],
-  );
+  const { text, already } = await acknowledgeAll(context, incidentIds, { author, note }, still);
+  const others = isResolved ? incidentIds.filter((id) => already.has(id)) : [];
+  return say(text, notesOn(others, { atMs, author, note: "resolved it in PagerDuty" }));
 }
 
 /** What began after the event cannot be meant by it: PagerDuty may deliver it late. */
@@ -258,16 +212,4 @@ async function incidentsOf(
 
 function idsOf({ firing, over }: Meant): readonly string[] {
   return [...firing, ...over].map(({ incident }) => incident.id);
-}
-
-function notesOn(
-  meant: Meant,
-  {
-    event,
-    author,
-    note,
-  }: { readonly event: PagerdutyEvent; readonly author: string; readonly note: string },
-): readonly IncidentNote[] {
-  const atMs = event.occurredAtMs;
-  return idsOf(meant).map((incidentId) => ({ incidentId, atMs, author, note }));
 }

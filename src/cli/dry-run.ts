@@ -27,6 +27,9 @@ export function createDryRun(
       },
       mayAct: () => true,
       connect: () => Promise.reject(new Error("a dry run connects to nothing")),
+      openWebSocket() {
+        throw new Error("a dry run connects to nothing");
+      },
       secureContext: undefined,
       close: () => Promise.resolve(),
     },

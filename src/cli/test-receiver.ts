@@ -63,6 +63,7 @@ async function testReceiver(
     },
     messageThreads: {
       ofRule: () => Promise.resolve([]),
+      ofReceiver: () => Promise.resolve([]),
       save: () => Promise.resolve(),
       remove: () => Promise.resolve(),
     },

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { knownSettings } from "./fields.ts";
+import { unknownSettings } from "./fields.ts";
 import { nearestName } from "./nearest-name.ts";
 
 /** Where a setting stands: names of mappings and indexes of lists, from the top. */
@@ -124,6 +124,7 @@ export const fromFile = [
   "bot_token",
   "topic",
   "token",
+  "app_token",
   "proxy_url",
   "ca",
 ];
@@ -197,13 +198,13 @@ export function* issueFindings(
   for (const issue of error?.issues ?? []) {
     const path = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
     if (issue.code === "unrecognized_keys") {
-      const known = knownSettings(issue.message);
+      const { known, ofOthers } = unknownSettings(issue.message);
       for (const key of issue.keys) {
         yield {
           path: [...path, key],
           found: "an unknown setting",
-          allowed: known.join(", "),
-          suggestion: nearestName(key, known),
+          allowed: ofOthers.get(key) ?? known.join(", "),
+          suggestion: ofOthers.has(key) ? null : nearestName(key, known),
         };
       }
       continue;

@@ -236,18 +236,19 @@ export function duration(least: string, most?: string) {
 
 /**
  * A mapping with a fixed set of settings, by their names in the program: `giveUpAfterMs` is written as
- * `give_up_after`. The message for an unknown one is the list of those known, separated by blanks, for
- * `knownSettings` to read.
+ * `give_up_after`. The message for an unknown one has those that are known, for `unknownSettings` to read.
  *
  * @param readElsewhere settings that are known, but have become others before the schema sees them
+ * @param ofOthers settings of other mappings, with what to do instead of writing them here
  */
 export function settings<const Shape extends z.ZodRawShape>(
   shape: Shape,
   readElsewhere: readonly string[] = [],
+  ofOthers: Readonly<Record<string, string>> = {},
 ) {
   const names = new Map(Object.keys(shape).map((each) => [writtenName(each), each]));
   const written = Object.entries(shape).map(([each, schema]) => [writtenName(each), schema]);
-  const known = [...names.keys(), ...readElsewhere].join(" ");
+  const known = JSON.stringify({ known: [...names.keys(), ...readElsewhere], ofOthers });
   return z
     .strictObject(Object.fromEntries(written), {
       error: (issue) => (issue.code === "unrecognized_keys" ? known : "a mapping"),
@@ -279,8 +280,16 @@ export function optional<Schema extends z.ZodType>(
     .meta({ description, defaultText });
 }
 
-export function knownSettings(message: string): string[] {
-  return message.split(" ");
+const unknownSchema = z.object({
+  known: z.array(z.string()),
+  ofOthers: z
+    .record(z.string(), z.string())
+    .transform((texts): ReadonlyMap<string, string> => new Map(Object.entries(texts))),
+});
+
+/** What the message for an unknown setting has. */
+export function unknownSettings(message: string) {
+  return unknownSchema.parse(JSON.parse(message));
 }
 
 // How values look in the file, in the words of JSON Schema: where an editor sees them, no variable

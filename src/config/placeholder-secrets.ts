@@ -12,6 +12,7 @@ const invented = new Map<string, unknown>([
   ["bearer_token", "invented"],
   ["bot_token", "1:invented"],
   ["token", "xoxb-invented"],
+  ["app_token", "xapp-invented"],
   ["channel", "invented"],
   ["topic", "invented"],
   ["chat_id", 1],

@@ -1,3 +1,4 @@
+import { actingUsers, refuseHalf } from "./acting-fields.ts";
 import {
   allowHttp,
   count,
@@ -21,7 +22,11 @@ const chatMessages = {
   maxIncidents: maxIncidents(100, 20),
 };
 
-const webhookOf = <const Type extends string>(type: Type, description: string) =>
+const webhookOf = <const Type extends string>(
+  type: Type,
+  description: string,
+  ofOthers: Readonly<Record<string, string>> = {},
+) =>
   settings(
     {
       ...receiver(type, description),
@@ -30,11 +35,19 @@ const webhookOf = <const Type extends string>(type: Type, description: string) =
       ...chatMessages,
     },
     ["url_file"],
+    ofOthers,
   )
     .superRefine(refuseUnencryptedUrl)
     .transform(withInterval);
 
-export const slackSchema = webhookOf("slack", "Messages through a Slack incoming webhook.");
+const noButtons =
+  "this in a receiver of type slack_app, with token and channel: messages of an incoming webhook cannot have buttons";
+
+export const slackSchema = webhookOf("slack", "Messages through a Slack incoming webhook.", {
+  app_token: noButtons,
+  app_token_file: noButtons,
+  users: noButtons,
+});
 
 export const discordSchema = webhookOf(
   "discord",
@@ -60,13 +73,29 @@ export const slackAppSchema = settings(
       "the id of a channel such as C0123456789, or its name such as #alerts",
       /^(?:[CGD][A-Z0-9]{2,20}|#?[^\s#@<>:,.A-Z]{1,80})$/,
     ).describe("The channel that the app writes to."),
+    appToken: optional(
+      secretMatching(
+        "an app-level token such as xapp-1-A012-123-abc, or app_token_file instead",
+        /^xapp-[\w.-]{1,500}$/,
+      ),
+      "none: messages have no buttons",
+      "The app-level token of the app, by which people acknowledge and silence with buttons in its messages. Needs `users`.",
+    ),
+    users: optional(
+      actingUsers(/^[UW][A-Z0-9]{2,23}$/, "U012AB3CD"),
+      "nobody",
+      "Who may act from Slack: the names of users by their member ids, such as `U012AB3CD: ann`. Needs `app_token`.",
+    ),
     url: receiverUrl.prefault("https://slack.com/api/").describe("The address of Slack's Web API."),
     allowHttp: allowHttp("url"),
     ...chatMessages,
   },
-  ["url_file", "token_file"],
+  ["url_file", "token_file", "app_token_file"],
 )
   .superRefine(refuseUnencryptedUrl)
+  .superRefine(({ appToken: secret, users }, context) =>
+    refuseHalf("app_token", { secret, users }, context),
+  )
   .transform(withInterval);
 
 const chatPattern = /^(?:-?[1-9]\d{0,18}|@[A-Za-z]\w{3,31})$/;

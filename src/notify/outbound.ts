@@ -1,6 +1,6 @@
 import type { LabelsOf } from "../alerts/notification.ts";
-import type { LookupFunction } from "node:net";
-import { Agent, request as sendRequest, type Dispatcher } from "undici";
+import type { LookupFunction, Socket } from "node:net";
+import { Agent, request as sendRequest, WebSocket, type Dispatcher } from "undici";
 import type { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
 import type { Route } from "../lib/connector.ts";
@@ -64,14 +64,16 @@ const maxHeaderBytes = 16 * 1024;
 export function createOutbound(deps: OutboundDeps) {
   const { clock, userAgent, mayAct } = deps;
   const connector = createGuardedConnector(deps.networks ?? anyNetwork, deps.lookup, deps.route);
-  const dispatcher =
-    deps.createDispatcher?.() ??
+  const createAgent = (onConnected: (socket: Socket) => void = () => {}): Agent =>
     new Agent({
       connect: (options, callback) =>
         void connector.connect(options, (...result) => {
           const [, socket] = result;
           // The process may have been suspended while it connected.
-          if (socket === null || mayAct()) return callback(...result);
+          if (socket === null || mayAct()) {
+            if (socket) onConnected(socket);
+            return callback(...result);
+          }
           socket.destroy();
           callback(new NotActiveError(), null);
         }),
@@ -79,6 +81,7 @@ export function createOutbound(deps: OutboundDeps) {
       bodyTimeout: 0,
       maxHeaderSize: maxHeaderBytes,
     });
+  const dispatcher = deps.createDispatcher?.() ?? createAgent();
 
   return {
     /**
@@ -117,6 +120,21 @@ export function createOutbound(deps: OutboundDeps) {
       } finally {
         cancelTimeout();
       }
+    },
+    /**
+     * Opens a WebSocket, to an allowed address. `end` ends it without waiting for the other side. The caller asks
+     * `mayAct` before.
+     */
+    openWebSocket(url: URL): { readonly socket: WebSocket; readonly end: () => void } {
+      let connection: Socket | undefined;
+      const own = deps.createDispatcher?.() ?? createAgent((socket) => (connection = socket));
+      const socket = new WebSocket(url, { dispatcher: own, headers: { "user-agent": userAgent } });
+      const end = (): void => {
+        socket.close();
+        connection?.destroy();
+        void own.destroy();
+      };
+      return { socket, end };
     },
     /** To be asked before anything is sent by another protocol than HTTP. */
     mayAct,

@@ -17,6 +17,13 @@ export function createMessageThreads(kysely: Db, reader: Db) {
         .orderBy("group_name")
         .execute(),
 
+    ofReceiver: (receiver: string) =>
+      reader
+        .selectFrom("message_threads")
+        .select(["rule", "group_name as group", "message"])
+        .where("receiver", "=", receiver)
+        .execute(),
+
     /** Also removes old ones of the receiver, whose groups were never resolved. */
     save: (
       receiver: string,

@@ -36,6 +36,7 @@ describe("the example", () => {
       "7 alerts.receivers[0].secret: found ${ONCALL_WEBHOOK_SECRET}",
       "7 alerts.receivers[1].url: found ${SLACK_WEBHOOK_URL}",
       "7 alerts.receivers[2].token: found ${SLACK_TOKEN}",
+      "7 alerts.receivers[2].app_token: found ${SLACK_APP_TOKEN}",
       "7 alerts.receivers[3].url: found ${DISCORD_WEBHOOK_URL}",
       "7 alerts.receivers[4].url: found ${TEAMS_WORKFLOW_URL}",
       "7 alerts.receivers[5].bot_token: found ${TELEGRAM_BOT_TOKEN}",

@@ -153,6 +153,7 @@ export const exampleEnvironment = {
   ONCALL_WEBHOOK_SECRET: signingSecret,
   SLACK_WEBHOOK_URL: "https://slack.example.com/x",
   SLACK_TOKEN: "xoxb-1",
+  SLACK_APP_TOKEN: "xapp-1",
   DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/x",
   TEAMS_WORKFLOW_URL: "https://teams.example.com/x",
   TELEGRAM_BOT_TOKEN: "123456:ABC-DEF",

@@ -118,6 +118,7 @@ const formats: Readonly<Record<string, Render>> = {
         token: new Secret("xoxb-T0PSECRET"),
         channel: "alerts",
         maxIncidents: 20,
+        appToken: new Secret("xapp-T0PSECRET"),
       },
       {
         clock,

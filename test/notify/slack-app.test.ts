@@ -27,6 +27,7 @@ async function open() {
         token: new Secret("xoxb-T0PSECRET"),
         channel,
         maxIncidents: 20,
+        appToken: null,
       },
       {
         clock,

@@ -195,6 +195,8 @@ export async function startSecretReceivers(
       type: "slack_app",
       url: urlOf("app", app),
       token_file: secretFile("app", `xoxb-${plant("app: token")}`),
+      app_token_file: secretFile("app-level", `xapp-${plant("app: app-level token")}`),
+      users: { U012AB3CD: "ann" },
       channel: "alerts",
     },
     {

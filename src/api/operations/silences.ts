@@ -126,8 +126,7 @@ export const addSilence = defineOperation({
   status: 201,
   refusals: [404, 409],
   async handle(context: StoreContext, request) {
-    const { suppressions, clock, log } = context;
-    const nowMs = clock.now().utcMs;
+    const nowMs = context.clock.now().utcMs;
     const { author, reason } = request;
     const period = readPeriod({ ...request, isNew: true }, nowMs);
     const match = await readMatch(context, request);
@@ -137,17 +136,10 @@ export const addSilence = defineOperation({
       const message = `The silence was not added: ${why} To add it all the same, set force (--force).`;
       throw new RefusedError("invalid", message);
     }
-    const equal = await prolongEqual(context, { match, author, reason, ...period }, nowMs);
-    const silence = equal ?? (await addOther(context, { match, author, reason, ...period }, nowMs));
-    await suppressions.reload();
-    const view = viewSilence(silence, nowMs);
-    const entry = equal ? { event: "silence.changed" } : { event: "silence.added" };
-    log.info(
-      { ...entry, silence: view },
-      `${author} ${equal ? "prolonged" : "added"} a silence until ${view.ends_at}: ${reason}`,
-    );
+    const wanted = { match, author, reason, ...period };
+    const { prolonged, ...silence } = await addOrProlong(context, wanted, nowMs);
     const matched = await countMatched(context, match);
-    return { ...view, matched, prolonged: equal !== null, notes: unmatched };
+    return { ...viewSilence(silence, nowMs), matched, prolonged, notes: unmatched };
   },
 });
 
@@ -161,6 +153,21 @@ async function unmatchedNotes(
 }
 
 type Wanted = Omit<StoredSilence, "id" | "createdAtMs" | "changedBy" | "changedAtMs">;
+
+/** @throws {RefusedError} when there are too many */
+export async function addOrProlong(context: StoreContext, wanted: Wanted, nowMs: number) {
+  const { suppressions, log } = context;
+  const { author, reason } = wanted;
+  const equal = await prolongEqual(context, wanted, nowMs);
+  const silence = equal ?? (await addOther(context, wanted, nowMs));
+  await suppressions.reload();
+  const view = viewSilence(silence, nowMs);
+  log.info(
+    { event: equal ? "silence.changed" : "silence.added", silence: view },
+    `${author} ${equal ? "prolonged" : "added"} a silence until ${view.ends_at}: ${reason}`,
+  );
+  return { ...silence, prolonged: equal !== null };
+}
 
 /** A second silence that matches the same prolongs the first, unless there is time between them. Null: there is none. */
 async function prolongEqual(

@@ -9,6 +9,7 @@ export interface MessageThread {
 /** The messages of receivers that change what they sent. Each call is one transaction. */
 export interface MessageThreads {
   ofRule(receiver: string, rule: string): Promise<readonly MessageThread[]>;
+  ofReceiver(receiver: string): Promise<readonly (MessageThread & { readonly rule: string })[]>;
   /** Replaces the one of the same group. */
   save(receiver: string, rule: string, thread: MessageThread, nowMs: number): Promise<void>;
   remove(receiver: string, rule: string, group: string): Promise<void>;

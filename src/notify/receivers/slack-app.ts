@@ -3,13 +3,13 @@ import { groupValue } from "../../alerts/grouping.ts";
 import { groupFields, type Notification, type OutboxItem } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { Secret } from "../../lib/secret.ts";
-import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
-import { failed, type AttemptFailureReason, type Receiver, type SendResult } from "../receiver.ts";
+import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import type { MessageThread, MessageThreads } from "./message-threads.ts";
-import { alertItem, withTexts, type NotifiedAlerts } from "./notified-alerts.ts";
+import { alertItem, withTexts } from "./notified-alerts.ts";
+import type { NotifiedAlert, NotifiedAlerts } from "./notified-alerts.ts";
 import { slackMessage } from "./slack.ts";
+import { createSlackApi } from "./slack-api.ts";
 
 /** Slack accepts about one message a second in a channel. */
 const restMs = 1_000;
@@ -30,41 +30,40 @@ type Sent = SendResult & { readonly posted?: Posted };
  * changed first: if the answer fails and is tried again, that repeats nothing.
  */
 export function createSlackAppReceiver(
-  settings: Pick<ConfigOf<"slack_app">, "name" | "url" | "token" | "channel" | "maxIncidents">,
+  settings: Pick<
+    ConfigOf<"slack_app">,
+    "name" | "url" | "token" | "channel" | "maxIncidents" | "appToken"
+  >,
   { outbound, clock, externalUrl = null, notifiedAlerts, messageThreads }: SlackAppDeps,
 ): Receiver {
   const { name, token, channel: configured, maxIncidents } = settings;
-  const base = parseReceiverUrl(settings).href.replace(/\/*$/, "/");
-  const headers = { "content-type": "application/json; charset=utf-8" };
-  const secretHeaders = new Map([["authorization", new Secret(`Bearer ${token.reveal()}`)]]);
+  const api = createSlackApi(settings, outbound);
+  const withButtons = settings.appToken !== null;
 
   const call = async (
     method: "chat.postMessage" | "chat.update",
     where: object,
     notification: Notification,
     signal: AbortSignal,
+    hasButtons = withButtons,
   ): Promise<Sent> => {
-    const message = slackMessage(notification, clock.now().utcMs, externalUrl);
-    const body = JSON.stringify({ ...where, ...message });
-    let posted: Posted | undefined;
-    const url = new URL(method, base);
-    const result = await outbound.send({ url, body, headers, secretHeaders }, signal, (answer) => {
-      const { channel, ts } = readJson(answer, answerSchema) ?? {};
-      if (channel !== undefined && ts !== undefined) posted = { configured, channel, ts };
-      return readSlackAppAnswer(answer);
-    });
-    return { ...result, ...(posted && { posted }) };
+    const message = slackMessage(notification, clock.now().utcMs, externalUrl, hasButtons);
+    const { result, read } = await api(method, token, { ...where, ...message }, signal);
+    const { channel, ts } = read ?? {};
+    if (channel === undefined || ts === undefined) return result;
+    return { ...result, posted: { configured, channel, ts } };
   };
 
-  const post = (notification: Notification, signal: AbortSignal, thread?: Posted) =>
+  const post = (notification: Notification, signal: AbortSignal) =>
     call(
       "chat.postMessage",
-      thread
-        ? { channel: thread.channel, thread_ts: thread.ts }
-        : { channel: configured, unfurl_links: false, unfurl_media: false },
+      { channel: configured, unfurl_links: false, unfurl_media: false },
       notification,
       signal,
     );
+
+  const answer = ({ channel, ts }: Posted, notification: Notification, signal: AbortSignal) =>
+    call("chat.postMessage", { channel, thread_ts: ts }, notification, signal, false);
 
   /** What fires in a group, as the receiver was notified. */
   const firingItems = async (notification: Notification) => {
@@ -123,7 +122,7 @@ export function createSlackAppReceiver(
       const changed = posted && (await change(posted, current(notification, firing), signal));
       if (changed && changed.kind !== "delivered") return changed;
       if (changed && posted && thread.group === group) {
-        const answered = await post(notification, signal, posted);
+        const answered = await answer(posted, notification, signal);
         if (answered.kind !== "delivered") return answered;
       }
       if (firing.length === 0 || !changed) await messageThreads.remove(name, rule, thread.group);
@@ -150,6 +149,23 @@ export function createSlackAppReceiver(
   };
 }
 
+/** The incidents of a message that fire; null: it is none of those that the receiver will change again. */
+export async function firingInMessage(
+  receiver: string,
+  at: Pick<Posted, "channel" | "ts">,
+  nowMs: number,
+  { notifiedAlerts, messageThreads }: Pick<SlackAppDeps, "notifiedAlerts" | "messageThreads">,
+): Promise<readonly NotifiedAlert[] | null> {
+  const threads = await messageThreads.ofReceiver(receiver);
+  const thread = threads.find(({ message }) => {
+    const posted = postedSchema.safeParse(JSON.parse(message)).data;
+    return posted?.channel === at.channel && posted.ts === at.ts;
+  });
+  if (!thread) return null;
+  const firing = await notifiedAlerts.firingOf(receiver, thread.rule);
+  return firing.filter((each) => isOf(alertItem({ ...each, text: null }, nowMs), thread.group));
+}
+
 function groupName(group: Notification["group"]): string {
   return JSON.stringify(Object.entries(group).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -167,45 +183,5 @@ function postedIn({ message }: MessageThread, configured: string): Posted | null
   return posted?.configured === configured ? posted : null;
 }
 
-const answerSchema = z.object({
-  ok: z.boolean(),
-  error: z.string().optional(),
-  channel: z.string().optional(),
-  ts: z.string().optional(),
-});
-
-/** What the errors of Slack's Web API mean. One that is not known is tried again. */
-const errorReasons = new Map<string, AttemptFailureReason>(
-  Object.entries({
-    rejected:
-      "invalid_blocks invalid_blocks_format msg_too_long msg_blocks_too_long no_text too_many_attachments " +
-      "invalid_arguments invalid_form_data invalid_json message_not_found cant_update_message edit_window_closed " +
-      "restricted_action restricted_action_read_only_channel",
-    gone:
-      "invalid_auth not_authed account_inactive token_revoked token_expired missing_scope no_permission " +
-      "not_allowed_token_type ekm_access_denied org_login_required channel_not_found not_in_channel is_archived",
-    rate_limited: "ratelimited rate_limited message_limit_exceeded",
-    server_error:
-      "internal_error fatal_error service_unavailable request_timeout team_added_to_org",
-  } satisfies Partial<Record<AttemptFailureReason, string>>).flatMap(([reason, errors]) =>
-    errors.split(" ").map((error) => [error, reasonOf(reason)] as const),
-  ),
-);
-
-function reasonOf(name: string): AttemptFailureReason {
-  return name === "gone" || name === "rate_limited" || name === "rejected" ? name : "server_error";
-}
-
 /** Errors after which another message is posted. */
 const lost = new Set(["message_not_found", "cant_update_message", "edit_window_closed"]);
-
-function readSlackAppAnswer(answer: Answer): SendResult {
-  const read = readJson(answer, answerSchema);
-  const result = readAnswer(answer);
-  if (result.kind !== "delivered" || read?.ok === true) return result;
-  // An answer of Slack's API is JSON; anything else is from something on the way.
-  const error = read?.error ?? "";
-  const reason = errorReasons.get(error);
-  const detail = `HTTP ${answer.status} ${reason === undefined ? "with an error" : error}`;
-  return failed(reason ?? "server_error", detail, answer.retryAfterMs);
-}

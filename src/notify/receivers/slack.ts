@@ -76,6 +76,7 @@ export function slackMessage(
   notification: Notification,
   nowMs: number,
   externalUrl: string | null = null,
+  hasButtons = false,
 ) {
   const { icon } = stateOf(notification);
   const since = notification.type === "report" ? "as of" : "observed";
@@ -83,10 +84,11 @@ export function slackMessage(
   const header = headingOf(notification, longestHeader);
   const linkTo = ({ text, url }: Link): string =>
     `<${escapeMrkdwn(url).replaceAll("|", "%7C")}|${text}>`;
-  // Not buttons: Slack shows a warning beside a button whose app does not answer clicks.
+  // Not buttons, which could only be links: Slack shows a warning beside one whose app does not answer clicks.
   const links = externalUrl === null ? [] : messageLinks(externalUrl, notification).map(linkTo);
   const link = runbookLink(notification, externalUrl);
   const runbook = link === null ? [] : [linkTo({ text: "Runbook", url: link })];
+  const buttons = hasButtons ? (shownButtons.get(notification.type) ?? []) : [];
   const context = [...runbook, `${since} ${utcText(notification.causedAtMs)}`, "sandwatch"];
   return {
     // Shown where there are no blocks, such as in a phone's notification.
@@ -96,9 +98,32 @@ export function slackMessage(
       section(summary),
       ...entryLists(notification).map(section),
       ...(links.length === 0 ? [] : [section(`*${links.join("  ·  ")}*`)]),
+      ...(buttons.length === 0 ? [] : [{ type: "actions", elements: buttons.map(button) }]),
       { type: "context", elements: context.map(mrkdwn) },
     ],
   };
+}
+
+/** What a click on a button of a message does. */
+export const slackActions = ["acknowledge", "silence"] as const;
+export type SlackAction = (typeof slackActions)[number];
+
+const buttonTexts: Readonly<Record<SlackAction, string>> = {
+  acknowledge: "Acknowledge",
+  silence: "Silence 1 h",
+};
+
+const shownButtons = new Map<Notification["type"], readonly SlackAction[]>([
+  ["incident.firing", slackActions],
+  ["incident.reminder", slackActions],
+  ["incident.unacknowledged", slackActions],
+  ["incident.acknowledged", ["silence"]],
+]);
+
+/** Without a value: a click is found by its message. */
+function button(action: SlackAction) {
+  const text = { type: "plain_text", text: buttonTexts[action], emoji: true };
+  return { type: "button", action_id: action, text };
 }
 
 /** As many texts as the entries need; those that do not fit are counted. */
@@ -130,6 +155,6 @@ function mrkdwn(text: string) {
   return { type: "mrkdwn", text, verbatim: true };
 }
 
-function escapeMrkdwn(text: string): string {
+export function escapeMrkdwn(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shownBy, slackMessageSchema } from "./slack-message.ts";
+import { buttonsOf, shownBy, slackMessageSchema } from "./slack-message.ts";
 import { startReceiverServer, status, type Answer } from "./receiver-server.ts";
 
 const where = z.looseObject({
@@ -13,6 +13,8 @@ interface Posted {
   readonly thread: string | null;
   /** The heading and the summary. */
   text: string;
+  /** What can be clicked. */
+  buttons: readonly string[];
 }
 
 export const slackError = (error: string, code = 200, headers = {}): Answer =>
@@ -32,8 +34,10 @@ export async function startSlackApi() {
       unfurl_media: _media,
       ...message
     } = where.parse(JSON.parse(request.body));
-    const [heading = "", summary = ""] = shownBy(slackMessageSchema.parse(message));
+    const parsed = slackMessageSchema.parse(message);
+    const [heading = "", summary = ""] = shownBy(parsed);
     const text = `${heading} | ${summary}`;
+    const buttons = buttonsOf(parsed);
     const method = request.path.split("/").at(-1) ?? "";
     calls.push(thread === undefined ? method : `${method} in thread`);
     const reply = (): Answer => {
@@ -41,12 +45,12 @@ export async function startSlackApi() {
         return slackError("invalid_auth");
       if (method === "chat.postMessage") {
         const posted = `${index + 1}.0`;
-        messages.set(posted, { channel: `C-${channel}`, thread: thread ?? null, text });
+        messages.set(posted, { channel: `C-${channel}`, thread: thread ?? null, text, buttons });
         return ok({ channel: `C-${channel}`, ts: posted });
       }
       const changed = messages.get(ts ?? "");
       if (!changed || changed.channel !== channel) return slackError("message_not_found");
-      changed.text = text;
+      Object.assign(changed, { text, buttons });
       return ok({ channel, ts });
     };
     reply()(response, request, index);

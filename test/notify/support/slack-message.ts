@@ -15,9 +15,24 @@ const mrkdwn = (longest: number) =>
     verbatim: z.boolean(),
   });
 
+/** https://docs.slack.dev/reference/block-kit/block-elements/button-element */
+const button = z.strictObject({
+  type: z.literal("button"),
+  action_id: z.string().min(1).max(255),
+  text: plainText(75),
+  value: z.string().min(1).max(2_000).optional(),
+});
+
+const elementsOfActions = z
+  .array(button)
+  .min(1)
+  .max(25)
+  .refine((all) => new Set(all.map(({ action_id: id }) => id)).size === all.length);
+
 const block = z.union([
   z.strictObject({ type: z.literal("header"), text: plainText(150) }),
   z.strictObject({ type: z.literal("section"), text: mrkdwn(3_000) }),
+  z.strictObject({ type: z.literal("actions"), elements: elementsOfActions }),
   z.strictObject({
     type: z.literal("context"),
     elements: z.array(mrkdwn(3_000)).min(1).max(10),
@@ -31,10 +46,20 @@ export const slackMessageSchema = z.strictObject({
 
 export type SlackMessage = z.infer<typeof slackMessageSchema>;
 
-/** What a reader sees, a block a line. */
+/** What a reader sees, a block a line. Buttons are in brackets. */
 export function shownBy(message: SlackMessage): readonly string[] {
   return message.blocks.map((each) => {
+    if (each.type === "actions") {
+      return each.elements.map(({ text }) => `[${text.text}]`).join(" ");
+    }
     if ("elements" in each) return each.elements.map(({ text }) => text).join(" | ");
     return each.text.text;
   });
+}
+
+/** What can be clicked. */
+export function buttonsOf({ blocks }: SlackMessage): readonly string[] {
+  return blocks.flatMap((each) =>
+    each.type === "actions" ? each.elements.map(({ action_id: id }) => id) : [],
+  );
 }
