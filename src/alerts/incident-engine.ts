@@ -11,7 +11,7 @@ import { plainText } from "./notification.ts";
 import type { IncidentMessage, ItemText, OutboxItem } from "./notification.ts";
 import { textOf, type Observed } from "./observed.ts";
 import { createRecipients, notInhibited, type Inhibitor } from "./recipients.ts";
-import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
+import { ruleFingerprint, type EscalationStep, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silences, type Silencing, type Suppressions } from "./silence.ts";
 import type { Subject } from "./subjects.ts";
 
@@ -117,16 +117,14 @@ export function createIncidentEngine(
    * the steps of its escalation that are due.
    */
   const addReceivers = (
-    rule: Rule,
     incident: Incident,
     wanted: readonly string[],
-    observed: Observed,
+    escalate: (joined: Incident) => readonly EscalationStep[],
     text: ItemText,
-    isInhibited: boolean,
   ): Incident => {
     const added = wanted.filter((name) => !incident.receivers.includes(name));
     const joined = { ...incident, receivers: [...incident.receivers, ...added] };
-    const escalated = isInhibited ? [] : recipients.escalated(rule, joined, observed);
+    const escalated = escalate(joined);
     if (added.length + escalated.length === 0) return incident;
     notify(incident, "incident.firing", added, text);
     for (const { afterMs, receivers } of escalated) {
@@ -234,10 +232,9 @@ export function createIncidentEngine(
       const isFiring = event.kind === "holds" && phase?.name === "firing";
       const inhibitedBy = isFiring ? inhibition.inhibitedBy : (before?.inhibitedBy ?? null);
       const goesOn = event.kind === "holds" && isNotified(before?.phase) && isNotified(phase);
-      const known =
-        goesOn && before
-          ? addReceivers(rule, before, receivers, observed, text, isInhibited)
-          : before;
+      const escalate = (joined: Incident) =>
+        isInhibited ? [] : recipients.escalated(rule, joined, subject, observed, inhibitors);
+      const known = goesOn && before ? addReceivers(before, receivers, escalate, text) : before;
       const isSame = known === before && inhibitedBy === before?.inhibitedBy;
       if (before && isSame && phase === before.phase) return before;
       const { status = null, previousStatus = null } = observed;

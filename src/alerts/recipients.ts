@@ -19,6 +19,12 @@ const fieldsOfKind: Readonly<Record<string, readonly (typeof routeFields)[number
   sandbox: ["benchmark"],
 };
 
+/** Those who are notified at once, and at steps of an escalation. */
+interface Joining {
+  readonly receivers: readonly string[];
+  readonly steps: readonly EscalationStep[];
+}
+
 type Seen = Pick<Observed, "benchmark" | "tags">;
 
 /** Decides whom rules notify of the incidents of one target, or of what has none, at one moment (UTC milliseconds). */
@@ -31,6 +37,7 @@ export function createRecipients(
   const isAnyRouted = receivers.values().some(({ route }) => route);
   const isTimed = receivers.values().some(({ isOpenAt }) => isOpenAt);
   const open = new Map<string, boolean>();
+  const joining = new Map<Rule, Joining>();
   const isOpen = (name: string): boolean => {
     const known = open.get(name) ?? receivers.get(name)?.isOpenAt?.(atMs) ?? true;
     open.set(name, known);
@@ -58,10 +65,13 @@ export function createRecipients(
   };
 
   /** The steps of the escalation that are due, as nobody acknowledged the incident. */
-  const dueSteps = ({ escalation = [] }: Rule, { id, phase, firedAtMs }: Incident) => {
+  const dueSteps = (
+    steps: readonly EscalationStep[] = [],
+    { id, phase, firedAtMs }: Incident,
+  ): readonly EscalationStep[] => {
     if (firedAtMs === null || acknowledgedBy.has(id)) return [];
     if (phase.name !== "firing" || phase.flapping) return [];
-    return escalation.filter(({ afterMs }) => atMs - firedAtMs >= afterMs);
+    return steps.filter(({ afterMs }) => atMs - firedAtMs >= afterMs);
   };
 
   const isNotified = (name: string): boolean =>
@@ -75,15 +85,42 @@ export function createRecipients(
     );
   };
 
+  /** Those who can join incidents of a rule at this moment, as far as all its incidents in the target have that in common. */
+  const joiningOf = (rule: Rule): Joining => {
+    const known = joining.get(rule);
+    if (known) return known;
+    const { name: ruleName, severity, escalation = [] } = rule;
+    const canJoin = (name: string): boolean => {
+      const { places, match } = receivers.get(name)?.route ?? { places: null, match: {} };
+      const isHere = !places || !target || places.has(placeKey(target.region, target.key));
+      const isOfRule = matchesAny(match.rule, ruleName) && matchesAny(match.severity, severity);
+      return isHere && isOfRule && isNotified(name);
+    };
+    const some = {
+      receivers: isTimed ? rule.receivers.filter(canJoin) : [],
+      steps: escalation.map((step) => ({ ...step, receivers: step.receivers.filter(canJoin) })),
+    };
+    joining.set(rule, some);
+    return some;
+  };
+
   return {
     isOpen,
     informed,
 
-    /** The due steps of its escalation, each with those that were not notified yet. */
-    escalated(rule: Rule, incident: Incident, seen: Seen): readonly EscalationStep[] {
-      const known = new Set(incident.receivers);
-      const isRouted = routing(rule, incident.subject, seen);
-      return dueSteps(rule, incident).flatMap(({ afterMs, receivers: names }) => {
+    /** The due steps of its escalation, each with those that were not notified yet of it or of what inhibits it. */
+    escalated(
+      rule: Rule,
+      incident: Incident,
+      subject: Subject,
+      seen: Seen,
+      inhibitors: readonly Inhibitor[],
+    ): readonly EscalationStep[] {
+      const steps = dueSteps(rule.escalation, incident);
+      if (steps.length === 0) return [];
+      const known = new Set([incident, ...inhibitors].flatMap(({ receivers: names }) => names));
+      const isRouted = routing(rule, subject, seen);
+      return steps.flatMap(({ afterMs, receivers: names }) => {
         const added = names.filter(
           (name) => !known.has(name) && isNotified(name) && isRouted(name),
         );
@@ -94,10 +131,10 @@ export function createRecipients(
 
     /** Whether somebody may have to be notified of an incident that goes on, because time has passed. */
     mayJoin(rule: Rule, incident: Incident): boolean {
-      const isMissing = (name: string): boolean =>
-        !incident.receivers.includes(name) && isNotified(name);
-      const opened = isTimed && rule.receivers.some(isMissing);
-      return opened || dueSteps(rule, incident).some((step) => step.receivers.some(isMissing));
+      const { receivers: names, steps } = joiningOf(rule);
+      const isMissing = (name: string): boolean => !incident.receivers.includes(name);
+      if (names.some(isMissing)) return true;
+      return dueSteps(steps, incident).some((step) => step.receivers.some(isMissing));
     },
   };
 }

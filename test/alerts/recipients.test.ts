@@ -146,6 +146,32 @@ describe("escalation", () => {
     expect(later()).toEqual([]);
   });
 
+  it("takes no step to a receiver that another incident informs", () => {
+    const refused = targetRule({
+      name: "refused",
+      trouble: "auth",
+      for: inPolls(1),
+      receivers: ["lead"],
+    });
+    const down = targetRule({ for: inPolls(1), escalation });
+    const { watch, sent } = begin({ rules: [refused, down] });
+    watch.fail("auth");
+    expect(sent()).toEqual(["lead firing incident-1", "oncall firing incident-2"]);
+    watch.wait(60 * minute);
+    watch.fail("auth");
+    expect(sent()).toEqual(["boss firing incident-2"]);
+  });
+
+  it("goes by the name that a server has now", () => {
+    const route = { places: null, match: { server_name: ["slack"] } };
+    const { watch, sent } = start({ routing: { lead: { route } } });
+    watch.wait(20 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual([]);
+    watch.see(showing("error", "a", { name: "slack" }));
+    expect(sent()).toEqual(["lead firing incident-1"]);
+  });
+
   it("leaves the end of it to a receiver whose alert stays open during a silence", () => {
     const routing = { lead: { keepsAlert: true } };
     const { watch, sent } = start({ routing });

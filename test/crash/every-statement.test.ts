@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { killEscalators } from "./kill-escalators.ts";
 import { brokenPromises, killReporters, killVictims } from "./kill-victims.ts";
 
 describe("a daemon that is killed at every statement of commit and delivery", () => {
@@ -30,6 +31,14 @@ describe("a daemon that is killed at every statement of commit and delivery", ()
     const killings = await killVictims(signal, { subject: "probe" });
     expect(brokenPromises(killings)).toEqual([]);
     expect(killings.killedAtStatements).toBeGreaterThan(15);
+  });
+
+  it("takes each step of an escalation once, none while an acknowledgement lasts, and notifies once when hours begin", async ({
+    signal,
+  }) => {
+    const { days, faults } = await killEscalators(signal);
+    expect(faults).toEqual([]);
+    expect(days).toBeGreaterThan(15);
   });
 
   it("sends a report once for each time that it was due, under one id", async ({ signal }) => {

@@ -218,10 +218,10 @@ interface Victim {
   /** Lets it start on the store; resolves when it has caught up with the world as it is. */
   open(aheadMs?: number): Promise<void>;
   /** Lets it poll again; whether it got through. It is dead afterwards in any case. */
-  killAt(statement: number, aheadMs?: number): Promise<boolean>;
+  killAt(statement: number, aheadMs?: number, acknowledgeForMs?: number): Promise<boolean>;
 }
 
-function spawnVictim(settings: VictimSettings): Victim {
+export function spawnVictim(settings: VictimSettings): Victim {
   const child = fork(programOf("victim"), [JSON.stringify(settings)], {
     execArgv: [],
     env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
@@ -235,8 +235,8 @@ function spawnVictim(settings: VictimSettings): Victim {
       const first = await Promise.race([once(child, "message"), exited]);
       if (first[0] !== "done") throw new Error(`a victim died early: ${String(first)}`);
     },
-    async killAt(killAtStatement, aheadMs = 0) {
-      const order: Order = { killAtStatement, aheadMs };
+    async killAt(killAtStatement, aheadMs = 0, acknowledgeForMs = undefined) {
+      const order: Order = { killAtStatement, aheadMs, acknowledgeForMs };
       const next = Promise.race([once(child, "message"), exited]);
       child.send(order);
       const survived = (await next)[0] === "done";

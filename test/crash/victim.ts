@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { flushCompileCache } from "node:module";
 import { StatementSync } from "node:sqlite";
 import { Client } from "pg";
+import { acknowledgeIncidents } from "../../src/api/operations/acknowledgements.ts";
 import { createDaemon } from "../../src/app/daemon.ts";
 import { systemClock, type Clock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -21,6 +22,8 @@ export interface Order {
   readonly killAtStatement?: number;
   /** How far its clock is ahead of the machine's. */
   readonly aheadMs: number;
+  /** Before it polls, somebody acknowledges what fires, for this long. Default: nobody does. */
+  readonly acknowledgeForMs?: number | undefined;
 }
 
 /**
@@ -68,6 +71,11 @@ const daemon = await createDaemon(config, {
   }),
 });
 for (;;) {
+  const { acknowledgeForMs } = order ?? {};
+  if (acknowledgeForMs !== undefined) {
+    const duration = `${acknowledgeForMs / 1_000}s`;
+    await daemon.api(acknowledgeIncidents, { all: true, author: "ann", duration });
+  }
   await daemon.runOnce();
   // Else it would be written at the end of the process, to which a victim does not get.
   flushCompileCache();

@@ -134,6 +134,8 @@ export interface AddedSilence {
 
 export interface Acknowledgement extends ApiCall {
   readonly incidentId: string;
+  /** Null: when the incident resolves. */
+  readonly endsUtcMs: number | null;
 }
 
 /** A poll that was written to the store. */

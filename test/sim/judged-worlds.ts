@@ -1,6 +1,7 @@
 import { alertControls } from "./controls/alert-controls.ts";
 import { inhibitionControls } from "./controls/inhibition-controls.ts";
 import type { NegativeControl } from "./controls/mutation.ts";
+import { routingControls } from "./controls/routing-controls.ts";
 import { sandboxControls } from "./controls/sandbox-controls.ts";
 import { serviceControls } from "./controls/service-controls.ts";
 import { storeControls } from "./controls/store-controls.ts";
@@ -15,6 +16,7 @@ export const negativeControls = Object.entries({
   ...serviceControls,
   ...alertControls,
   ...inhibitionControls,
+  ...routingControls,
   ...sandboxControls,
   ...storeControls,
 });

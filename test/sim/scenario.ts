@@ -8,6 +8,7 @@ import {
   drawStages,
 } from "./draw/receivers.ts";
 import type { ExtraReceiver, ScenarioReceiver, Stages } from "./draw/receivers.ts";
+import { drawRouting } from "./draw/routing.ts";
 import {
   drawPoolRules,
   drawProbeRules,
@@ -101,41 +102,54 @@ export function drawScenario(seed: number): Scenario {
   const drawnMs = dice.pick([0.5, 1, 2, 5, 10, 20]) * minute;
   const scheduled = drawSchedule(dice.fork("schedule"), drawnMs);
   const intervalMs = scheduled?.schedule.intervalMs ?? drawnMs;
-  const receivers = drawReceivers(dice.fork("receivers"), intervalMs);
-  const names = receivers.map(({ name }) => name);
+  const known = drawReceivers(dice.fork("receivers"), intervalMs);
+  const names = known.map(({ name }) => name);
   const polls = dice.between(50, 160);
   const calmMs = Math.min(polls * intervalMs, scheduled ? longestScheduledMs : Infinity);
   const rateLimit = drawRateLimit(dice.fork("limit"));
   const probes = scheduled ? [] : drawProbes(dice.fork("probes"), intervalMs, rateLimit);
   const hasSandboxes = dice.fork("sandboxes").chance(0.6);
-  const rules: readonly ScenarioRule[] = [
+  const unrouted: readonly ScenarioRule[] = [
     ...drawRules(dice.fork("rules"), intervalMs, names),
     ...drawPoolRules(dice.fork("pool rules"), intervalMs, names),
     ...drawProbeRules(dice.fork("probe rules"), probes, names),
     ...(hasSandboxes ? drawSandboxRules(dice.fork("sandbox rules"), intervalMs, names) : []),
   ];
+  const moves = dice.fork("moves").chance(0.3);
+  const targets = drawTargets(dice.fork("targets"), unrouted, moves, hasSandboxes);
+  const startUtcMs = scheduled?.startUtcMs ?? Date.UTC(2026, 10, 20, 9, 30);
+  const { receivers, rules, stages } = drawRouting(
+    dice.fork("routing"),
+    {
+      receivers: known,
+      rules: unrouted,
+      stages: drawStages(dice.fork("stages"), known, unrouted, calmMs),
+    },
+    targets,
+    { startUtcMs, intervalMs, calmMs },
+  );
   return {
     seed,
-    startUtcMs: scheduled?.startUtcMs ?? Date.UTC(2026, 10, 20, 9, 30),
+    startUtcMs,
     intervalMs,
     schedule: scheduled?.schedule ?? null,
     timeoutMs: 10 * second,
     rateLimit,
     probes,
     goneAfter: dice.between(1, 3),
-    targets: drawTargets(dice.fork("targets"), rules, dice.fork("moves").chance(0.3), hasSandboxes),
+    targets,
     rules,
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
     alertmanager: drawAlertmanager(dice.fork("alertmanager"), intervalMs, rules),
     pagerduty: drawPagerduty(dice.fork("pagerduty"), rules),
     slack: drawSlack(dice.fork("slack"), rules),
-    stages: drawStages(dice.fork("stages"), receivers, rules, calmMs),
+    stages,
     maintenance: drawMaintenance(dice.fork("maintenance"), rules),
     service: {
       encodes: dice.fork("encodes").chance(0.3),
       renames: dice.fork("renames").chance(0.3),
-      moves: dice.fork("moves").chance(0.3),
+      moves,
       sandboxes: hasSandboxes,
     },
     heartbeat: dice.fork("heartbeat").pick([null, { everyMs: minute }, { everyMs: 5 * minute }]),

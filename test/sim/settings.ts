@@ -1,5 +1,6 @@
 import { probeSetting } from "./draw/probes.ts";
 import type { ScenarioReceiver, Stage } from "./draw/receivers.ts";
+import { hoursSetting, matchSetting, teamOf } from "./draw/routing.ts";
 import type { Flap, Hold, ScenarioRule } from "./draw/rules.ts";
 import { cronExpression } from "./draw/schedule.ts";
 import { apiKeyOf, receiverOrigin, serviceOrigin } from "./scenario.ts";
@@ -24,11 +25,16 @@ export function settingsOf(configured: Configured): unknown {
   const { receivers, stage, alertmanager, pagerduty, slack, heartbeat } = configured;
   const regions = new Set(targets.map(({ region }) => region));
   const keys = new Set(targets.map(({ key }) => key));
+  const isRouted = receivers.some(({ route }) => route);
   return {
     regions: Object.fromEntries(
       Array.from(regions, (region) => [region, { base_url: serviceOrigin(region) }]),
     ),
-    keys: Array.from(keys, (name) => ({ name, api_key: apiKeyOf(name) })),
+    keys: Array.from(keys, (name) => ({
+      name,
+      api_key: apiKeyOf(name),
+      ...(isRouted && { labels: { team: teamOf(name) } }),
+    })),
     poll: {
       ...(schedule === null
         ? { every: duration(configured.intervalMs) }
@@ -73,7 +79,7 @@ function ruleSetting(
   rule: ScenarioRule,
   { stage, alertmanager, pagerduty, slack }: Configured,
 ): object {
-  const { name, on, keepFiringMs, remindEveryMs } = rule;
+  const { name, on, keepFiringMs, remindEveryMs, escalation = [] } = rule;
   const flap = "flap" in rule ? rule.flap : null;
   return {
     name,
@@ -88,6 +94,7 @@ function ruleSetting(
         extra?.rules.includes(name) ? [extra.name] : [],
       ),
     ],
+    escalate: escalation.map(({ afterMs, receivers }) => ({ after: duration(afterMs), receivers })),
   };
 }
 
@@ -119,7 +126,7 @@ function holdSetting(hold: Hold): unknown {
 }
 
 function receiverSetting(receiver: ScenarioReceiver): object {
-  const { name, groupBy, groupLimit } = receiver;
+  const { name, groupBy, groupLimit, route, hours } = receiver;
   const group_interval = duration(receiver.groupIntervalMs);
   return withUrl(name, "webhook", {
     secret: signingSecret,
@@ -130,6 +137,8 @@ function receiverSetting(receiver: ScenarioReceiver): object {
     give_up_after: duration(receiver.giveUpAfterMs),
     send_resolved: receiver.sendResolved,
     send_acknowledged: receiver.sendAcknowledged,
+    ...(route && { match: matchSetting(route) }),
+    ...(hours && { hours: hoursSetting(hours) }),
   });
 }
 

@@ -57,6 +57,7 @@ export const webhookBodySchema = z.strictObject({
         receiver: z.string().optional(),
         flapping: z.literal(true).optional(),
         acknowledged_by: z.string().optional(),
+        labels: z.record(z.string(), z.string()).optional(),
         url: z.url().optional(),
       }),
     ),

@@ -1,20 +1,16 @@
 import type { FlapRecord } from "../../../src/alerts/flap-record.ts";
 import type { Incident } from "../../../src/alerts/incident.ts";
 import { postableAlertsSchema } from "../../support/postable-alerts.ts";
-import type { ScenarioReceiver } from "../draw/receivers.ts";
 import {
   ignoresTotalCount,
   noIncidents,
   ofIncidents,
   ofPart,
+  ofReceivers,
   ofRules,
   ofStore,
 } from "./mutation.ts";
-import type { Mutation, NegativeControl } from "./mutation.ts";
-
-const ofReceivers = (change: (receiver: ScenarioReceiver) => ScenarioReceiver): Mutation => ({
-  configured: (configured) => ({ ...configured, receivers: configured.receivers.map(change) }),
-});
+import type { NegativeControl } from "./mutation.ts";
 
 /** What ends does not count for flapping, in the memory of the process, too. */
 const forgetsFlapping = ofIncidents(({ flaps, steps }) => {

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import type { Verdict } from "../../../src/alerts/judge.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { Stage } from "../draw/receivers.ts";
+import type { ScenarioReceiver, Stage } from "../draw/receivers.ts";
 import type { ScenarioRule } from "../draw/rules.ts";
 import type { Scrape } from "../history.ts";
 import { listingPath } from "../scenario.ts";
@@ -89,6 +89,12 @@ export const ofPart = <
 
 export const ofRules = (change: (rule: ScenarioRule) => ScenarioRule): Mutation => ({
   configured: (configured) => ({ ...configured, rules: configured.rules.map(change) }),
+});
+
+export const ofReceivers = (
+  change: (receiver: ScenarioReceiver) => ScenarioReceiver,
+): Mutation => ({
+  configured: (configured) => ({ ...configured, receivers: configured.receivers.map(change) }),
 });
 
 /** Reads something else than a listing says, where it comes whole and is not encoded. */

@@ -1,4 +1,5 @@
 import type { Dice } from "./dice.ts";
+import type { Hours, Route } from "./routing.ts";
 import { some, type ScenarioRule } from "./rules.ts";
 
 export interface ScenarioReceiver {
@@ -10,6 +11,10 @@ export interface ScenarioReceiver {
   readonly giveUpAfterMs: number;
   readonly sendResolved: boolean;
   readonly sendAcknowledged: boolean;
+  /** Null or missing: it is notified of all incidents of the rules that name it. */
+  readonly route?: Route | null;
+  /** Null or missing: it is notified at any time. */
+  readonly hours?: Hours | null;
 }
 
 /** A receiver that some rules name besides their others, and that is always configured. */

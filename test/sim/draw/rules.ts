@@ -18,6 +18,14 @@ interface CommonRule {
   readonly keepFiringMs: number;
   readonly remindEveryMs: number | null;
   readonly receivers: readonly string[];
+  /** In the order of their times. Default: nobody else is notified. */
+  readonly escalation?: readonly EscalationStep[];
+}
+
+/** Who else is notified of what has fired for a time, and nobody has acknowledged. */
+export interface EscalationStep {
+  readonly afterMs: number;
+  readonly receivers: readonly string[];
 }
 
 export interface ServerRule extends CommonRule {

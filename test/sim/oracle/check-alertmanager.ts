@@ -1,7 +1,6 @@
 import type { Period } from "../history.ts";
-import { lastNotifiableMs, timesOf, violation } from "./evidence.ts";
+import { lastNotifiableMs, receiverRule, timesOf, violation } from "./evidence.ts";
 import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
-import { receiverRule } from "./check-deliveries.ts";
 import { inhibitedUntilMs } from "./inhibition.ts";
 import { common, period, without } from "./periods.ts";
 import { notifiesEnd } from "./routes.ts";

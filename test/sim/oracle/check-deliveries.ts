@@ -4,6 +4,7 @@ import { longestOutageMs } from "../scenario.ts";
 import { hasFault, lostMessages, subjectOf, timesOf, violation } from "./evidence.ts";
 import type { Evidence, MessageIncident, NotifiedIncident, Violation } from "./evidence.ts";
 import { inhibitedUntilMs } from "./inhibition.ts";
+import { isSelective } from "./recipients.ts";
 import { hasStages, isConfiguredAtEnd, routeOf, wasFiring } from "./routes.ts";
 
 /** Receivers are notified once and in order, with the same message under the same id, and only while they are configured. */
@@ -144,9 +145,12 @@ function checkNotified(
   const isPossible = route.may && sendAcknowledged && own.length > 0;
   // A receiver that is not notified of it, as another incident is, is not notified of this either.
   const isNotified = inhibitedUntilMs(evidence, id, name) === 0;
-  const isSure = isPossible && isNotified && !hasStages(scenario) && own.some(({ sure }) => sure);
+  const isPlain = !hasStages(scenario) && !isSelective(scenario, name);
+  const isSure = isPossible && isNotified && isPlain && own.some(({ sure }) => sure);
   const acknowledged = count("incident.acknowledged");
-  if (acknowledged > (isPossible ? 1 : 0) || acknowledged < (isSure ? 1 : 0)) {
+  // One that lasts longer replaces one that ends.
+  const most = own.some(({ endsUtcMs }) => endsUtcMs !== null) ? own.length : 1;
+  if (acknowledged > (isPossible ? most : 0) || acknowledged < (isSure ? 1 : 0)) {
     found.push(`${name} was sent ${acknowledged} times that ${id} was acknowledged`);
   }
   const rule = scenario.rules.find((each) => each.name === incident.rule);
@@ -185,9 +189,6 @@ export function messagesOf(
       .map(({ webhookId }) => webhookId),
   );
 }
-
-/** The rule that every daemon has for its receivers. */
-export const receiverRule = "receiver-failing";
 
 /** An incident of a receiver that refuses now and then is notified once in this time at most. */
 const quietMs = 5 * 60_000;

@@ -6,6 +6,7 @@ import type { EndReason, Finding, JudgedRule, State, Step } from "./incident-mod
 import { inhibitionOf, wasInhibited } from "./inhibition.ts";
 import { isAt, type Observation, type TargetObservation } from "./observations.ts";
 import { acknowledgedAt, silencedAt } from "./people.ts";
+import { isSelective } from "./recipients.ts";
 import { hasStages, notifiesEnd } from "./routes.ts";
 import type { SandboxRule, ScenarioRule, ServerRule } from "../draw/rules.ts";
 
@@ -56,7 +57,8 @@ function expect<O extends Observation>(
       const times = messagesOf(own, incident.id, "incident.reminder").size;
       // A reminder that waits until the incident is resolved is not sent.
       const isOver = messagesOf(own, incident.id, "incident.resolved").size > 0;
-      const mayLack = reminders === 0 || hasStages(scenario) || isOver;
+      const isPlain = !hasStages(scenario) && !isSelective(scenario, name);
+      const mayLack = reminders === 0 || !isPlain || isOver;
       if (times <= most && (times > 0 || mayLack)) return true;
       return refuse(`${name} was reminded of ${incident.id} ${times} times, not ${reminders}`);
     });

@@ -1,9 +1,8 @@
 import { longestWaitMs, type ExtraReceiver } from "../draw/receivers.ts";
 import { refusedRule } from "../draw/rules.ts";
 import type { Page } from "../history.ts";
-import { damagesOf, lastNotifiableMs, lostMessages, timesOf } from "./evidence.ts";
+import { damagesOf, lastNotifiableMs, lostMessages, receiverRule, timesOf } from "./evidence.ts";
 import { violation, type Evidence, type NotifiedIncident, type Violation } from "./evidence.ts";
-import { receiverRule } from "./check-deliveries.ts";
 import { inhibitedUntilMs } from "./inhibition.ts";
 import { notifiesEnd } from "./routes.ts";
 

@@ -11,6 +11,9 @@ import type {
 } from "../history.ts";
 import { readListing } from "./read-answer.ts";
 
+/** The rule that every daemon has for its receivers. */
+export const receiverRule = "receiver-failing";
+
 /** A promise that was broken. */
 export interface Violation {
   readonly text: string;
@@ -81,7 +84,7 @@ export interface NotifiedIncident extends ReturnType<typeof subjectOf> {
 }
 
 export function evidenceOf(scenario: Scenario, recorded: Recorded): Evidence {
-  const incidents = notifiedIncidents(recorded.attempts);
+  const incidents = withUnheard(scenario, recorded, notifiedIncidents(recorded.attempts));
   const requests = recorded.requests.map((request) => judgedByTime(request, scenario, recorded));
   return { ...recorded, requests, scenario, listings: listingsOf(requests), incidents };
 }
@@ -138,6 +141,40 @@ function notifiedIncidents(attempts: readonly Attempt[]): readonly NotifiedIncid
     }
   }
   return [...incidents.values()];
+}
+
+/**
+ * With the incidents that fired while all those were closed, or are not about them, whom their rule names: nobody was notified of
+ * them, and they went on as if somebody had been.
+ */
+function withUnheard(
+  { receivers, rules }: Scenario,
+  { storedIncidents }: Recorded,
+  notified: readonly NotifiedIncident[],
+): readonly NotifiedIncident[] {
+  const selective = new Set(
+    receivers.filter(({ route, hours }) => route ?? hours).map(({ name }) => name),
+  );
+  const unheard = new Set(
+    rules
+      .filter((rule) => rule.receivers.every((name) => selective.has(name)))
+      .map(({ name }) => name),
+  );
+  if (unheard.size === 0) return notified;
+  const known = new Set(notified.map(({ id }) => id));
+  const more = Array.from(storedIncidents.values()).flatMap((versions): NotifiedIncident[] => {
+    const fired = versions.find(({ isNotified }) => isNotified);
+    if (!fired || known.has(fired.id) || !unheard.has(fired.rule)) return [];
+    if (fired.inhibitedBy !== null) return [];
+    const { id, rule, region, target, server, startedUtcMs, atMs } = fired;
+    const about = { region, key: target?.split("/")[1] ?? null, pool: null, probe: null };
+    const subject = { ...about, target: target ?? "", server, receiver: null };
+    return [{ id, rule, ...subject, startedUtcMs, notifiedMs: atMs, resolved: null }];
+  });
+  const order = new Map(Array.from(storedIncidents.keys(), (id, at) => [id, at]));
+  return [...notified, ...more].toSorted(
+    (one, other) => (order.get(one.id) ?? 0) - (order.get(other.id) ?? 0),
+  );
 }
 
 export type MessageIncident = Message["data"]["incidents"][number];

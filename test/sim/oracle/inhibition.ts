@@ -4,6 +4,7 @@ import { hasFault, stalledMs, violation, type Evidence, type Violation } from ".
 import { fails, inForce, type RegionState } from "./region-states.ts";
 import type { Inhibition } from "./incident-model.ts";
 import { silencedAt } from "./people.ts";
+import { dueOf, informedOf, matchedOf } from "./recipients.ts";
 import { findingOf, type JudgedPoll } from "./target-polls.ts";
 
 interface Subject {
@@ -84,17 +85,6 @@ export function wasInhibited({ storedIncidents }: Evidence, incidentId: string):
   return storedIncidents.get(incidentId)?.some(({ inhibitedBy }) => inhibitedBy !== null) ?? false;
 }
 
-/** Those whom a rule notifies, in a process. */
-function recipients(evidence: Evidence, { name, receivers }: ScenarioRule, life: number) {
-  const { alertmanager, pagerduty, slack } = evidence.scenario;
-  const { stage } = evidence.lives[life - 1] ?? {};
-  const named = stage?.routes.get(name) ?? receivers;
-  const extras = [alertmanager, pagerduty, slack].flatMap((extra) =>
-    extra?.rules.includes(name) ? [extra.name] : [],
-  );
-  return [...named.filter((each) => stage?.receivers.has(each) ?? true), ...extras];
-}
-
 /**
  * Whom an incident of a target, its sandboxes or its servers concerns is notified of it, or it is stored what it is inhibited by: an
  * incident that fires then, explains it, and notifies them. Nobody is notified of what is inhibited.
@@ -133,8 +123,9 @@ export function checkInhibition(
             poll.kinds.length > 0 &&
             regionFails(evidence, other, poll, versions, region, isSure)
           : present.phase === "firing" && explains(rule, other, present);
+      const about = matchedOf(other, target, present.server, poll);
       return inhibits
-        ? [{ id: present.id, receivers: recipients(evidence, other, poll.life) }]
+        ? [{ id: present.id, receivers: informedOf(evidence, other, about, poll.life) }]
         : [];
     });
 
@@ -154,18 +145,28 @@ export function checkInhibition(
         { rule: rule.name, target, server: server ?? "" },
         poll,
       );
-      const missing = recipients(evidence, rule, poll.life).filter(
-        (name) => !receivers.includes(name),
-      );
+      const informed = informedOf(evidence, rule, matchedOf(rule, target, server, poll), poll.life);
+      const isExplainedToAll =
+        sure.length > 0 &&
+        informed.every((name) => sure.some((each) => each.receivers.includes(name)));
+      const due = dueOf(evidence, rule, { target, server, versions, before, present, polls }, poll);
+      const missing = due.must.filter((name) => !receivers.includes(name));
       const names = (some: typeof possible, receiver: string): boolean =>
         some.some((each) => each.receivers.includes(receiver));
       const added = receivers.filter((name) => !before?.receivers.includes(name));
       const needless = added.filter((name) => names(sure, name));
-      const uninformed = missing.filter((name) => inhibitedBy === null || !names(possible, name));
+      const uninformed = missing.filter((name) =>
+        due.isStep(name) ? possible.length === 0 : inhibitedBy === null || !names(possible, name),
+      );
+      const wrong = added.flatMap((name) => {
+        const why = due.isStep(name) && isExplainedToAll ? "it is inhibited" : due.whyNot(name);
+        return why === null ? [] : [`was notified to ${name}, though ${why}`];
+      });
       const isExplained = inhibitedBy === null || possible.some((each) => each.id === inhibitedBy);
       return [
         ...(isExplained ? [] : [`is inhibited by ${inhibitedBy}, which does not explain it`]),
         ...needless.map((name) => `was notified to ${name}, though another incident explains it`),
+        ...wrong,
         ...(silenced.includes(true) ? [] : uninformed).map(
           (name) => `was not notified to ${name}, and nothing inhibits it`,
         ),

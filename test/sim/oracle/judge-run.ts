@@ -1,7 +1,7 @@
 import type { Recorded } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
 import { checkAlertmanager } from "./check-alertmanager.ts";
-import { checkDeliveries, receiverRule } from "./check-deliveries.ts";
+import { checkDeliveries } from "./check-deliveries.ts";
 import { checkGroups } from "./check-groups.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkStatusRule, isOnStatus } from "./check-incidents.ts";
@@ -13,7 +13,7 @@ import { checkRegion } from "./check-regions.ts";
 import { checkRequests } from "./check-requests.ts";
 import { checkAccesses, checkScrapes } from "./check-scrapes.ts";
 import { checkTarget } from "./check-targets.ts";
-import { evidenceOf, violation, type Violation } from "./evidence.ts";
+import { evidenceOf, receiverRule, violation, type Violation } from "./evidence.ts";
 import { checkInhibition } from "./inhibition.ts";
 import { checkStored, observationsOf } from "./observations.ts";
 import { regionStatesOf } from "./region-states.ts";

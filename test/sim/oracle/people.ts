@@ -89,13 +89,21 @@ function latestShownMs({ wallClocks }: Evidence, fromMs: number, toMs: number): 
 
 /** Whether an incident was acknowledged before an observation: both where both are possible. */
 export function acknowledgedAt(
-  { acknowledgements }: Evidence,
+  evidence: Evidence,
   incidentId: string,
-  { moment }: Observation,
+  { moment, utcMs, fromMs, toMs }: Observation,
 ): readonly boolean[] {
-  const before = acknowledgements.filter(
-    (each) => each.incidentId === incidentId && each.moment < moment,
+  const before = evidence.acknowledgements.filter(
+    (each) =>
+      each.incidentId === incidentId &&
+      each.moment < moment &&
+      (each.endsUtcMs ?? Infinity) > utcMs,
   );
   if (before.length === 0) return [false];
-  return before.some(({ sure }) => sure) ? [true] : [false, true];
+  const isSure = before.some(({ sure, endsUtcMs, atMs }) => {
+    const endsMs = endsUtcMs ?? Infinity;
+    // A wall clock that is set back does not certainly continue one that was over.
+    return sure && utcMs + toMs - fromMs < endsMs && latestShownMs(evidence, atMs, fromMs) < endsMs;
+  });
+  return isSure ? [true] : [false, true];
 }

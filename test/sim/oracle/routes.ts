@@ -2,11 +2,14 @@ import { wasInhibited } from "./inhibition.ts";
 import type { Stage } from "../draw/receivers.ts";
 import type { Life } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
-import { timesOf, type Evidence, type NotifiedIncident } from "./evidence.ts";
+import { lastNotifiableMs, receiverRule, timesOf } from "./evidence.ts";
+import type { Evidence, NotifiedIncident } from "./evidence.ts";
+import { isRouted as isRoutedTo, isSelective } from "./recipients.ts";
 
 /**
  * Whether a receiver must be notified of an incident, and whether it may be. It is if the incident fires while the
- * rule names the receiver, or was notified before the rule named it and goes on.
+ * rule names the receiver, or was notified before the rule named it and goes on. Whom an incident is routed or escalated to is
+ * judged where it is stored (`recipients.ts`): here, that they are sent what is stored.
  */
 export function routeOf(
   evidence: Evidence,
@@ -14,6 +17,7 @@ export function routeOf(
   incident: NotifiedIncident,
 ): { readonly must: boolean; readonly may: boolean } {
   const { scenario, lives } = evidence;
+  if (isSelective(scenario, receiver)) return selectiveRouteOf(evidence, receiver, incident);
   const isNamed = ({ stage }: { readonly stage: Stage }): boolean => {
     if (!stage.receivers.has(receiver)) return false;
     if (incident.receiver !== null) return incident.receiver !== receiver;
@@ -37,6 +41,20 @@ export function routeOf(
   };
 }
 
+function selectiveRouteOf(evidence: Evidence, receiver: string, incident: NotifiedIncident) {
+  const { scenario, storedIncidents } = evidence;
+  const { rule, region, key } = incident;
+  if (rule === receiverRule) {
+    const about = { rule, region, key, serverName: null };
+    const isRouted = incident.receiver !== receiver && isRoutedTo(scenario, receiver, about);
+    return { must: false, may: isRouted };
+  }
+  const versions = storedIncidents.get(incident.id) ?? [];
+  const since = versions.find(({ receivers }) => receivers.includes(receiver));
+  const must = since !== undefined && since.atMs < lastNotifiableMs(evidence);
+  return { must, may: since !== undefined };
+}
+
 /** Whether the configuration changes what it says of receivers. */
 export function hasStages({ stages }: Scenario): boolean {
   return stages.length > 1;
@@ -57,7 +75,8 @@ export function notifiesEnd(
   return scenario.receivers.some(({ name, sendResolved }) => {
     if (!sendResolved) return false;
     const isInEveryStage = !hasStages(scenario);
-    if (isInEveryStage && !wasInhibited(evidence, incidentId)) return rule.receivers.includes(name);
+    const isPlain = isInEveryStage && !isSelective(scenario, name);
+    if (isPlain && !wasInhibited(evidence, incidentId)) return rule.receivers.includes(name);
     const isConfigured = isInEveryStage || isConfiguredAtEnd(scenario, name);
     return isConfigured && wasFiring(evidence, name, incidentId);
   });

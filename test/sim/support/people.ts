@@ -24,6 +24,9 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
   const dice = world.dice.fork("people");
   const silences: AddedSilence[] = [];
   const acknowledgements: Acknowledgement[] = [];
+  const { alertmanager, pagerduty, slack, receivers } = scenario;
+  const isRouted = receivers.some(({ route }) => route);
+  const lasting = dice.fork("lasting");
 
   /** Gives null if certainly nothing was done; notes in the call whether it was accepted. */
   const ask = async <Accepted>(
@@ -118,16 +121,23 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
     const incident = attempt?.message.data.incidents[0];
     if (!incident || !["server", "sandbox", "pool", "probe"].includes(incident.subject)) return;
     const { id } = incident;
-    const acknowledgement = { ...time.now(), sure: false, incidentId: id };
+    const lastsMs = isRouted && lasting.chance(0.6) ? lasting.between(1, 10) * intervalMs : null;
+    const now = time.now();
+    const endsUtcMs = lastsMs === null ? null : now.utcMs + lastsMs;
+    const acknowledgement = { ...now, sure: false, incidentId: id, endsUtcMs };
     acknowledgements.push(acknowledgement);
-    const accepted = await ask(`acknowledges ${id}`, acknowledgement, (api) =>
-      api(acknowledgeIncident, { id, author: "somebody" }),
+    const text = `acknowledges ${id}${lastsMs === null ? "" : ` for ${lastsMs} ms`}`;
+    const accepted = await ask(text, acknowledgement, (api) =>
+      api(acknowledgeIncident, {
+        id,
+        author: "somebody",
+        ...(lastsMs !== null && { duration: `${lastsMs / 1_000}s` }),
+      }),
     );
     if (accepted !== null) return;
     acknowledgements.splice(acknowledgements.indexOf(acknowledgement), 1);
   };
 
-  const { alertmanager, pagerduty, slack, receivers } = scenario;
   // Until the last moment in which what is replayed can still be accepted before the end.
   const replay = async (): Promise<void> => {
     for (const { name: receiver } of [...receivers, alertmanager, pagerduty, slack].filter(
