@@ -235,7 +235,7 @@ export function spawnVictim(settings: VictimSettings): Victim {
       const first = await Promise.race([once(child, "message"), exited]);
       if (first[0] !== "done") throw new Error(`a victim died early: ${String(first)}`);
     },
-    async killAt(killAtStatement, aheadMs = 0, acknowledgeForMs = undefined) {
+    async killAt(killAtStatement, aheadMs = 0, acknowledgeForMs?: number) {
       const order: Order = { killAtStatement, aheadMs, acknowledgeForMs };
       const next = Promise.race([once(child, "message"), exited]);
       child.send(order);

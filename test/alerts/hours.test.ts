@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { startMs } from "../support/fleet.ts";
+import { broken, createReader, createWatch, idle, inPolls, lasting } from "./support/watch.ts";
+import { serverRule, targetRule, type WatchOptions } from "./support/watch.ts";
+
+const minute = 60_000;
+
+describe("hours", () => {
+  const opensAtMs = startMs + 60 * minute;
+  const closesAtMs = startMs + 120 * minute;
+  const isOpenAt = (atMs: number) => atMs >= opensAtMs && atMs < closesAtMs;
+
+  function start(more: WatchOptions = {}) {
+    const watch = createWatch({
+      rules: [serverRule({ receivers: ["oncall", "office"], remindEveryMs: 10 * minute })],
+      receivers: { oncall: true, office: true },
+      routing: { office: { isOpenAt } },
+      ...more,
+    });
+    return { watch, sent: createReader(watch) };
+  }
+
+  it("begin with what still fires, and end with reminders; the end of it comes at any time", () => {
+    const { watch, sent } = start();
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall firing incident-1"]);
+    watch.wait(60 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["office firing incident-1", "oncall reminder incident-1"]);
+    watch.wait(10 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall reminder incident-1", "office reminder incident-1"]);
+    watch.wait(60 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall reminder incident-1"]);
+    watch.see(idle);
+    expect(sent()).toEqual(["oncall resolved incident-1", "office resolved incident-1"]);
+  });
+
+  it("leave the end of it to a closed receiver whose alert stays open during a silence", () => {
+    const { watch, sent } = start({ routing: { office: { isOpenAt, keepsAlert: true } } });
+    watch.wait(60 * minute);
+    watch.see(broken);
+    watch.silence({});
+    watch.see(broken);
+    watch.wait(60 * minute);
+    sent();
+    watch.silence(null);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall firing incident-2"]);
+    watch.see(idle);
+    expect(sent()).toEqual(["office resolved incident-2", "oncall resolved incident-2"]);
+  });
+
+  it("do not let an incident of others inhibit one that closed receivers wait for", () => {
+    const refused = targetRule({ name: "refused", trouble: "auth", for: inPolls(1) });
+    const escalation = [{ afterMs: 15 * minute, receivers: ["lead"] }];
+    const down = targetRule({ for: inPolls(1), receivers: ["office"], escalation });
+    const receivers = { oncall: true, office: true, lead: true };
+    const { watch, sent } = start({ rules: [refused, down], receivers });
+    watch.fail("auth");
+    watch.wait(15 * minute);
+    watch.fail("auth");
+    expect(sent()).toEqual(["oncall firing incident-1", "lead firing incident-2"]);
+    watch.wait(45 * minute);
+    watch.fail("auth");
+    expect(sent()).toEqual(["office firing incident-2"]);
+  });
+
+  it("begin with nothing where what fired is over", () => {
+    const { watch, sent } = start();
+    watch.see(broken);
+    watch.see(idle);
+    watch.wait(60 * minute);
+    watch.see(idle);
+    expect(sent()).toEqual(["oncall firing incident-1", "oncall resolved incident-1"]);
+  });
+
+  it("apply to incidents that fire for closed receivers alone, and to escalation", () => {
+    const rule = serverRule({ receivers: ["office"] });
+    const { watch, sent } = start({ rules: [rule] });
+    watch.see(broken);
+    expect(sent()).toEqual([]);
+    watch.wait(60 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["office firing incident-1"]);
+
+    const escalation = [{ afterMs: 5 * minute, receivers: ["office"] }];
+    const escalated = start({ rules: [serverRule({ escalation, for: lasting(0) })] });
+    escalated.watch.see(broken);
+    escalated.watch.wait(30 * minute);
+    escalated.watch.see(broken);
+    expect(escalated.sent()).toEqual(["oncall firing incident-1"]);
+    escalated.watch.wait(30 * minute);
+    escalated.watch.see(broken);
+    expect(escalated.sent()).toEqual(["office firing incident-1"]);
+  });
+});
