@@ -1,20 +1,27 @@
 import type { Config } from "../../config/config.ts";
 import type { ReceiverConfig } from "../../config/schema-receivers.ts";
 import type { ConnectOptions } from "../../lib/connector.ts";
+import { systemClock } from "../../lib/clock.ts";
 import { destinationOf, ProxyError } from "../../lib/proxy.ts";
+import { userAgent } from "../../lib/version.ts";
 import { createGuardedConnector, DeniedAddressError } from "../../notify/guarded-connector.ts";
+import { createOutbound, type Outbound } from "../../notify/outbound.ts";
+import { createSlackApi } from "../../notify/receivers/slack-api.ts";
+import { refusedAdvice } from "../../notify/receivers/slack-socket.ts";
 import { connectionFailure } from "../../service/failure.ts";
 import { adviceFor } from "../failure-advice.ts";
 import { mapSome, type Finding } from "./finding.ts";
 
 const connectionsAtOnce = 10;
 
-/** Connects to the host of each receiver, with TLS if it is https, and sends nothing. */
+/** Connects to the host of each receiver, with TLS if it is https, and sends no messages. */
 export async function checkReceivers(
   receivers: readonly ReceiverConfig[],
   { networks, route }: Config["alerts"]["outbound"],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
+  const mayAct = (): boolean => true;
+  const outbound = createOutbound({ clock: systemClock, userAgent, mayAct, networks, route });
   const connector = createGuardedConnector(networks, undefined, route);
   const stop = (): void => connector.close();
   signal.addEventListener("abort", stop);
@@ -37,15 +44,36 @@ export async function checkReceivers(
         error ? [describe(name, at, addresses, error)] : [],
       );
       const via = addresses.some(connector.isProxied) ? " through the proxy" : "";
-      return failed.length > 0
-        ? failed
-        : [{ level: "ok", text: `${name} can be reached${via}: ${took} ms` } as const];
+      if (failed.length > 0) return failed;
+      const reached = { level: "ok", text: `${name} can be reached${via}: ${took} ms` } as const;
+      return [reached, ...(await checkAppToken(receiver, name, outbound, signal))];
     });
     return found.flat();
   } finally {
     signal.removeEventListener("abort", stop);
     connector.close();
+    await outbound.close();
   }
+}
+
+/** Asks Slack for the address of a connection, and opens none. */
+async function checkAppToken(
+  receiver: ReceiverConfig,
+  name: string,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  if (receiver.type !== "slack_app" || !receiver.appToken) return [];
+  const api = createSlackApi(receiver, outbound);
+  const { result } = await api("apps.connections.open", receiver.appToken, {}, signal);
+  if (result.kind === "aborted") return [];
+  if (result.kind === "delivered") return [{ level: "ok", text: `${name}: app_token is accepted` }];
+  const { reason, detail } = result;
+  if (reason !== "gone") {
+    return [{ level: "warning", text: `${name}: app_token could not be checked: ${detail}` }];
+  }
+  const text = `${name}: Slack refuses app_token: ${detail}`;
+  return [{ level: "failure", text, mend: `Its buttons do nothing: ${refusedAdvice}` }];
 }
 
 function addressesOf(receiver: ReceiverConfig): readonly ConnectOptions[] {
