@@ -37,7 +37,7 @@ export interface ReportSending {
   ): Promise<(ReportMessage & { readonly receivers: readonly string[] }) | null>;
 }
 
-/** What operations on the stored and the current state need. */
+/** What operations that read the stored and the current state need. */
 export interface StoreContext extends HistoryContext {
   readonly store: Store;
   readonly targets: readonly WatchedView[];
@@ -47,20 +47,28 @@ export interface StoreContext extends HistoryContext {
   readonly receivers: readonly string[];
   readonly suppressions: HeldSuppressions;
   readonly drift: { readonly records: () => Promise<readonly DriftRecord[]> };
+}
+
+/** What operations that act on alerts need. Only a running daemon has it. */
+export interface ActContext extends StoreContext {
   readonly log: Logger;
   readonly newId: () => string;
-  /** Null: the daemon composes notifications of acknowledgements when it starts. */
-  readonly composeAcknowledged: ComposeAcknowledged | null;
+  readonly composeAcknowledged: ComposeAcknowledged;
   /** When a report or a replayed notification is attempted, and until when it is retried. UTC milliseconds. */
   readonly retryTimes: (receiver: string) => {
     readonly nextAttemptAtMs: number;
     readonly giveUpAtMs: number;
   };
-  /** Polls a target at once. Null: no daemon runs in this process. */
-  readonly pollNow: ((target: Target) => Promise<void>) | null;
+  /** Polls a target at once. */
+  readonly pollNow: (target: Target) => Promise<void>;
   readonly reportSending: ReportSending;
   /** Called after a commit that added notifications to the outbox. */
   readonly onOutbox: () => void;
+}
+
+/** What deleting the history of a key needs. */
+export interface ForgetContext extends Pick<ActContext, "store" | "clock" | "log"> {
+  readonly targets: readonly { readonly target: Target }[];
 }
 
 /** What operations that call the service need. */
@@ -87,6 +95,6 @@ export interface ServiceContext {
 /** What operations on the current state of targets and servers need. */
 export type FleetContext = Pick<StoreContext, "targets" | "rules" | "receivers" | "probes">;
 
-export interface ApiContext extends StoreContext, ServiceContext {
+export interface ApiContext extends ActContext, ServiceContext {
   readonly targets: readonly WatchedView[];
 }

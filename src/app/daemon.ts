@@ -185,7 +185,6 @@ export async function createDaemon(
     upkeep,
     regions,
     delivery,
-    composeAcknowledged: composed,
   });
   opening.defer(() => delivery.stop());
   opening.defer(() => regions.stop());

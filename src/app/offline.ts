@@ -1,16 +1,14 @@
-import type { HistoryContext, ServiceContext, StoreContext } from "../api/context.ts";
+import type { ForgetContext, HistoryContext, ServiceContext, StoreContext } from "../api/context.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
 import { initialProbeProgress, subjectName, subjectsOf } from "../alerts/probe.ts";
 import { nothingKnown } from "../alerts/target-state.ts";
-import { freshTimes } from "../notify/retry.ts";
 import { restoreSuppressions } from "../api/suppressions.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
-import { shortId } from "../lib/short-id.ts";
 import { userAgent } from "../lib/version.ts";
 import { createKeyLimits } from "../polling/key-limits.ts";
 import { intervalOf } from "../polling/ticker.ts";
@@ -20,7 +18,6 @@ import { storedSources } from "../reports/report-sources.ts";
 import { createServiceClient } from "../service/client.ts";
 import { openConfiguredReadOnly, openConfiguredStore } from "../store/store.ts";
 import type { Store } from "../store/store.ts";
-import { createScheduledReports } from "./scheduled-reports.ts";
 
 /** What operations of the API need where no daemon answers them. */
 export interface Offline<Context> extends AsyncDisposable {
@@ -37,21 +34,27 @@ export async function openForQueries(
   config: Config,
   clock: Clock = systemClock,
 ): Promise<Offline<StoreContext>> {
-  return openOffline(config, await openConfiguredReadOnly(config.store), clock);
+  const store = await openConfiguredReadOnly(config.store);
+  try {
+    const context = await createContext(config, store, clock);
+    return { context, [Symbol.asyncDispose]: () => store.close() };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 /**
- * Opens the store for operations that write. Each writes what it says and nothing else; what follows from
- * that is left to the daemon.
+ * Opens the store to delete the history of a key.
  *
  * @throws {StoreError} when there is no such store, it cannot be used, or a daemon runs on it
  */
-export async function openForChanges(
-  config: Config,
-  clock: Clock = systemClock,
-): Promise<Offline<StoreContext>> {
+export async function openForForgetting(config: Config): Promise<Offline<ForgetContext>> {
   const store = await openConfiguredStore(config.store, undefined, { mustExist: true });
-  return openOffline(config, store, clock);
+  const targets = configuredTargets(config).map((target) => ({ target }));
+  const log = createLogger({ level: "silent", format: "json" });
+  const context = { store, targets, clock: systemClock, log };
+  return { context, [Symbol.asyncDispose]: () => store.close() };
 }
 
 /**
@@ -105,26 +108,11 @@ export function openService(
   };
 }
 
-async function openOffline(
-  config: Config,
-  store: Store,
-  clock: Clock,
-): Promise<Offline<StoreContext>> {
-  try {
-    const context = await createContext(config, store, clock);
-    return { context, [Symbol.asyncDispose]: () => store.close() };
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
-}
-
 async function createContext(config: Config, store: Store, clock: Clock): Promise<StoreContext> {
   const { rules, receivers, maintenance } = config.alerts;
-  const giveUpAfterMs = new Map(receivers.map((each) => [each.name, each.giveUpAfterMs]));
   const nowMs = clock.now().utcMs;
   const targets = await readTargets(config, store, nowMs);
-  const context = {
+  return {
     store,
     reports: storedSources(store, configuredTargets(config), (target) =>
       targets.get(targetName(target)),
@@ -136,14 +124,7 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
     suppressions: await restoreSuppressions(store, maintenance, clock),
     drift: { records: () => store.drift.all() },
     clock,
-    log: createLogger({ level: "silent", format: "json" }),
-    newId: shortId,
-    composeAcknowledged: null,
-    retryTimes: (receiver: string) => freshTimes(nowMs, giveUpAfterMs.get(receiver)),
-    pollNow: null,
-    onOutbox() {},
   };
-  return { ...context, reportSending: createScheduledReports(config.reports, context).sending };
 }
 
 /** The configured targets as they are stored, by their names. One that is not stored was never polled. */

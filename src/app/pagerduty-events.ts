@@ -1,4 +1,4 @@
-import type { StoreContext } from "../api/context.ts";
+import type { ActContext } from "../api/context.ts";
 import { withdraw } from "../api/operations/acknowledgements.ts";
 import type { ConfigOf, ReceiverConfig } from "../config/schema-receivers.ts";
 import { counted } from "../fleet/plural.ts";
@@ -37,7 +37,7 @@ interface Meant {
 /** Handles what people do in PagerDuty to the alerts of receivers with `webhook_secret`, one event after the other. */
 export function createPagerdutyEvents(
   receivers: readonly ReceiverConfig[],
-  context: StoreContext,
+  context: ActContext,
 ): (webhook: ReceivedWebhook) => Promise<WebhookOutcome> {
   const acting = new Map(receivers.flatMap((each) => actingOf(each) ?? []));
   const acts = createActs(context, { name: "PagerDuty", event: "webhook.received" });
@@ -87,7 +87,7 @@ const whatWasDone: ReadonlyMap<string, string> = new Map([
 ]);
 
 async function handle(
-  context: StoreContext,
+  context: ActContext,
   settings: Acting,
   event: PagerdutyEvent,
   act: ReceiverAct,
@@ -98,7 +98,7 @@ async function handle(
 }
 
 async function handleOfAlert(
-  context: StoreContext,
+  context: ActContext,
   settings: Acting,
   event: PagerdutyEvent,
   act: ReceiverAct,
@@ -123,7 +123,7 @@ async function handleOfAlert(
 
 /** PagerDuty itself withdraws acknowledgements that have lasted for some time, and its integrations echo what sandwatch sent. */
 async function handleAutomatic(
-  context: StoreContext,
+  context: ActContext,
   { type }: PagerdutyEvent,
   { firing }: Meant,
 ): Promise<Done> {
@@ -143,7 +143,7 @@ async function handleAutomatic(
 
 /** Returns of how many there was an acknowledgement. */
 async function withdrawAll(
-  context: StoreContext,
+  context: ActContext,
   incidentIds: readonly string[],
   author: string,
 ): Promise<number> {
@@ -155,7 +155,7 @@ async function withdrawAll(
 }
 
 async function handleOf(
-  context: StoreContext,
+  context: ActContext,
   event: PagerdutyEvent,
   meant: Meant,
   { author, what }: { readonly author: string; readonly what: string },
@@ -194,7 +194,7 @@ async function handleOf(
 
 /** What began after the event cannot be meant by it: PagerDuty may deliver it late. */
 async function incidentsOf(
-  { store }: StoreContext,
+  { store }: ActContext,
   { name }: Acting,
   { alert, occurredAtMs }: PagerdutyEvent,
 ): Promise<Meant> {

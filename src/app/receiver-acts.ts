@@ -1,4 +1,4 @@
-import type { StoreContext } from "../api/context.ts";
+import type { ActContext } from "../api/context.ts";
 import { acknowledge } from "../api/operations/acknowledgements.ts";
 import { counted } from "../fleet/plural.ts";
 import { batches } from "../lib/iterables.ts";
@@ -50,7 +50,7 @@ export function nothing(text: string, by: string | null = null): Done {
 }
 
 /** Handles what people do in a service, one after the other and each once, however often it is sent. */
-export function createActs(context: StoreContext, service: ActingService) {
+export function createActs(context: ActContext, service: ActingService) {
   let last: Promise<unknown> = Promise.resolve();
   return (act: ReceiverAct, handle: () => Promise<Done>): Promise<Done> => {
     // What is repeated while it is handled must find it handled.
@@ -61,7 +61,7 @@ export function createActs(context: StoreContext, service: ActingService) {
 }
 
 async function handleOnce(
-  { store, clock, log }: StoreContext,
+  { store, clock, log }: ActContext,
   service: ActingService,
   act: ReceiverAct,
   handle: () => Promise<Done>,
@@ -97,7 +97,7 @@ async function handleOnce(
 
 /** @param still what is added about them, such as " until sandwatch observes their end" */
 export async function acknowledgeAll(
-  context: StoreContext,
+  context: ActContext,
   incidentIds: readonly string[],
   { author, note }: { readonly author: string; readonly note: string | null },
   still = "",

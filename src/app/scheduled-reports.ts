@@ -1,4 +1,4 @@
-import type { HistoryContext, ReportMessage, ReportSending, StoreContext } from "../api/context.ts";
+import type { ActContext, HistoryContext, ReportMessage, ReportSending } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CallApi } from "../api/operation.ts";
 import { reportOccupancy, type RowView } from "../api/operations/occupancy.ts";
@@ -25,7 +25,7 @@ const lateAfterMs = 5 * 60_000;
  */
 export function createScheduledReports(
   reports: readonly ScheduledReport[],
-  context: Pick<StoreContext, keyof HistoryContext | "store" | "log" | "retryTimes" | "onOutbox">,
+  context: Pick<ActContext, keyof HistoryContext | "store" | "log" | "retryTimes" | "onOutbox">,
 ) {
   const { store, clock, log, retryTimes, onOutbox } = context;
   const api = createApi<HistoryContext>(context);

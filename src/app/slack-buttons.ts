@@ -1,5 +1,5 @@
 import { matchText, silenceFacts, type SilenceMatch } from "../alerts/silence.ts";
-import type { StoreContext } from "../api/context.ts";
+import type { ActContext } from "../api/context.ts";
 import { addOrProlong, matchOf } from "../api/operations/silences.ts";
 import type { ReceiverConfig } from "../config/schema-receivers.ts";
 import type { Random } from "../lib/random.ts";
@@ -19,7 +19,7 @@ const silenceMs = 60 * 60_000;
 
 interface ButtonsDeps {
   readonly receivers: readonly ReceiverConfig[];
-  readonly context: StoreContext;
+  readonly context: ActContext;
   readonly outbound: Outbound;
   readonly random: Random;
 }
@@ -95,7 +95,7 @@ function actOf({ name }: Acting, { id, action, occurredAtMs, user, ...at }: Slac
 
 /** What fires in the message that was clicked, of the receiver that has it. */
 async function findMessage(
-  { store, clock }: StoreContext,
+  { store, clock }: ActContext,
   receivers: readonly Acting[],
   click: SlackClick,
 ): Promise<{ readonly receiver?: Acting; readonly firing: readonly NotifiedAlert[] }> {
@@ -111,7 +111,7 @@ async function findMessage(
 }
 
 async function handle(
-  context: StoreContext,
+  context: ActContext,
   { users }: Acting,
   { action, user }: SlackClick,
   { act, firing }: { readonly act: ReceiverAct; readonly firing: readonly NotifiedAlert[] },
@@ -142,7 +142,7 @@ async function handle(
 }
 
 async function silence(
-  context: StoreContext,
+  context: ActContext,
   firing: readonly NotifiedAlert[],
   author: string,
 ): Promise<string> {

@@ -7,7 +7,6 @@ import { hasHoursOfUtc, zoneOffset } from "../lib/zone-offset.ts";
 import type { CommitLoop } from "../polling/commit-loop.ts";
 import type { RegionWatch } from "../polling/region-watch.ts";
 import { retireUnconfigured } from "../polling/restore.ts";
-import type { ComposeAcknowledged } from "../store/acknowledgements.ts";
 import type { Store } from "../store/store.ts";
 import { retentionChores, type Chore, type Upkeep } from "./upkeep.ts";
 
@@ -29,7 +28,6 @@ interface StoreUpkeepDeps {
     };
     readonly reviewOthers: Chore;
   };
-  readonly composeAcknowledged: ComposeAcknowledged;
   readonly commits: CommitLoop;
   readonly clock: Clock;
 }
@@ -48,7 +46,6 @@ export function createStoreUpkeep(deps: StoreUpkeepDeps) {
     /** Before any poll. */
     async begin(): Promise<void> {
       await retirement.step();
-      await store.acknowledgements.notifyPending(deps.composeAcknowledged);
       await scheduled.adopt();
       upkeep.add([
         retirement,

@@ -3,7 +3,7 @@ import { createSecureContext } from "node:tls";
 import type { z } from "zod";
 import { ApiUnavailableError, createApiClient, requestReload } from "../api/client.ts";
 import type { ApiClientOptions } from "../api/client.ts";
-import type { HistoryContext } from "../api/context.ts";
+import type { ForgetContext, HistoryContext, StoreContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CallApi, Operation } from "../api/operation.ts";
 import { listTargets } from "../api/operations/targets.ts";
@@ -158,7 +158,10 @@ async function checkWatches(config: Config, address: string, api: CallApi): Prom
   throw new OtherDaemonError(address);
 }
 
-/** Calls an operation of the daemon. If nothing listens at the configured address, runs it in this process. */
+/**
+ * Calls an operation of the daemon. If nothing listens at the configured address, runs it in this process, unless it acts
+ * on alerts.
+ */
 export async function callOperation<Request extends z.ZodType, Response extends z.ZodType<object>>(
   options: ApiOptions,
   terminal: Terminal,
@@ -173,14 +176,20 @@ export function openApi(options: ApiOptions, terminal: Terminal, signal?: AbortS
   const { api, config } = namedDaemon(options, terminal, signal);
   if (!config) return api;
   return async (operation, request) => {
+    const isActing = operation.permission === "act";
     try {
       if (api) return await api(operation, request);
     } catch (error) {
       if (!(error instanceof ApiUnavailableError && error.kind === "nothing_listens")) throw error;
+      if (isActing) throw new CommandError(`${error.message} ${needsDaemon}`);
     }
+    if (isActing) throw wrongUse(portUnknown);
     return callOffline(config, operation, request);
   };
 }
+
+const needsDaemon =
+  "This command needs a running daemon: start it with sandwatch run, or give the address of the one that runs with --url.";
 
 async function callOffline<Request extends z.ZodType, Response extends z.ZodType<object>>(
   config: Config,
@@ -188,7 +197,7 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
   request: z.input<Request>,
 ): Promise<z.output<Response>> {
   // Loaded only here: it takes longer to load than most daemons take to answer.
-  const { openForChanges, openForQueries, openService } = await import("../app/offline.ts");
+  const { openForForgetting, openForQueries, openService } = await import("../app/offline.ts");
   if (operation.permission !== "read" && (await isConfiguredInUse(config.store))) {
     throw new CommandError(
       `A daemon runs on the store ${storeName(config.store)}, but not at the configured address. Give its address with --url.`,
@@ -198,9 +207,12 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
     await using service = openService(config);
     return await createApi(service.context, config.keys)(operation, request);
   }
-  const open = operation.permission === "read" ? openForQueries : openForChanges;
-  await using offline = await open(config);
-  return await createApi(offline.context, config.keys)(operation, request);
+  await using offline =
+    operation.permission === "read" ? await openForQueries(config) : await openForForgetting(config);
+  return await createApi<StoreContext | ForgetContext>(offline.context, config.keys)(
+    operation,
+    request,
+  );
 }
 
 /** The source of reports: a context of this process, or else the daemon. */

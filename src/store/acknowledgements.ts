@@ -44,7 +44,7 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
     selection: IncidentSelection,
     atMs: number,
     decide: Decide,
-    compose: ComposeAcknowledged | null,
+    compose: ComposeAcknowledged,
   ) =>
     // A poll may end an incident at any time: only within one transaction with the outbox items is
     // it certain that nobody is notified of what was over already.
@@ -66,11 +66,11 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
         }
         const next = { ...given, incidentId: incident.id };
         changed.push(next);
-        if (compose) items.push(...compose(incident, next, target));
+        items.push(...compose(incident, next, target));
       }
       for await (const some of paced(batches(changed, idsPerStatement))) {
         const ids = some.map(({ incidentId }) => incidentId);
-        const values = some.map((each) => toRow(each, compose !== null));
+        const values = some.map(toRow);
         await trx.deleteFrom("acknowledgements").where("incident_id", "in", ids).execute();
         await trx.insertInto("acknowledgements").values(values).execute();
         await trx.updateTable("incidents").set({ revision }).where("id", "in", ids).execute();
@@ -83,12 +83,12 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
     /**
      * Acknowledges the firing incidents of a selection that nobody has acknowledged for as long.
      *
-     * @param compose called for each of them; null: they are left to `notifyPending`
+     * @param compose called for each of them
      */
     async acknowledge(
       selection: IncidentSelection,
       { endsAtMs = null, ...given }: NewAcknowledgement,
-      compose: ComposeAcknowledged | null,
+      compose: ComposeAcknowledged,
     ): Promise<AcknowledgeOutcome> {
       const decide: Decide = (inForce) =>
         inForce && (inForce.endsAtMs ?? Infinity) >= (endsAtMs ?? Infinity)
@@ -102,41 +102,21 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
     async withdraw(
       selection: IncidentSelection,
       { author, atMs }: { readonly author: string; readonly atMs: number },
-      compose: ComposeAcknowledged | null,
+      compose: ComposeAcknowledged,
     ): Promise<readonly Acknowledgement[]> {
       const decide: Decide = (inForce) =>
         inForce && { ...inForce, endsAtMs: atMs, endedBy: author };
       return (await change(selection, atMs, decide, compose)).changed;
     },
-
-    /** Stores the notifications of acknowledgements that were stored without them. */
-    async notifyPending(compose: ComposeAcknowledged): Promise<void> {
-      await kysely.transaction().execute(async (trx) => {
-        const rows = await selectStored(trx).where("acknowledgements.notified", "=", 0).execute();
-        for (const { incident, target, acknowledgement } of readAll(rows)) {
-          if (incident.phase.name !== "firing" || !acknowledgement) continue;
-          await insertOutboxItems(trx, compose(incident, acknowledgement, target));
-        }
-        await trx
-          .updateTable("acknowledgements")
-          .set({ notified: 1 })
-          .where("notified", "=", 0)
-          .execute();
-      });
-    },
   };
 }
 
-function toRow(
-  { incidentId, author, note, atMs, endsAtMs, endedBy }: Acknowledgement,
-  isNotified: boolean,
-) {
+function toRow({ incidentId, author, note, atMs, endsAtMs, endedBy }: Acknowledgement) {
   return {
     incident_id: incidentId,
     author: storableText(author),
     note: storableText(note),
     at_ms: atMs,
-    notified: Number(isNotified),
     ends_at_ms: endsAtMs,
     ended_by: storableText(endedBy),
   };

@@ -270,8 +270,6 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       author ${text} not null,
       note ${text},
       at_ms ${bigint} not null,
-      -- 0: a command stored it, and its notifications are composed when the daemon starts.
-      notified integer not null,
       -- Null: it lasts until the incident resolves. Moved to the moment at which somebody withdrew it.
       ends_at_ms ${bigint},
       -- Who withdrew it. Null: nobody.

@@ -82,7 +82,7 @@ export interface Tables {
     OrNull<Texts<"changed_by"> & Numbers<"changed_at_ms">>;
   acknowledgements: Texts<"incident_id" | "author"> &
     OrNull<Texts<"note" | "ended_by"> & Numbers<"ends_at_ms">> &
-    Numbers<"at_ms" | "notified">;
+    Numbers<"at_ms">;
   incident_notes: Texts<"incident_id" | "author" | "note"> & Numbers<"at_ms">;
   received_events: Texts<"receiver" | "event_id" | "remote_id"> &
     Numbers<"at_ms"> &

@@ -58,10 +58,4 @@ describe("poll --now", () => {
     const { targets } = await api(pollTargets, { key: keys.slice(1) });
     expect(targets.filter(({ up }) => up)).toHaveLength(100);
   });
-
-  it("needs a running daemon", async () => {
-    const { config } = writeConfig();
-    const err = expect.stringContaining("the daemon has not run");
-    expect(await runCommand(["poll", "--now", "--config", config])).toMatchObject({ code: 1, err });
-  });
 });

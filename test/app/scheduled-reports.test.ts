@@ -271,27 +271,6 @@ describe("a report that is sent by hand", () => {
     expect(rows).toContainEqual(expect.stringMatching(/^us\/z: 100\.0% occupied; /));
     expect(lines.at(-1)).toBe("… and 50 more");
   });
-
-  it("is left in the outbox by the command if no daemon runs", async () => {
-    const world = await start();
-    const { store, http } = world.config;
-    await world.daemon().stop();
-    const { config } = writeConfig({
-      regions: { us: { base_url: "http://127.0.0.1:1/" } },
-      keys: [{ name: "research", api_key: "none" }],
-      store: { path: store.path },
-      http: { listen: `${http.host}:${http.port}` },
-      alerts: { receivers: receiversOf(world) },
-      reports: [weekly],
-    });
-    const printed = await runCommand(["send-report", "weekly", "--config", config]);
-    expect(printed).toMatchObject({ code: 0, err: "" });
-    expect(printed.out).toMatch(/^weekly, [^]*\nThe report is in the outbox for oncall\.\n$/);
-    await world.restart();
-    // Although the command's clock, which is the machine's, is ahead.
-    await world.daemon().runOnce();
-    expect(reported(world)).toEqual([printed.out.split("\n")[0]]);
-  });
 });
 
 it("reports are due at once, though the clock of the replica that sends them is ahead", async () => {

@@ -42,7 +42,6 @@ async function ownUpkeep() {
         step: async () => (forgotten.push("receivers"), false),
       },
     },
-    composeAcknowledged: () => [],
     commits: createCommitLoop(log),
     clock,
   });

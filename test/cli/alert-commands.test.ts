@@ -8,7 +8,7 @@ import { watchWorld } from "../support/watched-world.ts";
 
 const reason = ["--author", "ann", "--reason", "being moved"];
 
-it("the commands about alerts call the daemon that runs, and use the store when none does", async () => {
+it("the commands about alerts call the daemon that runs, and those that read use the store when none does", async () => {
   // What the commands do without a daemon has the time of this machine.
   const world = await watchWorld({ startsAtMs: Date.now() - 60_000 });
   world.show(0, "error");
@@ -54,14 +54,16 @@ it("the commands about alerts call the daemon that runs, and use the store when 
   following.send("SIGINT");
   expect(await following.ended).toMatchObject({ code: 0, err: "" });
 
-  await world.daemon().stop();
-  expect((await run("incidents")).out).toContain(`${id}  firing (acknowledged by ann)`);
   const silences = await run("silence", "list");
   expect(silences.out).toMatch(/in force .*region=us server_name=git\*\|jira +ann +being moved/);
   const expired = await run("silence", "expire", silence);
   expect(expired).toEqual({ code: 0, out: `silence ${silence} has ended\n`, err: "" });
   const again = await run("silence", "expire", silence);
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining("has ended already") });
+
+  await world.daemon().stop();
+  expect((await run("incidents")).out).toContain(`${id}  firing (acknowledged by ann)`);
+  expect((await run("silence", "list", "--ended")).out).toContain(silence);
   const explained = await run("explain", serverId.slice(0, 13));
   expect(explained.out).toMatch(/acknowledged by ann/);
   expect(explained.out).toMatch(/^ {2}error for \d+ \w+ in us\/research, sandbox /m);

@@ -110,9 +110,11 @@ describe("a daemon on PostgreSQL", () => {
     expect(await run("report", "--from", "1h")).toMatchObject({ code: 0 });
     expect(await run("insights")).toMatchObject({ code: 0 });
     const [{ id }] = JSON.parse((await run("incidents", "--json")).out).incidents;
-    expect(await run("ack", id, "--author", "ann")).toMatchObject({ code: 0 });
+    const refused = await run("ack", id, "--author", "ann");
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("a running daemon") });
 
     const second = await start();
+    expect(await run("ack", id, "--author", "ann")).toMatchObject({ code: 0 });
     expect((await run("incidents")).out).toContain("ann");
     service.show("idle");
     await peer.received(2);

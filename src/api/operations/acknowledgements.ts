@@ -6,7 +6,7 @@ import { RefusedError } from "../../lib/refused-error.ts";
 import type { AcknowledgeOutcome } from "../../store/acknowledgements.ts";
 import type { IncidentSelection } from "../../store/incident-history.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
-import type { StoreContext } from "../context.ts";
+import type { ActContext } from "../context.ts";
 import {
   authorField,
   durationField,
@@ -79,7 +79,7 @@ export const acknowledgeIncident = defineOperation({
       .describe("It was acknowledged before for as long: this is the earlier acknowledgement"),
   }),
   refusals: [404, 409],
-  async handle(context: StoreContext, { id, ...given }) {
+  async handle(context: ActContext, { id, ...given }) {
     const { incident } = await findIncident(context, id);
     const { acknowledged, already } = await acknowledge(context, { ids: [incident.id] }, given);
     const [first] = [...acknowledged, ...already];
@@ -97,7 +97,7 @@ export const unacknowledgeIncident = defineOperation({
   request: z.strictObject({ id: idBeginning, author: authorField }),
   response: acknowledgementView,
   refusals: [404, 409],
-  async handle(context: StoreContext, { id, author }) {
+  async handle(context: ActContext, { id, author }) {
     const { incident } = await findIncident(context, id);
     const [withdrawn] = await withdraw(context, { ids: [incident.id] }, author);
     if (withdrawn) return viewAcknowledgement(withdrawn);
@@ -129,7 +129,7 @@ export const acknowledgeIncidents = defineOperation({
     ),
     notes,
   }),
-  async handle(context: StoreContext, request) {
+  async handle(context: ActContext, request) {
     const { rule, region, key } = request;
     const outcome = await acknowledge(context, await selectionOf(context, request), request);
     const acknowledged = outcome.acknowledged.map(viewAcknowledgement);
@@ -150,7 +150,7 @@ export const unacknowledgeIncidents = defineOperation({
     .strictObject({ ...selectionFields, author: authorField })
     .refine(isSelection, selectionAllowed),
   response: z.object({ withdrawn: listed(acknowledgementView), notes }),
-  async handle(context: StoreContext, request) {
+  async handle(context: ActContext, request) {
     const { rule, region, key, author } = request;
     const withdrawn = await withdraw(context, await selectionOf(context, request), author);
     const unknown = withdrawn.length === 0 ? matchNotes(context, { rule, region, key }) : [];
@@ -159,7 +159,7 @@ export const unacknowledgeIncidents = defineOperation({
 });
 
 async function selectionOf(
-  context: StoreContext,
+  context: ActContext,
   { rule: rules, region, key, server, sandbox }: Selected,
 ): Promise<IncidentSelection> {
   const selected = { rules, region, key, server };
@@ -169,7 +169,7 @@ async function selectionOf(
 
 /** Otherwise a prefix, or an id with which others begin, would acknowledge more than is meant. */
 async function completeSandbox(
-  { store }: StoreContext,
+  { store }: ActContext,
   selection: IncidentSelection,
   sandbox: string,
 ): Promise<string> {
@@ -181,7 +181,7 @@ async function completeSandbox(
 
 /** @param selection must name something: an empty one selects all that fire */
 export async function acknowledge(
-  context: StoreContext,
+  context: ActContext,
   selection: IncidentSelection,
   {
     author,
@@ -208,7 +208,7 @@ export async function acknowledge(
 
 /** @param selection must name something: an empty one selects all that fire */
 export async function withdraw(
-  context: StoreContext,
+  context: ActContext,
   selection: IncidentSelection,
   author: string,
 ): Promise<readonly Acknowledgement[]> {
@@ -224,7 +224,7 @@ export async function withdraw(
 }
 
 async function publish(
-  { suppressions, log, onOutbox }: StoreContext,
+  { suppressions, log, onOutbox }: ActContext,
   changed: readonly Acknowledgement[],
   lineOf: (acknowledgement: Acknowledgement) => LogLine,
 ): Promise<void> {

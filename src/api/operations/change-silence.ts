@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { SilenceChange, StoredSilence } from "../../store/silences.ts";
-import type { StoreContext } from "../context.ts";
+import type { ActContext, StoreContext } from "../context.ts";
 import { authorField, durationField, idBeginning } from "../fields.ts";
 import { completeId } from "../find-server.ts";
 import { defineOperation } from "../operation.ts";
@@ -36,7 +36,7 @@ export const changeSilence = defineOperation({
   }),
   response: silenceView,
   refusals: [404, 409],
-  async handle(context: StoreContext, { id, author, ...period }) {
+  async handle(context: ActContext, { id, author, ...period }) {
     const nowMs = context.clock.now().utcMs;
     const silence = await findSilence(context, id);
     const times = { ...period, starts_at: silence.startsAtMs, isNew: false };
@@ -56,7 +56,7 @@ export const expireSilence = defineOperation({
   request: z.strictObject({ id: idBeginning, author: authorField.optional() }),
   response: silenceView,
   refusals: [404, 409],
-  async handle(context: StoreContext, { id, author = null }) {
+  async handle(context: ActContext, { id, author = null }) {
     const nowMs = context.clock.now().utcMs;
     const silence = await findSilence(context, id);
     const change = { endsAtMs: nowMs, changedBy: author, changedAtMs: nowMs };
@@ -67,7 +67,7 @@ export const expireSilence = defineOperation({
 });
 
 async function applyChange(
-  { store, suppressions, log }: StoreContext,
+  { store, suppressions, log }: ActContext,
   silence: StoredSilence,
   change: SilenceChange,
   entry: { readonly event: string },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { counted } from "../../fleet/plural.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
-import type { StoreContext } from "../context.ts";
+import type { ForgetContext } from "../context.ts";
 import { defineOperation } from "../operation.ts";
 
 /** Afterwards the response says that there is more, long before a client times out. */
@@ -26,7 +26,7 @@ export const forgetKey = defineOperation({
     complete: z.boolean().describe("Whether nothing of the key is left"),
   }),
   refusals: [409],
-  async handle({ store, targets, clock, log }: StoreContext, { key, undelivered = false }) {
+  async handle({ store, targets, clock, log }: ForgetContext, { key, undelivered = false }) {
     if (targets.some(({ target }) => target.key === key)) {
       throw new RefusedError(
         "conflict",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { notificationStates, type DeadLetters } from "../../store/notifications.ts";
 import { unreadableNotes } from "../../store/damaged-rows.ts";
-import type { StoreContext } from "../context.ts";
+import type { ActContext, StoreContext } from "../context.ts";
 import { limitField, listed, listOfWords, nextField, notes, nullableText } from "../fields.ts";
 import { nullableTime, pageOf, previousNext, time } from "../fields.ts";
 import { unknownNames } from "../match-notes.ts";
@@ -117,7 +117,7 @@ export const replayNotifications = defineOperation({
   summary: "Delivers dead letters again",
   request: selection,
   response: countView,
-  async handle(context: StoreContext, which) {
+  async handle(context: ActContext, which) {
     const { store, log } = context;
     const count = await store.notifications.replay(which, context.retryTimes);
     if (count > 0) context.onOutbox();
@@ -134,7 +134,7 @@ export const discardNotifications = defineOperation({
   summary: "Discards dead letters",
   request: selection,
   response: countView,
-  async handle(context: StoreContext, which) {
+  async handle(context: ActContext, which) {
     const { store, clock, log } = context;
     const count = await store.notifications.discard(which, clock.now().utcMs);
     log.info({ event: "notifications.discarded", count }, `${count} notifications were discarded`);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refused-error.ts";
-import type { StoreContext } from "../context.ts";
+import type { ActContext } from "../context.ts";
 import { flag, texts } from "../fields.ts";
 import { defineOperation } from "../operation.ts";
 
@@ -22,7 +22,7 @@ export const sendReport = defineOperation({
   }),
   refusals: [404],
   timeoutMs: 5 * 60_000,
-  async handle({ reportSending }: Pick<StoreContext, "reportSending">, { name, dry_run }) {
+  async handle({ reportSending }: Pick<ActContext, "reportSending">, { name, dry_run }) {
     const message = await reportSending.send(name, dry_run);
     if (message) {
       const { receivers, summary, lines, truncated } = message;

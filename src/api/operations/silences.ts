@@ -4,7 +4,7 @@ import { isInForce, matchFields, type SilenceMatch } from "../../alerts/silence.
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
 import type { StoredSilence } from "../../store/silences.ts";
-import type { StoreContext } from "../context.ts";
+import type { ActContext, StoreContext } from "../context.ts";
 import {
   authorField,
   beforeField,
@@ -125,7 +125,7 @@ export const addSilence = defineOperation({
   }),
   status: 201,
   refusals: [404, 409],
-  async handle(context: StoreContext, request) {
+  async handle(context: ActContext, request) {
     const nowMs = context.clock.now().utcMs;
     const { author, reason } = request;
     const period = readPeriod({ ...request, isNew: true }, nowMs);
@@ -155,7 +155,7 @@ async function unmatchedNotes(
 type Wanted = Omit<StoredSilence, "id" | "createdAtMs" | "changedBy" | "changedAtMs">;
 
 /** @throws {RefusedError} when there are too many */
-export async function addOrProlong(context: StoreContext, wanted: Wanted, nowMs: number) {
+export async function addOrProlong(context: ActContext, wanted: Wanted, nowMs: number) {
   const { suppressions, log } = context;
   const { author, reason } = wanted;
   const equal = await prolongEqual(context, wanted, nowMs);
@@ -199,7 +199,7 @@ function matchKey(match: SilenceMatch): string {
 }
 
 async function addOther(
-  { store, suppressions, newId }: StoreContext,
+  { store, suppressions, newId }: ActContext,
   wanted: Wanted,
   nowMs: number,
 ): Promise<StoredSilence> {

@@ -6,7 +6,7 @@ import { pageOfItems, serversOf } from "../../fleet/fleet-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";
-import type { FleetContext, StoreContext } from "../context.ts";
+import type { ActContext, FleetContext } from "../context.ts";
 import { cursorOf, cursorText, limitField, listed, listOfWords, names } from "../fields.ts";
 import { nextField, notes, nullableText, nullableTime, pageOf, sandboxText } from "../fields.ts";
 import { serverLabels, serverText, targetFields, targetLabels, texts, time } from "../fields.ts";
@@ -87,13 +87,7 @@ export const pollTargets = defineOperation({
   response: z.object({ targets: listed(targetView), notes }),
   refusals: [409],
   timeoutMs: 5 * 60_000,
-  async handle({ pollNow, ...context }: FleetContext & Pick<StoreContext, "pollNow">, chosen) {
-    if (!pollNow) {
-      throw new RefusedError(
-        "conflict",
-        "No daemon is running. Without --now, `sandwatch poll` polls once and stores nothing.",
-      );
-    }
+  async handle({ pollNow, ...context }: FleetContext & Pick<ActContext, "pollNow">, chosen) {
     const targets = selectToPoll(context.targets, chosen);
     await Promise.all(targets.map(({ target }) => pollNow(target)));
     return { targets: targets.map(viewTarget), notes: matchNotes(context, chosen) };
