@@ -197,7 +197,7 @@ function eventOf<Rule extends StatusRule, Own extends StatusSubject, Item>(
   return { kind: "clears", now };
 }
 
-/** What the previous snapshot lacks (its row may be damaged) is gone if a complete listing lacks it too. */
+/** What the previous snapshot lacks is gone if a complete listing lacks it too. */
 function isGone<Rule extends StatusRule, Own extends StatusSubject, Item>(
   subject: Own,
   { snapshot: before }: TargetState,

@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { unreadableText } from "../store/row-reading.ts";
 import type { StoreSettings } from "../store/store-settings.ts";
 import { openConfiguredStore, type Store, type StoreOptions } from "../store/store.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
@@ -30,10 +31,10 @@ export async function openDaemonStore(
         { event: "store.clocks_failed", err },
         "the clocks of targets whose polls changed nothing could not be written: each poll is committed by itself until that works",
       ),
-    onUnreadableRow: ({ table, id }) =>
+    onUnreadableRow: (row) =>
       log.error(
-        { event: "store.row_unreadable", table, row: id },
-        `row ${id} of the table ${table} is damaged; sandwatch continues without it`,
+        { event: "store.row_unreadable", table: row.table, row: row.id },
+        unreadableText(row),
       ),
   };
   return (

@@ -17,11 +17,15 @@ import { watchTarget, type WatchedTarget } from "../polling/watched-target.ts";
 import { storedSources } from "../reports/report-sources.ts";
 import { createServiceClient } from "../service/client.ts";
 import { openConfiguredReadOnly, openConfiguredStore } from "../store/store.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, StoreOptions } from "../store/store.ts";
 
 /** What operations of the API need where no daemon answers them. */
 export interface Offline<Context> extends AsyncDisposable {
   readonly context: Context;
+}
+
+export interface OfflineOptions extends Pick<StoreOptions, "onUnreadableRow"> {
+  readonly clock?: Clock | undefined;
 }
 
 /**
@@ -32,9 +36,9 @@ export interface Offline<Context> extends AsyncDisposable {
  */
 export async function openForQueries(
   config: Config,
-  clock: Clock = systemClock,
+  { clock = systemClock, onUnreadableRow }: OfflineOptions = {},
 ): Promise<Offline<StoreContext>> {
-  const store = await openConfiguredReadOnly(config.store);
+  const store = await openConfiguredReadOnly(config.store, { onUnreadableRow });
   try {
     const context = await createContext(config, store, clock);
     return { context, [Symbol.asyncDispose]: () => store.close() };
@@ -64,15 +68,11 @@ export async function openForForgetting(config: Config): Promise<Offline<ForgetC
  */
 export async function openForReports(
   config: Config,
-  clock: Clock = systemClock,
-): Promise<Offline<HistoryContext> & Pick<Store, "unreadable">> {
-  const store = await openConfiguredReadOnly(config.store);
+  { clock = systemClock, onUnreadableRow }: OfflineOptions = {},
+): Promise<Offline<HistoryContext>> {
+  const store = await openConfiguredReadOnly(config.store, { onUnreadableRow });
   const reports = storedSources(store, configuredTargets(config));
-  return {
-    context: { reports, clock },
-    unreadable: store.unreadable,
-    [Symbol.asyncDispose]: () => store.close(),
-  };
+  return { context: { reports, clock }, [Symbol.asyncDispose]: () => store.close() };
 }
 
 /** Calls the service itself, for operations that need no store. */

@@ -17,7 +17,7 @@ import type { Clock } from "../lib/clock.ts";
 import { localAddress } from "../lib/listen-address.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import { Secret } from "../lib/secret.ts";
-import { unreadableNotes } from "../store/damaged-rows.ts";
+import { unreadableText, type UnreadableRow } from "../store/row-reading.ts";
 import { isConfiguredInUse } from "../store/store-in-use.ts";
 import { storeName } from "../store/store-settings.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
@@ -184,7 +184,7 @@ export function openApi(options: ApiOptions, terminal: Terminal, signal?: AbortS
       if (isActing) throw new CommandError(`${error.message} ${needsDaemon}`);
     }
     if (isActing) throw wrongUse(portUnknown);
-    return callOffline(config, operation, request);
+    return callOffline(config, terminal, operation, request);
   };
 }
 
@@ -193,6 +193,7 @@ const needsDaemon =
 
 async function callOffline<Request extends z.ZodType, Response extends z.ZodType<object>>(
   config: Config,
+  terminal: Terminal,
   operation: Operation<Request, Response>,
   request: z.input<Request>,
 ): Promise<z.output<Response>> {
@@ -208,11 +209,19 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
     return await createApi(service.context, config.keys)(operation, request);
   }
   await using offline =
-    operation.permission === "read" ? await openForQueries(config) : await openForForgetting(config);
+    operation.permission === "read"
+      ? await openForQueries(config, namesUnreadable(terminal))
+      : await openForForgetting(config);
   return await createApi<StoreContext | ForgetContext>(offline.context, config.keys)(
     operation,
     request,
   );
+}
+
+function namesUnreadable(terminal: Terminal) {
+  return {
+    onUnreadableRow: (row: UnreadableRow): void => showNotes([unreadableText(row)], terminal),
+  };
 }
 
 /** The source of reports: a context of this process, or else the daemon. */
@@ -232,10 +241,10 @@ export async function readHistory(
   const { api, config } = namedDaemon(options, terminal);
   if (config && (config.store.postgres !== null || existsSync(config.store.path))) {
     const { openForReports } = await import("../app/offline.ts");
-    await using store = await openForReports(config, options.clock);
-    const { context, unreadable } = store;
+    const { clock } = options;
+    await using store = await openForReports(config, { clock, ...namesUnreadable(terminal) });
+    const { context } = store;
     await read({ api: createApi(context, config.keys), context, keys: config.keys });
-    showNotes(unreadableNotes(unreadable), terminal);
   } else if (api) {
     await read({ api });
   } else {

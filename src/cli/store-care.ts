@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import { counted } from "../fleet/plural.ts";
 import { systemClock } from "../lib/clock.ts";
 import { backUpStore, restoreStore } from "../store/sqlite/backup.ts";
-import { checkStore } from "../store/sqlite/store-check.ts";
+import { checkStore, findUnreadable } from "../store/sqlite/store-check.ts";
 import type { StoreCheck } from "../store/sqlite/store-check.ts";
 import type { CopyProgress } from "../store/postgres/copy-store.ts";
 import { storeName } from "../store/store-settings.ts";
@@ -56,14 +56,17 @@ export function addStoreCommands(program: Command, terminal: Terminal): void {
     .description("check every page of the store and that its rows agree; the daemon may run")
     .argument("[file]", "the file of a backup, instead of the configured store")
     .addOption(optionalConfigOption())
-    .action((file: string | undefined, { config: given }) => {
+    .action(async (file: string | undefined, { config: given }) => {
       const config = given ?? (file === undefined ? usualConfig() : undefined);
       if ((file === undefined) === (config === undefined)) {
         throw wrongUse("Give either --config FILE or the file of a backup.");
       }
       const path = file ?? filePath(readConfig(config, terminal), instead.check);
-      const check = checkStore(path, { isBackup: file !== undefined });
-      if (check.faults.length > 0) throw new CommandError(faultsText(path, check));
+      const options = { isBackup: file !== undefined };
+      const check = checkStore(path, options);
+      const unreadable = check.hasRows ? await findUnreadable(path, options) : [];
+      const faults = [...check.faults, ...unreadable];
+      if (faults.length > 0) throw new CommandError(faultsText(path, faults));
       terminal.out(`${path} is sound: ${sizeText(check.bytes)}, schema version ${check.version}\n`);
     });
 
@@ -141,7 +144,7 @@ function filePath({ store }: Config, otherwise: string): string {
   );
 }
 
-function faultsText(path: string, { faults }: StoreCheck): string {
+function faultsText(path: string, faults: readonly string[]): string {
   return [
     `${path} has ${counted(faults.length, "fault")}:`,
     ...faults.map((fault) => `  ${fault}`),

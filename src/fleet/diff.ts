@@ -180,7 +180,7 @@ function dwellOf(
     kind === "changed"
       ? after?.since.momentKnown
       : kind === "gone" && before.missing === 0 && momentKnown;
-  // Negative where the target's clock began again, as its stored reading was damaged.
+  // Negative where the target's clock began again.
   const dwellMs = Math.round(observedMs - before.since.observedMs);
   return isEnd && dwellMs >= 0 ? dwellMs : null;
 }

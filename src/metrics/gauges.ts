@@ -182,7 +182,7 @@ function ownGauges(options: GaugeOptions): readonly GaugeFamily[] {
     },
     {
       name: "sandwatch_store_unreadable_rows",
-      help: "Damaged rows of the store that were found since the start, by table; absent without any.",
+      help: "Rows of the store that could not be read since the start, by table; absent without any.",
       labels: ["table"],
       read: () => readUnreadable().map(([table, rows]) => [{ table }, rows]),
     },

@@ -32,8 +32,6 @@ export interface ComposeDeps {
   readonly onStored: () => Promise<void>;
   /** What is not composed when it aborts is left to the next process. */
   readonly signal: AbortSignal;
-  /** Open items that cannot be read. */
-  readonly onUnreadable: (itemSeqs: readonly number[]) => Promise<void>;
   /** Items wait until a notification of the receiver has ended. */
   readonly onHeld: () => void;
 }
@@ -52,10 +50,7 @@ export async function composeDue(
   // Otherwise a group never waits longer for its last notification than for its own items.
   const hasInterval = groupIntervalMs > groupWaitMs;
   for (;;) {
-    const unreadable: number[] = [];
-    const onUnreadable = (seq: number): unknown => unreadable.push(seq);
-    const items = await outbox.openItems(receiver, maxItems, onUnreadable, on.onHeld);
-    if (unreadable.length > 0) await on.onUnreadable(unreadable);
+    const items = await outbox.openItems(receiver, maxItems, on.onHeld);
     // Only now: items stored while these were read would otherwise be from the future and not wait.
     const nowMs = clock.now().utcMs;
     const deliveryNowMs = deliveryClock();

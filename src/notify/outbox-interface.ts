@@ -6,7 +6,7 @@ import type { DeliveryFailureReason } from "./receiver.ts";
 /** A stored notification that is neither delivered nor dead-lettered. */
 export interface DueNotification {
   readonly seq: number;
-  /** Null: its row cannot be read. */
+  /** Null: its row cannot be read, so it is a dead letter. */
   readonly notification: Notification | null;
   readonly attempts: number;
   /** The recipients of its receiver that have it or refused it for good, where there are several. */
@@ -44,22 +44,14 @@ export type JudgeReceiver = (state: ReceiverState) => IncidentOutcome;
 /** What delivery needs of the store. Each call is one transaction, and rejects only when the store fails. */
 export interface Outbox {
   /**
-   * Items of the receiver that are in no notification yet, oldest first, without those that cannot be read, and those that
-   * wait until a pending notification about their subject has ended.
+   * Items of the receiver that are in no notification yet, oldest first, without those that wait until a pending
+   * notification about their subject has ended.
    */
   openItems(
     receiver: string,
     limit: number,
-    onUnreadable: (seq: number) => void,
     onHeld: () => void,
   ): Promise<readonly StoredOutboxItem[]>;
-  /** Dead-letters items that cannot be read. The receiver is judged as in `settle`. */
-  settleUnreadable(
-    receiver: string,
-    itemSeqs: readonly number[],
-    settlement: Settlement,
-    judge: JudgeReceiver,
-  ): Promise<IncidentOutcome>;
   /** When the groups of the receiver were last notified, at or after a moment, by name. UTC milliseconds. */
   groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>>;
   /**

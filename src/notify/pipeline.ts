@@ -110,14 +110,12 @@ export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDep
     // If the store fails, everything is read again.
     let dueAtMs: number | null = deliveryClock();
     try {
-      const onUnreadable = (seqs: readonly number[]) => recorder.deadLetterItems(seqs);
       const most = isPaced ? 1 : Infinity;
       dueAtMs = await composeDue(name, settings, {
         ...deps,
         most,
         onStored: beginDue,
         signal: stopped.signal,
-        onUnreadable,
         onHeld: () => void (holdsItems = true),
       });
     } finally {

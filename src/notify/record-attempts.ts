@@ -4,13 +4,12 @@ import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import type { ReceiverEvent } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Attempt, DueNotification, Outbox } from "./outbox-interface.ts";
-import type { JudgeReceiver, Settlement } from "./outbox-interface.ts";
+import type { Attempt, DueNotification, Outbox, Settlement } from "./outbox-interface.ts";
 import type { DeliveryFailureReason, DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";
 
 export interface RecorderDeps {
-  readonly outbox: Pick<Outbox, "settle" | "settleUnreadable" | "retryLater">;
+  readonly outbox: Pick<Outbox, "settle" | "retryLater">;
   readonly clock: Clock;
   readonly log: Log;
   readonly observe: DeliveryObserver;
@@ -39,21 +38,6 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
   const deadLog = createDeadLog(receiver, deps);
   /** A receiver that is down is logged once, not at every attempt. */
   let failing = false;
-
-  /** Commits a settlement with what it means for the receiver. */
-  const settle = <Value>(
-    settlement: Settlement,
-    commit: (settlement: Settlement, judge: JudgeReceiver) => Promise<Value>,
-  ): Promise<Value> => {
-    const event: ReceiverEvent =
-      settlement.state === "dead"
-        ? { kind: "dead_lettered", reason: settlement.reason }
-        : { kind: "took" };
-    return commit(settlement, (state) => {
-      const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
-      return judgeReceiver(state, event, settlement.settledAtMs, options);
-    });
-  };
 
   const reportDead = (
     reason: DeliveryFailureReason,
@@ -98,13 +82,18 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
         await outbox.retryLater(seq, decision.nextAttemptAtMs, attempt);
         return null;
       }
-      const settled =
+      const { atMs: settledAtMs } = attempt;
+      const [settlement, event]: [Settlement, ReceiverEvent] =
         decision.kind === "dead"
-          ? ({ state: "dead", reason: decision.reason } as const)
-          : ({ state: "delivered" } as const);
-      return settle({ ...settled, settledAtMs: attempt.atMs }, (settlement, judged) =>
-        outbox.settle(seq, settlement, attempt, judged),
-      );
+          ? [
+              { state: "dead", reason: decision.reason, settledAtMs },
+              { kind: "dead_lettered", reason: decision.reason },
+            ]
+          : [{ state: "delivered", settledAtMs }, { kind: "took" }];
+      return outbox.settle(seq, settlement, attempt, (state) => {
+        const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
+        return judgeReceiver(state, event, settledAtMs, options);
+      });
     },
 
     /** Counts and logs it. Only for what was stored. */
@@ -117,17 +106,6 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       if (notification) reportAttempt(notification, attempts + 1, ended);
       else reportDead(reason, { detail, notification_seq: seq }, detail);
       if (judged) void publish(judged, ended.atMs);
-    },
-
-    /** Dead-letters items that cannot be read. */
-    async deadLetterItems(itemSeqs: readonly number[]): Promise<void> {
-      const { reason, detail } = unreadable;
-      const settledAtMs = clock.now().utcMs;
-      const judged = await settle({ state: "dead", reason, settledAtMs }, (...settlement) =>
-        outbox.settleUnreadable(receiver, itemSeqs, ...settlement),
-      );
-      for (const item of itemSeqs) reportDead(reason, { detail, outbox_item: item }, detail);
-      void publish(judged, settledAtMs);
     },
 
     /** Logs what was counted and not logged yet. */

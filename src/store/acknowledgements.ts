@@ -7,7 +7,7 @@ import { isSelected, type IncidentSelection } from "./incident-history.ts";
 import { idsPerStatement, readStored, selectStored, type StoredRow } from "./incidents.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 import { storableText, takeSequence } from "./sql-helpers.ts";
-import { createRowReading } from "./damaged-rows.ts";
+import { createRowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 
 /** The firing incidents among those that were to be acknowledged. */

@@ -5,7 +5,7 @@ import type { Gap } from "../fleet/recorded-time.ts";
 import { presences, type Presence } from "../fleet/status.ts";
 import { batches } from "../lib/iterables.ts";
 import { changeSubjects, observations, type ChangeSubject } from "./changes.ts";
-import { listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
+import { listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import { isBeyond } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
 

@@ -4,7 +4,7 @@ import { presences, type Presence } from "../fleet/status.ts";
 import { beginsWith, isBeyond, lastSequence } from "./sql-helpers.ts";
 import { beyond, place, timesBetween, windowEnd } from "./change-windows.ts";
 import { cursorText, readCursor, type ChangeCursor } from "./change-cursor.ts";
-import { createRowReading, oneOf, textIn } from "./damaged-rows.ts";
+import { createRowReading, oneOf, textIn } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** What a change is of. */

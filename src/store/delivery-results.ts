@@ -4,10 +4,10 @@ import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import { readReceiver, writeIncidents } from "./incidents.ts";
 import { pending, unblockWaiting } from "./notifications.ts";
 import { storableText } from "./sql-helpers.ts";
-import type { RowReading } from "./damaged-rows.ts";
+import type { RowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 
-/** A damaged row may hold a count that is out of range, which could not be incremented. */
+/** A count that is out of range could not be incremented. */
 const oneMoreAttempt = sql<number>`case when attempts < 1000000000 then attempts + 1 else 1000000000 end`;
 
 interface EndedAttempt {
@@ -61,18 +61,6 @@ export function createDeliveryResults(kysely: Db, reading: RowReading) {
         return judgeReceiver(trx, settled.receiver, judge);
       }),
 
-    /** Dead-letters items that cannot be read, each as a notification that cannot be read either. */
-    settleUnreadable: (
-      receiver: string,
-      itemSeqs: readonly number[],
-      settlement: Settlement,
-      judge: JudgeReceiver,
-    ): Promise<IncidentOutcome> =>
-      kysely.transaction().execute(async (trx) => {
-        for (const itemSeq of itemSeqs) await writeUnreadable(trx, receiver, itemSeq, settlement);
-        return judgeReceiver(trx, receiver, judge);
-      }),
-
     retryLater: (seq: number, nextAttemptAtMs: number, attempt: EndedAttempt): Promise<void> =>
       kysely.transaction().execute(async (trx) => {
         const retried = await trx
@@ -90,43 +78,6 @@ export function createDeliveryResults(kysely: Db, reading: RowReading) {
         if (retried) await writeAttempt(trx, seq, attempt, retried.attempts);
       }),
   };
-}
-
-async function writeUnreadable(
-  trx: Db,
-  receiver: string,
-  itemSeq: number,
-  { state, reason, settledAtMs }: Settlement,
-): Promise<void> {
-  const item = await trx
-    .selectFrom("outbox_items")
-    .select("caused_at_ms")
-    .where("seq", "=", itemSeq)
-    .where("notification_seq", "is", null)
-    .executeTakeFirst();
-  if (!item) return;
-  const { seq } = await trx
-    .insertInto("notifications")
-    .values({
-      id: `msg_unreadable_${itemSeq}`,
-      receiver,
-      state,
-      created_at_ms: settledAtMs,
-      caused_at_ms: item.caused_at_ms,
-      attempts: 0,
-      next_attempt_at_ms: settledAtMs,
-      give_up_at_ms: settledAtMs,
-      last_reason: reason ?? null,
-      settled_at_ms: settledAtMs,
-      body: "",
-    })
-    .returning("seq")
-    .executeTakeFirstOrThrow();
-  await trx
-    .updateTable("outbox_items")
-    .set({ notification_seq: seq })
-    .where("seq", "=", itemSeq)
-    .execute();
 }
 
 /** A receiver that is down for weeks is asked thousands of times: the first and the last ten attempts are kept. */

@@ -4,7 +4,7 @@ import type { DriftRecord } from "../fleet/drift.ts";
 import { operations } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { rowsPerInsert, storableText } from "./sql-helpers.ts";
-import { createRowReading, oneOf } from "./damaged-rows.ts";
+import { createRowReading, oneOf } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** How responses differ from the interface. Each call is one transaction. */

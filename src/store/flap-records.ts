@@ -3,7 +3,7 @@ import type { FlapRecord } from "../alerts/flap-record.ts";
 import { subjectFacts } from "../alerts/incident.ts";
 import { noSubjectFacts, subjectKinds, subjectOf, type Subject } from "../alerts/subjects.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { listIn, numberIn, oneOf } from "./damaged-rows.ts";
+import { listIn, numberIn, oneOf } from "./row-reading.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
 

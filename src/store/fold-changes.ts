@@ -3,7 +3,7 @@ import { Fold, type Counts } from "../fleet/fold.ts";
 import type { RecordedTime } from "../fleet/recorded-time.ts";
 import { createStepReader, type StoredStep, type ValueSet, type ValuesOf } from "./change-steps.ts";
 import type { ChangeSubject } from "./changes.ts";
-import type { RowReading } from "./damaged-rows.ts";
+import type { RowReading } from "./row-reading.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";
 import type { Db } from "./tables.ts";
 

@@ -16,7 +16,7 @@ export async function writeGaps(
   polls: readonly Pick<Verdict, "gap">[],
 ): Promise<void> {
   for (const { gap } of polls) {
-    // None is open when another one begins, but for one of which a damaged row says nothing.
+    // None is open when another one begins, unless the row of its target could not be read.
     const closedAtMs = gap.closedAtMs ?? gap.opened?.fromMs ?? null;
     if (closedAtMs !== null) {
       await trx

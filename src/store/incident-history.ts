@@ -5,7 +5,7 @@ import type { Severity } from "../alerts/rule.ts";
 import { readStored, selectStored, type StoredIncident, type StoredRow } from "./incidents.ts";
 import { beginsWith, fillPage, isBeyond, lastSequence, lookedAtOnce } from "./sql-helpers.ts";
 import type { ListCursor } from "./sql-helpers.ts";
-import { createRowReading } from "./damaged-rows.ts";
+import { createRowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 
 /** Which incidents are meant. Undefined or empty: all. */

@@ -12,7 +12,7 @@ import { batches, paced } from "../lib/iterables.ts";
 import { writeFlaps } from "./flap-records.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 import { prepareUpsert, takeSequence } from "./sql-helpers.ts";
-import { createRowReading, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
+import { createRowReading, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** Open and resolved ones, as {@link readIncidents} reads them. */

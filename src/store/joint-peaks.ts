@@ -2,7 +2,7 @@ import { bucketStart, type Counted } from "../fleet/buckets.ts";
 import { JointFold } from "../fleet/fold.ts";
 import type { Target } from "../fleet/model.ts";
 import { createStepReader } from "./change-steps.ts";
-import type { RowReading } from "./damaged-rows.ts";
+import type { RowReading } from "./row-reading.ts";
 import { keysOf, readKey, subjectsOf } from "./fold-changes.ts";
 import { readGapsOf } from "./gaps.ts";
 import { readCounts, type HistoryTarget } from "./rolled-up.ts";

@@ -3,7 +3,7 @@ import { incidentMessages, noIncidentDetails, type Notification } from "../alert
 import { severities } from "../alerts/rule.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { fillPage } from "./sql-helpers.ts";
-import { createRowReading, oneOf, textIn } from "./damaged-rows.ts";
+import { createRowReading, oneOf, textIn } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 export const notificationStates = ["pending", "delivered", "dead", "discarded"] as const;
@@ -86,10 +86,10 @@ export function createNotifications(kysely: Db, reader = kysely, reading = creat
       );
     },
 
-    /** Null: there is none, or not any more. */
-    async find(seq: number): Promise<NotificationRecord | "unreadable" | null> {
+    /** Null: there is none, or not any more, or it cannot be read. */
+    async find(seq: number): Promise<NotificationRecord | null> {
       const row = await selectRecords(reader).where("seq", "=", seq).executeTakeFirst();
-      return row ? (read(row) ?? "unreadable") : null;
+      return row ? read(row) : null;
     },
 
     /**

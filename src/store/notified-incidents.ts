@@ -5,7 +5,7 @@ import { plainText, type ItemText, type OutboxItem } from "../alerts/notificatio
 import type { Target } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { readStored, selectStored } from "./incidents.ts";
-import { createRowReading, textIn } from "./damaged-rows.ts";
+import { createRowReading, textIn } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 
 interface NotifiedIncident {

@@ -10,7 +10,7 @@ import {
 import type { Bucket, Counted, Resolution, RolledUp } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
 import type { Gap, RecordedTime } from "../fleet/recorded-time.ts";
-import { createRowReading, type RowReading } from "./damaged-rows.ts";
+import { createRowReading, type RowReading } from "./row-reading.ts";
 import { createStepReader, endedDwells, hasMoreChanges } from "./change-steps.ts";
 import {
   foldTargets,

@@ -7,7 +7,7 @@ import { severities } from "../alerts/rule.ts";
 import { subjectKinds } from "../alerts/subjects.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { prepareRows, rowsPerInsert } from "./sql-helpers.ts";
-import { oneOf, textIn } from "./damaged-rows.ts";
+import { oneOf, textIn } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 const insertRows = prepareRows((db, rows: readonly ReturnType<typeof itemToRow>[]) =>

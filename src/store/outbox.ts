@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { sql, type RawBuilder } from "kysely";
+import { sql, type RawBuilder, type Selectable } from "kysely";
 import { groupFields } from "../alerts/notification.ts";
 import type {
   GroupField,
@@ -9,10 +9,10 @@ import type {
 } from "../alerts/notification.ts";
 import { pending, readNotification } from "./notifications.ts";
 import { itemColumns, readItem } from "./outbox-items.ts";
-import { createRowReading } from "./damaged-rows.ts";
+import { createRowReading } from "./row-reading.ts";
 import { insertNotifications } from "./new-notifications.ts";
 import { createDeliveryResults } from "./delivery-results.ts";
-import type { Db } from "./tables.ts";
+import type { Db, Tables } from "./tables.ts";
 
 export { insertOutboxItems } from "./outbox-items.ts";
 
@@ -27,7 +27,6 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
     async openItems(
       receiver: string,
       limit: number,
-      onUnreadable: (seq: number) => void = () => {},
       onHeld: () => void = () => {},
     ): Promise<readonly StoredOutboxItem[]> {
       const items: StoredOutboxItem[] = [];
@@ -52,7 +51,7 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
           }
           const item = reading.read("outbox_items", row.seq, row, readItem);
           if (item) items.push({ ...item, seq: row.seq });
-          else onUnreadable(row.seq);
+          else await composeAlone(kysely, row);
         }
         if (rows.length < most || items.length >= limit) return items;
         await setImmediate();
@@ -238,6 +237,35 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       return rows;
     },
   };
+}
+
+/** An item that cannot be read becomes a notification that cannot be read either, due at once: a dead letter. */
+async function composeAlone(
+  kysely: Db,
+  { seq: itemSeq, receiver, caused_at_ms }: Pick<Selectable<Tables["outbox_items"]>, "seq" | "receiver" | "caused_at_ms">,
+): Promise<void> {
+  await kysely.transaction().execute(async (trx) => {
+    const { seq } = await trx
+      .insertInto("notifications")
+      .values({
+        id: `msg_unreadable_${itemSeq}`,
+        receiver,
+        state: "pending",
+        created_at_ms: caused_at_ms,
+        caused_at_ms,
+        attempts: 0,
+        next_attempt_at_ms: 0,
+        give_up_at_ms: 0,
+        body: "",
+      })
+      .returning("seq")
+      .executeTakeFirstOrThrow();
+    await trx
+      .updateTable("outbox_items")
+      .set({ notification_seq: seq })
+      .where("seq", "=", itemSeq)
+      .execute();
+  });
 }
 
 const mostUndelivered = 10_000;

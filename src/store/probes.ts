@@ -7,7 +7,7 @@ import { initialProbeProgress, probeFailures } from "../alerts/probe.ts";
 import type { ProbeProgress, ProbeResult } from "../alerts/probe.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
 import { prepareUpsert, storableText } from "./sql-helpers.ts";
-import { createRowReading, oneOf } from "./damaged-rows.ts";
+import { createRowReading, oneOf } from "./row-reading.ts";
 import { flapFromColumns, writeOwnFlaps } from "./flap-records.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { Db, Tables } from "./tables.ts";

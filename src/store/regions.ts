@@ -2,7 +2,7 @@ import type { Selectable } from "kysely";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { RegionTarget, StoredRegion } from "../alerts/judge-region.ts";
 import { failureReasons } from "../fleet/model.ts";
-import { createRowReading, oneOf } from "./damaged-rows.ts";
+import { createRowReading, oneOf } from "./row-reading.ts";
 import { flapFromColumns, writeOwnFlaps } from "./flap-records.ts";
 import { incidentRows, readIncidents, selectIncidents, writeIncidents } from "./incidents.ts";
 import type { SharedCommits } from "./shared-commits.ts";

@@ -3,7 +3,7 @@ import { sql, type InferResult } from "kysely";
 import type { Target } from "../fleet/model.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
 import { readConsistently } from "./sql-helpers.ts";
-import { createRowReading } from "./damaged-rows.ts";
+import { createRowReading } from "./row-reading.ts";
 import { readSnapshot } from "./snapshots.ts";
 import type { ChangeSubject } from "./changes.ts";
 import type { Db } from "./tables.ts";

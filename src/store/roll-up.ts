@@ -9,7 +9,7 @@ import {
 } from "../fleet/buckets.ts";
 import type { Bucket, Counted, RolledUp } from "../fleet/buckets.ts";
 import { batches } from "../lib/iterables.ts";
-import { oneOf, type RowReading } from "./damaged-rows.ts";
+import { oneOf, type RowReading } from "./row-reading.ts";
 import { foldTargets, keyOf, readKey, type FoldedCell } from "./fold-changes.ts";
 import {
   historyTargets,

@@ -6,7 +6,7 @@ import type { Counts } from "../fleet/fold.ts";
 import type { Target } from "../fleet/model.ts";
 import type { RecordedTime } from "../fleet/recorded-time.ts";
 import { byStatus, countByStatus } from "../fleet/tallies.ts";
-import { listIn, numberIn, type RowReading } from "./damaged-rows.ts";
+import { listIn, numberIn, type RowReading } from "./row-reading.ts";
 import { keyOf } from "./fold-changes.ts";
 import type { Db, Tables } from "./tables.ts";
 

@@ -2,7 +2,7 @@ import type { InferResult } from "kysely";
 import { matchFields, type Silence, type SilenceMatch } from "../alerts/silence.ts";
 import { fillPage, isBeyond, storableText } from "./sql-helpers.ts";
 import type { ListCursor } from "./sql-helpers.ts";
-import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
+import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 
 export interface StoredSilence extends Silence {

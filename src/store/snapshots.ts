@@ -7,7 +7,7 @@ import { statuses } from "../fleet/status.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import { isBeyond, prepareUpsert } from "./sql-helpers.ts";
 import type { Together } from "./shared-commits.ts";
-import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./damaged-rows.ts";
+import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db, SinceColumn, Tables } from "./tables.ts";
 
 const idsPerStatement = 500;

@@ -20,13 +20,13 @@ import { createReceiverEvents } from "./receiver-events.ts";
 import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";
-import { createRowReading, type RowReading, type UnreadableRows } from "./damaged-rows.ts";
+import { createRowReading, type RowReading } from "./row-reading.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import { QuietClocks } from "./quiet-clocks.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import { createSilences } from "./silences.ts";
 import { openDatabase, openReader } from "./sqlite/database.ts";
-import type { OpenDatabase, OpenOptions } from "./sqlite/database.ts";
+import type { OpenDatabase, OpenOptions, StoredOptions } from "./sqlite/database.ts";
 import type { StoreSettings } from "./store-settings.ts";
 import { createStoredSuppressions } from "./suppressions.ts";
 import { createStoredTargets } from "./targets.ts";
@@ -76,11 +76,14 @@ export async function openConfiguredStore(
  *
  * @throws {StoreError} when there is no such store, or it cannot be read
  */
-export async function openConfiguredReadOnly({ path, postgres }: StoreSettings): Promise<Store> {
-  if (postgres === null) return openStoreReadOnly(path);
+export async function openConfiguredReadOnly(
+  { path, postgres }: StoreSettings,
+  { onUnreadableRow }: Pick<StoreOptions, "onUnreadableRow"> = {},
+): Promise<Store> {
+  if (postgres === null) return openStoreReadOnly(path, { onUnreadableRow });
   const { openPostgresReader } = await import("./postgres/database.ts");
   const { reader, close, processes } = await openPostgresReader(postgres);
-  return createStore(reader, close, { processes });
+  return createStore(reader, close, { processes, reading: createRowReading(onUnreadableRow) });
 }
 
 /**
@@ -88,9 +91,12 @@ export async function openConfiguredReadOnly({ path, postgres }: StoreSettings):
  *
  * @throws {StoreError} when there is no such store, or it cannot be read
  */
-export function openStoreReadOnly(path: string): Store {
-  const { reader, close } = openReader(path);
-  return createStore(reader, close);
+export function openStoreReadOnly(
+  path: string,
+  { onUnreadableRow, ...options }: StoredOptions & Pick<StoreOptions, "onUnreadableRow"> = {},
+): Store {
+  const { reader, close } = openReader(path, options);
+  return createStore(reader, close, { reading: createRowReading(onUnreadableRow) });
 }
 
 /** How long this process may send requests. */
@@ -124,7 +130,6 @@ export function createStore(
 ) {
   const commits = createSharedCommits(kysely);
   const quiet = new QuietClocks(commits, clock ?? null, onClocksFailed);
-  const unreadable: UnreadableRows = reading.unreadable;
   return {
     ...createPollCommits(commits, quiet),
     probes: createStoredProbes(kysely, reader, commits, reading),
@@ -155,7 +160,7 @@ export function createStore(
     /** Those that run on a store that several can, the active one first. */
     processes,
     /** The rows that could not be read until now. */
-    unreadable,
+    unreadable: reading.unreadable,
     /** Rejects when the database does not answer or its files were replaced. */
     async check(): Promise<void> {
       check?.();

@@ -1,6 +1,6 @@
 import type { Acknowledgement } from "../alerts/acknowledgement.ts";
 import type { Silence } from "../alerts/silence.ts";
-import { createRowReading } from "./damaged-rows.ts";
+import { createRowReading } from "./row-reading.ts";
 import { readSilence, selectSilences } from "./silences.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
@@ -26,7 +26,7 @@ export function createStoredSuppressions(reader: Db, reading = createRowReading(
           .select(["ends_at_ms as endsAtMs", "ended_by as endedBy"])
           .execute();
         return {
-          // A damaged silence has no effect: an extra notification is better than a missing one.
+          // One that is skipped has no effect: an extra notification is better than a missing one.
           silences: silences.flatMap((row) => readSilence(reading, row) ?? []),
           acknowledgements,
         };

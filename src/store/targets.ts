@@ -10,7 +10,7 @@ import { batches, paced } from "../lib/iterables.ts";
 import { flapFromRow, flapId } from "./flap-records.ts";
 import { idsPerStatement, readIncidents, selectIncidents } from "./incidents.ts";
 import { readConsistently } from "./sql-helpers.ts";
-import { createRowReading } from "./damaged-rows.ts";
+import { createRowReading } from "./row-reading.ts";
 import { groupsToRead, readSnapshot, readSnapshots } from "./snapshots.ts";
 import type { Db, RecordedColumn, Tables } from "./tables.ts";
 
@@ -153,7 +153,7 @@ export function createStoredTargets(kysely: Db, reader: Db, reading = createRowR
   };
 }
 
-/** The clocks of a target whose row is damaged, continued from the latest readings in its open incidents. */
+/** The clocks of a target whose row is skipped, continued from the latest readings in its open incidents. */
 function progressAfter(
   incidents: readonly Incident[],
   row: Pick<Tables["targets"], RecordedColumn>,

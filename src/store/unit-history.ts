@@ -4,7 +4,7 @@ import { addCounts, countOf, noCounts, type Counts, type Standing } from "../fle
 import { statuses } from "../fleet/status.ts";
 import { createStepReader, endedDwells, subjectTables, type StoredStep } from "./change-steps.ts";
 import { isServer, subjectRows, type ChangeSubject, type SubjectRow } from "./changes.ts";
-import { oneOf, type RowReading } from "./damaged-rows.ts";
+import { oneOf, type RowReading } from "./row-reading.ts";
 import { TargetFold } from "./fold-changes.ts";
 import type { Gap } from "../fleet/recorded-time.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";

@@ -1,6 +1,6 @@
 import type { Gap } from "../fleet/recorded-time.ts";
 import { statuses, type Status } from "../fleet/status.ts";
-import type { RowReading } from "./damaged-rows.ts";
+import type { RowReading } from "./row-reading.ts";
 import type { FoldedCell } from "./fold-changes.ts";
 import type { HistoryTarget } from "./rolled-up.ts";
 import type { Db } from "./tables.ts";

@@ -128,7 +128,6 @@ describe("delivery", () => {
         deliveryClock: () => nowMs,
         onStored: nothing,
         signal: AbortSignal.any([]),
-        onUnreadable: nothing,
         onHeld: () => {},
       });
     await insert("large", 0, 1);

@@ -3,7 +3,6 @@ import { presences } from "../../fleet/model.ts";
 import { firstOf } from "../../lib/iterables.ts";
 import { isChangeCursor } from "../../store/change-cursor.ts";
 import { changeSubjects, type StoredSubjectChange } from "../../store/changes.ts";
-import { unreadableNotes } from "../../store/damaged-rows.ts";
 import type { StoreContext } from "../context.ts";
 import { continuation, cursorField, flag, historyRange, historyRequest } from "../fields.ts";
 import {
@@ -66,11 +65,9 @@ export const listChanges = defineOperation({
     const { from, to, tz: zone, from_status, to_status, limit, before, after, ...rest } = request;
     const { lapses: observations, ...fields } = rest;
     const filter = { ...fields, from: from_status, to: to_status, observations };
-    // After the rows were read.
-    const unreadable = () => unreadableNotes(store.unreadable, ["changes"]);
     if (after !== undefined) {
       const { changes, cursor } = await store.changes.after(after, filter, limit);
-      return { changes: changes.map(viewChange), next: null, after: cursor, notes: unreadable() };
+      return { changes: changes.map(viewChange), next: null, after: cursor, notes: [] };
     }
     const newest = await store.changes.newest();
     const range = historyRange({ from, to }, { nowMs: clock.now().utcMs, zone });
@@ -85,7 +82,7 @@ export const listChanges = defineOperation({
       changes: page.map(viewChange),
       next,
       after: newest,
-      notes: [...unknown, ...unreadable()],
+      notes: unknown,
     };
   },
 });

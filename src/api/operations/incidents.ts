@@ -9,7 +9,6 @@ import { targetName } from "../../fleet/model.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
-import { unreadableNotes } from "../../store/damaged-rows.ts";
 import type { StoreContext } from "../context.ts";
 import { beforeField, continuation, cursorText, historyRange, historyRequest } from "../fields.ts";
 import { listed, listOfWords, names, nullableText, nullableTime } from "../fields.ts";
@@ -85,11 +84,9 @@ export const listIncidents = defineOperation({
     const viewEach = incidentViewer(context);
     const { from, to, tz: zone, state, rule, severity, limit, before, after, ...rest } = request;
     const selection = { ...rest, phases: state, rules: rule, severities: severity };
-    // After the rows were read.
-    const unreadable = () => unreadableNotes(store.unreadable, ["incidents"]);
     if (after !== undefined) {
       const { incidents, cursor } = await store.incidents.after(after, selection, limit);
-      return { incidents: incidents.map(viewEach), next: null, after: cursor, notes: unreadable() };
+      return { incidents: incidents.map(viewEach), next: null, after: cursor, notes: [] };
     }
     const newest = await store.incidents.newest();
     const range = historyRange({ from, to }, { nowMs, zone });
@@ -103,7 +100,7 @@ export const listIncidents = defineOperation({
       incidents: page.map(viewEach),
       next,
       after: newest,
-      notes: [...unknown, ...unreadable()],
+      notes: unknown,
     };
   },
 });

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { notificationStates, type DeadLetters } from "../../store/notifications.ts";
-import { unreadableNotes } from "../../store/damaged-rows.ts";
 import type { ActContext, StoreContext } from "../context.ts";
 import { limitField, listed, listOfWords, nextField, notes, nullableText } from "../fields.ts";
 import { nullableTime, pageOf, previousNext, time } from "../fields.ts";
@@ -52,10 +51,7 @@ export const listNotifications = defineOperation({
     return {
       notifications: page.map(toView),
       next,
-      notes: [
-        ...unknownNames("receiver", missing, receivers),
-        ...unreadableNotes(store.unreadable, ["notifications"]),
-      ],
+      notes: unknownNames("receiver", missing, receivers),
     };
   },
 });
@@ -79,18 +75,12 @@ export const showNotification = defineOperation({
   summary: "One notification, with its attempts",
   request: z.strictObject({ id: seqOf("a notification's number, as the list has it") }),
   response: detailView,
-  refusals: [404, 409],
+  refusals: [404],
   async handle({ store }: StoreContext, { id: seq }) {
     const record = await store.notifications.find(seq);
     if (!record) {
-      const message = `There is no notification ${seq}, or it was deleted. List notifications to see their numbers.`;
+      const message = `There is no notification ${seq}, it was deleted, or its row cannot be read. List notifications to see their numbers.`;
       throw new RefusedError("not_found", message);
-    }
-    if (record === "unreadable") {
-      throw new RefusedError(
-        "conflict",
-        `Notification ${seq} cannot be read: its row in the store is damaged. When it is a dead letter, discard it by its number.`,
-      );
     }
     const attempts = await store.notifications.attempts([seq]);
     return {

@@ -13,7 +13,7 @@ import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
 import { pathToFileURL } from "node:url";
-import type { UnreadableRow } from "../damaged-rows.ts";
+import type { UnreadableRow } from "../row-reading.ts";
 import type { Migration } from "../migrations.ts";
 import { StoreError } from "../store-error.ts";
 import type { Db, Tables } from "../tables.ts";
@@ -50,7 +50,7 @@ export interface OpenOptions {
   /** Refuses to create the store. */
   readonly mustExist?: boolean;
   /** Called with each row that cannot be read, once. */
-  readonly onUnreadableRow?: (row: UnreadableRow) => void;
+  readonly onUnreadableRow?: ((row: UnreadableRow) => void) | undefined;
   /** Called when the clocks of targets whose polls changed nothing could not be written. */
   readonly onClocksFailed?: (error: unknown) => void;
   /** Replaces those of this version. */
@@ -128,10 +128,10 @@ export interface OpenReader {
  *
  * @throws {StoreError} when there is no such store, or it is not of this version
  */
-export function openReader(path: string, { migrations }: StoredOptions = {}): OpenReader {
-  const { database, file, close } = openStored(path, { migrations });
+export function openReader(path: string, options: StoredOptions = {}): OpenReader {
+  const { database, file, close } = openStored(path, options);
   try {
-    checkCurrent(database, file, migrations);
+    checkCurrent(database, file, options.migrations);
   } catch (error) {
     close();
     throw error;

@@ -253,8 +253,10 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     from: 16,
     caughtAs: /left at the end: .* 0 dead notifications, where [1-9]\d* cannot be read/,
     ...ofPart("outbox", (outbox) => ({
-      settleUnreadable: (receiver, itemSeqs, { settledAtMs }, judge) =>
-        outbox.settleUnreadable(receiver, itemSeqs, { state: "delivered", settledAtMs }, judge),
+      settle(seq, { reason, ...settlement }, attempt, judge) {
+        const state = reason === "unreadable" ? "delivered" : settlement.state;
+        return outbox.settle(seq, { ...settlement, reason, state }, attempt, judge);
+      },
     })),
   },
 };

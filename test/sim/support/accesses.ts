@@ -104,7 +104,7 @@ export function beginAccesses(
 
 /** All that commands show of the store; of the servers, how many each target has in each status. */
 async function queryEverything(config: Config, clock: Clock): Promise<Servers> {
-  await using offline = await openForQueries(config, clock);
+  await using offline = await openForQueries(config, { clock });
   const api = createApi(offline.context);
   await api(listTargets, {});
   await api(listIncidents, {});

@@ -126,7 +126,7 @@ describe.each(engines)("pruning on $name", (engine) => {
       await store.commitPoll(targetId, poll(listing({ a })));
     }
     await execute(
-      sql`insert into acknowledgements values ('incident-1', 'jo', null, 1, 1, null, null)`,
+      sql`insert into acknowledgements values ('incident-1', 'jo', null, 1, null, null)`,
     );
     const left = async (beforeMs: number) => {
       await pruneAll(() => store.prune.incidents(beforeMs));

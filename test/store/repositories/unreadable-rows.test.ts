@@ -5,7 +5,7 @@ import { collect } from "../../support/collect.ts";
 import { listing, research, startMs, watchFleet } from "../../support/fleet.ts";
 import { allTime } from "../../../src/reports/time-range.ts";
 import { eachServer } from "../../../src/fleet/snapshot.ts";
-import { createRowReading, type UnreadableRow } from "../../../src/store/damaged-rows.ts";
+import { createRowReading, type UnreadableRow } from "../../../src/store/row-reading.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import { engines } from "../support/engines.ts";
 

@@ -7,9 +7,6 @@ export interface UnreadableRow {
   readonly id: string;
 }
 
-/** Their ids, by table. */
-export type UnreadableRows = ReadonlyMap<keyof Tables, ReadonlySet<string>>;
-
 /** More ids of a table are not remembered: the database is damaged as a whole then. */
 const mostRemembered = 1_000;
 
@@ -55,8 +52,8 @@ export function createRowReading(onUnreadable: (row: UnreadableRow) => void = ()
       idOf: (row: Row) => string | number,
       readRow: (row: Row) => Value,
     ): readonly Value[] => rows.flatMap((row) => read(table, idOf(row), row, readRow) ?? []),
-    /** The damaged rows found so far, by table. */
-    unreadable,
+    /** The ids of those that were found so far, by table. */
+    unreadable: unreadable as ReadonlyMap<keyof Tables, ReadonlySet<string>>,
   };
 }
 
@@ -92,18 +89,7 @@ export function listIn<Item>(list: unknown, read: (value: unknown) => Item): rea
   throw new TypeError("a stored list is missing");
 }
 
-/** Says, beside an answer, how many rows of some tables may be missing from it. */
-export function unreadableNotes(
-  unreadable: UnreadableRows,
-  tables: readonly (keyof Tables)[] = [...unreadable.keys()],
-): readonly string[] {
-  return tables.flatMap((table) => {
-    const ids = [...(unreadable.get(table) ?? [])];
-    if (ids.length === 0) return [];
-    const named = ids.slice(0, mostNamed).join(", ") + (ids.length > mostNamed ? ", ..." : "");
-    const rows = ids.length === 1 ? "1 row is" : `${ids.length} rows are`;
-    return [`${rows} missing: the store cannot read them (${table}: ${named})`];
-  });
+/** For a log, a command, or the check of a store. */
+export function unreadableText({ table, id }: UnreadableRow): string {
+  return `row ${id} of the table ${table} cannot be read; sandwatch continues without it`;
 }
-
-const mostNamed = 10;
