@@ -224,3 +224,15 @@ function shift(phase: Firing, passed: ClockReading): Firing {
 function later({ ms, polls }: ClockReading, passed: ClockReading): ClockReading {
   return { ms: ms + passed.ms, polls: polls + passed.polls };
 }
+
+/** For an incident whose rule is gone. */
+export const untimed: IncidentTiming = {
+  hold: { kind: "duration", ms: 0 },
+  keepFiringForMs: 0,
+  remindEveryMs: null,
+};
+
+/** Whether receivers were notified that it fires. */
+export function isNotified(phase: IncidentPhase | null | undefined): boolean {
+  return phase?.name === "firing" && phase.notifiedAtMs !== null;
+}

@@ -1,5 +1,5 @@
 import type { Presence, Target } from "../fleet/model.ts";
-import type { IncidentPhase } from "./incident-phase.ts";
+import type { IncidentPhase, Transition } from "./incident-phase.ts";
 import { plainText } from "./notification.ts";
 import type { ItemText, NotifiedIncident, OutboxItem } from "./notification.ts";
 import { troubleOf, type Severity } from "./rule.ts";
@@ -141,4 +141,18 @@ export function presentCondition(incident: Incident): string {
 /** An incident's condition in words, as in "2 servers in error". */
 export function conditionOfIncident({ subject, status, ruleFingerprint }: Incident): string {
   return kindOf(subject.kind).condition(status, troubleOf(ruleFingerprint));
+}
+
+/** @param receivers those that are notified of it */
+export function applyTransition(
+  incident: Omit<Incident, "phase">,
+  { phase, step }: Transition,
+  atMs: number,
+  receivers: readonly string[],
+): Incident {
+  if (phase === null) return { ...incident, phase: { name: "resolved", reason: "recovered" } };
+  // Receivers whose alert stayed open during a silence are owed its end.
+  const notified = new Set([...incident.receivers, ...receivers]);
+  const fired = step === "fired" && { firedAtMs: atMs, receivers: [...notified] };
+  return { ...incident, phase, ...fired, ...(step === "resolved" && { resolvedAtMs: atMs }) };
 }

@@ -1,4 +1,4 @@
-import { createIncidentEngine } from "./incident-engine.ts";
+import { IncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
 import type { Incident } from "./incident.ts";
@@ -34,7 +34,7 @@ export function judgePools(
   atMs: number,
   options: AlertOptions,
 ): IncidentOutcome {
-  const engine = createIncidentEngine(known, atMs, options);
+  const engine = new IncidentEngine(known, atMs, options);
   for (const { rule, clockMs, pools } of observed) {
     for (const { pool, judgedAtMs } of pools) {
       const holds = holdsForPool(rule, pool);
@@ -56,7 +56,7 @@ export function retirePools(
   atMs: number,
   options: AlertOptions,
 ): IncidentOutcome {
-  const engine = createIncidentEngine(known, atMs, options);
+  const engine = new IncidentEngine(known, atMs, options);
   engine.retireUnowned(rules, isWatched);
   return engine.outcome;
 }

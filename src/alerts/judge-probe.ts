@@ -1,5 +1,5 @@
 import type { Instant } from "../fleet/model.ts";
-import { createIncidentEngine } from "./incident-engine.ts";
+import { IncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
 import type { ProbeSubject } from "./subjects.ts";
@@ -65,7 +65,7 @@ export function judgeProbe(
     ? { kind: "unobserved", passed }
     : { kind: reason === null ? "clears" : "holds", now };
 
-  const engine = createIncidentEngine(state, at.utcMs, options);
+  const engine = new IncidentEngine(state, at.utcMs, options);
   const rules = rulesOnProbe(options.rules, subject);
   const observed = { condition: "failing", detail: reason === "unmet" ? detail : reason };
   for (const rule of rules) engine.advance(rule, subject, event, observed);
@@ -80,7 +80,7 @@ export function retireProbe(
   atMs: number,
   options: ProbeJudgeOptions,
 ): IncidentOutcome {
-  const engine = createIncidentEngine(state, atMs, options);
+  const engine = new IncidentEngine(state, atMs, options);
   engine.retireUnowned(rulesOnProbe(options.rules, state.subject));
   return engine.outcome;
 }

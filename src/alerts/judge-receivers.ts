@@ -1,5 +1,5 @@
 import type { ConfiguredReceivers } from "./configured-receivers.ts";
-import { createIncidentEngine } from "./incident-engine.ts";
+import { IncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome } from "./incident-engine.ts";
 import type { Incident } from "./incident.ts";
 import { holdIncidents } from "./open-incidents.ts";
@@ -37,7 +37,7 @@ export function judgeReceiver(
   atMs: number,
   options: AlertOptions,
 ): IncidentOutcome {
-  const engine = createIncidentEngine(holdIncidents(incident ? [incident] : []), atMs, options);
+  const engine = new IncidentEngine(holdIncidents(incident ? [incident] : []), atMs, options);
   const { receivers } = options;
   if (!receivers.has(receiver)) engine.retireUnowned([]);
   else if (incident || event.kind === "dead_lettered") {

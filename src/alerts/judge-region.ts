@@ -1,5 +1,5 @@
 import type { FailureReason, Target } from "../fleet/model.ts";
-import { createIncidentEngine } from "./incident-engine.ts";
+import { IncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
 import type { Inhibitor } from "./recipients.ts";
 import type { FlapRecord } from "./flap-record.ts";
@@ -8,7 +8,6 @@ import type { Observed } from "./observed.ts";
 import { failureText, matchesAny, matchesTarget } from "./rule.ts";
 import type { RegionRule, Rule } from "./rule.ts";
 import type { RegionDown, RegionsDown } from "./silence.ts";
-import type { Subject } from "./subjects.ts";
 import { someOf } from "./template.ts";
 
 /** A region as it was last stored. */
@@ -57,7 +56,7 @@ export function judgeRegion(
   options: RegionOptions,
 ): { readonly incidents: IncidentOutcome; readonly down: readonly RegionDown[] } {
   const { region, targets } = state;
-  const engine = createIncidentEngine(state, atMs, options);
+  const engine = new IncidentEngine(state, atMs, options);
   const now = { ms: atMs, polls: 0 };
   const down: RegionDown[] = [];
   // A region or a key that is not configured any more is not observed.
@@ -119,13 +118,13 @@ export function regionInhibitors(
   regionsDown: RegionsDown,
   rules: readonly Rule[],
   target: Target,
-  informed: (rule: Rule, subject: Subject) => readonly string[],
+  engine: Pick<IncidentEngine, "informed">,
 ): readonly Inhibitor[] {
   const { region } = target;
   return (regionsDown.get(region) ?? []).flatMap(({ incidentId, rule: name }) => {
     const rule = rules.find((each) => each.name === name);
     if (!rule || !matchesTarget(rule.match, target)) return [];
-    return [{ incidentId, receivers: informed(rule, { kind: "region", region }) }];
+    return [{ incidentId, receivers: engine.informed(rule, { kind: "region", region }) }];
   });
 }
 

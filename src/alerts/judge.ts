@@ -9,8 +9,8 @@ import {
 } from "../fleet/recorded-time.ts";
 import { runAtOnce, type Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
-import { createIncidentEngine, noOutcome } from "./incident-engine.ts";
-import type { AlertOptions, IncidentEngine } from "./incident-engine.ts";
+import { IncidentEngine, noOutcome } from "./incident-engine.ts";
+import type { AlertOptions } from "./incident-engine.ts";
 import type { IncidentOutcome } from "./incident-engine.ts";
 import type { Inhibitor } from "./recipients.ts";
 import type { SubjectEvent } from "./incident-phase.ts";
@@ -95,7 +95,7 @@ export function retireIncidents(
   atMs: number,
   options: JudgeOptions,
 ): IncidentOutcome {
-  const engine = createIncidentEngine(state, atMs, options);
+  const engine = new IncidentEngine(state, atMs, options);
   engine.retireUnowned(options.rules.filter(({ match }) => matchesTarget(match, state.target)));
   return engine.outcome;
 }
@@ -132,7 +132,7 @@ function* judgeListing(
   if (isKnown && state.incidents.size + state.flaps.size === 0) {
     return { ...poll, incidents: noOutcome };
   }
-  const engine = createIncidentEngine(state, at.utcMs, options);
+  const engine = new IncidentEngine(state, at.utcMs, options);
   const passed = { ms: progress.observed.ms - state.progress.observed.ms, polls: 1 };
   const unobservedSinceMs = momentKnown ? null : state.progress.lastSuccessAtMs;
   const now = progress.observed;
@@ -164,7 +164,7 @@ function judgeTarget(
   eventOf: (rule: TargetRule) => SubjectEvent,
 ): readonly Inhibitor[] {
   const { lastFailure, lastStatus, failuresInARow, attempted } = progress;
-  const ofRegion = regionInhibitors(suppressions.regionsDown, rules, state.target, engine.informed);
+  const ofRegion = regionInhibitors(suppressions.regionsDown, rules, state.target, engine);
   const onTarget = rulesOn("target", rules, state.target);
   const failure = lastFailure && {
     detail: `${failureText(lastFailure, lastStatus)}, ${counted(failuresInARow, "poll")} in a row`,
@@ -211,7 +211,7 @@ function judgeFailure(
   };
   const { recorded, gap } = recordTime(state, stretch, at, failure?.reason ?? "auth");
   const progress = progressAfterFailure(state.progress, elapsed, at, failure, recorded);
-  const engine = createIncidentEngine(state, at.utcMs, options);
+  const engine = new IncidentEngine(state, at.utcMs, options);
   const { attempted: now, lastFailure } = progress;
   const passed = { ms: elapsed.ms, polls: now.polls - state.progress.attempted.polls };
   judgeTarget(engine, state, progress, options, ({ trouble }) => {

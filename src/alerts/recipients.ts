@@ -25,32 +25,70 @@ interface Joining {
   readonly steps: readonly EscalationStep[];
 }
 
-type Seen = Pick<Observed, "benchmark" | "tags">;
+export type Seen = Pick<Observed, "benchmark" | "tags">;
 
 /** Decides whom rules notify of the incidents of one target, or of what has none, at one moment (UTC milliseconds). */
-export function createRecipients(
-  receivers: ConfiguredReceivers,
-  target: Target | null,
-  atMs: number,
-  acknowledgedBy: ReadonlyMap<string, string>,
-) {
-  const isAnyRouted = receivers.values().some(({ route }) => route);
-  const isTimed = receivers.values().some(({ isOpenAt }) => isOpenAt);
-  const open = new Map<string, boolean>();
-  const joining = new Map<Rule, Joining>();
-  const isOpen = (name: string): boolean => {
-    const known = open.get(name) ?? receivers.get(name)?.isOpenAt?.(atMs) ?? true;
-    open.set(name, known);
+export class Recipients {
+  private readonly receivers: ConfiguredReceivers;
+  private readonly target: Target | null;
+  private readonly atMs: number;
+  private readonly acknowledgedBy: ReadonlyMap<string, string>;
+  private readonly isAnyRouted: boolean;
+  private readonly isTimed: boolean;
+  private readonly open = new Map<string, boolean>();
+  private readonly joining = new Map<Rule, Joining>();
+
+  constructor(receivers: ConfiguredReceivers, target: Target | null, atMs: number, acknowledgedBy: ReadonlyMap<string, string>) {
+    this.receivers = receivers;
+    this.target = target;
+    this.atMs = atMs;
+    this.acknowledgedBy = acknowledgedBy;
+    this.isAnyRouted = receivers.values().some(({ route }) => route);
+    this.isTimed = receivers.values().some(({ isOpenAt }) => isOpenAt);
+  }
+
+  /** The due steps of its escalation, each with those that were not notified yet of it or of what inhibits it. */
+  escalated(
+    rule: Rule,
+    incident: Incident,
+    subject: Subject,
+    seen: Seen,
+    inhibitors: readonly Inhibitor[],
+  ): readonly EscalationStep[] {
+    const steps = this.dueSteps(rule.escalation, incident);
+    if (steps.length === 0) return [];
+    const known = new Set([incident, ...inhibitors].flatMap(({ receivers: names }) => names));
+    const isRouted = this.routing(rule, subject, seen);
+    return steps.flatMap(({ afterMs, receivers: names }) => {
+      const added = names.filter(
+        (name) => !known.has(name) && this.isNotified(name) && isRouted(name),
+      );
+      for (const name of added) known.add(name);
+      return added.length === 0 ? [] : [{ afterMs, receivers: added }];
+    });
+  }
+
+  /** Whether somebody may have to be notified of an incident that goes on, because time has passed. */
+  mayJoin(rule: Rule, incident: Incident): boolean {
+    const { receivers: names, steps } = this.joiningOf(rule);
+    const isMissing = (name: string): boolean => !incident.receivers.includes(name);
+    if (names.some(isMissing)) return true;
+    return this.dueSteps(steps, incident).some((step) => step.receivers.some(isMissing));
+  }
+
+  isOpen(name: string): boolean {
+    const known = this.open.get(name) ?? this.receivers.get(name)?.isOpenAt?.(this.atMs) ?? true;
+    this.open.set(name, known);
     return known;
-  };
+  }
 
   /** Whether an incident is routed to a receiver. */
-  const routing = (rule: Rule, subject: Subject, seen: Seen): ((name: string) => boolean) => {
-    if (!isAnyRouted) return () => true;
-    const facts = silenceFacts(rule, target, subject, seen);
+  private routing(rule: Rule, subject: Subject, seen: Seen): (name: string) => boolean {
+    if (!this.isAnyRouted) return () => true;
+    const facts = silenceFacts(rule, this.target, subject, seen);
     const own = fieldsOfKind[subject.kind] ?? [];
     return (name) => {
-      const route = receivers.get(name)?.route;
+      const route = this.receivers.get(name)?.route;
       if (!route) return true;
       const { places, match } = route;
       if (places && !places.has(placeKey(facts.region, facts.key))) return false;
@@ -62,81 +100,48 @@ export function createRecipients(
         return values.some((value) => matchesAny(patterns, value));
       });
     };
-  };
+  }
 
   /** The steps of the escalation that are due, as nobody acknowledged the incident. */
-  const dueSteps = (
+  private dueSteps(
     steps: readonly EscalationStep[] = [],
     { id, phase, firedAtMs }: Incident,
-  ): readonly EscalationStep[] => {
-    if (firedAtMs === null || acknowledgedBy.has(id)) return [];
+  ): readonly EscalationStep[] {
+    if (firedAtMs === null || this.acknowledgedBy.has(id)) return [];
     if (phase.name !== "firing" || phase.flapping) return [];
-    return steps.filter(({ afterMs }) => atMs - firedAtMs >= afterMs);
-  };
+    return steps.filter(({ afterMs }) => this.atMs - firedAtMs >= afterMs);
+  }
 
-  const isNotified = (name: string): boolean =>
-    wants(receivers, name, "incident.firing") && isOpen(name);
+  private isNotified(name: string): boolean {
+    return wants(this.receivers, name, "incident.firing") && this.isOpen(name);
+  }
 
   /** Those that a rule notifies of an incident that fires, now or once they are open, without its escalation. */
-  const informed = (rule: Rule, subject: Subject, seen: Seen = {}): readonly string[] => {
-    const isRouted = routing(rule, subject, seen);
+  informed(rule: Rule, subject: Subject, seen: Seen = {}): readonly string[] {
+    const isRouted = this.routing(rule, subject, seen);
     return rule.receivers.filter(
-      (name) => wants(receivers, name, "incident.firing") && isRouted(name),
+      (name) => wants(this.receivers, name, "incident.firing") && isRouted(name),
     );
-  };
+  }
 
   /** Those who can join incidents of a rule at this moment, as far as all its incidents in the target have that in common. */
-  const joiningOf = (rule: Rule): Joining => {
-    const known = joining.get(rule);
+  private joiningOf(rule: Rule): Joining {
+    const known = this.joining.get(rule);
     if (known) return known;
     const { name: ruleName, severity, escalation = [] } = rule;
     const canJoin = (name: string): boolean => {
-      const { places, match } = receivers.get(name)?.route ?? { places: null, match: {} };
-      const isHere = !places || !target || places.has(placeKey(target.region, target.key));
+      const { places, match } = this.receivers.get(name)?.route ?? { places: null, match: {} };
+      const isHere = !places || !this.target || places.has(placeKey(this.target.region, this.target.key));
       const isOfRule = matchesAny(match.rule, ruleName) && matchesAny(match.severity, severity);
-      return isHere && isOfRule && isNotified(name);
+      return isHere && isOfRule && this.isNotified(name);
     };
     const some = {
-      receivers: isTimed ? rule.receivers.filter(canJoin) : [],
+      receivers: this.isTimed ? rule.receivers.filter(canJoin) : [],
       steps: escalation.map((step) => ({ ...step, receivers: step.receivers.filter(canJoin) })),
     };
-    joining.set(rule, some);
+    this.joining.set(rule, some);
     return some;
-  };
-
-  return {
-    isOpen,
-    informed,
-
-    /** The due steps of its escalation, each with those that were not notified yet of it or of what inhibits it. */
-    escalated(
-      rule: Rule,
-      incident: Incident,
-      subject: Subject,
-      seen: Seen,
-      inhibitors: readonly Inhibitor[],
-    ): readonly EscalationStep[] {
-      const steps = dueSteps(rule.escalation, incident);
-      if (steps.length === 0) return [];
-      const known = new Set([incident, ...inhibitors].flatMap(({ receivers: names }) => names));
-      const isRouted = routing(rule, subject, seen);
-      return steps.flatMap(({ afterMs, receivers: names }) => {
-        const added = names.filter(
-          (name) => !known.has(name) && isNotified(name) && isRouted(name),
-        );
-        for (const name of added) known.add(name);
-        return added.length === 0 ? [] : [{ afterMs, receivers: added }];
-      });
-    },
-
-    /** Whether somebody may have to be notified of an incident that goes on, because time has passed. */
-    mayJoin(rule: Rule, incident: Incident): boolean {
-      const { receivers: names, steps } = joiningOf(rule);
-      const isMissing = (name: string): boolean => !incident.receivers.includes(name);
-      if (names.some(isMissing)) return true;
-      return dueSteps(steps, incident).some((step) => step.receivers.some(isMissing));
-    },
-  };
+  }
 }
 
 /** Those that a rule notifies, if they are open, but for the inhibited ones. */

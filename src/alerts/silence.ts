@@ -122,3 +122,13 @@ export function matchText(match: SilenceMatch): string {
     .map(([field, patterns]: [string, readonly string[]]) => `${field}=${patterns.join("|")}`)
     .join(" ");
 }
+
+/** The silence that ends last of those that match. */
+export function silencingOf(silenced: readonly Silencing[], facts: SilenceFacts): Silencing | null {
+  return silenced
+    .filter(({ match }) => silences(match, facts))
+    .reduce<Silencing | null>(
+      (last, each) => (last && last.endsAtMs >= each.endsAtMs ? last : each),
+      null,
+    );
+}

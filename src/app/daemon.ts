@@ -16,7 +16,7 @@ import { createLogger } from "../lib/logger.ts";
 import { shortId } from "../lib/short-id.ts";
 import { userAgent } from "../lib/version.ts";
 import { createCommitLoop } from "../polling/commit-loop.ts";
-import { createKeyLimits } from "../polling/key-limits.ts";
+import { KeyLimits } from "../polling/key-limits.ts";
 import { createRegionWatch } from "../polling/region-watch.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
@@ -32,7 +32,7 @@ import { createUpkeep } from "./upkeep.ts";
 import { createHealth } from "./health.ts";
 import { loopsOf, repostLoopName } from "./watch-loops.ts";
 import { createStoreUpkeep } from "./store-upkeep.ts";
-import { createWatchdog } from "./watchdog.ts";
+import { Watchdog } from "./watchdog.ts";
 import { createFleetRunners, restoreFleet } from "./watched-fleet.ts";
 
 export interface Daemon {
@@ -78,7 +78,7 @@ export async function createDaemon(
   opening.defer(() => store.close());
   const mayAct = (): boolean => store.leadership.mayAct();
 
-  const watchdog = createWatchdog(clock, log);
+  const watchdog = new Watchdog(clock, log);
   for (const loop of loopsOf(config)) watchdog.watch(...loop);
 
   const suppressions = await restoreSuppressions(store, config.alerts.maintenance, clock);
@@ -154,7 +154,7 @@ export async function createDaemon(
   const upkeep = createUpkeep({ clock, log, onRun });
   upkeep.add([delivery.review]);
 
-  const limits = createKeyLimits(clock, config.poll.rateLimit);
+  const limits = new KeyLimits(clock, config.poll.rateLimit);
   const budget = createRetryBudget(retryShare);
   const apiKeys = new Map(config.keys.map(({ name, apiKey }) => [name, apiKey]));
   const ticking = { clock, wakeAt: overrides.wakeAt, log };

@@ -1,4 +1,9 @@
-import type { ForgetContext, HistoryContext, ServiceContext, StoreContext } from "../api/context.ts";
+import type {
+  ForgetContext,
+  HistoryContext,
+  ServiceContext,
+  StoreContext,
+} from "../api/context.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
@@ -10,7 +15,7 @@ import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import { userAgent } from "../lib/version.ts";
-import { createKeyLimits } from "../polling/key-limits.ts";
+import { KeyLimits } from "../polling/key-limits.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { watchProbe, type WatchedProbe } from "../polling/watched-probe.ts";
 import { watchTarget, type WatchedTarget } from "../polling/watched-target.ts";
@@ -93,7 +98,7 @@ export function openService(
     context: {
       service,
       recordDrift() {},
-      limits: createKeyLimits(clock, rateLimit),
+      limits: new KeyLimits(clock, rateLimit),
       targets: configuredTargets({ keys }).map((target) => ({ target })),
       keys,
       clock,

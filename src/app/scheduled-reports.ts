@@ -30,38 +30,6 @@ export function createScheduledReports(
   const { store, clock, log, retryTimes, onOutbox } = context;
   const api = createApi<HistoryContext>(context);
 
-  /** @param sending identifies it among those of the report */
-  const notificationsOf = (
-    { name, receivers }: ScheduledReport,
-    { summary, truncated, ...report }: ReportMessage,
-    sending: number | string,
-  ) => {
-    const nowMs = clock.now().utcMs;
-    const message = {
-      type: "report",
-      rule: name,
-      severity: "info",
-      group: {},
-      summary,
-      runbookUrl: null,
-      createdAtMs: nowMs,
-      causedAtMs: nowMs,
-      incidents: [],
-      truncated,
-      report,
-    } as const;
-    return receivers.map((receiver) => ({
-      notification: {
-        ...message,
-        id: notificationId(JSON.stringify(["report", receiver, name, sending])),
-        receiver,
-      },
-      itemSeqs: [],
-      groupNames: [],
-      ...retryTimes(receiver),
-    }));
-  };
-
   const queued = ({ name }: ScheduledReport, count: number, lateMs: number | null): void => {
     const late = lateMs === null ? {} : { late_seconds: Math.round(lateMs / 1_000) };
     const minutes = Math.round((lateMs ?? 0) / 60_000);
@@ -91,7 +59,8 @@ export function createScheduledReports(
     // The clock was set back: otherwise nothing would be due until it has caught up.
     if (doneUntilMs > nowMs) return adopt();
     if (dueMs <= doneUntilMs) return;
-    const notifications = notificationsOf(report, await readMessage(api, report, dueMs), dueMs);
+    const message = await readMessage(api, report, dueMs);
+    const notifications = notificationsOf(report, message, dueMs, clock.now().utcMs, retryTimes);
     const count = await store.scheduledReports.enqueue(name, dueMs, notifications);
     if (count > 0) queued(report, count, nowMs - dueMs > lateAfterMs ? nowMs - dueMs : null);
   };
@@ -103,7 +72,8 @@ export function createScheduledReports(
       if (!report) return null;
       const message = await readMessage(api, report, clock.now().utcMs);
       if (!isDryRun) {
-        const notifications = notificationsOf(report, message, crypto.randomUUID());
+        const [id, nowMs] = [crypto.randomUUID(), clock.now().utcMs];
+        const notifications = notificationsOf(report, message, id, nowMs, retryTimes);
         await store.outbox.compose(notifications);
         queued(report, notifications.length, null);
       }
@@ -125,6 +95,39 @@ export function createScheduledReports(
       },
     })),
   };
+}
+
+/** @param sending identifies it among those of the report */
+function notificationsOf(
+  { name, receivers }: ScheduledReport,
+  { summary, truncated, ...report }: ReportMessage,
+  sending: number | string,
+  nowMs: number,
+  retryTimes: ActContext["retryTimes"],
+) {
+  const message = {
+    type: "report",
+    rule: name,
+    severity: "info",
+    group: {},
+    summary,
+    runbookUrl: null,
+    createdAtMs: nowMs,
+    causedAtMs: nowMs,
+    incidents: [],
+    truncated,
+    report,
+  } as const;
+  return receivers.map((receiver) => ({
+    notification: {
+      ...message,
+      id: notificationId(JSON.stringify(["report", receiver, name, sending])),
+      receiver,
+    },
+    itemSeqs: [],
+    groupNames: [],
+    ...retryTimes(receiver),
+  }));
 }
 
 /** A message has no more of them. */

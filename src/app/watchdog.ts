@@ -24,122 +24,146 @@ const deadAfter = { lateBy: 9, words: "ten times" };
 /** The timer may fire a moment early. */
 const leastWaitMs = 1_000;
 
-export type Watchdog = ReturnType<typeof createWatchdog>;
-
 /**
  * Reports a loop whose next run is overdue by more than the usual interval. It uses the monotonic clock, and computes
  * itself when a run is due, as a faulty loop may be wrong about that.
  */
-export function createWatchdog(clock: Clock, log: Pick<Logger, "error" | "info">) {
-  const watched = new Map<string, Watched>();
-  const silent = new Set<LoopName>();
-  let running = false;
-  let cancel = (): void => {};
+export class Watchdog {
+  private readonly clock: Clock;
+  private readonly log: Pick<Logger, "error" | "info">;
+  private readonly watched = new Map<string, Watched>();
+  private readonly silent = new Set<LoopName>();
+  private running = false;
+  private cancel = (): void => {};
 
-  const nowMs = (): number => clock.now().monotonicMs;
-  const isOverdue = ({ nextRunMs, intervalMs }: Watched, lateBy: number): boolean =>
-    running && nowMs() - nextRunMs > lateBy * intervalMs;
+  constructor(clock: Clock, log: Pick<Logger, "error" | "info">) {
+    this.clock = clock;
+    this.log = log;
+  }
 
-  const partsOf = (loop: LoopName): readonly Watched[] =>
-    [...watched.values()].filter((each) => each.loop === loop);
+  /**
+   * @param name of what runs: a target, a probe, a receiver
+   * @param intervalMs how far apart its runs usually are
+   * @param dueInMs how long after a run at a moment (UTC milliseconds) the next one is due; default: the usual interval
+   */
+  watch(
+    loop: LoopName,
+    name: string,
+    intervalMs: number,
+    dueInMs: (ranAtMs: number) => number = () => intervalMs,
+  ): void {
+    const times = { lastRunMs: this.nowMs(), nextRunMs: this.nowMs() + intervalMs };
+    this.watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, ...times });
+    this.checkSoon();
+  }
 
-  const describe = (loop: LoopName, after: typeof silentAfter): string | null => {
-    const parts = partsOf(loop);
-    const overdue = parts.filter((each) => isOverdue(each, after.lateBy));
+  /** From now on runs are expected. */
+  start(): void {
+    this.running = true;
+    for (const each of this.watched.values()) {
+      each.lastRunMs = this.nowMs();
+      // Every loop runs for the first time soon after the start, also while its schedule pauses.
+      each.nextRunMs = this.nowMs() + each.intervalMs;
+    }
+    this.check();
+  }
+
+  stop(): void {
+    this.running = false;
+    this.cancel();
+  }
+
+  /** Which loop is silent, in a sentence; null: none. */
+  silentLoop(): string | null {
+    return this.firstOf(silentAfter);
+  }
+
+  /** Which loop has been silent for so long that the process should be restarted, in a sentence; null: none. */
+  deadLoop(): string | null {
+    return this.firstOf(deadAfter);
+  }
+
+  /** The most overdue part of each loop. UTC milliseconds. */
+  loops() {
+    const { utcMs, monotonicMs } = this.clock.now();
+    const behindMs = utcMs - monotonicMs;
+    const lateBy = (each: Watched): number => (monotonicMs - each.nextRunMs) / each.intervalMs;
+    return loopNames.flatMap((loop) => {
+      const parts = this.partsOf(loop);
+      if (!this.running || parts.length === 0) return [];
+      const worst = parts.reduce((a, b) => (lateBy(b) > lateBy(a) ? b : a));
+      const { intervalMs } = worst;
+      const lastRunAtMs = worst.lastRunMs + behindMs;
+      return { loop, lastRunAtMs, nextRunAtMs: worst.nextRunMs + behindMs, intervalMs };
+    });
+  }
+
+  private nowMs(): number {
+    return this.clock.now().monotonicMs;
+  }
+
+  private isOverdue({ nextRunMs, intervalMs }: Watched, lateBy: number): boolean {
+    return this.running && this.nowMs() - nextRunMs > lateBy * intervalMs;
+  }
+
+  private partsOf(loop: LoopName): readonly Watched[] {
+    return [...this.watched.values()].filter((each) => each.loop === loop);
+  }
+
+  private describe(loop: LoopName, after: typeof silentAfter): string | null {
+    const parts = this.partsOf(loop);
+    const overdue = parts.filter((each) => this.isOverdue(each, after.lateBy));
     const [first] = overdue;
     if (!first) return null;
     const which = parts.length === 1 ? "" : ` of ${overdue.length} of ${parts.length}, such as`;
     const whose = first.name === loop ? "" : `${which || " of"} ${first.name},`;
     return `loop ${loop} is silent: no run${whose} for more than ${after.words} the usual interval of ${formatDuration(first.intervalMs)}`;
-  };
+  }
 
-  const firstOf = (after: typeof silentAfter): string | null =>
-    loopNames.map((loop) => describe(loop, after)).find((sentence) => sentence !== null) ?? null;
+  private firstOf(after: typeof silentAfter): string | null {
+    return (
+      loopNames.map((loop) => this.describe(loop, after)).find((sentence) => sentence !== null) ??
+      null
+    );
+  }
 
-  const check = (): void => {
-    cancel();
+  private check(): void {
+    this.cancel();
     for (const loop of loopNames) {
-      const sentence = describe(loop, silentAfter);
-      if (sentence !== null && !silent.has(loop)) {
-        silent.add(loop);
-        log.error({ event: "loop.silent", loop }, sentence);
-      } else if (sentence === null && silent.delete(loop)) {
-        log.info({ event: "loop.recovered", loop }, `loop ${loop} runs again`);
+      const sentence = this.describe(loop, silentAfter);
+      if (sentence !== null && !this.silent.has(loop)) {
+        this.silent.add(loop);
+        this.log.error({ event: "loop.silent", loop }, sentence);
+      } else if (sentence === null && this.silent.delete(loop)) {
+        this.log.info({ event: "loop.recovered", loop }, `loop ${loop} runs again`);
       }
     }
-    const waiting = [...watched.values()].filter((each) => !isOverdue(each, silentAfter.lateBy));
-    if (!running || waiting.length === 0) return;
+    const waiting = [...this.watched.values()].filter(
+      (each) => !this.isOverdue(each, silentAfter.lateBy),
+    );
+    if (!this.running || waiting.length === 0) return;
     const overdueAtMs = waiting
       .map(({ nextRunMs, intervalMs }) => nextRunMs + silentAfter.lateBy * intervalMs)
       .reduce((earliest, each) => Math.min(earliest, each));
-    cancel = clock.setTimer(Math.max(overdueAtMs - nowMs(), leastWaitMs), check);
-  };
+    this.cancel = this.clock.setTimer(Math.max(overdueAtMs - this.nowMs(), leastWaitMs), () =>
+      this.check(),
+    );
+  }
 
   /** Call it when a run begins and when it ends. */
-  const noteRun = (loop: LoopName, name: string): void => {
-    const each = watched.get(`${loop} ${name}`);
+  noteRun(loop: LoopName, name: string): void {
+    const each = this.watched.get(`${loop} ${name}`);
     if (!each) return;
-    const { utcMs, monotonicMs } = clock.now();
+    const { utcMs, monotonicMs } = this.clock.now();
     each.lastRunMs = monotonicMs;
     each.nextRunMs = monotonicMs + each.dueInMs(utcMs);
-    if (silent.has(loop)) check();
-  };
+    if (this.silent.has(loop)) this.check();
+  }
 
   /** Not at once for each of very many that are watched together. */
-  const checkSoon = (): void => {
-    if (!running) return;
-    cancel();
-    cancel = clock.setTimer(leastWaitMs, check);
-  };
-
-  return {
-    /**
-     * @param name of what runs: a target, a probe, a receiver
-     * @param intervalMs how far apart its runs usually are
-     * @param dueInMs how long after a run at a moment (UTC milliseconds) the next one is due; default: the usual interval
-     */
-    watch(
-      loop: LoopName,
-      name: string,
-      intervalMs: number,
-      dueInMs: (ranAtMs: number) => number = () => intervalMs,
-    ): void {
-      const times = { lastRunMs: nowMs(), nextRunMs: nowMs() + intervalMs };
-      watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, ...times });
-      checkSoon();
-    },
-    noteRun,
-    /** From now on runs are expected. */
-    start(): void {
-      running = true;
-      for (const each of watched.values()) {
-        each.lastRunMs = nowMs();
-        // Every loop runs for the first time soon after the start, also while its schedule pauses.
-        each.nextRunMs = nowMs() + each.intervalMs;
-      }
-      check();
-    },
-    stop(): void {
-      running = false;
-      cancel();
-    },
-    /** Which loop is silent, in a sentence; null: none. */
-    silentLoop: () => firstOf(silentAfter),
-    /** Which loop has been silent for so long that the process should be restarted, in a sentence; null: none. */
-    deadLoop: () => firstOf(deadAfter),
-    /** The most overdue part of each loop. UTC milliseconds. */
-    loops() {
-      const { utcMs, monotonicMs } = clock.now();
-      const behindMs = utcMs - monotonicMs;
-      const lateBy = (each: Watched): number => (monotonicMs - each.nextRunMs) / each.intervalMs;
-      return loopNames.flatMap((loop) => {
-        const parts = partsOf(loop);
-        if (!running || parts.length === 0) return [];
-        const worst = parts.reduce((a, b) => (lateBy(b) > lateBy(a) ? b : a));
-        const { intervalMs } = worst;
-        const lastRunAtMs = worst.lastRunMs + behindMs;
-        return { loop, lastRunAtMs, nextRunAtMs: worst.nextRunMs + behindMs, intervalMs };
-      });
-    },
-  };
+  private checkSoon(): void {
+    if (!this.running) return;
+    this.cancel();
+    this.cancel = this.clock.setTimer(leastWaitMs, () => this.check());
+  }
 }

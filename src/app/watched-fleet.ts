@@ -8,7 +8,7 @@ import type { CommitLoop } from "../polling/commit-loop.ts";
 import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
 import { createPoolWatch } from "../polling/pool-watch.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
-import { createRunner, type RunnerDeps } from "../polling/runner.ts";
+import { Runner, type RunnerDeps } from "../polling/runner.ts";
 import { createTargetUnits, type Listed, type PollDecision } from "../polling/poll.ts";
 import type { TargetUnitsDeps } from "../polling/poll.ts";
 import { intervalOf } from "../polling/ticker.ts";
@@ -60,8 +60,8 @@ interface FleetRunnersDeps extends Omit<TargetUnitsDeps, "pools" | "schedule"> {
 /** Polls the targets and runs the probes. */
 export function createFleetRunners(deps: FleetRunnersDeps) {
   const { config, fleet, running, budget } = deps;
-  const polling = createRunner<Listed, PollDecision>({ ...running, loop: "polls", budget });
-  const probing = createRunner<Answered, ProbeDecision>({
+  const polling = new Runner<Listed, PollDecision>({ ...running, loop: "polls", budget });
+  const probing = new Runner<Answered, ProbeDecision>({
     ...running,
     loop: "probes",
     budget: createRetryBudget(retryShare),

@@ -9,7 +9,7 @@ import { systemClock } from "../lib/clock.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import { userAgent } from "../lib/version.ts";
 import { callWithRetries } from "../polling/call-with-retries.ts";
-import { createKeyLimits } from "../polling/key-limits.ts";
+import { KeyLimits } from "../polling/key-limits.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { createServiceClient } from "../service/client.ts";
 import { pollTargets } from "../api/operations/targets.ts";
@@ -96,7 +96,7 @@ async function pollAll(config: Config) {
   const clock = systemClock;
   const { regions } = config;
   const service = createServiceClient({ regions, timeoutMs, maxBodyBytes, userAgent, clock });
-  const limits = createKeyLimits(clock, rateLimit);
+  const limits = new KeyLimits(clock, rateLimit);
   const deps = { limits, clock, random: Math.random, budget: createRetryBudget(retryShare) };
   const { signal } = new AbortController();
   const deadline = { deadlineMs: clock.now().monotonicMs + intervalOf(schedule), signal };

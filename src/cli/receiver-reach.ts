@@ -1,5 +1,5 @@
 import { placeOf } from "../alerts/pool.ts";
-import { createRecipients } from "../alerts/recipients.ts";
+import { Recipients } from "../alerts/recipients.ts";
 import { concernsSandbox, concernsServer, matchesAny } from "../alerts/rule.ts";
 import { matchesTarget, type Rule } from "../alerts/rule.ts";
 import type { Subject } from "../alerts/subjects.ts";
@@ -47,7 +47,7 @@ export function createReach(config: Config, rules: readonly Rule[] = config.aler
         const atOnce = { afterMs: 0, receivers: rule.receivers };
         const steps = [atOnce, ...(rule.escalation ?? [])].map(({ afterMs, receivers: names }) => {
           const place = ofTarget ? target : null;
-          const { isOpen, informed } = createRecipients(
+          const recipients = new Recipients(
             receivers,
             place,
             atMs + afterMs,
@@ -55,9 +55,9 @@ export function createReach(config: Config, rules: readonly Rule[] = config.aler
           );
           const added = names.filter((name) => !earlier.has(name));
           for (const name of added) earlier.add(name);
-          const routed = informed({ ...rule, receivers: added }, subject, seen);
-          const closed = routed.filter((name) => !isOpen(name));
-          return { afterMs, receivers: routed.filter(isOpen), closed };
+          const routed = recipients.informed({ ...rule, receivers: added }, subject, seen);
+          const [open = [], closed = []] = [true, false].map((is) => routed.filter((name) => recipients.isOpen(name) === is));
+          return { afterMs, receivers: open, closed };
         });
         const isOfRegion = rule.on === "region" || (rule.on === "pool" && !rule.by.includes("key"));
         return { rule, isOfRegion, steps };

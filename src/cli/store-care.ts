@@ -5,7 +5,6 @@ import { counted } from "../fleet/plural.ts";
 import { systemClock } from "../lib/clock.ts";
 import { backUpStore, restoreStore } from "../store/sqlite/backup.ts";
 import { checkStore, findUnreadable } from "../store/sqlite/store-check.ts";
-import type { StoreCheck } from "../store/sqlite/store-check.ts";
 import type { CopyProgress } from "../store/postgres/copy-store.ts";
 import { storeName } from "../store/store-settings.ts";
 import { apiCommand } from "./api-command.ts";

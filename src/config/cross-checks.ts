@@ -48,8 +48,7 @@ const mostTargets = 50_000;
 
 /** Refuses settings that are valid individually and contradict each other. */
 export function crossCheckSettings(settings: Settings, context: z.RefinementCtx): void {
-  const { regions, keys, probes, alerts, reports, store, cluster } = settings;
-  const { rules, receivers, maintenance } = alerts;
+  const { regions, keys, store, cluster } = settings;
   const count = keys.reduce((sum, key) => sum + (key.regions?.length ?? regions.size), 0);
   if (count > mostTargets) {
     const found = `${count} targets (each key in each of its regions)`;
@@ -57,138 +56,179 @@ export function crossCheckSettings(settings: Settings, context: z.RefinementCtx)
   }
   if (cluster && !store.postgres) {
     const found = "a cluster, but no store.postgres";
-    refuse(context, "a store in PostgreSQL, which the processes share", {
-      path: ["cluster"],
-      found,
-    });
+    const path = ["cluster"];
+    refuse(context, "a store in PostgreSQL, which the processes share", { path, found });
   }
-  const targets = targetsIn(settings);
-  const names = {
-    region: [...regions.keys()],
-    key: refuseRepeated("key", keys, ["keys"], context),
-    probe: refuseRepeated("probe", probes, ["probes"], context),
-    receiver: refuseRepeated("receiver", receivers, ["alerts", "receivers"], context),
-    rule: [...refuseRepeated("rule", rules, ["alerts", "rules"], context), receiverRule.name],
-  };
-  refuseRepeated("report", reports, ["reports"], context);
-  refuseRepeated("window", maintenance, ["alerts", "maintenance"], context);
-  const known = Object.fromEntries(
-    Object.entries(names).map(([what, list]) => [what, new Set<string>(list)]),
-  );
+  new CrossChecks(settings, context).checkAll();
+}
+
+/** What settings name of other settings must exist, and fit. */
+class CrossChecks {
+  private readonly settings: Settings;
+  private readonly context: z.RefinementCtx;
+  private readonly targets: readonly Target[];
+  /** By what has the name. */
+  private readonly names: Readonly<
+    Record<"region" | "key" | "probe" | "receiver" | "rule", readonly string[]>
+  >;
+  private readonly known: ReadonlyMap<string, ReadonlySet<string>>;
+
+  constructor(settings: Settings, context: z.RefinementCtx) {
+    const { regions, keys, probes, reports, alerts } = settings;
+    this.settings = settings;
+    this.context = context;
+    this.targets = targetsIn(settings);
+    const { rules, receivers, maintenance } = alerts;
+    this.names = {
+      region: [...regions.keys()],
+      key: refuseRepeated("key", keys, ["keys"], context),
+      probe: refuseRepeated("probe", probes, ["probes"], context),
+      receiver: refuseRepeated("receiver", receivers, ["alerts", "receivers"], context),
+      rule: [...refuseRepeated("rule", rules, ["alerts", "rules"], context), receiverRule.name],
+    };
+    this.known = new Map(Object.entries(this.names).map(([what, list]) => [what, new Set(list)]));
+    refuseRepeated("report", reports, ["reports"], context);
+    refuseRepeated("window", maintenance, ["alerts", "maintenance"], context);
+  }
+
+  checkAll(): void {
+    const { keys, alerts } = this.settings;
+    refuseSharedKeys(keys, this.context);
+    for (const [index, key] of keys.entries()) {
+      this.knows("region", key.regions, "keys", index, "regions");
+    }
+    if (!this.checkProbes()) return;
+    this.checkReports();
+    this.checkEscalation(alerts.escalate, [], ["alerts", "escalate"]);
+    this.checkReceiverMatches();
+    this.checkRules();
+    for (const [index, { match }] of alerts.maintenance.entries()) {
+      this.knowsMatch({ ...match }, ["alerts", "maintenance", index]);
+    }
+  }
 
   /** Whether all names are known; patterns are not looked up. */
-  const knows = (what: keyof typeof names, named: Names, ...path: Path): boolean => {
-    const unknown = [...(named ?? []).entries()].filter(([, each]) => !known[what]?.has(each));
+  private knows(what: keyof CrossChecks["names"], named: Names, ...path: Path): boolean {
+    const listed = this.names[what];
+    const known = this.known.get(what);
+    const unknown = [...(named ?? []).entries()].filter(([, each]) => !known?.has(each));
     for (const [index] of unknown) {
-      const listed = names[what];
-      refuse(context, `the name of a configured ${what}`, { path: [...path, index], listed });
+      const allowed = `the name of a configured ${what}`;
+      refuse(this.context, allowed, { path: [...path, index], listed });
     }
     return unknown.length === 0;
-  };
-  const knowsMatch = (match: Readonly<Record<string, Names>>, path: Path): boolean =>
-    (["rule", "region", "key", "probe"] as const).every((field) => {
+  }
+
+  private knowsMatch(match: Readonly<Record<string, Names>>, path: Path): boolean {
+    return (["rule", "region", "key", "probe"] as const).every((field) => {
       // One that is not plain is taken for known.
       const plain = match[field]?.map((each) =>
-        each.includes("*") ? (names[field][0] ?? "") : each,
+        each.includes("*") ? (this.names[field][0] ?? "") : each,
       );
-      return knows(field, plain, ...path, "match", field);
+      return this.knows(field, plain, ...path, "match", field);
     });
-
-  refuseSharedKeys(keys, context);
-  for (const [index, key] of keys.entries()) {
-    knows("region", key.regions, "keys", index, "regions");
   }
+
   /** How many targets are chosen; 1 if a name is unknown. None is refused. */
-  const countTargets = (chosen: Parameters<typeof targetsOf>[0], path: Path): number => {
+  private countTargets(chosen: Parameters<typeof targetsOf>[0], path: Path): number {
     const isKnown = [
-      knows("region", chosen.regions, ...path, "regions"),
-      knows("key", chosen.keys, ...path, "keys"),
+      this.knows("region", chosen.regions, ...path, "regions"),
+      this.knows("key", chosen.keys, ...path, "keys"),
     ];
-    const own = isKnown.includes(false) ? 1 : targetsOf(chosen, targets).length;
+    const own = isKnown.includes(false) ? 1 : targetsOf(chosen, this.targets).length;
     const found = "no key that is used in any of its regions";
     const allowed = "at least one key that is used in one of the regions";
-    if (own === 0) refuse(context, allowed, { path, found });
+    if (own === 0) refuse(this.context, allowed, { path, found });
     return own;
-  };
-  let runs = 0;
-  for (const [index, probe] of probes.entries()) {
-    runs += countTargets(probe, ["probes", index]);
-    if (runs > mostTargets) {
-      const what = `more than ${mostTargets} targets of probes (each probe in each of its targets)`;
-      return void refuse(context, `at most ${mostTargets}`, { path: ["probes"], found: what });
+  }
+
+  /** @returns whether they are few enough to be checked further */
+  private checkProbes(): boolean {
+    let runs = 0;
+    for (const [index, probe] of this.settings.probes.entries()) {
+      runs += this.countTargets(probe, ["probes", index]);
+      if (runs <= mostTargets) continue;
+      const found = `more than ${mostTargets} targets of probes (each probe in each of its targets)`;
+      refuse(this.context, `at most ${mostTargets}`, { path: ["probes"], found });
+      return false;
+    }
+    return true;
+  }
+
+  private checkReports(): void {
+    const { alerts, reports } = this.settings;
+    const receiverOf = new Map(alerts.receivers.map((each) => [each.name, each]));
+    for (const [index, report] of reports.entries()) {
+      const path = ["reports", index];
+      this.countTargets(report, path);
+      this.knows("receiver", report.receivers, ...path, "receivers");
+      for (const [at, name] of report.receivers.entries()) {
+        const receiver = receiverOf.get(name);
+        if (!receiver || takesReports(receiver)) continue;
+        const allowed =
+          "a receiver of another type: pagerduty, alertmanager, heartbeat and webhook with format: alertmanager take no reports";
+        const note = `, which is of type ${receiver.type}`;
+        refuse(this.context, allowed, { path: [...path, "receivers", at], note });
+      }
     }
   }
-  const receiverOf = new Map(receivers.map((each) => [each.name, each]));
-  for (const [index, report] of reports.entries()) {
-    const path = ["reports", index];
-    countTargets(report, path);
-    knows("receiver", report.receivers, ...path, "receivers");
-    for (const [at, name] of report.receivers.entries()) {
-      const receiver = receiverOf.get(name);
-      if (!receiver || takesReports(receiver)) continue;
-      const allowed =
-        "a receiver of another type: pagerduty, alertmanager, heartbeat and webhook with format: alertmanager take no reports";
-      const note = `, which is of type ${receiver.type}`;
-      refuse(context, allowed, { path: [...path, "receivers", at], note });
-    }
-  }
-  const heartbeats = new Set(
-    receivers.filter(({ type }) => type === "heartbeat").map((each) => each.name),
-  );
+
   /** Whether receivers exist and can be notified. */
-  const checkReceivers = (named: Names, ...path: Path): void => {
-    knows("receiver", named, ...path);
-    for (const [at, receiver] of (named ?? []).entries()) {
-      if (!heartbeats.has(receiver)) continue;
+  private checkReceivers(named: Names, ...path: Path): void {
+    this.knows("receiver", named, ...path);
+    const { receivers } = this.settings.alerts;
+    for (const [at, name] of (named ?? []).entries()) {
+      if (!receivers.some((each) => each.name === name && each.type === "heartbeat")) continue;
       const allowed = "a receiver of another type: a heartbeat gets no notifications";
       const note = ", which is the name of a heartbeat";
-      refuse(context, allowed, { path: [...path, at], note });
+      refuse(this.context, allowed, { path: [...path, at], note });
     }
-  };
+  }
+
   /** @param before those that are notified at once */
-  const checkEscalation = (steps: Escalation | null, before: Names, path: Path): void => {
+  private checkEscalation(steps: Escalation | null, before: Names, path: Path): void {
     const notified = new Set(before);
     for (const [index, { receivers: named }] of (steps ?? []).entries()) {
-      checkReceivers(named, ...path, index, "receivers");
+      this.checkReceivers(named, ...path, index, "receivers");
       for (const [at, name] of named.entries()) {
         if (notified.has(name)) {
           const note = ", which is notified before";
           const allowed = "a receiver that the rule and the steps before do not notify";
-          refuse(context, allowed, { path: [...path, index, "receivers", at], note });
+          refuse(this.context, allowed, { path: [...path, index, "receivers", at], note });
         }
         notified.add(name);
       }
     }
-  };
-  checkEscalation(alerts.escalate, [], ["alerts", "escalate"]);
-  for (const [index, receiver] of receivers.entries()) {
-    if (receiver.type === "heartbeat" || !receiver.match) continue;
-    const { match } = receiver;
-    const path = ["alerts", "receivers", index];
-    const { rule, region, key } = match;
-    const isKnown = knowsMatch({ rule, region, key }, path);
-    if (!isKnown || targetsMatching(match, targets, keys).length > 0) continue;
-    const allowed = "a match that applies to at least one target";
-    refuse(context, allowed, {
-      path: [...path, "match"],
-      found: "no configured target that matches",
-    });
   }
-  for (const [index, rule] of rules.entries()) {
-    const path = ["alerts", "rules", index];
-    if (rule.name === receiverRule.name) {
-      const allowed = "a name that no other rule has";
-      refuse(context, allowed, {
-        path: [...path, "name"],
-        note: ", which is the name of a built-in rule",
-      });
+
+  private checkReceiverMatches(): void {
+    const { keys, alerts } = this.settings;
+    for (const [index, receiver] of alerts.receivers.entries()) {
+      if (receiver.type === "heartbeat" || !receiver.match) continue;
+      const { match } = receiver;
+      const path = ["alerts", "receivers", index];
+      const { rule, region, key } = match;
+      const isKnown = this.knowsMatch({ rule, region, key }, path);
+      if (!isKnown || targetsMatching(match, this.targets, keys).length > 0) continue;
+      const allowed = "a match that applies to at least one target";
+      const found = "no configured target that matches";
+      refuse(this.context, allowed, { path: [...path, "match"], found });
     }
-    checkReceivers(rule.receivers, ...path, "receivers");
-    checkEscalation(rule.escalate, rule.receivers, [...path, "escalate"]);
-    if (knowsMatch({ ...rule.match }, path)) refuseIdle(rule, path, probes, targets, context);
   }
-  for (const [index, { match }] of maintenance.entries()) {
-    knowsMatch({ ...match }, ["alerts", "maintenance", index]);
+
+  private checkRules(): void {
+    const { probes, alerts } = this.settings;
+    for (const [index, rule] of alerts.rules.entries()) {
+      const path = ["alerts", "rules", index];
+      if (rule.name === receiverRule.name) {
+        const note = ", which is the name of a built-in rule";
+        refuse(this.context, "a name that no other rule has", { path: [...path, "name"], note });
+      }
+      this.checkReceivers(rule.receivers, ...path, "receivers");
+      this.checkEscalation(rule.escalate, rule.receivers, [...path, "escalate"]);
+      if (this.knowsMatch({ ...rule.match }, path))
+        refuseIdle(rule, path, probes, this.targets, this.context);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { isAbsolute, resolve } from "node:path";
+import { isAbsolute, resolve as resolvePath } from "node:path";
 import {
   fromFile,
   isPlainName,
@@ -49,76 +49,85 @@ export function resolveReferences(
   folder: string,
   masksBodies: boolean | undefined = false,
 ): Evidence & { readonly findings: readonly Finding[] } {
-  const origins = new Map<string, Origin>();
-  const findings: Finding[] = [];
-  const fail = (path: Path, found: string, allowed: string): undefined => {
-    findings.push({ path, found, allowed });
-  };
+  const references = new References(environment, folder, masksBodies);
+  const { origins, findings } = references;
+  return { value: references.resolve(value, []), origins, findings };
+}
 
-  let valuesLeft = longestValues;
+/** Resolves what one configuration refers to, and keeps where it came from. */
+class References {
+  private readonly environment: Environment;
+  private readonly folder: string;
+  private readonly masksBodies: boolean;
+  readonly findings: Finding[] = [];
+  readonly origins = new Map<string, Origin>();
+  private valuesLeft = longestValues;
 
-  const substitute = (text: string, path: Path): string | undefined => {
+  constructor(environment: Environment, folder: string, masksBodies: boolean) {
+    this.environment = environment;
+    this.folder = folder;
+    this.masksBodies = masksBodies;
+  }
+
+  private fail(path: Path, found: string, allowed: string): undefined {
+    this.findings.push({ path, found, allowed });
+  }
+
+  private substitute(text: string, path: Path): string | undefined {
     const names: string[] = [];
     let isWhole = true;
     const result = text.replace(reference, (match, name: string | undefined) => {
       if (name === undefined) return "${";
       const isName = variableName.test(name) && match.endsWith("}");
-      const variable = isName && Object.hasOwn(environment, name) ? environment[name] : undefined;
+      const variable =
+        isName && Object.hasOwn(this.environment, name) ? this.environment[name] : undefined;
       if (variable) {
-        valuesLeft -= variable.length;
-        isWhole &&= valuesLeft >= 0;
+        this.valuesLeft -= variable.length;
+        isWhole &&= this.valuesLeft >= 0;
         if (!isWhole) return "";
         names.push(match);
-        return masksBodies && path.includes("body") ? mask : variable;
+        return this.masksBodies && path.includes("body") ? mask : variable;
       }
       isWhole = false;
       if (isName) {
         const shown = isPlainName(name) ? match : "a variable whose name is not shown";
-        fail(path, `${shown}, which is not set or empty`, "an environment variable that is set");
+        this.fail(
+          path,
+          `${shown}, which is not set or empty`,
+          "an environment variable that is set",
+        );
       } else {
         const allowed = "${NAME} for an environment variable, $${ for the characters themselves";
-        fail(path, "${ without the name of a variable", allowed);
+        this.fail(path, "${ without the name of a variable", allowed);
       }
       return "";
     });
-    if (!isWhole && valuesLeft < 0) fail(path, tooLong, "fewer of them");
+    if (!isWhole && this.valuesLeft < 0) this.fail(path, tooLong, "fewer of them");
     if (names.length > 0) {
       const shown = [...new Set(names)].join(" and ");
-      origins.set(pathKey(path), { shown: `the value of ${shown}`, path });
+      this.origins.set(pathKey(path), { shown: `the value of ${shown}`, path });
     }
     return isWhole ? result : undefined;
-  };
+  }
 
-  const readSecret = (setting: string, name: unknown, path: Path): string | undefined => {
+  private readSecret(setting: string, name: unknown, path: Path): string | undefined {
     if (name === undefined) return undefined;
     const isSecret = setting !== "ca";
     const allowed = `the path of a text file that contains only ${isSecret ? "the secret" : "certificates in PEM"}`;
-    if (typeof name !== "string" || name === "") return fail(path, "no path", allowed);
-    if (valuesLeft < 0) return fail(path, tooLong, "fewer of them");
-    const file = resolve(folder, name);
+    if (typeof name !== "string" || name === "") return this.fail(path, "no path", allowed);
+    if (this.valuesLeft < 0) return this.fail(path, tooLong, "fewer of them");
+    const file = resolvePath(this.folder, name);
     const read = readText(file, isSecret ? longestSecret : longestCertificates);
-    const shown = origins.has(pathKey(path)) ? "" : showable(name, file, folder);
+    const shown = this.origins.has(pathKey(path)) ? "" : showable(name, file, this.folder);
     if (read.kind === "failed") {
-      return fail(path, `a file that cannot be used${shown}: ${read.why}`, allowed);
+      return this.fail(path, `a file that cannot be used${shown}: ${read.why}`, allowed);
     }
-    valuesLeft -= read.text.length;
+    this.valuesLeft -= read.text.length;
     const secret = read.text.replace(/[\r\n]+$/, "");
-    return secret === "" ? fail(path, `an empty file${shown}`, allowed) : secret;
-  };
+    return secret === "" ? this.fail(path, `an empty file${shown}`, allowed) : secret;
+  }
 
-  const walk = (child: unknown, path: Path): unknown => {
-    if (typeof child === "string") return substitute(child, path);
-    if (Array.isArray(child)) return child.map((item, index) => walk(item, [...path, index]));
-    if (typeof child !== "object" || child === null) return child;
-    const resolved = new Map(
-      Object.entries(child).map(([name, each]) => {
-        const found = walk(each, [...path, name]);
-        return [
-          name,
-          paths.has(name) && typeof found === "string" ? resolve(folder, found) : found,
-        ];
-      }),
-    );
+  private readSecretFiles(resolved: Map<string, unknown>, path: Path): void {
     for (const name of fromFile) {
       const fileSetting = `${name}_file`;
       if (!resolved.has(fileSetting)) continue;
@@ -126,28 +135,47 @@ export function resolveReferences(
       const file = resolved.get(fileSetting);
       resolved.delete(fileSetting);
       if (resolved.has(name)) {
-        fail(written, `${name} as well`, "one of the two");
+        this.fail(written, `${name} as well`, "one of the two");
         continue;
       }
-      resolved.set(name, readSecret(name, file, written));
+      resolved.set(name, this.readSecret(name, file, written));
       const origin = { shown: "the content of the file", path: written };
-      origins.set(pathKey([...path, name]), origin);
+      this.origins.set(pathKey([...path, name]), origin);
     }
+  }
+
+  private refusePlaceholders(resolved: ReadonlyMap<string, unknown>, path: Path): void {
     for (const name of fromFile) {
       const found = resolved.get(name);
       if (typeof found !== "string" || !placeholder.test(found)) continue;
-      const origin = origins.get(pathKey([...path, name]));
+      const origin = this.origins.get(pathKey([...path, name]));
       const shown = `${origin?.shown ?? "a value"}, which is a placeholder`;
-      fail(origin?.path ?? [...path, name], shown, "a value of your own");
+      this.fail(origin?.path ?? [...path, name], shown, "a value of your own");
     }
-    return Object.fromEntries(resolved);
-  };
+  }
 
-  return { value: walk(value, []), origins, findings };
+  resolve(child: unknown, path: Path): unknown {
+    if (typeof child === "string") return this.substitute(child, path);
+    if (Array.isArray(child))
+      return child.map((item, index) => this.resolve(item, [...path, index]));
+    if (typeof child !== "object" || child === null) return child;
+    const resolved = new Map(
+      Object.entries(child).map(([name, each]) => {
+        const found = this.resolve(each, [...path, name]);
+        return [
+          name,
+          paths.has(name) && typeof found === "string" ? resolvePath(this.folder, found) : found,
+        ];
+      }),
+    );
+    this.readSecretFiles(resolved, path);
+    this.refusePlaceholders(resolved, path);
+    return Object.fromEntries(resolved);
+  }
 }
 
 /** The path is shown only if the file exists: the setting may contain the secret itself. */
 function showable(name: string, file: string, folder: string): string {
   if (existsSync(file)) return `, ${file}`;
-  return isAbsolute(name) ? "" : `, looked for in ${resolve(folder)}`;
+  return isAbsolute(name) ? "" : `, looked for in ${resolvePath(folder)}`;
 }

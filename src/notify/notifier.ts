@@ -1,5 +1,5 @@
 import { delay } from "../lib/clock.ts";
-import { createDeliveryWorker, type DeliveryReceiver, type WorkerDeps } from "./pipeline.ts";
+import { DeliveryWorker, type DeliveryReceiver, type WorkerDeps } from "./pipeline.ts";
 import { freshTimes } from "./retry.ts";
 
 interface NotifierDeps extends Omit<WorkerDeps, "deliveryClock"> {
@@ -32,12 +32,11 @@ export function createNotifier({ giveUpAfterMs, ...deps }: NotifierDeps) {
   };
 
   const workerDeps = { ...deps, deliveryClock };
-  type Worker = ReturnType<typeof createDeliveryWorker>;
-  const workers = new Map<string, Worker>();
+  const workers = new Map<string, DeliveryWorker>();
   let started = false;
 
   /** A worker that has run can leave work for another one. */
-  const idle = async (some: () => Iterable<Worker>): Promise<void> => {
+  const idle = async (some: () => Iterable<DeliveryWorker>): Promise<void> => {
     for (;;) {
       const work = Array.from(some(), (worker) => worker.underWay() ?? []).flat();
       if (work.length === 0) return;
@@ -58,7 +57,7 @@ export function createNotifier({ giveUpAfterMs, ...deps }: NotifierDeps) {
     /** Delivers to these too, once the notifier is started. */
     add(receivers: readonly DeliveryReceiver[]): void {
       for (const settings of receivers) {
-        const worker = createDeliveryWorker(settings, workerDeps);
+        const worker = new DeliveryWorker(settings, workerDeps);
         workers.set(settings.receiver.name, worker);
         if (started) worker.start();
       }

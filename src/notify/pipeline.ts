@@ -56,200 +56,245 @@ const notHeldMs = 500;
  * 6. retry: delivered, tried again later, or dead-lettered (`retry.ts`)
  * 7. record: in the store, in metrics and in the log (`record-attempts.ts`)
  */
-export function createDeliveryWorker(settings: DeliveryReceiver, deps: WorkerDeps) {
-  const { outbox, clock, deliveryClock, mayAct = () => true } = deps;
-  const { receiver } = settings;
-  const { name, restMs = 0 } = receiver;
-  const isPaced = restMs > 0;
-  const mostInFlight = isPaced ? 1 : defaultInFlight;
-  const stopped = new AbortController();
-  const aborted = new AbortController();
-  const untilStored = createStoreRetries(name, deps, stopped.signal);
-  const recorder = createRecorder(name, deps);
+export class DeliveryWorker {
+  private readonly settings: DeliveryReceiver;
+  private readonly deps: WorkerDeps;
+  private readonly name: string;
+  /** The pause after each attempt: then one is made at a time. Milliseconds. */
+  private readonly restMs: number;
+  private readonly untilStored: ReturnType<typeof createStoreRetries>;
+  private readonly recorder: ReturnType<typeof createRecorder>;
+  private readonly stopped = new AbortController();
+  private readonly aborted = new AbortController();
   /** Attempts whose results are not stored yet, by sequence number. */
-  const inFlight = new Map<number, Promise<unknown>>();
-  let attempting = 0;
-  let running: Promise<void> | null = null;
-  let runAgain = false;
-  let started = false;
-  let tookOver = false;
+  private readonly inFlight = new Map<number, Promise<unknown>>();
+  private attempting = 0;
+  private running: Promise<void> | null = null;
+  private runAgain = false;
+  private started = false;
+  private tookOver = false;
   /** No attempt may begin before this moment of the delivery clock. */
-  let pausedUntilMs = Number.NEGATIVE_INFINITY;
+  private pausedUntilMs = Number.NEGATIVE_INFINITY;
   /** When items are read again, on the delivery clock. Infinite: at the next `wake`. */
-  let groupDueAtMs = deliveryClock();
+  private groupDueAtMs: number;
   /** Whether items wait until a notification has ended. */
-  let holdsItems = false;
-  let cancelTimer = (): void => {};
+  private holdsItems = false;
+  private cancelTimer = (): void => {};
+
+  constructor(settings: DeliveryReceiver, deps: WorkerDeps) {
+    this.settings = settings;
+    this.deps = deps;
+    this.name = settings.receiver.name;
+    this.restMs = settings.receiver.restMs ?? 0;
+    this.groupDueAtMs = deps.deliveryClock();
+    this.untilStored = createStoreRetries(this.name, deps, this.stopped.signal);
+    this.recorder = createRecorder(this.name, deps);
+  }
+
+  /** From now on the worker wakes by itself when something is due. */
+  start(): void {
+    this.started = true;
+    this.runSoon();
+  }
+
+  /**
+   * There may be new items. They are read once they can be due, as there may be very many.
+   *
+   * @param causedAtMs none of them was caused before. UTC milliseconds
+   */
+  wake(causedAtMs: number): void {
+    const { utcMs } = this.deps.clock.now();
+    const waitMs = earliestDueMs(causedAtMs, this.settings.groupWaitMs, utcMs) - utcMs;
+    this.groupDueAtMs = Math.min(this.groupDueAtMs, this.nowMs() + Math.max(0, waitMs));
+    this.runSoon();
+  }
+
+  /** Resolves when some of the work under way has ended; null: there is none. */
+  underWay(): Promise<unknown> | null {
+    return this.running ?? (this.inFlight.size > 0 ? Promise.race(this.inFlight.values()) : null);
+  }
+
+  stop(): void {
+    this.stopped.abort();
+    this.cancelTimer();
+  }
+
+  /** Aborts the attempts in flight; their notifications stay pending. */
+  abort(): void {
+    this.aborted.abort();
+  }
+
+  /** To be called when no work is under way any more. */
+  close(): void {
+    this.recorder.close();
+  }
 
   /** Stages 1 to 4; the others follow for each notification that begins. */
-  const run = async (): Promise<void> => {
-    cancelTimer();
-    if (!tookOver) await takeOverStored();
+  private async run(): Promise<void> {
+    this.cancelTimer();
+    if (!this.tookOver) await this.takeOverStored();
     try {
-      await compose();
+      await this.compose();
     } finally {
       // What was composed before needs only to be read from the store.
-      await beginDue();
+      await this.beginDue();
     }
-    if (started) await armTimer();
-  };
+    if (this.started) await this.armTimer();
+  }
 
   /** Takes over the notifications that an earlier process left pending. */
-  const takeOverStored = async (): Promise<void> => {
-    await outbox.boundTimes(name, timeBounds(deliveryClock(), settings.giveUpAfterMs));
+  private async takeOverStored(): Promise<void> {
+    await this.deps.outbox.boundTimes(
+      this.name,
+      timeBounds(this.nowMs(), this.settings.giveUpAfterMs),
+    );
     // They may have been stored while the receiver, and so `send_resolved`, was not configured.
-    if (settings.sendResolved === false) await outbox.discardResolves(name);
-    tookOver = true;
-  };
+    if (this.settings.sendResolved === false) await this.deps.outbox.discardResolves(this.name);
+    this.tookOver = true;
+  }
 
-  const compose = async (): Promise<void> => {
-    if (groupDueAtMs > deliveryClock() || !(await canCompose())) return;
+  private async compose(): Promise<void> {
+    if (this.groupDueAtMs > this.nowMs() || !(await this.canCompose())) return;
     // Cleared first: a wake while the items are composed sets it again.
-    groupDueAtMs = Infinity;
-    holdsItems = false;
+    this.groupDueAtMs = Infinity;
+    this.holdsItems = false;
     // If the store fails, everything is read again.
-    let dueAtMs: number | null = deliveryClock();
+    let dueAtMs: number | null = this.nowMs();
     try {
-      const most = isPaced ? 1 : Infinity;
-      dueAtMs = await composeDue(name, settings, {
-        ...deps,
+      const most = this.isPaced ? 1 : Infinity;
+      dueAtMs = await composeDue(this.name, this.settings, {
+        ...this.deps,
         most,
-        onStored: beginDue,
-        signal: stopped.signal,
-        onHeld: () => void (holdsItems = true),
+        onStored: () => this.beginDue(),
+        signal: this.stopped.signal,
+        onHeld: () => void (this.holdsItems = true),
       });
     } finally {
-      groupDueAtMs = Math.min(groupDueAtMs, dueAtMs ?? Infinity);
+      this.groupDueAtMs = Math.min(this.groupDueAtMs, dueAtMs ?? Infinity);
     }
-  };
+  }
 
   /**
    * What waits for a receiver that takes few messages is composed only when it can be sent: then it says how things are,
    * and items that waited together are one message.
    */
-  const canCompose = async (): Promise<boolean> => {
-    if (!isPaced) return true;
-    if (freeSlots() <= 0 || deliveryClock() < pausedUntilMs) return false;
-    const nextAtMs = await outbox.nextAttemptAtMs(name, [...inFlight.keys()]);
-    return nextAtMs === null || nextAtMs > deliveryClock();
-  };
+  private async canCompose(): Promise<boolean> {
+    if (!this.isPaced) return true;
+    if (this.freeSlots() <= 0 || this.nowMs() < this.pausedUntilMs) return false;
+    const nextAtMs = await this.deps.outbox.nextAttemptAtMs(this.name, [...this.inFlight.keys()]);
+    return nextAtMs === null || nextAtMs > this.nowMs();
+  }
 
   /** When items are read again, as far as no attempt is to end before that. */
-  const composeAtMs = (): number => {
-    if (!isPaced) return groupDueAtMs;
-    return freeSlots() > 0 ? Math.max(groupDueAtMs, pausedUntilMs) : Infinity;
-  };
+  private composeAtMs(): number {
+    if (!this.isPaced) return this.groupDueAtMs;
+    return this.freeSlots() > 0 ? Math.max(this.groupDueAtMs, this.pausedUntilMs) : Infinity;
+  }
 
-  const beginDue = async (): Promise<void> => {
-    const free = freeSlots();
-    if (free <= 0 || deliveryClock() < pausedUntilMs) return;
-    const due = await outbox.due(name, deliveryClock(), free, [...inFlight.keys()]);
-    if (!stopped.signal.aborted && mayAct()) due.forEach(begin);
-  };
+  private get isPaced(): boolean {
+    return this.restMs > 0;
+  }
 
-  const freeSlots = (): number =>
-    Math.min(mostInFlight - attempting, mostUnsettled - inFlight.size);
+  private mayAct(): boolean {
+    return this.deps.mayAct?.() ?? true;
+  }
 
-  const begin = (due: DueNotification): void => {
-    const ended = deliver(due).finally(() => {
-      inFlight.delete(due.seq);
-      runSoon();
+  /** On the delivery clock. */
+  private nowMs(): number {
+    return this.deps.deliveryClock();
+  }
+
+  private async beginDue(): Promise<void> {
+    const free = this.freeSlots();
+    if (free <= 0 || this.nowMs() < this.pausedUntilMs) return;
+    const due = await this.deps.outbox.due(this.name, this.nowMs(), free, [
+      ...this.inFlight.keys(),
+    ]);
+    if (!this.stopped.signal.aborted && this.mayAct()) due.forEach((each) => this.begin(each));
+  }
+
+  private freeSlots(): number {
+    const mostInFlight = this.isPaced ? 1 : defaultInFlight;
+    return Math.min(mostInFlight - this.attempting, mostUnsettled - this.inFlight.size);
+  }
+
+  private begin(due: DueNotification): void {
+    const ended = this.deliver(due).finally(() => {
+      this.inFlight.delete(due.seq);
+      this.runSoon();
     });
-    inFlight.set(due.seq, ended);
-  };
+    this.inFlight.set(due.seq, ended);
+  }
 
   /** Stages 5 to 7. */
-  const deliver = async (due: DueNotification): Promise<void> => {
+  private async deliver(due: DueNotification): Promise<void> {
     const ended = due.notification
-      ? await attempt(due, due.notification)
-      : unreadableAttempt(clock.now().utcMs);
+      ? await this.attempt(due, due.notification)
+      : unreadableAttempt(this.deps.clock.now().utcMs);
     if (ended === null) return;
-    const stored = await untilStored(() => recorder.store(due, ended), runSoon);
-    if (stored) recorder.report(due, ended, stored.value);
-    if (holdsItems && ended.decision.kind !== "retry") groupDueAtMs = deliveryClock();
-  };
+    const stored = await this.untilStored(
+      () => this.recorder.store(due, ended),
+      () => this.runSoon(),
+    );
+    if (stored) this.recorder.report(due, ended, stored.value);
+    if (this.holdsItems && ended.decision.kind !== "retry") this.groupDueAtMs = this.nowMs();
+  }
 
   /** Null: it was aborted. */
-  const attempt = async (
+  private async attempt(
     { attempts, giveUpAtMs, takenBy }: DueNotification,
     notification: Notification,
-  ): Promise<EndedAttempt | null> => {
-    attempting += 1;
-    const result = await receiver
-      .send(notification, aborted.signal, takenBy)
+  ): Promise<EndedAttempt | null> {
+    this.attempting += 1;
+    const result = await this.settings.receiver
+      .send(notification, this.aborted.signal, takenBy)
       .catch(unexpectedError);
-    attempting -= 1;
+    this.attempting -= 1;
     if (result.kind === "aborted") return null;
-    const atMs = clock.now().utcMs;
-    const nowMs = deliveryClock();
+    const atMs = this.deps.clock.now().utcMs;
+    const nowMs = this.nowMs();
     // A rate limit applies to the receiver, not to one notification.
     const isLimited = result.kind === "failed" && result.reason === "rate_limited";
     const limitedForMs = isLimited ? (result.retryAfterMs ?? 0) : 0;
-    pausedUntilMs = Math.max(pausedUntilMs, nowMs + Math.max(restMs, limitedForMs));
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + Math.max(this.restMs, limitedForMs));
     if (result.kind === "delivered") {
       const { note } = result;
       return { atMs, failure: null, decision: result, ...(note !== undefined && { note }) };
     }
-    const decision = decide(result, attempts + 1, { nowMs, giveUpAtMs }, deps.random);
+    const decision = decide(result, attempts + 1, { nowMs, giveUpAtMs }, this.deps.random);
     return { atMs, failure: result, decision, takenBy: result.takenBy ?? takenBy };
-  };
+  }
 
-  const armTimer = async (): Promise<void> => {
-    let nextAtMs = Math.min(composeAtMs(), deliveryClock() + lookEveryMs);
+  private async armTimer(): Promise<void> {
+    let nextAtMs = Math.min(this.composeAtMs(), this.nowMs() + lookEveryMs);
     // Without a free slot, the end of an attempt wakes the worker.
-    if (freeSlots() > 0) {
-      const attemptAtMs = await outbox.nextAttemptAtMs(name, [...inFlight.keys()]);
-      nextAtMs = Math.min(nextAtMs, Math.max(attemptAtMs ?? Infinity, pausedUntilMs));
+    if (this.freeSlots() > 0) {
+      const attemptAtMs = await this.deps.outbox.nextAttemptAtMs(this.name, [
+        ...this.inFlight.keys(),
+      ]);
+      nextAtMs = Math.min(nextAtMs, Math.max(attemptAtMs ?? Infinity, this.pausedUntilMs));
     }
-    if (stopped.signal.aborted) return;
-    const leastMs = mayAct() ? 0 : notHeldMs;
-    cancelTimer = clock.setTimer(Math.max(leastMs, nextAtMs - deliveryClock()), runSoon);
-  };
+    if (this.stopped.signal.aborted) return;
+    const leastMs = this.mayAct() ? 0 : notHeldMs;
+    this.cancelTimer = this.deps.clock.setTimer(Math.max(leastMs, nextAtMs - this.nowMs()), () =>
+      this.runSoon(),
+    );
+  }
 
-  const runSoon = (): void => {
-    runAgain = true;
-    if (running === null && !stopped.signal.aborted) running = keepRunning();
-  };
+  private runSoon(): void {
+    this.runAgain = true;
+    if (this.running === null && !this.stopped.signal.aborted) this.running = this.keepRunning();
+  }
 
-  const keepRunning = async (): Promise<void> => {
-    while (runAgain && !stopped.signal.aborted) {
-      runAgain = false;
-      await untilStored(run);
-      deps.onRun?.(name);
+  private async keepRunning(): Promise<void> {
+    while (this.runAgain && !this.stopped.signal.aborted) {
+      this.runAgain = false;
+      await this.untilStored(() => this.run());
+      this.deps.onRun?.(this.name);
     }
     // No await between the check above and this line, or a call of `runSoon` in between would be lost.
-    running = null;
-  };
-
-  return {
-    /** From now on the worker wakes by itself when something is due. */
-    start(): void {
-      started = true;
-      runSoon();
-    },
-    /**
-     * There may be new items. They are read once they can be due, as there may be very many.
-     *
-     * @param causedAtMs none of them was caused before. UTC milliseconds
-     */
-    wake(causedAtMs: number): void {
-      const { utcMs } = clock.now();
-      const waitMs = earliestDueMs(causedAtMs, settings.groupWaitMs, utcMs) - utcMs;
-      groupDueAtMs = Math.min(groupDueAtMs, deliveryClock() + Math.max(0, waitMs));
-      runSoon();
-    },
-    /** Resolves when some of the work under way has ended; null: there is none. */
-    underWay: (): Promise<unknown> | null =>
-      running ?? (inFlight.size > 0 ? Promise.race(inFlight.values()) : null),
-    stop(): void {
-      stopped.abort();
-      cancelTimer();
-    },
-    /** Aborts the attempts in flight; their notifications stay pending. */
-    abort: () => aborted.abort(),
-    /** To be called when no work is under way any more. */
-    close: () => recorder.close(),
-  };
+    this.running = null;
+  }
 }
 
 /** A receiver that rejects has a bug. Its error can contain anything, so only its name is used. */

@@ -34,45 +34,110 @@ interface WaitingCall {
   wake: () => void;
 }
 
-export type KeyLimits = ReturnType<typeof createKeyLimits>;
-
 /** The rate limits of all keys, for every call made with one: polls, retries, probes and look-ups. */
-export function createKeyLimits(clock: Clock, limit: RateLimit) {
-  const queues = new Map<string, KeyQueue>();
+export class KeyLimits {
+  private readonly clock: Clock;
+  private readonly limit: RateLimit;
+  private readonly queues = new Map<string, KeyQueue>();
   /** By target. */
-  const pausedUntilMs = new Map<string, number>();
+  private readonly pausedUntilMs = new Map<string, number>();
   /** By target: calls that are admitted one by one. Only the first waits for a token; then the next one does. */
-  const oneByOne = new Map<string, WaitingCall[]>();
-  const nowMs = (): number => clock.now().monotonicMs;
+  private readonly oneByOne = new Map<string, WaitingCall[]>();
 
-  const queueOf = ({ key }: Target): KeyQueue => {
-    const queue = queues.get(key) ?? {
-      bucket: createTokenBucket(limit),
+  constructor(clock: Clock, limit: RateLimit) {
+    this.clock = clock;
+    this.limit = limit;
+  }
+
+  /**
+   * Calls are made with the key of a target at this distance. Retries leave as much of the limit as these need: otherwise
+   * those of a region that fails would keep the polls of others waiting until they are too late.
+   */
+  schedule(target: Target, everyMs: number): void {
+    const queue = this.queueOf(target);
+    queue.scheduled += (this.limit.perMs * safetyMargin) / everyMs;
+    queue.retries = bucketOf(this.limit, retryShare * (this.limit.requests - queue.scheduled));
+  }
+
+  /**
+   * Waits for the key's next token, first come, first served. Too late: none comes before the deadline
+   * (monotonic milliseconds), and none was taken.
+   *
+   * @param order `one_by_one`: of the calls of a target that are admitted like this, only the first waits
+   *   for a token. However many probes a target has, a poll waits for one of them at most.
+   */
+  async admit(
+    target: Target,
+    deadlineMs: number,
+    signal: AbortSignal,
+    order?: "one_by_one",
+  ): Promise<Admission> {
+    const call: WaitingCall = { wake() {} };
+    if (order === undefined) return this.waitForToken(target, deadlineMs, signal, null, call);
+    const name = targetName(target);
+    const peers = this.oneByOne.get(name) ?? [];
+    this.oneByOne.set(name, peers);
+    peers.push(call);
+    return this.waitForToken(target, deadlineMs, signal, peers, call).finally(() =>
+      leave(peers, call),
+    );
+  }
+
+  /** The same for a retry. Too late: what is scheduled needs the limit. */
+  async admitRetry(...call: Parameters<KeyLimits["admit"]>): Promise<Admission> {
+    return this.takeRetry(call[0], this.nowMs()) ? this.admit(...call) : { kind: "too_late" };
+  }
+
+  /** Takes a token if one is free now. */
+  admitNow(target: Target): Granted | null {
+    const atMs = this.nowMs();
+    return this.freeAtMs(target, atMs) > atMs ? null : this.grant(target, atMs);
+  }
+
+  /** When the next call may leave, as far as is known, monotonic milliseconds: now or later. */
+  nextFreeMs(target: Target): number {
+    return this.freeAtMs(target, this.nowMs());
+  }
+
+  /** The service sent `Retry-After` for this key in this region: nothing is sent until then. */
+  pause(target: Target, untilMs: number): void {
+    const name = targetName(target);
+    this.pausedUntilMs.set(name, Math.max(untilMs, this.pausedUntilMs.get(name) ?? untilMs));
+  }
+
+  private nowMs(): number {
+    return this.clock.now().monotonicMs;
+  }
+
+  private queueOf({ key }: Target): KeyQueue {
+    const queue = this.queues.get(key) ?? {
+      bucket: createTokenBucket(this.limit),
       waiting: [],
       scheduled: 0,
-      retries: createTokenBucket(limit),
+      retries: createTokenBucket(this.limit),
     };
-    queues.set(key, queue);
+    this.queues.set(key, queue);
     return queue;
-  };
+  }
 
-  const pauseEndOf = (target: Target): number =>
-    pausedUntilMs.get(targetName(target)) ?? Number.NEGATIVE_INFINITY;
+  private pauseEndOf(target: Target): number {
+    return this.pausedUntilMs.get(targetName(target)) ?? Number.NEGATIVE_INFINITY;
+  }
 
-  const freeAtMs = (target: Target, atMs: number): number => {
-    const { bucket, waiting } = queueOf(target);
-    return Math.max(pauseEndOf(target), bucket.freeAtMs(atMs, waiting.length));
-  };
+  private freeAtMs(target: Target, atMs: number): number {
+    const { bucket, waiting } = this.queueOf(target);
+    return Math.max(this.pauseEndOf(target), bucket.freeAtMs(atMs, waiting.length));
+  }
 
-  const takeRetry = (target: Target, atMs: number): boolean => {
-    const { retries } = queueOf(target);
+  private takeRetry(target: Target, atMs: number): boolean {
+    const { retries } = this.queueOf(target);
     if (retries === null || retries.freeAtMs(atMs) > atMs) return false;
     retries.take(atMs).ended();
     return true;
-  };
+  }
 
-  const grant = (target: Target, atMs: number): Granted => {
-    const { bucket, waiting } = queueOf(target);
+  private grant(target: Target, atMs: number): Granted {
+    const { bucket, waiting } = this.queueOf(target);
     let token = bucket.take(atMs);
     let isSent = false;
     const ended = (): void => {
@@ -82,13 +147,14 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
     };
     return {
       kind: "granted",
-      sent() {
+      sent: () => {
         isSent = true;
-        token.sent(nowMs());
+        token.sent(this.nowMs());
       },
-      resend() {
-        const againMs = nowMs();
-        if (freeAtMs(target, againMs) > againMs || !takeRetry(target, againMs)) return false;
+      resend: () => {
+        const againMs = this.nowMs();
+        if (this.freeAtMs(target, againMs) > againMs || !this.takeRetry(target, againMs))
+          return false;
         ended();
         token = bucket.take(againMs);
         isSent = false;
@@ -96,32 +162,32 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
       },
       ended,
     };
-  };
+  }
 
-  const waitForToken = async (
+  private async waitForToken(
     target: Target,
     deadlineMs: number,
     signal: AbortSignal,
     peers: readonly WaitingCall[] | null,
     call: WaitingCall,
-  ): Promise<Admission> => {
-    const { bucket, waiting } = queueOf(target);
+  ): Promise<Admission> {
+    const { bucket, waiting } = this.queueOf(target);
     const sleep = (ms: number): Promise<void> => {
       const woken = new AbortController();
       call.wake = () => woken.abort();
-      return delay(clock, ms, woken.signal);
+      return delay(this.clock, ms, woken.signal);
     };
     const stop = (): void => call.wake();
     signal.addEventListener("abort", stop);
     try {
       while (!signal.aborted) {
-        const atMs = nowMs();
+        const atMs = this.nowMs();
         if (peers && peers[0] !== call) {
           if (atMs >= deadlineMs) return { kind: "too_late" };
           await sleep(deadlineMs - atMs);
           continue;
         }
-        const pauseEndMs = pauseEndOf(target);
+        const pauseEndMs = this.pauseEndOf(target);
         const place = waiting.indexOf(call);
         const freeMs = bucket.freeAtMs(atMs, place < 0 ? waiting.length : place);
         if (Math.max(atMs, pauseEndMs, freeMs) > deadlineMs) return { kind: "too_late" };
@@ -135,7 +201,7 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
         } else {
           // The calls behind it cannot start earlier because of this, so they are not woken.
           if (place >= 0) waiting.splice(place, 1);
-          return grant(target, atMs);
+          return this.grant(target, atMs);
         }
       }
       return { kind: "stopped" };
@@ -143,57 +209,7 @@ export function createKeyLimits(clock: Clock, limit: RateLimit) {
       signal.removeEventListener("abort", stop);
       leave(waiting, call);
     }
-  };
-
-  const admit = async (
-    target: Target,
-    deadlineMs: number,
-    signal: AbortSignal,
-    order?: "one_by_one",
-  ): Promise<Admission> => {
-    const call: WaitingCall = { wake() {} };
-    if (order === undefined) return waitForToken(target, deadlineMs, signal, null, call);
-    const name = targetName(target);
-    const peers = oneByOne.get(name) ?? [];
-    oneByOne.set(name, peers);
-    peers.push(call);
-    return waitForToken(target, deadlineMs, signal, peers, call).finally(() => leave(peers, call));
-  };
-
-  return {
-    /**
-     * Calls are made with the key of a target at this distance. Retries leave as much of the limit as these need: otherwise
-     * those of a region that fails would keep the polls of others waiting until they are too late.
-     */
-    schedule(target: Target, everyMs: number): void {
-      const queue = queueOf(target);
-      queue.scheduled += (limit.perMs * safetyMargin) / everyMs;
-      queue.retries = bucketOf(limit, retryShare * (limit.requests - queue.scheduled));
-    },
-    /**
-     * Waits for the key's next token, first come, first served. Too late: none comes before the deadline
-     * (monotonic milliseconds), and none was taken.
-     *
-     * @param order `one_by_one`: of the calls of a target that are admitted like this, only the first waits
-     *   for a token. However many probes a target has, a poll waits for one of them at most.
-     */
-    admit,
-    /** The same for a retry. Too late: what is scheduled needs the limit. */
-    admitRetry: async (...call: Parameters<typeof admit>): Promise<Admission> =>
-      takeRetry(call[0], nowMs()) ? admit(...call) : { kind: "too_late" },
-    /** Takes a token if one is free now. */
-    admitNow(target: Target): Granted | null {
-      const atMs = nowMs();
-      return freeAtMs(target, atMs) > atMs ? null : grant(target, atMs);
-    },
-    /** When the next call may leave, as far as is known, monotonic milliseconds: now or later. */
-    nextFreeMs: (target: Target): number => freeAtMs(target, nowMs()),
-    /** The service sent `Retry-After` for this key in this region: nothing is sent until then. */
-    pause(target: Target, untilMs: number): void {
-      const name = targetName(target);
-      pausedUntilMs.set(name, Math.max(untilMs, pausedUntilMs.get(name) ?? untilMs));
-    },
-  };
+  }
 }
 
 /** Of what scheduled calls leave. With all of it, these would wait ever longer for one another. */

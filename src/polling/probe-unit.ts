@@ -65,7 +65,7 @@ export function createProbeUnits(
     const state = targets.get(targetName(target))?.state;
     if (!state || state.progress.failuresInARow === 0) return false;
     const informed = ({ receivers }: Rule) => receivers;
-    return regionInhibitors(deps.regions.down(), judge.rules, target, informed).length > 0;
+    return regionInhibitors(deps.regions.down(), judge.rules, target, { informed }).length > 0;
   };
 
   return probes.flatMap((watched): Unit<Answered, ProbeDecision>[] => {

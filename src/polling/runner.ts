@@ -75,30 +75,87 @@ interface UnitState {
 const latestStartFactor = 1.1;
 
 /** Runs units on their schedules, and never one twice at a time. */
-export function createRunner<Success extends { readonly kind: "ok" }, Decision>(deps: RunnerDeps) {
-  type U = Unit<Success, Decision>;
-  const { clock, loop, watchdog, ticking } = deps;
-  const states = new Map<U, UnitState>();
+export class Runner<Success extends { readonly kind: "ok" }, Decision> {
+  private readonly deps: RunnerDeps;
+  private readonly states = new Map<Unit<Success, Decision>, UnitState>();
   /** By their schedules. */
-  const scheduled = new Map<string, Pick<UnitState, "ticker"> & { scheduler: Scheduler<U> }>();
-  const calls = new AbortController();
-  let phase: "new" | "started" | "stopped" = "new";
-  const nowMs = (): number => clock.now().monotonicMs;
+  private readonly scheduled = new Map<
+    string,
+    Pick<UnitState, "ticker"> & { scheduler: Scheduler<Unit<Success, Decision>> }
+  >();
+  private readonly calls = new AbortController();
+  private phase: "new" | "started" | "stopped" = "new";
 
-  const decide = async (
-    unit: U,
+  constructor(deps: RunnerDeps) {
+    this.deps = deps;
+  }
+
+  start(): void {
+    this.phase = "started";
+    for (const { scheduler } of this.scheduled.values()) scheduler.start();
+  }
+
+  /** Runs these from now on too, once the runner is started. */
+  add(units: readonly Unit<Success, Decision>[]): void {
+    for (const alike of Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule)).values()) {
+      const [first] = alike;
+      if (!first) continue;
+      const { ticker, scheduler } = this.schedulerOf(first.schedule);
+      for (const unit of alike) {
+        this.deps.limits.schedule(unit.target, ticker.intervalMs);
+        this.states.set(unit, {
+          ticker,
+          refusal: notRefused,
+          observedUntilMs: null,
+          running: null,
+        });
+      }
+      scheduler.add(alike);
+    }
+  }
+
+  /** Runs a unit now, also during the back-off after its key was refused. Never rejects. */
+  async runNow(unit: Unit<Success, Decision>): Promise<void> {
+    const state = this.states.get(unit);
+    if (!state) return;
+    state.refusal = { ...state.refusal, backOffUntilMs: Number.NEGATIVE_INFINITY };
+    await this.run(unit, this.nowMs() + state.ticker.intervalMs);
+  }
+
+  /** Runs each unit once, outside its schedule. */
+  async runOnce(): Promise<void> {
+    const atMs = this.nowMs();
+    const runs = this.states
+      .entries()
+      .map(([unit, { ticker }]) => this.run(unit, atMs + ticker.intervalMs));
+    await Promise.all(runs);
+  }
+
+  /** Ends the calls in progress and starts no more runs; resolves when the commits in progress have ended. */
+  async stop(): Promise<void> {
+    this.phase = "stopped";
+    this.calls.abort();
+    await Promise.all(this.scheduled.values().map(({ scheduler }) => scheduler.stop()));
+  }
+
+  private nowMs(): number {
+    return this.deps.clock.now().monotonicMs;
+  }
+
+  private async decide(
+    unit: Unit<Success, Decision>,
     state: UnitState,
     { startedMs, deadlineMs, intervalMs }: RunTimes,
-  ): Promise<Decision | null> => {
+  ): Promise<Decision | null> {
     const { target, order, expectedStatus } = unit;
     const { refusal } = state;
-    const { signal } = calls;
+    const { signal } = this.calls;
     let calledMs: number | null = null;
     const outcome =
       startedMs < refusal.backOffUntilMs
         ? ({ kind: "backing_off" } as const)
-        : await callWithRetries(deps, target, { deadlineMs, signal, order }, (attempt) => {
-            calledMs ??= nowMs();
+        : await callWithRetries(this.deps, target, { deadlineMs, signal, order }, (attempt) => {
+            calledMs ??= this.nowMs();
             return unit.call(attempt);
           });
     if (outcome.kind === "stopped") return null;
@@ -106,12 +163,16 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     const end = isExpected ? ({ kind: "ok" } as const) : outcome;
     state.refusal = refusalAfter(refusal, end, startedMs, intervalMs);
     const isNewlyRefused = refusal.inARow === 0 && state.refusal.inARow === 1;
-    const endedMs = nowMs();
+    const endedMs = this.nowMs();
     return unit.decide(outcome, { startedMs, calledMs, endedMs, deadlineMs, isNewlyRefused });
-  };
+  }
 
-  const runOf = async (unit: U, state: UnitState, deadlineMs: number): Promise<void> => {
-    const startedMs = nowMs();
+  private async runOf(
+    unit: Unit<Success, Decision>,
+    state: UnitState,
+    deadlineMs: number,
+  ): Promise<void> {
+    const startedMs = this.nowMs();
     // This run may have started late.
     const intervalMs = Math.max(state.ticker.intervalMs, deadlineMs - startedMs);
     const firstMs =
@@ -120,8 +181,8 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
     try {
       const times = { startedMs, deadlineMs, intervalMs };
-      const decision = await decide(unit, state, times).finally(() => {
-        decidedMs = nowMs();
+      const decision = await this.decide(unit, state, times).finally(() => {
+        decidedMs = this.nowMs();
       });
       if (decision !== null) await unit.commit(decision);
     } catch (error) {
@@ -131,76 +192,36 @@ export function createRunner<Success extends { readonly kind: "ok" }, Decision>(
     // after the start. With more runs missing, the process was held up, or the commit was.
     const dueMs = Math.max(deadlineMs, firstMs, decidedMs);
     state.observedUntilMs = dueMs + latestStartFactor * intervalMs;
-  };
+  }
 
   /** Runs a unit now; while it runs already, that run counts. Never rejects. */
-  const run = (unit: U, deadlineMs: number): Promise<void> => {
-    const state = states.get(unit);
-    if (!state || phase === "stopped") return Promise.resolve();
-    state.running ??= runOf(unit, state, deadlineMs).finally(() => {
+  run(unit: Unit<Success, Decision>, deadlineMs: number): Promise<void> {
+    const state = this.states.get(unit);
+    if (!state || this.phase === "stopped") return Promise.resolve();
+    state.running ??= this.runOf(unit, state, deadlineMs).finally(() => {
       state.running = null;
     });
     return state.running;
-  };
+  }
 
-  const runScheduled = async (unit: U, deadlineMs: number): Promise<void> => {
-    watchdog.noteRun(loop, unit.name);
-    await run(unit, deadlineMs);
-    watchdog.noteRun(loop, unit.name);
-  };
+  private async runScheduled(unit: Unit<Success, Decision>, deadlineMs: number): Promise<void> {
+    this.deps.watchdog.noteRun(this.deps.loop, unit.name);
+    await this.run(unit, deadlineMs);
+    this.deps.watchdog.noteRun(this.deps.loop, unit.name);
+  }
 
-  const schedulerOf = (schedule: Schedule) => {
+  private schedulerOf(schedule: Schedule) {
     const key = JSON.stringify(schedule);
-    const known = scheduled.get(key);
+    const known = this.scheduled.get(key);
     if (known) return known;
-    const ticker = createTicker(schedule, ticking);
-    const made = { ticker, scheduler: createScheduler({ ticker, clock, run: runScheduled }) };
-    scheduled.set(key, made);
-    if (phase === "started") made.scheduler.start();
+    const ticker = createTicker(schedule, this.deps.ticking);
+    const run = (unit: Unit<Success, Decision>, deadlineMs: number) =>
+      this.runScheduled(unit, deadlineMs);
+    const made = { ticker, scheduler: createScheduler({ ticker, clock: this.deps.clock, run }) };
+    this.scheduled.set(key, made);
+    if (this.phase === "started") made.scheduler.start();
     return made;
-  };
-
-  return {
-    start(): void {
-      phase = "started";
-      for (const { scheduler } of scheduled.values()) scheduler.start();
-    },
-    /** Runs these from now on too, once the runner is started. */
-    add(units: readonly U[]): void {
-      for (const alike of Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule)).values()) {
-        const [first] = alike;
-        if (!first) continue;
-        const { ticker, scheduler } = schedulerOf(first.schedule);
-        for (const unit of alike) {
-          deps.limits.schedule(unit.target, ticker.intervalMs);
-          states.set(unit, { ticker, refusal: notRefused, observedUntilMs: null, running: null });
-        }
-        scheduler.add(alike);
-      }
-    },
-    run,
-    /** Runs a unit now, also during the back-off after its key was refused. Never rejects. */
-    async runNow(unit: U): Promise<void> {
-      const state = states.get(unit);
-      if (!state) return;
-      state.refusal = { ...state.refusal, backOffUntilMs: Number.NEGATIVE_INFINITY };
-      await run(unit, nowMs() + state.ticker.intervalMs);
-    },
-    /** Runs each unit once, outside its schedule. */
-    async runOnce(): Promise<void> {
-      const atMs = nowMs();
-      const runs = states
-        .entries()
-        .map(([unit, { ticker }]) => run(unit, atMs + ticker.intervalMs));
-      await Promise.all(runs);
-    },
-    /** Ends the calls in progress and starts no more runs; resolves when the commits in progress have ended. */
-    async stop(): Promise<void> {
-      phase = "stopped";
-      calls.abort();
-      await Promise.all(scheduled.values().map(({ scheduler }) => scheduler.stop()));
-    },
-  };
+  }
 }
 
 /** A key that is refused again and again is tried this often, or at every poll where polls are rarer. */

@@ -92,15 +92,7 @@ export function createServiceClient(options: ServiceClientOptions) {
   const { clock } = options;
   const buffers = new BodyBuffers(options.maxBodyBytes);
   const reading = createListingReader();
-  // The other half is for receivers and clients, also where every answer is late.
-  const ofRegion = Math.floor(connectionsLimit() / 2 / options.regions.size);
-  const mostConnections = Math.min(Math.max(1, ofRegion), Number.MAX_SAFE_INTEGER);
-  const regions = new Map(
-    Array.from(options.regions, ([region, { baseUrl, route }]) => {
-      const connections = createConnections({ ...options, baseUrl, route, mostConnections });
-      return [region, { baseUrl, connections, refusals: createRefusals() }];
-    }),
-  );
+  const regions = connectRegions(options);
 
   const regionOf = ({ region }: Call) => {
     const found = regions.get(region);
@@ -160,21 +152,7 @@ export function createServiceClient(options: ServiceClientOptions) {
       return { kind: "ok", value, status, deviations: refused.deviations };
     }
     regionOf(call).refusals.answered(operation, path);
-    try {
-      const value = parseJson(body);
-      const found = new Deviations();
-      walkers[operation].compare(value, found);
-      const deviations = found.list();
-      if (isAnyShape || hasShape(operation, value))
-        return { kind: "ok", value, status, deviations };
-      return failure("invalid_body", "the body does not have the expected shape", {
-        status,
-        deviations,
-      });
-    } catch (error) {
-      if (!(error instanceof BodyFault)) throw error;
-      return failure(error.reason, error.message, { status });
-    }
+    return readValue(operation, body, isAnyShape);
   };
 
   return {
@@ -205,4 +183,37 @@ export function createServiceClient(options: ServiceClientOptions) {
       await Promise.all(Array.from(regions.values(), ({ connections }) => connections.close()));
     },
   };
+}
+
+function connectRegions(options: ServiceClientOptions) {
+  // The other half is for receivers and clients, also where every answer is late.
+  const ofRegion = Math.floor(connectionsLimit() / 2 / options.regions.size);
+  const mostConnections = Math.min(Math.max(1, ofRegion), Number.MAX_SAFE_INTEGER);
+  return new Map(
+    Array.from(options.regions, ([region, { baseUrl, route }]) => {
+      const connections = createConnections({ ...options, baseUrl, route, mostConnections });
+      return [region, { baseUrl, connections, refusals: createRefusals() }];
+    }),
+  );
+}
+
+/** What a response with status 200 says. */
+function readValue(
+  operation: Lookup["operation"],
+  body: Parameters<typeof parseJson>[0],
+  isAnyShape: boolean,
+): CallResult<JsonValue> {
+  const status = 200;
+  try {
+    const value = parseJson(body);
+    const found = new Deviations();
+    walkers[operation].compare(value, found);
+    const deviations = found.list();
+    if (isAnyShape || hasShape(operation, value)) return { kind: "ok", value, status, deviations };
+    const detail = "the body does not have the expected shape";
+    return failure("invalid_body", detail, { status, deviations });
+  } catch (error) {
+    if (!(error instanceof BodyFault)) throw error;
+    return failure(error.reason, error.message, { status });
+  }
 }

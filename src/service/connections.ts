@@ -47,6 +47,16 @@ const distrustMs = 10 * 60 * 1000;
 /** The wall clock may gain as much on the monotonic one during a request without one of them having been set. */
 const slackMs = 5_000;
 
+const poolSettings = {
+  // Otherwise the pool begins no second connection before the first has shown which protocol it speaks.
+  allowH2: false,
+  keepAliveTimeout: keepAliveMs,
+  keepAliveMaxTimeout: keepAliveMs,
+  // The whole request has its time-out, on the injected clock.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
+
 /** The connections to one deployment of the service. */
 export function createConnections(options: ConnectionOptions) {
   const { clock, timeoutMs, mostConnections, createDispatcher, mayAct = () => true } = options;
@@ -58,16 +68,7 @@ export function createConnections(options: ConnectionOptions) {
   const tunnelTimeoutMs = timeoutMs * 0.75;
   const connector = createConnector({ ...options.route, timeoutMs, tunnelTimeoutMs });
   const watched = watchConnections(connector);
-  const settings = {
-    connect: watched.connect,
-    // Otherwise the pool begins no second connection before the first has shown which protocol it speaks.
-    allowH2: false,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: keepAliveMs,
-    // The whole request has its time-out below, on the injected clock.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
+  const settings = { connect: watched.connect, ...poolSettings };
   const pool =
     createDispatcher?.() ?? new Pool(origin, { ...settings, connections: mostConnections });
   const stops = new Set<() => void>();

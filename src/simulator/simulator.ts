@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";
 import { hostToListen, localAddress, type ListenAddress } from "../lib/listen-address.ts";
@@ -95,14 +95,8 @@ export function createSimulator(options: SimulatorOptions) {
 
   return {
     /** Serves on one port, one path prefix a region; port 0 takes a free one. Gives the base addresses. */
-    async listen({ host, port }: ListenAddress): Promise<ReadonlyMap<string, string>> {
-      server.listen(port, hostToListen(host));
-      await once(server, "listening");
-      const address = server.address();
-      const boundPort = typeof address === "object" && address ? address.port : port;
-      const origin = localAddress({ host, port: boundPort });
-      return new Map(regions.map((region) => [region, `${origin}${prefixOf(region)}`]));
-    },
+    listen: (given: ListenAddress): Promise<ReadonlyMap<string, string>> =>
+      listen(server, regions, given),
     /** Ends every connection, hanging ones too. */
     async close(): Promise<void> {
       if (!server.listening) return;
@@ -139,4 +133,17 @@ export function createSimulator(options: SimulatorOptions) {
     /** Ids with which the look-up operations find something. */
     knownIds: (region: string) => directoryOf(region).knownIds,
   };
+}
+
+async function listen(
+  server: Server,
+  regions: readonly string[],
+  { host, port }: ListenAddress,
+): Promise<ReadonlyMap<string, string>> {
+  server.listen(port, hostToListen(host));
+  await once(server, "listening");
+  const address = server.address();
+  const boundPort = typeof address === "object" && address ? address.port : port;
+  const origin = localAddress({ host, port: boundPort });
+  return new Map(regions.map((region) => [region, `${origin}${prefixOf(region)}`]));
 }

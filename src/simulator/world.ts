@@ -159,25 +159,11 @@ export function createWorld(
     });
     // Those of which a pin makes all servers absent are not listed either.
     if (servers.length === 0 && size > 0) return null;
-    const ownStatus = (): string | null => {
-      const worst = ["error", "occupied"].find((each) => servers.some((s) => s.status === each));
-      const [nameSeed] = identify("name", region, "");
-      const ownSeed = mix(sandboxSeed, purpose.own);
-      const subject = { seed: ownSeed, sandboxSeed, nameSeed, bornMs, offsetHours, load };
-      switch (manner) {
-        case "agrees":
-          return worst ?? "idle";
-        case "bare":
-        case "alone":
-          return statusAt(subject, atMs, tempo).status;
-        case "apart":
-          return episodeAt(apartErrors, ownSeed, ownSeed, tempo.worldMs(atMs))?.isOn
-            ? "error"
-            : (worst ?? "idle");
-        case "silent":
-          return null;
-      }
-    };
+    const statuses = servers.map((each) => each.status);
+    const [nameSeed] = identify("name", region, "");
+    const ownSeed = mix(sandboxSeed, purpose.own);
+    const subject = { seed: ownSeed, sandboxSeed, nameSeed, bornMs, offsetHours, load };
+    const ownStatus = () => statedBy(manner, statuses, subject, atMs, tempo);
     return {
       sandboxId,
       createdAtMs: tempo.utcMs(bornMs),
@@ -205,6 +191,29 @@ export function createWorld(
       }
     },
   };
+}
+
+/** What a sandbox states. */
+function statedBy(
+  manner: Manner,
+  servers: readonly (string | null)[],
+  subject: Parameters<typeof statusAt>[0],
+  atMs: number,
+  tempo: Tempo,
+): string | null {
+  const worst = ["error", "occupied"].find((each) => servers.includes(each)) ?? "idle";
+  const { seed } = subject;
+  switch (manner) {
+    case "agrees":
+      return worst;
+    case "bare":
+    case "alone":
+      return statusAt(subject, atMs, tempo).status;
+    case "apart":
+      return episodeAt(apartErrors, seed, seed, tempo.worldMs(atMs))?.isOn ? "error" : worst;
+    case "silent":
+      return null;
+  }
 }
 
 /** What a server shows in a sandbox. */

@@ -53,50 +53,121 @@ const idsAtOnce = 500;
 const firstWindowMs = 24 * 60 * 60_000;
 export const subjectTables = { server: "servers", sandbox: "sandboxes" } as const;
 
-export type StepReader = ReturnType<typeof createStepReader>;
-
 /**
  * Reads changes in order of time, and what they mean. Each continues what the one before it said of the same server or
  * sandbox, so that one that cannot be read does not count anything twice. Where none is kept, its own columns say it.
  */
-export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowReading) {
-  const sets = new Map<number, ValueSet>();
+export class StepReader {
+  private readonly reader: Db;
+  private readonly valuesOf: ValuesOf;
+  private readonly reading: RowReading;
   /** What the last change of each server and sandbox left. */
-  const states = {
-    server: new Map<number, Standing | null>(),
-    sandbox: new Map<number, Standing | null>(),
-  };
+  private readonly states: Readonly<Record<ChangeSubject, Map<number, Standing | null>>>;
+  private readonly sets = new Map<number, ValueSet>();
 
-  const select = () =>
-    reader
+  constructor(reader: Db, valuesOf: ValuesOf, reading: RowReading) {
+    this.reader = reader;
+    this.valuesOf = valuesOf;
+    this.reading = reading;
+    this.states = {
+      server: new Map<number, Standing | null>(),
+      sandbox: new Map<number, Standing | null>(),
+    };
+  }
+
+  /**
+   * What servers or sandboxes are at a moment: what the last change before left, or else what the next one found. Those
+   * of which no change is kept are not among them.
+   */
+  async statesAt(
+    subject: ChangeSubject,
+    ids: readonly number[],
+    atMs: number,
+  ): Promise<ReadonlyMap<number, Standing | null>> {
+    const known = this.states[subject];
+    for (const row of await this.readNearest(subject, ids, "before", atMs)) {
+      const step = this.readRow(row);
+      if (step) known.set(idOf(row), step.to);
+    }
+    const others = ids.filter((id) => !known.has(id));
+    for (const row of await this.readNearest(subject, others, "from", atMs)) {
+      const step = this.readRow(row);
+      if (step) known.set(idOf(row), step.from);
+    }
+    return known;
+  }
+
+  /**
+   * Some at a time. Those of rows of servers or sandboxes are sorted for each page, so they are read from windows of time
+   * that have about as many as a page.
+   */
+  async *steps(
+    selection: StepSelection,
+    fromMs: number,
+    toMs: number,
+  ): AsyncGenerator<readonly StoredStep[], void> {
+    let [atMs, after]: [number, number | null] = [fromMs, null];
+    let windowMs = "ids" in selection ? firstWindowMs : toMs - fromMs;
+    while (atMs < toMs) {
+      const untilMs = Math.min(toMs, atMs + windowMs);
+      let page = this.select()
+        .where("at_ms", ">=", atMs)
+        .where("at_ms", "<", untilMs)
+        .orderBy("at_ms")
+        .orderBy("seq")
+        .limit(rowsAtOnce);
+      if ("ids" in selection) page = page.where(selection.subject, "in", selection.ids);
+      else {
+        page = page.where("target_id", "in", selection.targetIds);
+        const [only, other] = selection.subjects;
+        if (only && !other) page = page.where(only, "is not", null);
+      }
+      if (after !== null) page = page.where(isBeyond(["at_ms", "seq"], ">", [atMs, after]));
+      const rows: readonly StepRow[] = await page.execute();
+      yield await this.stepsOf(rows);
+      const last = rows.length < rowsAtOnce ? undefined : rows.at(-1);
+      if (last) {
+        windowMs = "ids" in selection ? Math.max(1, last.at_ms - atMs) : toMs - last.at_ms;
+        [atMs, after] = [last.at_ms, last.seq];
+      } else {
+        if (rows.length < rowsAtOnce / 2) windowMs *= 2;
+        [atMs, after] = [untilMs, null];
+      }
+      await setImmediate();
+    }
+  }
+
+  private select() {
+    return this.reader
       .selectFrom("changes")
       .select(["seq", "target_id", "at_ms", "server", "sandbox", "from_status", "to_status"])
       .select(["dwell_ms", "observation", "was_missing", "value_set", "previous_set"]);
+  }
 
-  const readSets = async (rows: readonly StepRow[]): Promise<void> => {
+  private async readSets(rows: readonly StepRow[]): Promise<void> {
     const wanted = rows.flatMap((row) => [row.value_set, row.previous_set ?? row.value_set]);
-    const ids = [...new Set(wanted)].filter((id) => !sets.has(id));
+    const ids = [...new Set(wanted)].filter((id) => !this.sets.has(id));
     for (const some of batches(ids, idsAtOnce)) {
-      const found = await reader
+      const found = await this.reader
         .selectFrom("value_sets")
         .selectAll()
         .where("id", "in", some)
         .execute();
       for (const row of found) {
-        const set = reading.read("value_sets", row.id, row, ({ name, benchmark, tags }) => {
+        const set = this.reading.read("value_sets", row.id, row, ({ name, benchmark, tags }) => {
           return { name, benchmark, tags: listIn(JSON.parse(tags), textIn) };
         });
-        if (set) sets.set(row.id, set);
+        if (set) this.sets.set(row.id, set);
       }
     }
-  };
+  }
 
-  const readRow = (row: StepRow): StoredStep | null =>
-    reading.read("changes", row.seq, row, () => {
+  private readRow(row: StepRow): StoredStep | null {
+    return this.reading.read("changes", row.seq, row, () => {
       const [subject, id] = [subjectOf(row), idOf(row)];
       const values = (setId: number): readonly string[] => {
-        const set = sets.get(setId);
-        return set ? valuesOf(subject, id, set) : [];
+        const set = this.sets.get(setId);
+        return set ? this.valuesOf(subject, id, set) : [];
       };
       const { observation, previous_set: before, value_set: after } = row;
       if (observation !== null) oneOf(observations, observation);
@@ -104,14 +175,15 @@ export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowRea
       const to = standing(row.to_status, observation === "missing", values(after));
       return { row, from, to };
     });
+  }
 
   /** One change of each of some servers or sandboxes: the nearest one before a moment or from it on. */
-  const readNearest = async (
+  private async readNearest(
     subject: ChangeSubject,
     ids: readonly number[],
     side: "before" | "from",
     atMs: number,
-  ): Promise<readonly StepRow[]> => {
+  ): Promise<readonly StepRow[]> {
     const found: StepRow[] = [];
     const own = sql.ref(`changes.${subject}`);
     const [is, order] = side === "before" ? [sql`<`, sql`desc`] : [sql`>=`, sql`asc`];
@@ -121,17 +193,17 @@ export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowRea
           order by at_ms ${order}, seq ${order} limit 1)
         from ${sql.table(subjectTables[subject])} as subject where subject.id in (${sql.join(some)})
       )`;
-      found.push(...(await select().where("seq", "in", seqs).execute()));
+      found.push(...(await this.select().where("seq", "in", seqs).execute()));
     }
-    await readSets(found);
+    await this.readSets(found);
     return found;
-  };
+  }
 
   /** The changes before these, which are the first ones of servers or sandboxes. */
-  const readPrevious = async (
+  private async readPrevious(
     firsts: readonly number[],
     subject: ChangeSubject,
-  ): Promise<readonly StepRow[]> => {
+  ): Promise<readonly StepRow[]> {
     const found: StepRow[] = [];
     const [own, earlier] = [sql.ref(`first.${subject}`), sql.ref(`earlier.${subject}`)];
     for (const some of batches(firsts, idsAtOnce)) {
@@ -142,100 +214,36 @@ export function createStepReader(reader: Db, valuesOf: ValuesOf, reading: RowRea
           order by earlier.at_ms desc, earlier.seq desc limit 1)
         from changes as first where first.seq in (${sql.join(some)})
       )`;
-      found.push(...(await select().where("seq", "in", seqs).execute()));
+      found.push(...(await this.select().where("seq", "in", seqs).execute()));
     }
-    await readSets(found);
+    await this.readSets(found);
     return found;
-  };
+  }
 
   /** @param rows in order of time */
-  const stepsOf = async (rows: readonly StepRow[]): Promise<readonly StoredStep[]> => {
+  private async stepsOf(rows: readonly StepRow[]): Promise<readonly StoredStep[]> {
     for (const subject of changeSubjects) {
-      const known = states[subject];
+      const known = this.states[subject];
       const firsts = new Map<number, number>();
       for (const row of rows) {
         const id = row[subject];
         if (id !== null && !known.has(id) && !firsts.has(id)) firsts.set(id, row.seq);
       }
-      for (const row of await readPrevious([...firsts.values()], subject)) {
-        const step = readRow(row);
+      for (const row of await this.readPrevious([...firsts.values()], subject)) {
+        const step = this.readRow(row);
         if (step) known.set(idOf(row), step.to);
       }
     }
-    await readSets(rows);
+    await this.readSets(rows);
     return rows.flatMap((row) => {
-      const step = readRow(row);
+      const step = this.readRow(row);
       if (!step) return [];
-      const known = states[subjectOf(row)];
+      const known = this.states[subjectOf(row)];
       const before = known.get(idOf(row));
       known.set(idOf(row), step.to);
       return [before === undefined ? step : { ...step, from: before }];
     });
-  };
-
-  return {
-    /**
-     * What servers or sandboxes are at a moment: what the last change before left, or else what the next one found. Those
-     * of which no change is kept are not among them.
-     */
-    async statesAt(
-      subject: ChangeSubject,
-      ids: readonly number[],
-      atMs: number,
-    ): Promise<ReadonlyMap<number, Standing | null>> {
-      const known = states[subject];
-      for (const row of await readNearest(subject, ids, "before", atMs)) {
-        const step = readRow(row);
-        if (step) known.set(idOf(row), step.to);
-      }
-      const others = ids.filter((id) => !known.has(id));
-      for (const row of await readNearest(subject, others, "from", atMs)) {
-        const step = readRow(row);
-        if (step) known.set(idOf(row), step.from);
-      }
-      return known;
-    },
-
-    /**
-     * Some at a time. Those of rows of servers or sandboxes are sorted for each page, so they are read from windows of time
-     * that have about as many as a page.
-     */
-    async *steps(
-      selection: StepSelection,
-      fromMs: number,
-      toMs: number,
-    ): AsyncGenerator<readonly StoredStep[], void> {
-      let [atMs, after]: [number, number | null] = [fromMs, null];
-      let windowMs = "ids" in selection ? firstWindowMs : toMs - fromMs;
-      while (atMs < toMs) {
-        const untilMs = Math.min(toMs, atMs + windowMs);
-        let page = select()
-          .where("at_ms", ">=", atMs)
-          .where("at_ms", "<", untilMs)
-          .orderBy("at_ms")
-          .orderBy("seq")
-          .limit(rowsAtOnce);
-        if ("ids" in selection) page = page.where(selection.subject, "in", selection.ids);
-        else {
-          page = page.where("target_id", "in", selection.targetIds);
-          const [only, other] = selection.subjects;
-          if (only && !other) page = page.where(only, "is not", null);
-        }
-        if (after !== null) page = page.where(isBeyond(["at_ms", "seq"], ">", [atMs, after]));
-        const rows: readonly StepRow[] = await page.execute();
-        yield await stepsOf(rows);
-        const last = rows.length < rowsAtOnce ? undefined : rows.at(-1);
-        if (last) {
-          windowMs = "ids" in selection ? Math.max(1, last.at_ms - atMs) : toMs - last.at_ms;
-          [atMs, after] = [last.at_ms, last.seq];
-        } else {
-          if (rows.length < rowsAtOnce / 2) windowMs *= 2;
-          [atMs, after] = [untilMs, null];
-        }
-        await setImmediate();
-      }
-    },
-  };
+  }
 }
 
 /** The dwell time in occupied that ends, by the values that it counts under. */

@@ -4,7 +4,7 @@ import { presences, type Presence } from "../fleet/status.ts";
 import { beginsWith, isBeyond, lastSequence } from "./sql-helpers.ts";
 import { beyond, place, timesBetween, windowEnd } from "./change-windows.ts";
 import { cursorText, readCursor, type ChangeCursor } from "./change-cursor.ts";
-import { createRowReading, oneOf, textIn } from "./row-reading.ts";
+import { createRowReading, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** What a change is of. */
@@ -70,40 +70,6 @@ const mostByRow = 500;
 
 /** Reads changes in pages, concurrently with writes. */
 export function createChangeHistory(reader: Db, reading = createRowReading()) {
-  const read = <Change extends object>(
-    rows: readonly StoredRow[],
-    readRow: (row: StoredRow) => Change,
-  ): readonly Change[] => reading.all("changes", rows, ({ seq }) => seq, readRow);
-
-  /** The rows that a selection names, where they are few: then their changes are found by an index. */
-  const rowsOf = async (
-    subject: ChangeSubject,
-    selection: ChangeSelection,
-  ): Promise<SelectedRows> => {
-    const { server, serverId, sandbox, sandboxId } = selection;
-    const given = [server, serverId, sandbox, sandboxId].some((each) => each !== undefined);
-    if (!given) return { subject, ids: null };
-    let query = reader.selectFrom(subjectRows(subject)).select("of.id");
-    if (serverId !== undefined) query = query.where("of.server_id", "=", serverId);
-    if (server !== undefined) query = query.where(isServer(server));
-    if (sandbox !== undefined) query = query.where(beginsWith("of.sandbox_id", sandbox));
-    if (sandboxId !== undefined) query = query.where("of.sandbox_id", "=", sandboxId);
-    const rows = await query.limit(mostByRow + 1).execute();
-    return { subject, ids: rows.length > mostByRow ? null : rows.map(({ id }) => id) };
-  };
-
-  const allRowsOf = async (selection: SubjectSelection): Promise<readonly SelectedRows[]> => {
-    const { subject = [], server, serverId, name = [] } = selection;
-    const isOfServers = server !== undefined || serverId !== undefined || name.length > 0;
-    const subjects = changeSubjects.filter(
-      (each) =>
-        (subject.length === 0 || subject.includes(each)) && (each === "server" || !isOfServers),
-    );
-    const found: SelectedRows[] = [];
-    for (const each of subjects) found.push(await rowsOf(each, selection));
-    return found.filter(({ ids }) => ids?.length !== 0);
-  };
-
   /** Pages of rows of each kind are merged: with one query for both, neither would be found by its own index. */
   async function* pagesBetween(
     query: ChangeQuery,
@@ -146,8 +112,9 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
 
   /** Of servers, in the order of time, and for one moment in the order in which they were stored, either way. */
   async function* between(query: ChangeQuery): AsyncGenerator<StoredChange, void> {
-    const selected = await allRowsOf({ ...query, subject: ["server"] });
-    for await (const rows of pagesBetween(query, selected)) yield* read(rows, readServerChange);
+    const selected = await allRowsOf(reader, { ...query, subject: ["server"] });
+    for await (const rows of pagesBetween(query, selected))
+      yield* readRows(reading, rows, readServerChange);
   }
 
   return {
@@ -155,8 +122,9 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
 
     /** The same, of sandboxes too. */
     async *ofSubjects(query: SubjectQuery): AsyncIterable<StoredSubjectChange> {
-      const selected = await allRowsOf(query);
-      for await (const rows of pagesBetween(query, selected)) yield* read(rows, readSubjectChange);
+      const selected = await allRowsOf(reader, query);
+      for await (const rows of pagesBetween(query, selected))
+        yield* readRows(reading, rows, readSubjectChange);
     },
 
     /** The cursor of what was stored last: nothing was stored after it yet. */
@@ -165,25 +133,8 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
     },
 
     /** What was stored after a cursor, in that order, whatever the clock said; and where to go on. */
-    async after(cursor: string, selection: SubjectSelection, limit: number) {
-      const newest = await newestCursor(reader);
-      const given = readCursor(cursor);
-      // The cursor is of another store: what is later by its clock follows.
-      const isUnknown = given.seq > newest.seq;
-      const found: StoredRow[] = [];
-      for (const selected of await allRowsOf(selection)) {
-        const page = selectChanges(reader, selection, selected, true)
-          .where("changes.seq", ">", isUnknown ? 0 : given.seq)
-          .where("changes.seq", "<=", newest.seq)
-          .where("changes.at_ms", ">", isUnknown ? given.atMs : Number.MIN_SAFE_INTEGER)
-          .orderBy("changes.seq")
-          .limit(limit);
-        found.push(...(await page.execute()));
-      }
-      const rows = found.toSorted((a, b) => a.seq - b.seq).slice(0, limit);
-      const last = rows.length === limit ? rows.at(-1) : undefined;
-      return { changes: read(rows, readSubjectChange), cursor: cursorText(last ?? newest) };
-    },
+    after: (cursor: string, selection: SubjectSelection, limit: number) =>
+      readAfter(reader, reading, cursor, selection, limit),
   };
 }
 
@@ -295,4 +246,74 @@ async function newestCursor(reader: Db): Promise<ChangeCursor> {
     .limit(1)
     .executeTakeFirst();
   return { atMs: row?.at_ms ?? 0, seq };
+}
+
+/** The rows that a selection names, where they are few: then their changes are found by an index. */
+async function rowsOf(
+  reader: Db,
+  subject: ChangeSubject,
+  selection: ChangeSelection,
+): Promise<SelectedRows> {
+  const { server, serverId, sandbox, sandboxId } = selection;
+  const given = [server, serverId, sandbox, sandboxId].some((each) => each !== undefined);
+  if (!given) return { subject, ids: null };
+  let query = reader.selectFrom(subjectRows(subject)).select("of.id");
+  if (serverId !== undefined) query = query.where("of.server_id", "=", serverId);
+  if (server !== undefined) query = query.where(isServer(server));
+  if (sandbox !== undefined) query = query.where(beginsWith("of.sandbox_id", sandbox));
+  if (sandboxId !== undefined) query = query.where("of.sandbox_id", "=", sandboxId);
+  const rows = await query.limit(mostByRow + 1).execute();
+  return { subject, ids: rows.length > mostByRow ? null : rows.map(({ id }) => id) };
+}
+
+async function allRowsOf(
+  reader: Db,
+  selection: SubjectSelection,
+): Promise<readonly SelectedRows[]> {
+  const { subject = [], server, serverId, name = [] } = selection;
+  const isOfServers = server !== undefined || serverId !== undefined || name.length > 0;
+  const subjects = changeSubjects.filter(
+    (each) =>
+      (subject.length === 0 || subject.includes(each)) && (each === "server" || !isOfServers),
+  );
+  const found: SelectedRows[] = [];
+  for (const each of subjects) found.push(await rowsOf(reader, each, selection));
+  return found.filter(({ ids }) => ids?.length !== 0);
+}
+
+async function readAfter(
+  reader: Db,
+  reading: RowReading,
+  cursor: string,
+  selection: SubjectSelection,
+  limit: number,
+) {
+  const newest = await newestCursor(reader);
+  const given = readCursor(cursor);
+  // The cursor is of another store: what is later by its clock follows.
+  const isUnknown = given.seq > newest.seq;
+  const found: StoredRow[] = [];
+  for (const selected of await allRowsOf(reader, selection)) {
+    const page = selectChanges(reader, selection, selected, true)
+      .where("changes.seq", ">", isUnknown ? 0 : given.seq)
+      .where("changes.seq", "<=", newest.seq)
+      .where("changes.at_ms", ">", isUnknown ? given.atMs : Number.MIN_SAFE_INTEGER)
+      .orderBy("changes.seq")
+      .limit(limit);
+    found.push(...(await page.execute()));
+  }
+  const rows = found.toSorted((a, b) => a.seq - b.seq).slice(0, limit);
+  const last = rows.length === limit ? rows.at(-1) : undefined;
+  return {
+    changes: readRows(reading, rows, readSubjectChange),
+    cursor: cursorText(last ?? newest),
+  };
+}
+
+function readRows<Change extends object>(
+  reading: RowReading,
+  rows: readonly StoredRow[],
+  readRow: (row: StoredRow) => Change,
+): readonly Change[] {
+  return reading.all("changes", rows, ({ seq }) => seq, readRow);
 }

@@ -1,7 +1,7 @@
 import type { Bucket, Counted } from "../fleet/buckets.ts";
 import { Fold, type Counts } from "../fleet/fold.ts";
 import type { RecordedTime } from "../fleet/recorded-time.ts";
-import { createStepReader, type StoredStep, type ValueSet, type ValuesOf } from "./change-steps.ts";
+import { StepReader, type StoredStep, type ValueSet, type ValuesOf } from "./change-steps.ts";
 import type { ChangeSubject } from "./changes.ts";
 import type { RowReading } from "./row-reading.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";
@@ -56,7 +56,7 @@ export async function* foldTargets(
   const firstMs = Math.min(...targets.map(({ fromMs }) => fromMs));
   const lastMs = Math.max(...targets.map(({ recorded }) => recorded.toMs));
   const ids = targets.map(({ id }) => id);
-  const changes = createStepReader(reader, keysOf(kinds), reading);
+  const changes = new StepReader(reader, keysOf(kinds), reading);
   const selection = { targetIds: ids, subjects: subjectsOf(kinds) };
   const gaps = await readGapsOf(reader, ids, { fromMs: firstMs, toMs: lastMs });
   const folds = new Map(

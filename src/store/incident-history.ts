@@ -5,7 +5,7 @@ import type { Severity } from "../alerts/rule.ts";
 import { readStored, selectStored, type StoredIncident, type StoredRow } from "./incidents.ts";
 import { beginsWith, fillPage, isBeyond, lastSequence, lookedAtOnce } from "./sql-helpers.ts";
 import type { ListCursor } from "./sql-helpers.ts";
-import { createRowReading } from "./row-reading.ts";
+import { createRowReading, type RowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 
 /** Which incidents are meant. Undefined or empty: all. */
@@ -101,24 +101,8 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
     },
 
     /** What was written after a cursor, each as it is now, in the order in which they were last written; and where to go on. */
-    async after(cursor: string, selection: IncidentSelection, limit: number) {
-      const newest = await newestCursor(reader);
-      const given = readCursor(cursor);
-      // A cursor of another store, which was there before this one, is beyond all of this one.
-      const { revision, id } = given.revision > newest.revision ? firstCursor : given;
-      const rows = await select(selection)
-        .where(isBeyond(["incidents.revision", "incidents.id"], ">", [revision, id]))
-        .where("incidents.revision", "<=", newest.revision)
-        .orderBy("incidents.revision")
-        .orderBy("incidents.id")
-        .limit(limit)
-        .execute();
-      const last = rows.length === limit ? rows.at(-1) : undefined;
-      return {
-        incidents: rows.flatMap((row) => read(row) ?? []),
-        cursor: cursorText(last ?? newest),
-      };
-    },
+    after: (cursor: string, selection: IncidentSelection, limit: number) =>
+      readAfter(reader, reading, cursor, selection, limit),
 
     /** Those whose id begins like this, at most a few: enough to know that it is not unique. */
     async beginningWith(prefix: string, limit: number): Promise<readonly StoredIncident[]> {
@@ -230,4 +214,30 @@ const firstCursor: Cursor = { revision: 0, id: "" };
 /** Behind what was written last. No id of an incident begins with `~`. */
 async function newestCursor(reader: Db): Promise<Cursor> {
   return { revision: await lastSequence(reader), id: "~" };
+}
+
+async function readAfter(
+  reader: Db,
+  reading: RowReading,
+  cursor: string,
+  selection: IncidentSelection,
+  limit: number,
+) {
+  const newest = await newestCursor(reader);
+  const given = readCursor(cursor);
+  // A cursor of another store, which was there before this one, is beyond all of this one.
+  const { revision, id } = given.revision > newest.revision ? firstCursor : given;
+  const rows = await selectStored(reader)
+    .where(isSelected(selection))
+    .where(isBeyond(["incidents.revision", "incidents.id"], ">", [revision, id]))
+    .where("incidents.revision", "<=", newest.revision)
+    .orderBy("incidents.revision")
+    .orderBy("incidents.id")
+    .limit(limit)
+    .execute();
+  const last = rows.length === limit ? rows.at(-1) : undefined;
+  return {
+    incidents: rows.flatMap((row) => readStored(reading, row) ?? []),
+    cursor: cursorText(last ?? newest),
+  };
 }

@@ -1,7 +1,7 @@
 import { bucketStart, type Counted } from "../fleet/buckets.ts";
 import { JointFold } from "../fleet/fold.ts";
 import type { Target } from "../fleet/model.ts";
-import { createStepReader } from "./change-steps.ts";
+import { StepReader } from "./change-steps.ts";
 import type { RowReading } from "./row-reading.ts";
 import { keysOf, readKey, subjectsOf } from "./fold-changes.ts";
 import { readGapsOf } from "./gaps.ts";
@@ -72,7 +72,7 @@ export async function readJointPeaks(
       edges[next]?.pass();
   };
 
-  const changes = createStepReader(reader, keysOf([counted]), reading);
+  const changes = new StepReader(reader, keysOf([counted]), reading);
   const selection = { targetIds: ids, subjects: subjectsOf([counted]) };
   const startOf = new Map(starts.map(({ id, atMs }) => [id, atMs]));
   for await (const steps of changes.steps(selection, beginMs, toMs)) {

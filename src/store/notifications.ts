@@ -3,7 +3,7 @@ import { incidentMessages, noIncidentDetails, type Notification } from "../alert
 import { severities } from "../alerts/rule.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { fillPage } from "./sql-helpers.ts";
-import { createRowReading, oneOf, textIn } from "./row-reading.ts";
+import { createRowReading, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 export const notificationStates = ["pending", "delivered", "dead", "discarded"] as const;
@@ -46,28 +46,6 @@ export function createNotifications(kysely: Db, reader = kysely, reading = creat
   const read = (row: RecordRow): NotificationRecord | null =>
     reading.read("notifications", row.seq, row, readRecord);
 
-  /** Each transaction takes the earliest that are left, so that replayed ones are sent in their order. */
-  const change = async (
-    which: DeadLetters,
-    changeSome: (trx: Transaction<Tables>, some: readonly DeadRow[]) => Promise<void>,
-  ): Promise<number> => {
-    let count = 0;
-    for await (const seqs of paced(batches(await selectSeqs(kysely, which), atOnce))) {
-      count += await kysely.transaction().execute(async (trx) => {
-        const some = await trx
-          .selectFrom("notifications")
-          .select(["seq", "receiver"])
-          .where("seq", "in", seqs)
-          .where("state", "=", dead)
-          .orderBy("seq")
-          .execute();
-        await changeSome(trx, some);
-        return some.length;
-      });
-    }
-    return count;
-  };
-
   return {
     /** Newest first. */
     async list({ states, receiver, limit, before }: NotificationQuery) {
@@ -105,7 +83,7 @@ export function createNotifications(kysely: Db, reader = kysely, reading = creat
         readonly giveUpAtMs: number;
       },
     ): Promise<number> =>
-      change(which, async (trx, some) => {
+      change(kysely, which, async (trx, some) => {
         for (const { seq, receiver } of some) {
           const { nextAttemptAtMs, giveUpAtMs } = freshTimes(receiver);
           const times = { next_attempt_at_ms: nextAttemptAtMs, give_up_at_ms: giveUpAtMs };
@@ -126,7 +104,7 @@ export function createNotifications(kysely: Db, reader = kysely, reading = creat
 
     /** @returns how many */
     discard: (which: DeadLetters, atMs: number): Promise<number> =>
-      change(which, async (trx, some) => {
+      change(kysely, which, async (trx, some) => {
         if (some.length === 0) return;
         await trx
           .updateTable("notifications")
@@ -140,53 +118,34 @@ export function createNotifications(kysely: Db, reader = kysely, reading = creat
       }),
 
     /** The messages about incidents, in the order in which they were caused. */
-    async about(incidentIds: readonly string[]) {
-      const items = [];
-      for (const ids of batches(incidentIds, atOnce)) {
-        const rows = await reader
-          .selectFrom("outbox_items")
-          .leftJoin("notifications", "notifications.seq", "outbox_items.notification_seq")
-          .select(["outbox_items.seq", "outbox_items.receiver", "outbox_items.type"])
-          .select(["incident_id as incidentId", "outbox_items.caused_at_ms as causedAtMs"])
-          .select(["notification_seq as notificationSeq", "id", "state"])
-          .select(["last_reason as lastReason", "settled_at_ms as settledAtMs"])
-          .where("incident_id", "in", ids)
-          .execute();
-        items.push(
-          ...reading.all(
-            "outbox_items",
-            rows,
-            (row) => row.seq,
-            ({ notificationSeq: seq, id, state, lastReason, settledAtMs, ...item }) => ({
-              ...item,
-              type: oneOf(incidentMessages, item.type),
-              /** Null: it is in none yet. */
-              notification:
-                seq === null || id === null || state === null
-                  ? null
-                  : { seq, id, state, lastReason, settledAtMs },
-            }),
-          ),
-        );
-      }
-      return items.toSorted((a, b) => a.seq - b.seq);
-    },
+    about: (incidentIds: readonly string[]) => readAbout(reader, reading, incidentIds),
 
     /** Oldest first. Of very many, those between the first ten and the last ten are not kept. */
-    async attempts(notificationSeqs: readonly number[]) {
-      const attempts = [];
-      for (const seqs of batches(notificationSeqs, atOnce)) {
-        const rows = await reader
-          .selectFrom("delivery_attempts")
-          .select(["notification_seq as notificationSeq", "at_ms as atMs", "reason", "detail"])
-          .where("notification_seq", "in", seqs)
-          .orderBy("id")
-          .execute();
-        attempts.push(...rows);
-      }
-      return attempts;
-    },
+    attempts: (notificationSeqs: readonly number[]) => readAttempts(reader, notificationSeqs),
   };
+}
+
+/** Each transaction takes the earliest that are left, so that replayed ones are sent in their order. */
+async function change(
+  kysely: Db,
+  which: DeadLetters,
+  changeSome: (trx: Transaction<Tables>, some: readonly DeadRow[]) => Promise<void>,
+): Promise<number> {
+  let count = 0;
+  for await (const seqs of paced(batches(await selectSeqs(kysely, which), atOnce))) {
+    count += await kysely.transaction().execute(async (trx) => {
+      const some = await trx
+        .selectFrom("notifications")
+        .select(["seq", "receiver"])
+        .where("seq", "in", seqs)
+        .where("state", "=", dead)
+        .orderBy("seq")
+        .execute();
+      await changeSome(trx, some);
+      return some.length;
+    });
+  }
+  return count;
 }
 
 interface DeadRow {
@@ -277,4 +236,50 @@ async function holdBackLater(trx: Db, seq: number): Promise<void> {
         where mine.notification_seq = ${seq}
       )
   `.execute(trx);
+}
+
+async function readAbout(reader: Db, reading: RowReading, incidentIds: readonly string[]) {
+  const items = [];
+  for (const ids of batches(incidentIds, atOnce)) {
+    const rows = await reader
+      .selectFrom("outbox_items")
+      .leftJoin("notifications", "notifications.seq", "outbox_items.notification_seq")
+      .select(["outbox_items.seq", "outbox_items.receiver", "outbox_items.type"])
+      .select(["incident_id as incidentId", "outbox_items.caused_at_ms as causedAtMs"])
+      .select(["notification_seq as notificationSeq", "id", "state"])
+      .select(["last_reason as lastReason", "settled_at_ms as settledAtMs"])
+      .where("incident_id", "in", ids)
+      .execute();
+    items.push(
+      ...reading.all(
+        "outbox_items",
+        rows,
+        (row) => row.seq,
+        ({ notificationSeq: seq, id, state, lastReason, settledAtMs, ...item }) => ({
+          ...item,
+          type: oneOf(incidentMessages, item.type),
+          /** Null: it is in none yet. */
+          notification:
+            seq === null || id === null || state === null
+              ? null
+              : { seq, id, state, lastReason, settledAtMs },
+        }),
+      ),
+    );
+  }
+  return items.toSorted((a, b) => a.seq - b.seq);
+}
+
+async function readAttempts(reader: Db, notificationSeqs: readonly number[]) {
+  const attempts = [];
+  for (const seqs of batches(notificationSeqs, atOnce)) {
+    const rows = await reader
+      .selectFrom("delivery_attempts")
+      .select(["notification_seq as notificationSeq", "at_ms as atMs", "reason", "detail"])
+      .where("notification_seq", "in", seqs)
+      .orderBy("id")
+      .execute();
+    attempts.push(...rows);
+  }
+  return attempts;
 }

@@ -11,7 +11,7 @@ import type { Bucket, Counted, Resolution, RolledUp } from "../fleet/buckets.ts"
 import type { Target } from "../fleet/model.ts";
 import type { Gap, RecordedTime } from "../fleet/recorded-time.ts";
 import { createRowReading, type RowReading } from "./row-reading.ts";
-import { createStepReader, endedDwells, hasMoreChanges } from "./change-steps.ts";
+import { StepReader, endedDwells, hasMoreChanges } from "./change-steps.ts";
 import {
   foldTargets,
   keyOf,
@@ -120,7 +120,7 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
         async *dwells(range, counted) {
           if (kept.changesKeptFromMs > range.fromMs) return;
           if (await hasMoreChanges(reader, targets, range, mostForDwells)) return;
-          const changes = createStepReader(reader, keysOf([counted]), reading);
+          const changes = new StepReader(reader, keysOf([counted]), reading);
           const selection = { targetIds: [...byId.keys()], subjects: subjectsOf([counted]) };
           for await (const steps of changes.steps(selection, range.fromMs, range.toMs)) {
             yield steps.flatMap((step) => {
@@ -209,6 +209,8 @@ const rowsAtOnce = 2_000;
 
 type SinceOf = (target: HistoryTarget) => number;
 
+const daysRolledUpTo: SinceOf = ({ rolledUpToMs }) => bucketStart("1d", rolledUpToMs);
+
 function createBucketReader(
   reader: Db,
   targets: readonly HistoryTarget[],
@@ -218,7 +220,6 @@ function createBucketReader(
 ) {
   const kinds = [counted];
   const rolledUpTo: SinceOf = ({ rolledUpToMs }) => rolledUpToMs;
-  const daysRolledUpTo: SinceOf = ({ rolledUpToMs }) => bucketStart("1d", rolledUpToMs);
 
   /** What changes and gaps say from the end of an hour on. */
   async function* fold(
@@ -285,27 +286,11 @@ function createBucketReader(
   ): AsyncGenerator<readonly Found[], void> =>
     rolled(range, rolledUpTo, fold(range, rolledUpTo), sinceOf);
 
-  /** The days that are not rolled up, made of hours. */
-  async function* restOfDays(range: BucketRange): AsyncGenerator<readonly Found[], void> {
-    const ends = new Map(targets.map((target) => [target.id, daysRolledUpTo(target)]));
-    let day = new Map<number, Bucket>();
-    const found = (): readonly Found[] =>
-      inOrder(Array.from(day, ([targetId, bucket]) => ({ targetId, bucket })));
+  /** The days that are not rolled up. */
+  const restOfDays = (range: BucketRange): AsyncGenerator<readonly Found[], void> => {
     const sinceOf: SinceOf = (target) => Math.max(range.fromMs, daysRolledUpTo(target));
-    for await (const some of inHours({ ...range, resolution: "1h" }, sinceOf)) {
-      for (const { targetId, bucket } of some) {
-        if (bucket.startMs < (ends.get(targetId) ?? 0)) continue;
-        const startMs = bucketStart("1d", bucket.startMs);
-        const [first] = day.values();
-        if (first && first.startMs !== startMs) {
-          yield found();
-          day = new Map();
-        }
-        day.set(targetId, addBucket(day.get(targetId) ?? emptyBucket(startMs), bucket));
-      }
-    }
-    yield found();
-  }
+    return daysOfHours(inHours({ ...range, resolution: "1h" }, sinceOf), targets);
+  };
 
   const derived = (range: BucketRange): AsyncGenerator<readonly Found[], void> =>
     fold(range, ({ recorded, rolledUpToMs }) => {
@@ -321,6 +306,30 @@ function createBucketReader(
     "1d": (range: BucketRange) =>
       rolled({ ...range, resolution: "1d" }, daysRolledUpTo, restOfDays(range)),
   };
+}
+
+/** Makes days of the hours that follow the last day that is rolled up. */
+async function* daysOfHours(
+  hours: AsyncGenerator<readonly Found[], void>,
+  targets: readonly HistoryTarget[],
+): AsyncGenerator<readonly Found[], void> {
+  const ends = new Map(targets.map((target) => [target.id, daysRolledUpTo(target)]));
+  let day = new Map<number, Bucket>();
+  const found = (): readonly Found[] =>
+    inOrder(Array.from(day, ([targetId, bucket]) => ({ targetId, bucket })));
+  for await (const some of hours) {
+    for (const { targetId, bucket } of some) {
+      if (bucket.startMs < (ends.get(targetId) ?? 0)) continue;
+      const startMs = bucketStart("1d", bucket.startMs);
+      const [first] = day.values();
+      if (first && first.startMs !== startMs) {
+        yield found();
+        day = new Map();
+      }
+      day.set(targetId, addBucket(day.get(targetId) ?? emptyBucket(startMs), bucket));
+    }
+  }
+  yield found();
 }
 
 function inOrder(found: readonly Found[]): readonly Found[] {

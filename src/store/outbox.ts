@@ -1,62 +1,20 @@
-import { setImmediate } from "node:timers/promises";
-import { sql, type RawBuilder, type Selectable } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import { groupFields } from "../alerts/notification.ts";
-import type {
-  GroupField,
-  NewNotification,
-  Notification,
-  StoredOutboxItem,
-} from "../alerts/notification.ts";
+import type { GroupField, NewNotification, Notification } from "../alerts/notification.ts";
 import { pending, readNotification } from "./notifications.ts";
-import { itemColumns, readItem } from "./outbox-items.ts";
+import { readOpenItems } from "./outbox-items.ts";
 import { createRowReading } from "./row-reading.ts";
 import { insertNotifications } from "./new-notifications.ts";
 import { createDeliveryResults } from "./delivery-results.ts";
-import type { Db, Tables } from "./tables.ts";
-
-export { insertOutboxItems } from "./outbox-items.ts";
-
-/** Reading this many items takes about a millisecond. */
-const itemsAtOnce = 200;
+import type { Db } from "./tables.ts";
 
 /** The store's side of delivery; the delivery worker's `Outbox` documents the calls. */
 export function createOutbox(kysely: Db, reader = kysely, reading = createRowReading()) {
   return {
     ...createDeliveryResults(kysely, reading),
 
-    async openItems(
-      receiver: string,
-      limit: number,
-      onHeld: () => void = () => {},
-    ): Promise<readonly StoredOutboxItem[]> {
-      const items: StoredOutboxItem[] = [];
-      let lastSeq = 0;
-      for (;;) {
-        const most = Math.min(itemsAtOnce, limit - items.length);
-        const rows = await kysely
-          .selectFrom("outbox_items")
-          .select(itemColumns)
-          .select(isHeld)
-          .where("receiver", "=", receiver)
-          .where("notification_seq", "is", null)
-          .where("seq", ">", lastSeq)
-          .orderBy("seq")
-          .limit(most)
-          .execute();
-        for (const row of rows) {
-          lastSeq = row.seq;
-          if (row.held === 1) {
-            onHeld();
-            continue;
-          }
-          const item = reading.read("outbox_items", row.seq, row, readItem);
-          if (item) items.push({ ...item, seq: row.seq });
-          else await composeAlone(kysely, row);
-        }
-        if (rows.length < most || items.length >= limit) return items;
-        await setImmediate();
-      }
-    },
+    openItems: (receiver: string, limit: number, onHeld?: () => void) =>
+      readOpenItems(kysely, reading, receiver, limit, onHeld),
 
     async groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>> {
       const rows = await kysely
@@ -68,31 +26,12 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       return new Map(rows.map((row) => [row.group_name, row.notified_at_ms]));
     },
 
-    async countFiring(
+    countFiring: (
       receiver: string,
       rule: string,
       group: Notification["group"],
       most: number,
-    ): Promise<number> {
-      const conditions = groupFields.flatMap((field) => {
-        const value = group[field];
-        return value === undefined
-          ? []
-          : sql`and coalesce(${columnsOfGroup[field]}, '') = ${value}`;
-      });
-      const { rows } = await sql<{ readonly count: number }>`
-        select count(*) as count from (
-          select 1 from incidents
-          join incident_receivers on incident_receivers.incident_id = incidents.id
-          left join targets on targets.id = incidents.target_id
-          where incidents.phase <> 'resolved' and incidents.phase = 'firing'
-            and incident_receivers.receiver = ${receiver} and incidents.rule = ${rule}
-            ${sql.join(conditions, sql` `)}
-          limit ${most}
-        ) as counted
-      `.execute(reader);
-      return Number(rows[0]?.count);
-    },
+    ): Promise<number> => countFiring(reader, receiver, rule, group, most),
 
     async compose(notifications: readonly NewNotification[]): Promise<void> {
       if (notifications.length === 0) return;
@@ -127,7 +66,7 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       return row?.next_attempt_at_ms ?? null;
     },
 
-    async boundTimes(
+    boundTimes: (
       receiver: string,
       bounds: {
         readonly nowMs: number;
@@ -135,22 +74,7 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
         readonly earliestGiveUpAtMs: number;
         readonly latestGiveUpAtMs: number;
       },
-    ): Promise<void> {
-      const { nowMs, latestNextAttemptAtMs: latestMs } = bounds;
-      const { earliestGiveUpAtMs, latestGiveUpAtMs } = bounds;
-      const nextMs = sql.ref("next_attempt_at_ms");
-      // What was overdue may be delivered for as much longer.
-      const giveUpMs = sql`give_up_at_ms + ${atLeast(sql`${nowMs} - ${nextMs}`, 0)}`;
-      await sql`
-        update notifications set
-          next_attempt_at_ms = ${atMost(atLeast(nextMs, nowMs), latestMs)},
-          give_up_at_ms = ${atMost(atLeast(giveUpMs, earliestGiveUpAtMs), latestGiveUpAtMs)}
-        where receiver = ${receiver} and state = 'pending' and (
-          next_attempt_at_ms not between ${nowMs} and ${latestMs}
-          or give_up_at_ms not between ${earliestGiveUpAtMs} and ${latestGiveUpAtMs}
-        )
-      `.execute(kysely);
-    },
+    ): Promise<void> => boundTimes(kysely, receiver, bounds),
 
     async discardResolves(receiver: string): Promise<void> {
       await kysely
@@ -162,110 +86,17 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
     },
 
     /** For the metrics: each part is answered from an index alone. Of receivers with anything, configured or not. */
-    async figures(): Promise<readonly OutboxFigures[]> {
-      const { rows } = await sql<OutboxFigures>`
-        select
-          receiver,
-          sum(open) as "openItems",
-          sum(pending) as "pending",
-          sum(dead) as "dead",
-          min(caused) as "oldestCausedAtMs"
-        from (
-          select receiver, count(*) as open, 0 as pending, 0 as dead, min(caused_at_ms) as caused
-          from outbox_items where notification_seq is null group by receiver
-          union all
-          select receiver, 0, count(*), 0, min(caused_at_ms)
-          from notifications where state = 'pending' group by receiver
-          union all
-          select receiver, 0, 0, count(*), null
-          from notifications where state = 'dead' group by receiver
-        ) as parts
-        group by receiver
-        order by receiver
-      `.execute(reader);
-      return rows;
-    },
+    figures: (): Promise<readonly OutboxFigures[]> => readFigures(reader),
 
     /**
      * Who was not notified yet of which open incident: a message about it waits, or its attempts fail, and none before was
      * delivered. Of very many messages only the first are looked at.
      */
-    async undelivered(): Promise<readonly Undelivered[]> {
-      const { rows } = await sql<Undelivered>`
-        select receiver, incident_id as "incidentId", max(failing) as "failing"
-        from (
-          select receiver, incident_id, 0 as failing
-          from outbox_items where notification_seq is null
-          union all
-          select items.receiver, incident_id, case when attempts > 0 then 1 else 0 end
-          from notifications
-          join outbox_items as items on items.notification_seq = notifications.seq
-          where state = 'pending'
-          union all
-          select items.receiver, incident_id, 1
-          from notifications
-          join outbox_items as items on items.notification_seq = notifications.seq
-          where state = 'dead'
-          limit ${mostUndelivered}
-        ) as parts
-        where exists (
-          select 1 from incidents where incidents.id = incident_id and phase <> 'resolved'
-        ) and not exists (
-          select 1 from outbox_items as earlier
-          join notifications on notifications.seq = earlier.notification_seq
-          where earlier.incident_id = parts.incident_id and earlier.receiver = parts.receiver
-            and state = 'delivered'
-        )
-        group by receiver, incident_id
-      `.execute(reader);
-      return rows;
-    },
+    undelivered: (): Promise<readonly Undelivered[]> => readUndelivered(reader),
 
     /** Since when each receiver waits: when its oldest notification was composed, its oldest item caused. */
-    async waiting(): Promise<readonly Waiting[]> {
-      const { rows } = await sql<Waiting>`
-        select receiver, min(pending) as "oldestPendingMs", min(item) as "oldestItemMs"
-        from (
-          select receiver, min(created_at_ms) as pending, null as item
-          from notifications where state = 'pending' group by receiver
-          union all
-          select receiver, null, min(caused_at_ms)
-          from outbox_items where notification_seq is null group by receiver
-        ) as parts
-        group by receiver
-      `.execute(reader);
-      return rows;
-    },
+    waiting: (): Promise<readonly Waiting[]> => readWaiting(reader),
   };
-}
-
-/** An item that cannot be read becomes a notification that cannot be read either, due at once: a dead letter. */
-async function composeAlone(
-  kysely: Db,
-  { seq: itemSeq, receiver, caused_at_ms }: Pick<Selectable<Tables["outbox_items"]>, "seq" | "receiver" | "caused_at_ms">,
-): Promise<void> {
-  await kysely.transaction().execute(async (trx) => {
-    const { seq } = await trx
-      .insertInto("notifications")
-      .values({
-        id: `msg_unreadable_${itemSeq}`,
-        receiver,
-        state: "pending",
-        created_at_ms: caused_at_ms,
-        caused_at_ms,
-        attempts: 0,
-        next_attempt_at_ms: 0,
-        give_up_at_ms: 0,
-        body: "",
-      })
-      .returning("seq")
-      .executeTakeFirstOrThrow();
-    await trx
-      .updateTable("outbox_items")
-      .set({ notification_seq: seq })
-      .where("seq", "=", itemSeq)
-      .execute();
-  });
 }
 
 const mostUndelivered = 10_000;
@@ -276,16 +107,6 @@ export interface Undelivered {
   readonly incidentId: string;
   readonly failing: number;
 }
-
-/** Whether a notification about the subject of an open item is pending: the item says how things are once that has ended. */
-const isHeld = sql<number>`case when exists (
-  select 1 from notifications as other
-  where other.receiver = outbox_items.receiver and other.state = 'pending'
-) and exists (
-  select 1 from outbox_items as theirs
-  join notifications as earlier on earlier.seq = theirs.notification_seq
-  where theirs.subject = outbox_items.subject and earlier.state = 'pending'
-) then 1 else 0 end`.as("held");
 
 function readTexts(json: string | null): readonly string[] {
   const texts: unknown = json === null ? [] : JSON.parse(json);
@@ -337,4 +158,125 @@ function selectReady(kysely: Db, receiver: string, inFlight: readonly number[]) 
     .where("state", "=", pending)
     .where("waits_for", "is", null);
   return inFlight.length === 0 ? ready : ready.where("seq", "not in", inFlight);
+}
+
+async function readFigures(reader: Db): Promise<readonly OutboxFigures[]> {
+  const { rows } = await sql<OutboxFigures>`
+    select
+      receiver,
+      sum(open) as "openItems",
+      sum(pending) as "pending",
+      sum(dead) as "dead",
+      min(caused) as "oldestCausedAtMs"
+    from (
+      select receiver, count(*) as open, 0 as pending, 0 as dead, min(caused_at_ms) as caused
+      from outbox_items where notification_seq is null group by receiver
+      union all
+      select receiver, 0, count(*), 0, min(caused_at_ms)
+      from notifications where state = 'pending' group by receiver
+      union all
+      select receiver, 0, 0, count(*), null
+      from notifications where state = 'dead' group by receiver
+    ) as parts
+    group by receiver
+    order by receiver
+  `.execute(reader);
+  return rows;
+}
+
+async function readUndelivered(reader: Db): Promise<readonly Undelivered[]> {
+  const { rows } = await sql<Undelivered>`
+    select receiver, incident_id as "incidentId", max(failing) as "failing"
+    from (
+      select receiver, incident_id, 0 as failing
+      from outbox_items where notification_seq is null
+      union all
+      select items.receiver, incident_id, case when attempts > 0 then 1 else 0 end
+      from notifications
+      join outbox_items as items on items.notification_seq = notifications.seq
+      where state = 'pending'
+      union all
+      select items.receiver, incident_id, 1
+      from notifications
+      join outbox_items as items on items.notification_seq = notifications.seq
+      where state = 'dead'
+      limit ${mostUndelivered}
+    ) as parts
+    where exists (
+      select 1 from incidents where incidents.id = incident_id and phase <> 'resolved'
+    ) and not exists (
+      select 1 from outbox_items as earlier
+      join notifications on notifications.seq = earlier.notification_seq
+      where earlier.incident_id = parts.incident_id and earlier.receiver = parts.receiver
+        and state = 'delivered'
+    )
+    group by receiver, incident_id
+  `.execute(reader);
+  return rows;
+}
+
+async function readWaiting(reader: Db): Promise<readonly Waiting[]> {
+  const { rows } = await sql<Waiting>`
+    select receiver, min(pending) as "oldestPendingMs", min(item) as "oldestItemMs"
+    from (
+      select receiver, min(created_at_ms) as pending, null as item
+      from notifications where state = 'pending' group by receiver
+      union all
+      select receiver, null, min(caused_at_ms)
+      from outbox_items where notification_seq is null group by receiver
+    ) as parts
+    group by receiver
+  `.execute(reader);
+  return rows;
+}
+
+async function countFiring(
+  reader: Db,
+  receiver: string,
+  rule: string,
+  group: Notification["group"],
+  most: number,
+): Promise<number> {
+  const conditions = groupFields.flatMap((field) => {
+    const value = group[field];
+    return value === undefined ? [] : sql`and coalesce(${columnsOfGroup[field]}, '') = ${value}`;
+  });
+  const { rows } = await sql<{ readonly count: number }>`
+    select count(*) as count from (
+      select 1 from incidents
+      join incident_receivers on incident_receivers.incident_id = incidents.id
+      left join targets on targets.id = incidents.target_id
+      where incidents.phase <> 'resolved' and incidents.phase = 'firing'
+        and incident_receivers.receiver = ${receiver} and incidents.rule = ${rule}
+        ${sql.join(conditions, sql` `)}
+      limit ${most}
+    ) as counted
+  `.execute(reader);
+  return Number(rows[0]?.count);
+}
+
+async function boundTimes(
+  kysely: Db,
+  receiver: string,
+  bounds: {
+    readonly nowMs: number;
+    readonly latestNextAttemptAtMs: number;
+    readonly earliestGiveUpAtMs: number;
+    readonly latestGiveUpAtMs: number;
+  },
+): Promise<void> {
+  const { nowMs, latestNextAttemptAtMs: latestMs } = bounds;
+  const { earliestGiveUpAtMs, latestGiveUpAtMs } = bounds;
+  const nextMs = sql.ref("next_attempt_at_ms");
+  // What was overdue may be delivered for as much longer.
+  const giveUpMs = sql`give_up_at_ms + ${atLeast(sql`${nowMs} - ${nextMs}`, 0)}`;
+  await sql`
+    update notifications set
+      next_attempt_at_ms = ${atMost(atLeast(nextMs, nowMs), latestMs)},
+      give_up_at_ms = ${atMost(atLeast(giveUpMs, earliestGiveUpAtMs), latestGiveUpAtMs)}
+    where receiver = ${receiver} and state = 'pending' and (
+      next_attempt_at_ms not between ${nowMs} and ${latestMs}
+      or give_up_at_ms not between ${earliestGiveUpAtMs} and ${latestGiveUpAtMs}
+    )
+  `.execute(kysely);
 }

@@ -7,7 +7,7 @@ import { initialProbeProgress, probeFailures } from "../alerts/probe.ts";
 import type { ProbeProgress, ProbeResult } from "../alerts/probe.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
 import { prepareUpsert, storableText } from "./sql-helpers.ts";
-import { createRowReading, oneOf } from "./row-reading.ts";
+import { createRowReading, oneOf, type RowReading } from "./row-reading.ts";
 import { flapFromColumns, writeOwnFlaps } from "./flap-records.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -31,45 +31,7 @@ export function createStoredProbes(
 ) {
   return {
     /** All that were ever run and not removed. */
-    async all(): Promise<readonly StoredProbe[]> {
-      const probes = await reader.selectFrom("probes").selectAll().orderBy("id").execute();
-      const flaps = await reader.selectFrom("probe_flap_records").selectAll().execute();
-      const latest = await selectResults(reader)
-        .where(
-          sql<boolean>`run = (select max(run) from probe_results as other where other.probe_id = probe_results.probe_id)`,
-        )
-        .execute();
-      const latestOf = new Map(latest.map((row) => [row.probeId, row]));
-      const flapsOf = Map.groupBy(flaps, (row) => row.probe_id);
-      return probes.map((row) => {
-        const { id, probe, region, key } = row;
-        const subject: ProbeSubject = { kind: "probe", probe, region, key };
-        const result = latestOf.get(id);
-        const last =
-          result?.run === row.attempted_runs
-            ? reading.read("probe_results", `${id} ${result.run}`, result, readResult)
-            : null;
-        const progress = reading.read("probes", id, row, () => ({
-          attempted: { polls: row.attempted_runs, ms: row.attempted_ms },
-          failuresInARow: row.failures_in_a_row,
-          lastSuccessAtMs: row.last_success_at_ms,
-          last,
-        }));
-        // The next result has the number behind the latest one.
-        const attempted = { polls: result?.run ?? 0, ms: 0 };
-        return {
-          id,
-          subject,
-          progress: progress ?? { ...initialProbeProgress, attempted },
-          flaps: reading.all(
-            "probe_flap_records",
-            flapsOf.get(id) ?? [],
-            ({ rule }) => `${id} ${rule}`,
-            (flap) => flapFromColumns(flap, subject),
-          ),
-        };
-      });
-    },
+    all: (): Promise<readonly StoredProbe[]> => readAll(reader, reading),
 
     async add(subject: ProbeSubject): Promise<StoredProbe> {
       const { probe, region, key } = subject;
@@ -195,4 +157,44 @@ function selectResults(reader: Db) {
 function readResult(row: InferResult<ReturnType<typeof selectResults>>[number]): ProbeResult {
   const { atMs, reason, detail, durationMs } = row;
   return { atMs, reason: reason && oneOf(probeFailures, reason), detail, durationMs };
+}
+
+async function readAll(reader: Db, reading: RowReading): Promise<readonly StoredProbe[]> {
+  const probes = await reader.selectFrom("probes").selectAll().orderBy("id").execute();
+  const flaps = await reader.selectFrom("probe_flap_records").selectAll().execute();
+  const latest = await selectResults(reader)
+    .where(
+      sql<boolean>`run = (select max(run) from probe_results as other where other.probe_id = probe_results.probe_id)`,
+    )
+    .execute();
+  const latestOf = new Map(latest.map((row) => [row.probeId, row]));
+  const flapsOf = Map.groupBy(flaps, (row) => row.probe_id);
+  return probes.map((row) => {
+    const { id, probe, region, key } = row;
+    const subject: ProbeSubject = { kind: "probe", probe, region, key };
+    const result = latestOf.get(id);
+    const last =
+      result?.run === row.attempted_runs
+        ? reading.read("probe_results", `${id} ${result.run}`, result, readResult)
+        : null;
+    const progress = reading.read("probes", id, row, () => ({
+      attempted: { polls: row.attempted_runs, ms: row.attempted_ms },
+      failuresInARow: row.failures_in_a_row,
+      lastSuccessAtMs: row.last_success_at_ms,
+      last,
+    }));
+    // The next result has the number behind the latest one.
+    const attempted = { polls: result?.run ?? 0, ms: 0 };
+    return {
+      id,
+      subject,
+      progress: progress ?? { ...initialProbeProgress, attempted },
+      flaps: reading.all(
+        "probe_flap_records",
+        flapsOf.get(id) ?? [],
+        ({ rule }) => `${id} ${rule}`,
+        (flap) => flapFromColumns(flap, subject),
+      ),
+    };
+  });
 }

@@ -11,10 +11,6 @@ const notificationsAtOnce = 50;
  * whether there may be more. Times are UTC milliseconds.
  */
 export function createPruning(kysely: Db) {
-  const deleteSome = async (statement: RawBuilder<unknown>, db = kysely): Promise<boolean> => {
-    const { numAffectedRows } = await statement.execute(db);
-    return numAffectedRows === BigInt(rowsAtOnce);
-  };
   return {
     /** Deletes notifications that were settled before these moments, with their items and attempts. */
     notifications: (bounds: PruneBounds): Promise<boolean> =>
@@ -26,7 +22,7 @@ export function createPruning(kysely: Db) {
           select seq from outbox_items where notification_seq in (${seqs}) limit ${rowsAtOnce}
         )`;
         // A notification is deleted with the last of its items.
-        if (await deleteSome(items, trx)) return true;
+        if (await deleteSome(trx, items)) return true;
         await sql`delete from delivery_attempts where notification_seq in (${seqs})`.execute(trx);
         await sql`delete from notifications where seq in (${seqs})`.execute(trx);
         return true;
@@ -36,53 +32,32 @@ export function createPruning(kysely: Db) {
     owedItems(beforeMs: number, configured: readonly string[]): Promise<boolean> {
       const isOther =
         configured.length === 0 ? sql`true` : sql`receiver not in (${sql.join(configured)})`;
-      return deleteSome(sql`delete from outbox_items where seq in (
+      return deleteSome(
+        kysely,
+        sql`delete from outbox_items where seq in (
         select seq from outbox_items
         where notification_seq is null and caused_at_ms < ${beforeMs} and ${isOther}
         limit ${rowsAtOnce}
-      )`);
+      )`,
+      );
     },
 
     /**
      * Those that are rolled up. Also deletes sandboxes and servers that are gone and to which no change refers any more, and
      * attributes that no change names any more.
      */
-    async changes(beforeMs: number): Promise<boolean> {
-      await noteDeleted(kysely, "changes", beforeMs);
-      const old = sql`delete from changes where seq in (
-        select seq from changes where at_ms < ${beforeMs}
-          and at_ms < (select rolled_up_to_ms from targets where id = changes.target_id)
-        order by at_ms limit ${rowsAtOnce}
-      )`;
-      const unused = (table: "sandboxes" | "servers", subject: "sandbox" | "server") => {
-        const [rows, row] = [sql.table(table), sql.ref(`changes.${subject}`)];
-        return sql`delete from ${rows} where id in (
-          select id from ${rows}
-          where gone_at_ms < ${beforeMs}
-            and not exists (select 1 from changes where ${row} = ${rows}.id)
-          order by gone_at_ms limit ${rowsAtOnce}
-        )`;
-      };
-      const unnamed = sql`delete from value_sets where id in (
-        select id from value_sets where used_at_ms < ${beforeMs - resolutionMs["1d"]}
-          and not exists (select 1 from changes where at_ms < ${beforeMs})
-        order by used_at_ms limit ${rowsAtOnce}
-      )`;
-      return (
-        (await deleteSome(old)) ||
-        (await deleteSome(unused("servers", "server"))) ||
-        (await deleteSome(unused("sandboxes", "sandbox"))) ||
-        deleteSome(unnamed)
-      );
-    },
+    changes: (beforeMs: number): Promise<boolean> => deleteChanges(kysely, beforeMs),
 
     /** Those that ended before and are rolled up. */
     gaps: (beforeMs: number): Promise<boolean> =>
-      deleteSome(sql`delete from gaps where (target_id, from_at_ms) in (
+      deleteSome(
+        kysely,
+        sql`delete from gaps where (target_id, from_at_ms) in (
         select target_id, from_at_ms from gaps where to_at_ms < ${beforeMs}
           and to_at_ms <= (select rolled_up_to_ms from targets where id = gaps.target_id)
         limit ${rowsAtOnce}
-      )`),
+      )`,
+      ),
 
     /** Deletes incidents that were resolved before and have no notifications, with their acknowledgements. */
     incidents: (beforeMs: number): Promise<boolean> =>
@@ -114,11 +89,14 @@ export function createPruning(kysely: Db) {
       for (const counted of countedKinds) {
         const old = sql`counted = ${counted} and resolution = ${resolution}
           and start_at_ms <= ${endMs - resolutionMs[resolution]}`;
-        const hasMore = await deleteSome(sql`delete from rollups
+        const hasMore = await deleteSome(
+          kysely,
+          sql`delete from rollups
           where (counted, resolution, start_at_ms, target_id, value_id) in (
             select counted, resolution, start_at_ms, target_id, value_id from rollups
             where ${old} order by start_at_ms limit ${rowsAtOnce}
-          )`);
+          )`,
+        );
         if (hasMore) return true;
       }
       return false;
@@ -178,4 +156,38 @@ function selectSettled({ deliveredBeforeMs, deadBeforeMs }: PruneBounds) {
       order by settled_at_ms limit ${notificationsAtOnce}
     ) as dead
   `;
+}
+
+async function deleteSome(db: Db, statement: RawBuilder<unknown>): Promise<boolean> {
+  const { numAffectedRows } = await statement.execute(db);
+  return numAffectedRows === BigInt(rowsAtOnce);
+}
+
+async function deleteChanges(kysely: Db, beforeMs: number): Promise<boolean> {
+  await noteDeleted(kysely, "changes", beforeMs);
+  const old = sql`delete from changes where seq in (
+    select seq from changes where at_ms < ${beforeMs}
+      and at_ms < (select rolled_up_to_ms from targets where id = changes.target_id)
+    order by at_ms limit ${rowsAtOnce}
+  )`;
+  const unused = (table: "sandboxes" | "servers", subject: "sandbox" | "server") => {
+    const [rows, row] = [sql.table(table), sql.ref(`changes.${subject}`)];
+    return sql`delete from ${rows} where id in (
+      select id from ${rows}
+      where gone_at_ms < ${beforeMs}
+        and not exists (select 1 from changes where ${row} = ${rows}.id)
+      order by gone_at_ms limit ${rowsAtOnce}
+    )`;
+  };
+  const unnamed = sql`delete from value_sets where id in (
+    select id from value_sets where used_at_ms < ${beforeMs - resolutionMs["1d"]}
+      and not exists (select 1 from changes where at_ms < ${beforeMs})
+    order by used_at_ms limit ${rowsAtOnce}
+  )`;
+  return (
+    (await deleteSome(kysely, old)) ||
+    (await deleteSome(kysely, unused("servers", "server"))) ||
+    (await deleteSome(kysely, unused("sandboxes", "sandbox"))) ||
+    deleteSome(kysely, unnamed)
+  );
 }

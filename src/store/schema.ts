@@ -24,7 +24,26 @@ export interface SchemaDialect {
 
 /** The statements that make an empty store, in order. */
 export function schemaStatements(dialect: SchemaDialect): readonly string[] {
-  const { identity, bigint, double, text, table, clustered } = dialect;
+  const areas = [
+    observedTables,
+    changeTables,
+    rollupTables,
+    incidentTables,
+    ruleTables,
+    notificationTables,
+    probeTables,
+  ];
+  return areas.flatMap((tablesOf) => tablesOf(dialect));
+}
+
+/** What targets show, as it was last observed. */
+function observedTables({
+  identity,
+  bigint,
+  double,
+  text,
+  table,
+}: SchemaDialect): readonly string[] {
   return [
     // One row. A commit takes the numbers of what it adds from here: their order is the order of the commits.
     `create table commit_sequence (
@@ -111,7 +130,18 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     )${table}`,
     `create index servers_by_id on servers (server_id)`,
     `create index servers_gone on servers (gone_at_ms) where gone_at_ms is not null`,
+  ];
+}
 
+/** What happened, and when it was not observed. */
+function changeTables({
+  identity,
+  bigint,
+  text,
+  table,
+  clustered,
+}: SchemaDialect): readonly string[] {
+  return [
     // The attributes by which servers and sandboxes are counted. Absent ones are empty.
     `create table value_sets (
       id ${identity},
@@ -154,6 +184,30 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
     `create index changes_of_server on changes (server, at_ms, seq) where server is not null`,
     `create index changes_of_sandbox on changes (sandbox, at_ms, seq) where sandbox is not null`,
 
+    // Time in which a target was not observed. The gaps of a target never overlap.
+    `create table gaps (
+      target_id ${bigint} not null references targets (id),
+      from_at_ms ${bigint} not null,
+      -- Null: it is not over.
+      to_at_ms ${bigint},
+      -- Why polls observe nothing, 'partial', 'not_running' or 'late'.
+      reason ${text} not null,
+      primary key (target_id, from_at_ms)
+    )${clustered}`,
+    `create index gaps_by_end on gaps (to_at_ms)`,
+    `create index gaps_open on gaps (target_id) where to_at_ms is null`,
+  ];
+}
+
+/** What is rolled up from changes and gaps. */
+function rollupTables({
+  identity,
+  bigint,
+  text,
+  table,
+  clustered,
+}: SchemaDialect): readonly string[] {
+  return [
     // The names, benchmarks and tags that rollups have. The empty one stands for all servers, or for those without.
     `create table counted_values (
       id ${identity},
@@ -196,20 +250,18 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       what ${text} primary key,
       before_ms ${bigint} not null
     )${clustered}`,
+  ];
+}
 
-    // Time in which a target was not observed. The gaps of a target never overlap.
-    `create table gaps (
-      target_id ${bigint} not null references targets (id),
-      from_at_ms ${bigint} not null,
-      -- Null: it is not over.
-      to_at_ms ${bigint},
-      -- Why polls observe nothing, 'partial', 'not_running' or 'late'.
-      reason ${text} not null,
-      primary key (target_id, from_at_ms)
-    )${clustered}`,
-    `create index gaps_by_end on gaps (to_at_ms)`,
-    `create index gaps_open on gaps (target_id) where to_at_ms is null`,
-
+/** Incidents, and what people did to them. */
+function incidentTables({
+  bigint,
+  double,
+  text,
+  table,
+  clustered,
+}: SchemaDialect): readonly string[] {
+  return [
     `create table incidents (
       id ${text} primary key,
       -- Counts up each time the incident is written. Those written together share one.
@@ -297,7 +349,12 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       primary key (receiver, event_id)
     )${clustered}`,
     `create index received_events_of_incident on received_events (receiver, remote_id, at_ms)`,
+  ];
+}
 
+/** What keeps incidents from being notified, and what rules remember. */
+function ruleTables({ bigint, double, text, clustered }: SchemaDialect): readonly string[] {
+  return [
     `create table silences (
       id ${text} primary key,
       -- JSON: an object of lists of patterns, which are matched in memory only.
@@ -347,7 +404,18 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       ms ${double} not null,
       primary key (rule, region, key)
     )${clustered}`,
+  ];
+}
 
+/** What receivers are notified of. */
+function notificationTables({
+  identity,
+  bigint,
+  text,
+  table,
+  clustered,
+}: SchemaDialect): readonly string[] {
+  return [
     // Notifications to one receiver.
     `create table notifications (
       -- The order in which they are sent.
@@ -438,7 +506,19 @@ export function schemaStatements(dialect: SchemaDialect): readonly string[] {
       at_ms ${bigint} not null,
       primary key (receiver, rule, group_name)
     )${clustered}`,
+  ];
+}
 
+/** Probes, and what deviates from the interface. */
+function probeTables({
+  identity,
+  bigint,
+  double,
+  text,
+  table,
+  clustered,
+}: SchemaDialect): readonly string[] {
+  return [
     // A probe in one region with one key.
     `create table probes (
       id ${identity},

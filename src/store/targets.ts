@@ -87,30 +87,7 @@ export function createStoredTargets(kysely: Db, reader: Db, reading = createRowR
     },
 
     /** Those that have something which `retireIncidents` may end. */
-    async namesWithIncidents(): Promise<readonly StoredName[]> {
-      const rows = await reader
-        .selectFrom("targets")
-        .select(["id", "region", "key"])
-        .where((where) =>
-          where.or([
-            where.exists(
-              where
-                .selectFrom("incidents")
-                .select("incidents.id")
-                .whereRef("incidents.target_id", "=", "targets.id")
-                .where("incidents.phase", "<>", "resolved"),
-            ),
-            where.exists(
-              where
-                .selectFrom("flap_records")
-                .select("flap_records.target_id")
-                .whereRef("flap_records.target_id", "=", "targets.id"),
-            ),
-          ]),
-        )
-        .execute();
-      return rows.map(({ id, region, key }) => ({ id, target: { region, key } }));
-    },
+    namesWithIncidents: (): Promise<readonly StoredName[]> => readNamesWithIncidents(reader),
 
     /** All of them or none. Those that are next to each other are also stored like that. */
     addAll: (targets: readonly Target[]): Promise<readonly StoredTarget[]> =>
@@ -142,14 +119,7 @@ export function createStoredTargets(kysely: Db, reader: Db, reading = createRowR
     },
 
     /** How long pools were watched. */
-    async poolClocks(): Promise<readonly PoolClock[]> {
-      const rows = await kysely.selectFrom("pool_clocks").selectAll().execute();
-      return rows.map(({ region, key, ...clock }) => ({
-        ...clock,
-        region: region || null,
-        key: key || null,
-      }));
-    },
+    poolClocks: (): Promise<readonly PoolClock[]> => readPoolClocks(kysely),
   };
 }
 
@@ -232,4 +202,38 @@ function recordedFromRow({
   recorded_to_ms: toMs,
 }: Pick<Tables["targets"], RecordedColumn>): RecordedTime | null {
   return fromMs === null || toMs === null ? null : { fromMs, toMs };
+}
+
+async function readNamesWithIncidents(reader: Db): Promise<readonly StoredName[]> {
+  const rows = await reader
+    .selectFrom("targets")
+    .select(["id", "region", "key"])
+    .where((where) =>
+      where.or([
+        where.exists(
+          where
+            .selectFrom("incidents")
+            .select("incidents.id")
+            .whereRef("incidents.target_id", "=", "targets.id")
+            .where("incidents.phase", "<>", "resolved"),
+        ),
+        where.exists(
+          where
+            .selectFrom("flap_records")
+            .select("flap_records.target_id")
+            .whereRef("flap_records.target_id", "=", "targets.id"),
+        ),
+      ]),
+    )
+    .execute();
+  return rows.map(({ id, region, key }) => ({ id, target: { region, key } }));
+}
+
+async function readPoolClocks(kysely: Db): Promise<readonly PoolClock[]> {
+  const rows = await kysely.selectFrom("pool_clocks").selectAll().execute();
+  return rows.map(({ region, key, ...clock }) => ({
+    ...clock,
+    region: region || null,
+    key: key || null,
+  }));
 }

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from "kysely";
 import type { Bucket } from "../fleet/buckets.ts";
 import { addCounts, countOf, noCounts, type Counts, type Standing } from "../fleet/fold.ts";
 import { statuses } from "../fleet/status.ts";
-import { createStepReader, endedDwells, subjectTables, type StoredStep } from "./change-steps.ts";
+import { StepReader, endedDwells, subjectTables, type StoredStep } from "./change-steps.ts";
 import { isServer, subjectRows, type ChangeSubject, type SubjectRow } from "./changes.ts";
 import { oneOf, type RowReading } from "./row-reading.ts";
 import { TargetFold } from "./fold-changes.ts";
@@ -132,7 +132,7 @@ export async function beginFold(
   reading: RowReading,
 ): Promise<{ readonly fold: TargetFold; readonly steps: AsyncIterable<readonly StoredStep[]> }> {
   const { fromMs, toMs, untilMs, gaps } = range;
-  const changes = createStepReader(reader, (_, id, { name }) => values(id, name), reading);
+  const changes = new StepReader(reader, (_, id, { name }) => values(id, name), reading);
   const ids = rows.map(({ id }) => id);
   const states = await changes.statesAt(subject, ids, fromMs);
   const counts = new Map<string, Counts>();

@@ -166,30 +166,52 @@ export function createBaseServer(
     onFull: () => deps.onFull(limit),
   });
 
+  const allowedMethods = watchRoutes(server);
+  addAccess(server, deps);
+  addAudit(server, deps);
+  addRoutes(server, { onError, allowedMethods, mostStreams: mostStreams(limit) });
+  addScrapeRoute(server, deps);
+  addHealthRoutes(server, deps);
+  addFallbacks(server, allowedMethods, deps);
+
+  const stopRenewing =
+    server.server instanceof TlsServer && tls
+      ? renewTls(server.server, tls, log, clock)
+      : (): void => {};
+  let health: FastifyInstance | null = null;
+  return {
+    async listen({ host, port, healthListen }) {
+      await server.listen({ host: hostToListen(host), port });
+      if (healthListen) {
+        health = createHealthServer(deps);
+        await health.listen({ host: hostToListen(healthListen.host), port: healthListen.port });
+      }
+      return localAddress({ host, port: portOf(server) ?? port, tls });
+    },
+    async close() {
+      isClosing = true;
+      stopRenewing();
+      await Promise.all([server.close(), health?.close()]);
+    },
+  };
+}
+
+/** The returned function gives the methods of a path. Empty: there is no such path. */
+function watchRoutes(server: FastifyInstance): ApiDeps["allowedMethods"] {
   const routes: { readonly method: string; readonly pattern: RegExp }[] = [];
   server.addHook("onRoute", ({ method: methods, url }) => {
     const pattern = new RegExp(`^${url.replaceAll(".", "\\.").replaceAll(/:\w+/g, "[^/]+")}$`);
     for (const method of [methods].flat()) routes.push({ method, pattern });
   });
-  /** The methods of a path. Empty: there is no such path. */
-  const allowedMethods = (url: string): readonly string[] => {
+  return (url) => {
     const path = url.replace(/[?#].*$/, "");
     const methods = routes.flatMap(({ method, pattern }) => (pattern.test(path) ? method : []));
     return [...new Set(methods)].toSorted();
   };
+}
 
-  const sendRefusal = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    problem: RefusedProblem,
-  ): FastifyReply => {
-    deps.onRefused({ reason: problem.reason, address: request.sender });
-    // In the API as a problem, elsewhere as text.
-    if (/^\/api(?:[/?]|$)/.test(request.url)) return sendProblem(reply, problem);
-    sayRetryAfter(reply, problem.retryAfterMs);
-    return sendText(reply, problem.status, problem.detail);
-  };
-
+/** Refuses requests of strangers, and those without the permission of their route. */
+function addAccess(server: FastifyInstance, deps: ServerDeps): void {
   server.decorateRequest("identity", null);
   server.decorateRequest("sender", "");
   server.addHook("onRequest", async (request, reply) => {
@@ -202,47 +224,65 @@ export function createBaseServer(
     const { permission, isSigned } = request.routeOptions.config;
     // An absolute target names a host of its own, which may be another than that of the header.
     if (!request.url.startsWith("/")) {
-      return sendRefusal(request, reply, {
+      return sendRefusal(deps, request, reply, {
         status: 400,
         detail: "The target of a request is a path.",
         reason: "unreadable",
       });
     }
-    if (permission === "health") return checkAccess(request, reply, permission);
+    if (permission === "health") return checkAccess(deps, request, reply, permission);
     const problem = checkSender(request, deps);
-    if (problem) return sendRefusal(request, reply, problem);
-    return permission && !isSigned && checkAccess(request, reply, permission);
+    if (problem) return sendRefusal(deps, request, reply, problem);
+    return permission && !isSigned && checkAccess(deps, request, reply, permission);
   });
-  const checkAccess = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    permission: Permission,
-  ): Promise<unknown> => {
-    const headers = request.raw.headersDistinct;
-    const address = request.socket.remoteAddress;
-    // Already reset: nothing is done that could not be attributed. Node.js keeps an address once it was read.
-    if (address === undefined) {
-      const detail = "The connection is closed.";
-      return sendRefusal(request, reply, { status: 400, detail, reason: "unreadable" });
-    }
-    const { sender } = request;
-    const hasLeft = (): boolean => request.raw.socket.destroyed;
-    const asked = { headers, address, sender, hasLeft };
-    const decision = await deps.access.decide(asked, permission);
-    if (decision.kind === "denied") {
-      if (decision.status === 401) void reply.header("www-authenticate", challenge);
-      return sendRefusal(request, reply, decision);
-    }
-    request.identity = decision.identity;
-    return undefined;
-  };
+}
 
+async function checkAccess(
+  deps: Pick<ServerDeps, "access" | "onRefused">,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  permission: Permission,
+): Promise<unknown> {
+  const headers = request.raw.headersDistinct;
+  const address = request.socket.remoteAddress;
+  // Already reset: nothing is done that could not be attributed. Node.js keeps an address once it was read.
+  if (address === undefined) {
+    const detail = "The connection is closed.";
+    return sendRefusal(deps, request, reply, { status: 400, detail, reason: "unreadable" });
+  }
+  const { sender } = request;
+  const hasLeft = (): boolean => request.raw.socket.destroyed;
+  const asked = { headers, address, sender, hasLeft };
+  const decision = await deps.access.decide(asked, permission);
+  if (decision.kind === "denied") {
+    if (decision.status === 401) void reply.header("www-authenticate", challenge);
+    return sendRefusal(deps, request, reply, decision);
+  }
+  request.identity = decision.identity;
+  return undefined;
+}
+
+function sendRefusal(
+  { onRefused }: Pick<ServerDeps, "onRefused">,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: RefusedProblem,
+): FastifyReply {
+  onRefused({ reason: problem.reason, address: request.sender });
+  // In the API as a problem, elsewhere as text.
+  if (/^\/api(?:[/?]|$)/.test(request.url)) return sendProblem(reply, problem);
+  sayRetryAfter(reply, problem.retryAfterMs);
+  return sendText(reply, problem.status, problem.detail);
+}
+
+/** Logs the use of permissions. */
+function addAudit(server: FastifyInstance, { log, onRefused }: ServerDeps): void {
   // Not onResponse: it does not come if the client disconnects before, and what it asked for is done all the same.
   server.addHook("onSend", async (request, reply) => {
     const { identity, method, url, routeOptions, body } = request;
     // Of a request whose credentials were right: too much is asked for at once.
     if (identity && reply.statusCode === 429) {
-      deps.onRefused({ reason: "busy", address: request.sender });
+      onRefused({ reason: "busy", address: request.sender });
     }
     const { permission, operation = null } = routeOptions.config;
     if (!identity || !permission || !audited.has(permission)) return;
@@ -258,11 +298,14 @@ export function createBaseServer(
       `${user ?? "anonymous"} (${role}) at ${address}: ${method} ${path}${secrets ? " with secrets" : ""}: ${status}`,
     );
   });
+}
 
-  addRoutes(server, { onError, allowedMethods, mostStreams: mostStreams(limit) });
-  addScrapeRoute(server, deps);
-  addHealthRoutes(server, deps);
-
+/** Answers what failed, and what no route answers. */
+function addFallbacks(
+  server: FastifyInstance,
+  allowedMethods: ApiDeps["allowedMethods"],
+  { clock, onError }: Pick<ServerDeps, "clock" | "onError">,
+): void {
   server.setErrorHandler((error, _, reply) => {
     const status = clientStatus(error);
     if (status !== null) return sendText(reply, status, "the request is invalid");
@@ -292,27 +335,6 @@ export function createBaseServer(
     void reply.header("allow", allowed.join(", "));
     return sendText(reply, 405, wrongMethod(method, allowed).detail);
   });
-
-  const stopRenewing =
-    server.server instanceof TlsServer && tls
-      ? renewTls(server.server, tls, log, clock)
-      : (): void => {};
-  let health: FastifyInstance | null = null;
-  return {
-    async listen({ host, port, healthListen }) {
-      await server.listen({ host: hostToListen(host), port });
-      if (healthListen) {
-        health = createHealthServer(deps);
-        await health.listen({ host: hostToListen(healthListen.host), port: healthListen.port });
-      }
-      return localAddress({ host, port: portOf(server) ?? port, tls });
-    },
-    async close() {
-      isClosing = true;
-      stopRenewing();
-      await Promise.all([server.close(), health?.close()]);
-    },
-  };
 }
 
 function portOf({ server }: FastifyInstance): number | undefined {

@@ -6,7 +6,7 @@ import { lookUp, type LookupView } from "../../src/api/operations/lookups.ts";
 import { chooseTarget } from "../../src/api/service-call.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
 import { Secret } from "../../src/lib/secret.ts";
-import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { KeyLimits } from "../../src/polling/key-limits.ts";
 import { failure } from "../../src/service/failure.ts";
 import { answerJson, createTestClient, startPeer, testKey, type Handler } from "../service/peer.ts";
 import { createWatchedClock } from "../simulator/start-simulator.ts";
@@ -19,7 +19,7 @@ async function start(handler: Handler, changed: Partial<ServiceContext> = {}) {
   const peer = await startPeer(handler);
   const clock = createWatchedClock();
   const { client } = createTestClient(peer.baseUrl, { clock });
-  const limits = createKeyLimits(clock, { requests: 2, perMs: 1_000 });
+  const limits = new KeyLimits(clock, { requests: 2, perMs: 1_000 });
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   const drift: string[] = [];

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { pollTargets } from "../../src/api/operations/targets.ts";
-import { writeConfig } from "../support/config-file.ts";
 import { runCommand } from "../support/run-command.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";

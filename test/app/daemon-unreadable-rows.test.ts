@@ -157,7 +157,7 @@ it("queries show what can be read, and name on standard error what cannot", asyn
   const run = (...args: readonly string[]) => runCommand([...args, "--config", config]);
   const changes = await run("changes");
   expect(changes).toMatchObject({ code: 0, out: expect.stringContaining("error") });
-  expect(changes.err).toMatch(/^note: row \d+ of the table changes cannot be read; .*\n$/);
+  expect(changes.err).toMatch(/^note: row \d+ of the table changes cannot be read; .*$/m);
   expect((await run("incidents")).err).toMatch(/row \S+ of the table incidents cannot/);
   expect((await run("notifications")).err).toContain("row 1 of the table notifications cannot");
   expect(await run("explain", world.serverIds[0] ?? "")).toMatchObject({ code: 0 });

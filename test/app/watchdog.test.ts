@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { loopsOf } from "../../src/app/watch-loops.ts";
-import { createWatchdog } from "../../src/app/watchdog.ts";
+import { Watchdog } from "../../src/app/watchdog.ts";
 import { createScheduler } from "../../src/polling/scheduler.ts";
 import { createTicker } from "../../src/polling/ticker.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -13,7 +13,7 @@ it("says at once that a loop runs again", () => {
   const clock = createFakeClock();
   const events: string[] = [];
   const note = (fields: { readonly event: string }): void => void events.push(fields.event);
-  const watchdog = createWatchdog(clock, { error: note, info: note });
+  const watchdog = new Watchdog(clock, { error: note, info: note });
   watchdog.watch("polls", "us/research", 10_000);
   watchdog.start();
   clock.advance(21_000);
@@ -26,7 +26,7 @@ it("says at once that a loop runs again", () => {
 
 it("does not mind a wall clock that is stepped, and names what does not run", () => {
   const clock = createFakeClock();
-  const watchdog = createWatchdog(clock, { error() {}, info() {} });
+  const watchdog = new Watchdog(clock, { error() {}, info() {} });
   for (const name of ["us/a", "us/b", "us/c"]) watchdog.watch("polls", name, 10_000);
   watchdog.start();
   clock.stepUtc(24 * hour);
@@ -43,7 +43,7 @@ it("does not mind a wall clock that is stepped, and names what does not run", ()
 
 it("expects runs of what is watched while it is started, and none of what is not watched any more", () => {
   const clock = createFakeClock();
-  const watchdog = createWatchdog(clock, { error() {}, info() {} });
+  const watchdog = new Watchdog(clock, { error() {}, info() {} });
   watchdog.start();
   for (const name of ["us/a", "us/b"]) watchdog.watch("polls", name, 10_000);
   clock.advance(19_000);
@@ -70,7 +70,7 @@ function watchPolls(schedule: string, startsAt: string, keys: readonly string[] 
     },
     info() {},
   };
-  const watchdog = createWatchdog(clock, log);
+  const watchdog = new Watchdog(clock, log);
   for (const loop of loopsOf(config)) watchdog.watch(...loop);
   watchdog.start();
   onTestFinished(() => watchdog.stop());

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { addSilence } from "../../src/api/operations/silences.ts";
 import { openStore } from "../../src/store/store.ts";
 import { writeConfig } from "../support/config-file.ts";
+import { freeAddress } from "../support/free-address.ts";
 import { freshStoreFile } from "../support/fresh-store.ts";
 import { runCommand } from "../support/run-command.ts";
 import { dumpStore, storeBytes } from "../support/store-dump.ts";
@@ -143,7 +144,10 @@ describe("a command that acts while no daemon runs", () => {
     const store = freshStoreFile();
     await openStore(store).close();
     const bytes = storeBytes(store);
-    const { code, out, err } = await run(store, ...command.split(" "));
+    const listen = await freeAddress();
+    const { config } = writeConfig({ store: { path: store }, http: { listen } });
+    const args = [...command.split(" "), "--config", config];
+    const { code, out, err } = await runCommand(args);
     expect([code, out]).toEqual([1, ""]);
     expect(err).toMatch(
       /^Nothing listens at http:\S+. This command needs a running daemon: start it with sandwatch run, or give .* --url\.\n$/,

@@ -4,7 +4,7 @@ import { createApi } from "../../src/api/operation.ts";
 import { checkConformance } from "../../src/api/operations/conformance.ts";
 import type { Ids } from "../../src/service/conformance.ts";
 import { Secret } from "../../src/lib/secret.ts";
-import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { KeyLimits } from "../../src/polling/key-limits.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import type { Fault } from "../../src/simulator/faults.ts";
 import type { SimulatorOptions } from "../../src/simulator/simulator.ts";
@@ -33,7 +33,7 @@ async function check(
       clock.advance(1_000);
     },
   });
-  const limits = createKeyLimits(clock, { requests: 2, perMs: 1_000 });
+  const limits = new KeyLimits(clock, { requests: 2, perMs: 1_000 });
   const api = createApi<ServiceContext>({
     service,
     recordDrift() {},

@@ -4,7 +4,7 @@ import { failureReasons } from "../../src/fleet/model.ts";
 import type { FailureReason } from "../../src/fleet/model.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
 import { callWithRetries } from "../../src/polling/call-with-retries.ts";
-import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { KeyLimits } from "../../src/polling/key-limits.ts";
 import type { CallFailure } from "../../src/service/failure.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { research } from "../support/fleet.ts";
@@ -23,7 +23,7 @@ function start(answers: readonly Answer[], { random = 0.5, share = 1 } = {}) {
   const now = (): number => clock.now().monotonicMs - startedMs;
   const sent: number[] = [];
   const stop = new AbortController();
-  const limits = createKeyLimits(clock, { requests: 100, perMs: 1_000 });
+  const limits = new KeyLimits(clock, { requests: 100, perMs: 1_000 });
   const budget = createRetryBudget(share);
   for (let saved = 0; saved < 10; saved += 1) budget.requestSent();
   const deps = { clock, random: () => random, limits, budget };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Target } from "../../src/fleet/model.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { createRetryBudget } from "../../src/lib/retry.ts";
-import { createKeyLimits, mayResend } from "../../src/polling/key-limits.ts";
+import { KeyLimits, mayResend } from "../../src/polling/key-limits.ts";
 import type { Granted } from "../../src/polling/key-limits.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
@@ -27,7 +27,7 @@ function start(requests = 1) {
     dueMs = [...dueMs, clock.now().monotonicMs + delayMs];
     return clock.setTimer(delayMs, call);
   };
-  const limits = createKeyLimits({ now: () => clock.now(), setTimer }, { requests, perMs: 1_000 });
+  const limits = new KeyLimits({ now: () => clock.now(), setTimer }, { requests, perMs: 1_000 });
   const log: { name: string; admission: string; atMs: number }[] = [];
   const stop = new AbortController();
   const opening = new Map<string, Granted>();
@@ -103,7 +103,7 @@ describe("the limit of a key", () => {
     let nowMs = 0;
     const now = () => ({ utcMs: 0, monotonicMs: (nowMs += 0.001) });
     const clock: Clock = { now, setTimer: () => () => {} };
-    const limits = createKeyLimits(clock, { requests: 1, perMs: 1_000 });
+    const limits = new KeyLimits(clock, { requests: 1, perMs: 1_000 });
     expect(limits.admitNow(us)).not.toBeNull();
     expect(limits.admitNow(us)).toBeNull();
   });

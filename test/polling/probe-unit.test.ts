@@ -8,10 +8,10 @@ import { createRetryBudget } from "../../src/lib/retry.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createCommitLoop } from "../../src/polling/commit-loop.ts";
-import { createKeyLimits } from "../../src/polling/key-limits.ts";
+import { KeyLimits } from "../../src/polling/key-limits.ts";
 import { callProbe, createProbeUnits } from "../../src/polling/probe-unit.ts";
 import type { Answered, ProbeDecision } from "../../src/polling/probe-unit.ts";
-import { createRunner } from "../../src/polling/runner.ts";
+import { Runner } from "../../src/polling/runner.ts";
 import { watchProbe } from "../../src/polling/watched-probe.ts";
 import { answerJson, createTestClient, startPeer } from "../service/peer.ts";
 import { captureLog } from "../support/capture-log.ts";
@@ -40,7 +40,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
   const heard: string[] = [];
   const verdicts: ProbeVerdict[] = [];
   const drift: string[] = [];
-  const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
+  const limits = new KeyLimits(clock, { requests: 1_000, perMs: second });
   const { log, lines } = captureLog();
   const commitRun = async (id: number, verdict: ProbeVerdict): Promise<void> => {
     await world.commit();
@@ -65,7 +65,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     clock,
   });
   if (!unit) throw new Error("a probe with a key is run");
-  const probing = createRunner<Answered, ProbeDecision>({
+  const probing = new Runner<Answered, ProbeDecision>({
     loop: "probes",
     limits,
     budget: createRetryBudget(0),

@@ -1,8 +1,8 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createRetryBudget } from "../../src/lib/retry.ts";
-import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import { createRunner } from "../../src/polling/runner.ts";
+import { KeyLimits } from "../../src/polling/key-limits.ts";
+import { Runner } from "../../src/polling/runner.ts";
 import type { Unit } from "../../src/polling/runner.ts";
 import type { CallFailure } from "../../src/service/failure.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -40,9 +40,9 @@ async function pollRegions(requests: number, rounds: number) {
       throw error;
     },
   }));
-  const runner = createRunner<typeof ok, true>({
+  const runner = new Runner<typeof ok, true>({
     loop: "polls",
-    limits: createKeyLimits(clock, { requests, perMs: second }),
+    limits: new KeyLimits(clock, { requests, perMs: second }),
     budget: createRetryBudget(1),
     random: () => 0.5,
     watchdog: { noteRun() {} },

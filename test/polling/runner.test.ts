@@ -1,8 +1,8 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createRetryBudget } from "../../src/lib/retry.ts";
-import { createKeyLimits } from "../../src/polling/key-limits.ts";
-import { createRunner } from "../../src/polling/runner.ts";
+import { KeyLimits } from "../../src/polling/key-limits.ts";
+import { Runner } from "../../src/polling/runner.ts";
 import type { Run, Unit } from "../../src/polling/runner.ts";
 import type { CallFailure } from "../../src/service/failure.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -40,8 +40,8 @@ function start(
       throw error;
     },
   }));
-  const limits = createKeyLimits(clock, { requests: 1_000, perMs: second });
-  const runner = createRunner<typeof ok, true>({
+  const limits = new KeyLimits(clock, { requests: 1_000, perMs: second });
+  const runner = new Runner<typeof ok, true>({
     loop: "probes",
     limits,
     budget: createRetryBudget(1),

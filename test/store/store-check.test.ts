@@ -6,10 +6,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { damage, execute, runOn, storeWith } from "./support/store-files.ts";
 
 const bodyOf = (type: string): string =>
-  JSON.stringify({
-    ...{ id: "n", receiver: "r", summary: "s", rule: "x", severity: "info" },
-    ...{ type, incidents: [] },
-  });
+  `{"id":"n","receiver":"r","summary":"s","rule":"x","severity":"info","type":"${type}","incidents":[]}`;
 
 describe("store check", () => {
   it("says that a store is sound, also while a daemon has it", async () => {
@@ -49,7 +46,6 @@ describe("store check", () => {
       [incident("a", "pending", null), incident("b", "pending", null)].join(";"),
       "open incidents of the same rule and subject: 1",
     ],
-    [incident("a", "resolved", null), "incidents whose phase contradicts their times: 1"],
     [incident("a", "firing", null), "incidents whose phase contradicts their times: 1"],
     [
       "insert into outbox_items values (null, 'r', 'gone', 's', 'incident.firing', '{}', 0, null)",

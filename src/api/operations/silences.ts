@@ -162,8 +162,9 @@ export async function addOrProlong(context: ActContext, wanted: Wanted, nowMs: n
   const silence = equal ?? (await addOther(context, wanted, nowMs));
   await suppressions.reload();
   const view = viewSilence(silence, nowMs);
+  const entry = equal ? { event: "silence.changed" } : { event: "silence.added" };
   log.info(
-    { event: equal ? "silence.changed" : "silence.added", silence: view },
+    { ...entry, silence: view },
     `${author} ${equal ? "prolonged" : "added"} a silence until ${view.ends_at}: ${reason}`,
   );
   return { ...silence, prolonged: equal !== null };

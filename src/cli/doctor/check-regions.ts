@@ -11,7 +11,7 @@ import { destinationOf } from "../../lib/proxy.ts";
 import { createRetryBudget, retryShare } from "../../lib/retry.ts";
 import { userAgent } from "../../lib/version.ts";
 import { callWithRetries } from "../../polling/call-with-retries.ts";
-import { createKeyLimits } from "../../polling/key-limits.ts";
+import { KeyLimits } from "../../polling/key-limits.ts";
 import { createServiceClient } from "../../service/client.ts";
 import { connectionFailure, type CallFailure } from "../../service/failure.ts";
 import { adviceFor } from "../failure-advice.ts";
@@ -171,7 +171,7 @@ export async function checkKeys(
   const clock = systemClock;
   const service = createServiceClient({ regions, timeoutMs, maxBodyBytes, userAgent, clock });
   const budget = createRetryBudget(retryShare);
-  const deps = { limits: createKeyLimits(clock, rateLimit), clock, random: Math.random, budget };
+  const deps = { limits: new KeyLimits(clock, rateLimit), clock, random: Math.random, budget };
   const targets = keys.flatMap((key) =>
     key.regions.filter(isReachable).map((region) => ({ region, key })),
   );

@@ -41,10 +41,7 @@ export async function runRuleTest(
 ): Promise<readonly SentMessage[]> {
   const { rules, receivers, maintenance } = config.alerts;
   const targets = configuredTargets(config);
-  const silences = test.silences.map(({ from, until, match }) => {
-    const times = { startsAtMs: test.start + from, endsAtMs: test.start + until };
-    return { id: "", match, author: "the test", reason: "", ...times };
-  });
+  const silences = silencesOf(test);
   const acknowledged: Acknowledgement[] = [];
   const read = () => Promise.resolve({ version: 0, silences, acknowledgements: acknowledged });
   const suppressions = await restoreSuppressions({ suppressions: { read } }, maintenance, {
@@ -136,6 +133,13 @@ export async function runRuleTest(
   return receivers
     .flatMap((settings) => messagesTo(settings, added, test))
     .toSorted((one, other) => one.atMs - other.atMs);
+}
+
+function silencesOf({ silences, start }: PlacedTest) {
+  return silences.map(({ from, until, match }) => {
+    const times = { startsAtMs: start + from, endsAtMs: start + until };
+    return { id: "", match, author: "the test", reason: "", ...times };
+  });
 }
 
 function regionTarget({ target, state }: WatchedTarget): RegionTarget {

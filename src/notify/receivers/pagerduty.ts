@@ -43,15 +43,9 @@ export function createPagerdutyReceiver(
     notification: Notification,
     signal: AbortSignal,
   ): Promise<SendResult> => {
+    const labelled = labelsOf ? withLabels(notification, labelsOf) : notification;
     const nowMs = clock.now().utcMs;
-    const event = pagerdutyEvent(
-      routingKey.reveal(),
-      action,
-      key,
-      labelsOf ? withLabels(notification, labelsOf) : notification,
-      nowMs,
-      externalUrl,
-    );
+    const event = pagerdutyEvent(routingKey.reveal(), action, key, labelled, nowMs, externalUrl);
     return outbound.send({ url, body: JSON.stringify(event), headers }, signal);
   };
 
@@ -63,11 +57,9 @@ export function createPagerdutyReceiver(
     const { type, rule } = notification;
     const known = await store.firingOf(name, rule);
     const nowMs = clock.now().utcMs;
-    const items = known.map((alert) => ({
-      alert,
-      item: alertItem({ ...alert, text: null }, nowMs),
-    }));
-    const firing = items.filter(({ item }) => alertKey(rule, item.incident) === key);
+    const firing = known
+      .map((alert) => ({ alert, item: alertItem({ ...alert, text: null }, nowMs) }))
+      .filter(({ item }) => alertKey(rule, item.incident) === key);
     const isSilence = notification.incidents.every(isSilenced);
     // What fired when it was composed may not any more.
     const { stillFiring: _, ...rest } = notification;
@@ -78,13 +70,11 @@ export function createPagerdutyReceiver(
       return post("resolve", key, rest, signal);
     }
     const alerts = firing.map(({ alert }) => alert);
-    const action = actionOf(
-      type,
-      firing.map(({ alert, item }) => ({
-        isMuted: isSilencedNow(alert),
-        isAcknowledged: item.incident.acknowledgedBy !== null,
-      })),
-    );
+    const states = firing.map(({ alert, item }) => ({
+      isMuted: isSilencedNow(alert),
+      isAcknowledged: item.incident.acknowledgedBy !== null,
+    }));
+    const action = actionOf(type, states);
     if (action === null) return { kind: "delivered" };
     const ids = new Set(alerts.map(({ incident }) => incident.id));
     // Its incidents joined an event that was sent for an earlier notification.
@@ -96,36 +86,17 @@ export function createPagerdutyReceiver(
     const incidents = now.map(({ incident }) => incident);
     const summary = summarize(now, nowMs);
     const state = { ...rest, type: typeOf(type), summary, incidents, truncated: 0 };
-    if (action === "trigger" && type === "incident.firing" && (await followsSilence(alerts))) {
+    const mayFollow = action === "trigger" && type === "incident.firing";
+    if (mayFollow && (await followsSilence(store, name, alerts))) {
       // An acknowledged alert pages nobody: it ends, and is opened again.
       const ended = { ...state, summary: `Silence is over, still firing: ${summary}` };
       const result = await post("resolve", key, ended, signal);
       if (result.kind !== "delivered") return result;
     }
-    const said =
-      type !== "incident.resolved"
-        ? summary
-        : isSilence
-          ? notification.summary
-          : `Silenced, still firing: ${summary}`;
+    const said = summaryOf(notification, summary);
     const result = await post(action, key, { ...state, summary: said }, signal);
     if (action === "trigger" && result.kind === "delivered") triggered.set(key, ids);
     return result;
-  };
-
-  /** Whether a silence ended an earlier incident of each of them, so that the alert is acknowledged. */
-  const followsSilence = async (alerts: readonly NotifiedAlert[]): Promise<boolean> => {
-    const ids = alerts.map(({ incident }) => incident.id);
-    const sinceMs = Math.min(...alerts.map(({ incident }) => incident.startedAtMs));
-    const known = await store.notifiedTo(name, sinceMs, ids);
-    const silenced = new Set(
-      known.flatMap(({ target, incident }) =>
-        incident.phase.name === "resolved" && incident.phase.reason === "silenced"
-          ? [subjectOfAlert({ target, incident })]
-          : [],
-      ),
-    );
-    return alerts.every((alert) => silenced.has(subjectOfAlert(alert)));
   };
 
   const sendAll = async (notification: Notification, signal: AbortSignal): Promise<SendResult> => {
@@ -154,6 +125,31 @@ export function createPagerdutyReceiver(
       return sent;
     },
   };
+}
+
+/** Whether a silence ended an earlier incident of each of them, so that the alert is acknowledged. */
+async function followsSilence(
+  store: NotifiedAlerts,
+  receiver: string,
+  alerts: readonly NotifiedAlert[],
+): Promise<boolean> {
+  const ids = alerts.map(({ incident }) => incident.id);
+  const sinceMs = Math.min(...alerts.map(({ incident }) => incident.startedAtMs));
+  const known = await store.notifiedTo(receiver, sinceMs, ids);
+  const silenced = new Set(
+    known.flatMap(({ target, incident }) =>
+      incident.phase.name === "resolved" && incident.phase.reason === "silenced"
+        ? [subjectOfAlert({ target, incident })]
+        : [],
+    ),
+  );
+  return alerts.every((alert) => silenced.has(subjectOfAlert(alert)));
+}
+
+/** @param current says what fires now */
+function summaryOf({ type, summary, incidents }: Notification, current: string): string {
+  if (type !== "incident.resolved") return current;
+  return incidents.every(isSilenced) ? summary : `Silenced, still firing: ${current}`;
 }
 
 function isSilencedNow({ incident: { phase } }: NotifiedAlert): boolean {

@@ -65,31 +65,6 @@ export function createSlackAppReceiver(
   const answer = ({ channel, ts }: Posted, notification: Notification, signal: AbortSignal) =>
     call("chat.postMessage", { channel, thread_ts: ts }, notification, signal, false);
 
-  /** What fires in a group, as the receiver was notified. */
-  const firingItems = async (notification: Notification) => {
-    const known = await notifiedAlerts.firingOf(name, notification.rule);
-    return withTexts(notifiedAlerts, name, known);
-  };
-
-  /** The message of a group as it should be now. */
-  const current = (notification: Notification, items: readonly OutboxItem[]): Notification => {
-    const { stillFiring: _, ...rest } = notification;
-    if (items.length === 0) return rest;
-    const incidents = items.map(({ incident }) => incident);
-    const isAcknowledged = incidents.every(({ acknowledgedBy }) => acknowledgedBy !== null);
-    const type = isAcknowledged ? "incident.acknowledged" : "incident.firing";
-    return {
-      ...rest,
-      type,
-      summary: summarize(
-        items.map((item) => ({ ...item, type })),
-        clock.now().utcMs,
-      ),
-      incidents: incidents.slice(0, maxIncidents),
-      truncated: Math.max(0, incidents.length - maxIncidents),
-    };
-  };
-
   /** Null: the message is not there any more. */
   const change = async (
     thread: Posted,
@@ -111,15 +86,17 @@ export function createSlackAppReceiver(
     if (type === "report") return post(notification, signal);
     const group = groupName(notification.group);
     const threads = await messageThreads.ofRule(name, rule);
-    const items = (await firingItems(notification)).map((alert) =>
-      alertItem(alert, clock.now().utcMs),
-    );
+    const known = await notifiedAlerts.firingOf(name, rule);
+    const alerts = await withTexts(notifiedAlerts, name, known);
+    const items = alerts.map((alert) => alertItem(alert, clock.now().utcMs));
     // The messages of other groups that are over, too: what was sent as several groups can end as one.
     for (const thread of threads) {
       const firing = items.filter((item) => isOf(item, thread.group));
       if (thread.group !== group && firing.length > 0) continue;
       const posted = postedIn(thread, configured);
-      const changed = posted && (await change(posted, current(notification, firing), signal));
+      const nowMs = clock.now().utcMs;
+      const message = currentMessage(notification, firing, maxIncidents, nowMs);
+      const changed = posted && (await change(posted, message, signal));
       if (changed && changed.kind !== "delivered") return changed;
       if (changed && posted && thread.group === group) {
         const answered = await answer(posted, notification, signal);
@@ -164,6 +141,30 @@ export async function firingInMessage(
   if (!thread) return null;
   const firing = await notifiedAlerts.firingOf(receiver, thread.rule);
   return firing.filter((each) => isOf(alertItem({ ...each, text: null }, nowMs), thread.group));
+}
+
+/** The message of a group as it should be now. */
+function currentMessage(
+  notification: Notification,
+  items: readonly OutboxItem[],
+  maxIncidents: number,
+  nowMs: number,
+): Notification {
+  const { stillFiring: _, ...rest } = notification;
+  if (items.length === 0) return rest;
+  const incidents = items.map(({ incident }) => incident);
+  const isAcknowledged = incidents.every(({ acknowledgedBy }) => acknowledgedBy !== null);
+  const type = isAcknowledged ? "incident.acknowledged" : "incident.firing";
+  return {
+    ...rest,
+    type,
+    summary: summarize(
+      items.map((item) => ({ ...item, type })),
+      nowMs,
+    ),
+    incidents: incidents.slice(0, maxIncidents),
+    truncated: Math.max(0, incidents.length - maxIncidents),
+  };
 }
 
 function groupName(group: Notification["group"]): string {

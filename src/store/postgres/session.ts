@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import type { CompiledQuery, QueryResult } from "kysely";
-import type { Client, QueryResult as PostgresResult } from "pg";
+import type * as postgres from "pg";
+import type { Client, ClientConfig, QueryResult as PostgresResult } from "pg";
 import { asError } from "../../lib/as-error.ts";
 import { assignsTransactions } from "./pooler.ts";
 import { parsePostgresUrl, type PostgresAddress } from "../../lib/postgres-url.ts";
@@ -99,26 +100,8 @@ export interface SessionOptions {
   readonly onEnd?: () => void;
 }
 
-export type Connector = Awaited<ReturnType<typeof createConnector>>;
-
-/** @throws {StoreError} when the certificates of authorities cannot be read */
-export async function createConnector({ url, schema, ca }: PostgresSettings) {
-  // Loaded only here, so that nobody waits for it who uses SQLite.
-  const pg = await import("pg");
-  const { TypeOverrides, types } = pg;
-  const address = parsePostgresUrl(url.reveal());
-  if (!address)
-    throw new StoreError(
-      "The address of PostgreSQL cannot be read. Correct store.postgres.url, or the file that store.postgres.url_file names.",
-    );
-  const { host, port, place, database, user, password } = address;
-  const ssl = readSsl(address, ca);
-  // Whole numbers of 64 bits and their sums come as text otherwise.
-  const numbers = new TypeOverrides();
-  numbers.setTypeParser(types.builtins.INT8, Number);
-  numbers.setTypeParser(types.builtins.NUMERIC, Number);
-
-  const setUp = [
+const setUpOf = (schema: string): string =>
+  [
     `set search_path to "${schema}"`,
     "set application_name to sandwatch",
     // Whatever the default of the server is.
@@ -130,22 +113,48 @@ export async function createConnector({ url, schema, ca }: PostgresSettings) {
     "set tcp_user_timeout to 30000",
     `set statement_timeout to ${statementMs}`,
   ].join(";\n");
+
+/** @param pg is loaded only where it is used */
+function clientSettings(
+  { TypeOverrides, types }: typeof postgres,
+  { host, port, database, user, password }: PostgresAddress,
+  ssl: ReturnType<typeof readSsl>,
+): ClientConfig {
+  // Whole numbers of 64 bits and their sums come as text otherwise.
+  const numbers = new TypeOverrides();
+  numbers.setTypeParser(types.builtins.INT8, Number);
+  numbers.setTypeParser(types.builtins.NUMERIC, Number);
+  return {
+    host,
+    port,
+    database,
+    user,
+    // As a function, so that no variable of the environment and no file replaces it.
+    password: () => password,
+    ssl,
+    types: numbers,
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  };
+}
+
+export type Connector = Awaited<ReturnType<typeof createConnector>>;
+
+/** @throws {StoreError} when the certificates of authorities cannot be read */
+export async function createConnector({ url, schema, ca }: PostgresSettings) {
+  // Loaded only here, so that nobody waits for it who uses SQLite.
+  const pg = await import("pg");
+  const address = parsePostgresUrl(url.reveal());
+  if (!address)
+    throw new StoreError(
+      "The address of PostgreSQL cannot be read. Correct store.postgres.url, or the file that store.postgres.url_file names.",
+    );
+  const { place, database } = address;
+  const ssl = readSsl(address, ca);
   let isPoolerKnown = false;
 
-  const createClient = () =>
-    new pg.Client({
-      host,
-      port,
-      database,
-      user,
-      // As a function, so that no variable of the environment and no file replaces it.
-      password: () => password,
-      ssl,
-      types: numbers,
-      connectionTimeoutMillis: connectMs,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-    });
+  const createClient = (): Client => new pg.Client(clientSettings(pg, address, ssl));
 
   /** Before anything is set: another application would inherit it. */
   const refuseAssignedTransactions = async (client: Client, pid: number): Promise<void> => {
@@ -194,7 +203,7 @@ export async function createConnector({ url, schema, ca }: PostgresSettings) {
       const pid = Number(first?.rows[0]?.pid);
       await refuseAssignedTransactions(client, pid);
       const more = isReader ? ";\nset default_transaction_read_only to on" : "";
-      await queryAll(`${setUp}${more}`, connectMs);
+      await queryAll(`${setUpOf(schema)}${more}`, connectMs);
     } catch (error) {
       end();
       throw error;

@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { counted } from "../../fleet/plural.ts";
 import { isCurrent } from "./schema-check.ts";
 import { unreadableText } from "../row-reading.ts";
+import type { ListCursor } from "../sql-helpers.ts";
 import { openStoreReadOnly, type Store } from "../store.ts";
 import { openStored } from "./database.ts";
 import { asStoreError } from "./sqlite-error.ts";
@@ -92,27 +93,32 @@ export async function findUnreadable(
 async function readAll(store: Store): Promise<void> {
   const { targets, probes, drift, changes, incidents, notifications, silences } = store;
   const allTime = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER };
-  await Array.fromAsync(targets.snapshotsOf(await targets.all()), () => null);
+  for await (const _ of targets.snapshotsOf(await targets.all()));
   for (const { id } of await probes.all()) await probes.results(id, Number.MAX_SAFE_INTEGER);
   await drift.all();
   const query = { ...allTime, direction: "asc", observations: true } as const;
   for await (const _ of changes.ofSubjects(query));
-  await readPages(({ incident }) => ({ atMs: incident.startedAtMs, id: incident.id }), (before) =>
-    incidents.page({ limit: atOnce, before }),
+  const ended = { ended: true, nowMs: 0 };
+  await readPages(
+    (before: ListCursor | null) => incidents.page({ limit: atOnce, before }),
+    ({ incident }) => ({ atMs: incident.startedAtMs, id: incident.id }),
   );
-  await readPages(({ createdAtMs: atMs, id }) => ({ atMs, id }), (before) =>
-    silences.page({ ended: true, nowMs: 0, limit: atOnce, before }),
+  await readPages(
+    (before: ListCursor | null) => silences.page({ ...ended, limit: atOnce, before }),
+    ({ createdAtMs: atMs, id }) => ({ atMs, id }),
   );
-  await readPages(({ seq }) => seq, (before) =>
-    notifications.list({ limit: atOnce, ...(before !== null && { before }) }),
+  await readPages(
+    (before: number | null) =>
+      notifications.list({ limit: atOnce, ...(before !== null && { before }) }),
+    ({ seq }) => seq,
   );
 }
 
 async function readPages<Item, Cursor>(
-  cursorOf: (item: Item) => Cursor,
   read: (before: Cursor | null) => Promise<readonly Item[]>,
+  cursorOf: (item: Item) => Cursor,
 ): Promise<void> {
-  for (let before: Cursor | null = null; ; ) {
+  for (let before: Cursor | null = null; ;) {
     const last: Item | undefined = (await read(before)).at(-1);
     if (last === undefined) return;
     before = cursorOf(last);
@@ -192,12 +198,7 @@ const rules: readonly (readonly [what: string, rows: string])[] = [
   ],
   [
     "values that are not JSON",
-    [
-      "rollups.dwells",
-      "value_sets.tags",
-      "region_flap_records.entered",
-      "outbox_items.body",
-    ]
+    ["rollups.dwells", "value_sets.tags", "region_flap_records.entered", "outbox_items.body"]
       .map((column) => {
         const [table = "", name = ""] = column.split(".");
         return `select 1 from ${table} where not json_valid(${name})`;

@@ -17,13 +17,15 @@ export interface Headline {
 
 /** Whether anything is wrong, in a sentence. */
 export function composeHeadline(
-  { targets, receivers, probes }: FiringView & QuietView,
-  { groups, silenced, cleared, unobserved, inhibited, pending }: Firing,
-  { all, sandboxes }: FleetTotals,
+  view: FiringView & QuietView,
+  firing: Firing,
+  totals: FleetTotals,
   nowMs: number,
 ): Headline {
-  const down = targets.filter(({ polled, up }) => polled && !up);
-  const unpolled = targets.filter(({ polled }) => !polled);
+  const { targets, receivers } = view;
+  const { groups, silenced, cleared, unobserved, inhibited, pending } = firing;
+  const { all, sandboxes } = totals;
+  const { down, unpolled } = unobservedTargets(targets);
   const urgent = groups.filter(({ isAcknowledged }) => !isAcknowledged);
   const [worst] = urgent;
   const acknowledged = groups.length - urgent.length;
@@ -66,60 +68,75 @@ export function composeHeadline(
       html`${counted(servers, "server")} in ${counted(boxes, "sandbox", "sandboxes")} of
       ${counted(targets.length, "target")}${servers === 0 ? "" : html`: ${totalsText(all)}`}.`,
   ].filter((each) => each !== false);
-  return { ...sentenceOf(), details };
+  return { ...sentenceOf(view, firing, totals), details };
+}
 
-  function sentenceOf(): Omit<Headline, "details"> {
-    if (worst && urgent.length === 1)
-      return { tone: "bad", emphasis: `${worst.headline}.`, rest: "" };
-    if (worst) {
-      const emphasis = `${urgent.length} things need attention.`;
-      return { tone: "bad", emphasis, rest: `${worst.headline}.` };
-    }
-    if (targets.length === 0)
-      return { tone: "quiet", emphasis: "", rest: "No target is configured." };
-    if (down.length > 0) {
-      const [first] = down;
-      const what =
-        down.length === 1 && first
-          ? `${targetName(first.target)} is`
-          : `${down.length} of ${targets.length} targets are`;
-      return {
-        tone: "bad",
-        emphasis: `${what} down.`,
-        rest: acknowledged > 0 ? "That is acknowledged." : "",
-      };
-    }
-    if (unpolled.length === targets.length)
-      return { tone: "quiet", emphasis: "", rest: "Not polled yet." };
-    // Their last state is too old to say anything of the present.
-    const lost = unpolled.filter(({ withheld }) => withheld).length;
-    if (lost > 0) {
-      const rest = `${lost} of ${counted(targets.length, "target")} not polled at present.`;
-      return { tone: "quiet", emphasis: "", rest };
-    }
-    if (acknowledged > 0) {
-      const rest = `${counted(acknowledged, "known thing is", "known things are")} acknowledged. Nothing else is firing.`;
-      return { tone: "quiet", emphasis: "", rest };
-    }
-    // As before a rule holds for long enough, while it is silenced, or where no rule is about it.
-    const erring = [
-      ...(sandboxes.error > 0 ? [counted(sandboxes.error, "sandbox", "sandboxes")] : []),
-      ...(all.error > 0 ? [counted(all.error, "server")] : []),
-    ].join(" and ");
-    if (erring !== "") {
-      const verb = sandboxes.error + all.error === 1 ? "is" : "are";
-      const rest = `No incident is firing, but ${erring} ${verb} in error.`;
-      return { tone: "quiet", emphasis: "", rest };
-    }
-    const [recovering] = cleared;
-    if (recovering) return { tone: "quiet", emphasis: "", rest: `${recovering.headline}.` };
-    const failing = probes.filter(isFailing).length;
-    if (failing > 0) {
-      const rest = `No incident is firing; ${counted(failing, "probe fails", "probes fail")}.`;
-      return { tone: "quiet", emphasis: "", rest };
-    }
-    return { tone: "good", emphasis: "All is well.", rest: "" };
+function sentenceOf(
+  { targets, probes }: FiringView & QuietView,
+  { groups, cleared }: Firing,
+  { all, sandboxes }: FleetTotals,
+): Omit<Headline, "details"> {
+  const { down, unpolled } = unobservedTargets(targets);
+  const urgent = groups.filter(({ isAcknowledged }) => !isAcknowledged);
+  const [worst] = urgent;
+  const acknowledged = groups.length - urgent.length;
+  if (worst && urgent.length === 1)
+    return { tone: "bad", emphasis: `${worst.headline}.`, rest: "" };
+  if (worst) {
+    const emphasis = `${urgent.length} things need attention.`;
+    return { tone: "bad", emphasis, rest: `${worst.headline}.` };
   }
+  if (targets.length === 0)
+    return { tone: "quiet", emphasis: "", rest: "No target is configured." };
+  if (down.length > 0) {
+    const [first] = down;
+    const what =
+      down.length === 1 && first
+        ? `${targetName(first.target)} is`
+        : `${down.length} of ${targets.length} targets are`;
+    return {
+      tone: "bad",
+      emphasis: `${what} down.`,
+      rest: acknowledged > 0 ? "That is acknowledged." : "",
+    };
+  }
+  if (unpolled.length === targets.length)
+    return { tone: "quiet", emphasis: "", rest: "Not polled yet." };
+  // Their last state is too old to say anything of the present.
+  const lost = unpolled.filter(({ withheld }) => withheld).length;
+  if (lost > 0) {
+    const rest = `${lost} of ${counted(targets.length, "target")} not polled at present.`;
+    return { tone: "quiet", emphasis: "", rest };
+  }
+  if (acknowledged > 0) {
+    const rest = `${counted(acknowledged, "known thing is", "known things are")} acknowledged. Nothing else is firing.`;
+    return { tone: "quiet", emphasis: "", rest };
+  }
+  // As before a rule holds for long enough, while it is silenced, or where no rule is about it.
+  const erring = [
+    ...(sandboxes.error > 0 ? [counted(sandboxes.error, "sandbox", "sandboxes")] : []),
+    ...(all.error > 0 ? [counted(all.error, "server")] : []),
+  ].join(" and ");
+  if (erring !== "") {
+    const verb = sandboxes.error + all.error === 1 ? "is" : "are";
+    const rest = `No incident is firing, but ${erring} ${verb} in error.`;
+    return { tone: "quiet", emphasis: "", rest };
+  }
+  const [recovering] = cleared;
+  if (recovering) return { tone: "quiet", emphasis: "", rest: `${recovering.headline}.` };
+  const failing = probes.filter(isFailing).length;
+  if (failing > 0) {
+    const rest = `No incident is firing; ${counted(failing, "probe fails", "probes fail")}.`;
+    return { tone: "quiet", emphasis: "", rest };
+  }
+  return { tone: "good", emphasis: "All is well.", rest: "" };
+}
+
+function unobservedTargets(targets: FiringView["targets"]) {
+  return {
+    down: targets.filter(({ polled, up }) => polled && !up),
+    unpolled: targets.filter(({ polled }) => !polled),
+  };
 }
 
 function least(times: readonly number[]): number | null {

@@ -46,7 +46,7 @@ export function addServerPages(
     const explanation = explainServer.response.parse(
       await call(explainServer, { server: asked["server"] ?? "", limit: mostEvents, before }),
     );
-    const place = await findPlace(asked, explanation);
+    const place = await findPlace(call, asked, explanation);
     const { region, key, sandbox_id: sandbox, server_id: id } = place;
     const { servers } = listServers.response.parse(
       await call(listServers, { region: [region], key: [key], server: id, sandbox, limit: 1_000 }),
@@ -65,7 +65,7 @@ export function addServerPages(
     const explanation = explainSandbox.response.parse(
       await call(explainSandbox, { sandbox: asked["sandbox"] ?? "", limit: mostEvents, before }),
     );
-    const place = await findSandboxPlace(asked, explanation);
+    const place = await findSandboxPlace(call, asked, explanation);
     const { region, key, sandbox_id: sandbox } = place;
     const isListed = explanation.listed.some((each) => each.region === region && each.key === key);
     const { sandbox: present, servers } = isListed
@@ -119,37 +119,39 @@ export function addServerPages(
   addPage("/sandbox/silence", (request, at) =>
     renderSandboxSilence(placeOf(request), actorOf(request), at),
   );
+}
 
-  /** Where the address says, or where it is listed, or where it was last. */
-  const findPlace = async (
-    { region, key, sandbox }: Texts,
-    { server_id, listed }: Pick<ExplanationView, "server_id" | "listed">,
-  ): Promise<ServerPlace> => {
-    if (region !== undefined && key !== undefined && sandbox !== undefined) {
-      return { region, key, sandbox_id: sandbox, server_id };
-    }
-    const [first] = listed;
-    if (first) return { ...first, server_id };
-    const changes = await lastChanges({ server: server_id });
-    const last = changes.find((change) => change.server_id === server_id);
-    return { region: "", key: "", sandbox_id: "", ...last, server_id };
-  };
+/** Where the address says, or where it is listed, or where it was last. */
+async function findPlace(
+  call: ApiDeps["call"],
+  { region, key, sandbox }: Texts,
+  { server_id, listed }: Pick<ExplanationView, "server_id" | "listed">,
+): Promise<ServerPlace> {
+  if (region !== undefined && key !== undefined && sandbox !== undefined) {
+    return { region, key, sandbox_id: sandbox, server_id };
+  }
+  const [first] = listed;
+  if (first) return { ...first, server_id };
+  const changes = await lastChanges(call, { server: server_id });
+  const last = changes.find((change) => change.server_id === server_id);
+  return { region: "", key: "", sandbox_id: "", ...last, server_id };
+}
 
-  const findSandboxPlace = async (
-    { region, key }: Texts,
-    { sandbox_id, listed: [first] }: Pick<SandboxExplanation, "sandbox_id" | "listed">,
-  ): Promise<SandboxPlace> => {
-    if (region !== undefined && key !== undefined) return { region, key, sandbox_id };
-    if (first) return { ...first, sandbox_id };
-    const changes = await lastChanges({ sandbox: sandbox_id });
-    const last = changes.find((change) => change.sandbox_id === sandbox_id);
-    return { region: "", key: "", ...last, sandbox_id };
-  };
+async function findSandboxPlace(
+  call: ApiDeps["call"],
+  { region, key }: Texts,
+  { sandbox_id, listed: [first] }: Pick<SandboxExplanation, "sandbox_id" | "listed">,
+): Promise<SandboxPlace> {
+  if (region !== undefined && key !== undefined) return { region, key, sandbox_id };
+  if (first) return { ...first, sandbox_id };
+  const changes = await lastChanges(call, { sandbox: sandbox_id });
+  const last = changes.find((change) => change.sandbox_id === sandbox_id);
+  return { region: "", key: "", ...last, sandbox_id };
+}
 
-  const lastChanges = async (of: object) => {
-    const found = await call(listChanges, { ...of, limit: 1_000 });
-    return listChanges.response.parse(found).changes;
-  };
+async function lastChanges(call: ApiDeps["call"], of: object) {
+  const found = await call(listChanges, { ...of, limit: 1_000 });
+  return listChanges.response.parse(found).changes;
 }
 
 function placeOf({ query }: FastifyRequest): SandboxPlace {

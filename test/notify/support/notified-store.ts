@@ -40,7 +40,7 @@ export async function openNotifiedStore(more: MessageText = {}, engine: Engine =
     /** The same with items in other text. */
     commitAs,
     acknowledge: async (incidentId: string, author: string): Promise<void> => {
-      const row = { incident_id: incidentId, author, note: null, at_ms: startMs, notified: 1 };
+      const row = { incident_id: incidentId, author, note: null, at_ms: startMs };
       await kysely.insertInto("acknowledgements").values(row).execute();
     },
   };

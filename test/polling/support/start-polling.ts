@@ -4,8 +4,8 @@ import type { FailureReason } from "../../../src/fleet/model.ts";
 import { createRetryBudget, retryShare } from "../../../src/lib/retry.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { createCommitLoop } from "../../../src/polling/commit-loop.ts";
-import { createKeyLimits } from "../../../src/polling/key-limits.ts";
-import { createRunner } from "../../../src/polling/runner.ts";
+import { KeyLimits } from "../../../src/polling/key-limits.ts";
+import { Runner } from "../../../src/polling/runner.ts";
 import { createTargetUnits } from "../../../src/polling/poll.ts";
 import type { Listed, PollDecision } from "../../../src/polling/poll.ts";
 import type { CallResult, ListingCall, TakenListing } from "../../../src/service/client.ts";
@@ -97,9 +97,9 @@ export function startPolling(
   });
   if (!unit) throw new Error("a target with a key is polled");
   const other = { ...unit, name: "another" };
-  const polling = createRunner<Listed, PollDecision>({
+  const polling = new Runner<Listed, PollDecision>({
     loop: "polls",
-    limits: createKeyLimits(clock, { requests: 1_000, perMs: second }),
+    limits: new KeyLimits(clock, { requests: 1_000, perMs: second }),
     budget: createRetryBudget(retryShare),
     random: () => 0.5,
     watchdog: { noteRun() {} },

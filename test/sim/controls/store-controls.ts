@@ -253,9 +253,10 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     from: 16,
     caughtAs: /left at the end: .* 0 dead notifications, where [1-9]\d* cannot be read/,
     ...ofPart("outbox", (outbox) => ({
-      settle(seq, { reason, ...settlement }, attempt, judge) {
-        const state = reason === "unreadable" ? "delivered" : settlement.state;
-        return outbox.settle(seq, { ...settlement, reason, state }, attempt, judge);
+      settle(seq, settlement, attempt, judge) {
+        const isUnreadable = settlement.reason === "unreadable";
+        const given = isUnreadable ? ({ ...settlement, state: "delivered" } as const) : settlement;
+        return outbox.settle(seq, given, attempt, judge);
       },
     })),
   },

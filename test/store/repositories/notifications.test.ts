@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { insertOutboxItems } from "../../../src/store/outbox.ts";
+import { insertOutboxItems } from "../../../src/store/outbox-items.ts";
 import { addTarget } from "../../support/add-target.ts";
 import { research } from "../../support/fleet.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { insertOutboxItems } from "../../../src/store/outbox.ts";
+import { insertOutboxItems } from "../../../src/store/outbox-items.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { firing, openNotifiedStore, resolved } from "../../notify/support/notified-store.ts";
 import { notificationOf } from "../../notify/support/notifications.ts";

@@ -1,5 +1,5 @@
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
-import { insertOutboxItems } from "../../../src/store/outbox.ts";
+import { insertOutboxItems } from "../../../src/store/outbox-items.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { outboxItem, startMs } from "../../notify/support/items.ts";
 import { notificationOf } from "../../notify/support/notifications.ts";
