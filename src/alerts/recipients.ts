@@ -38,7 +38,12 @@ export class Recipients {
   private readonly open = new Map<string, boolean>();
   private readonly joining = new Map<Rule, Joining>();
 
-  constructor(receivers: ConfiguredReceivers, target: Target | null, atMs: number, acknowledgedBy: ReadonlyMap<string, string>) {
+  constructor(
+    receivers: ConfiguredReceivers,
+    target: Target | null,
+    atMs: number,
+    acknowledgedBy: ReadonlyMap<string, string>,
+  ) {
     this.receivers = receivers;
     this.target = target;
     this.atMs = atMs;
@@ -131,7 +136,8 @@ export class Recipients {
     const { name: ruleName, severity, escalation = [] } = rule;
     const canJoin = (name: string): boolean => {
       const { places, match } = this.receivers.get(name)?.route ?? { places: null, match: {} };
-      const isHere = !places || !this.target || places.has(placeKey(this.target.region, this.target.key));
+      const isHere =
+        !places || !this.target || places.has(placeKey(this.target.region, this.target.key));
       const isOfRule = matchesAny(match.rule, ruleName) && matchesAny(match.severity, severity);
       return isHere && isOfRule && this.isNotified(name);
     };

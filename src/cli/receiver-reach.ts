@@ -47,16 +47,13 @@ export function createReach(config: Config, rules: readonly Rule[] = config.aler
         const atOnce = { afterMs: 0, receivers: rule.receivers };
         const steps = [atOnce, ...(rule.escalation ?? [])].map(({ afterMs, receivers: names }) => {
           const place = ofTarget ? target : null;
-          const recipients = new Recipients(
-            receivers,
-            place,
-            atMs + afterMs,
-            new Map(),
-          );
+          const recipients = new Recipients(receivers, place, atMs + afterMs, new Map());
           const added = names.filter((name) => !earlier.has(name));
           for (const name of added) earlier.add(name);
           const routed = recipients.informed({ ...rule, receivers: added }, subject, seen);
-          const [open = [], closed = []] = [true, false].map((is) => routed.filter((name) => recipients.isOpen(name) === is));
+          const [open = [], closed = []] = [true, false].map((is) =>
+            routed.filter((name) => recipients.isOpen(name) === is),
+          );
           return { afterMs, receivers: open, closed };
         });
         const isOfRegion = rule.on === "region" || (rule.on === "pool" && !rule.by.includes("key"));
