@@ -43,7 +43,8 @@ export class WordsOption extends Option {
   constructor(flags: string, description: string, words: readonly string[]) {
     super(flags, description);
     this.argParser((text) => {
-      const wrong = text.split(",").find((word) => !words.includes(word));
+      // Whether there may be none is for the operation to say.
+      const wrong = text.split(",").find((word) => word !== "" && !words.includes(word));
       if (wrong === undefined) return text;
       throw new InvalidArgumentError(`"${wrong}" is not one of ${words.join(", ")}.`);
     });

@@ -9,7 +9,20 @@ import { UsageSums } from "./pool-usage.ts";
 import type { TimeRange } from "./time-range.ts";
 
 /** Days are fine enough for a longer range. */
-const longestOfHours = 35 * dayMs;
+const longestOfHours = 35;
+
+function resolutionOf({ fromMs, toMs }: TimeRange): "1d" | "1h" {
+  return Math.floor((toMs - fromMs) / dayMs) > longestOfHours ? "1d" : "1h";
+}
+
+/** A range with all of the hours, or of a long one the days, that it is in: what is said of it is of these. */
+export function wholeRange(range: TimeRange, nowMs: number): TimeRange {
+  const unitMs = resolutionMs[resolutionOf(range)];
+  return {
+    fromMs: Math.floor(range.fromMs / unitMs) * unitMs,
+    toMs: Math.min(Math.ceil(range.toMs / unitMs) * unitMs, nowMs),
+  };
+}
 
 export interface PoolQuery {
   /** Of what is said of the use of pools. */
@@ -34,7 +47,7 @@ export async function readPoolSeries(
   const weeks = { fromMs: toMs - mostWeeks * weekMs, toMs };
   // Of several parts, hours give a closer bound than days.
   const lastWeek = { fromMs: toMs - weekMs, toMs };
-  const ofUsage = range.toMs - range.fromMs > longestOfHours ? "1d" : "1h";
+  const ofUsage = resolutionOf(range);
   const wholeIn = (resolution: "1d" | "1h"): TimeRange => ({
     ...range,
     fromMs: bucketStart(resolution, range.fromMs),

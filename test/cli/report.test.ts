@@ -34,6 +34,18 @@ describe("report", () => {
     expect(before).toMatch(/^region,key,sandbox,server,server_name,occupied_share,/);
   });
 
+  it("by no field has one row for everything", async () => {
+    const world = await watchWorld({ servers: 3 });
+    await world.poll(2);
+    const url = await world.address();
+    const asked = ["report", "--url", url, "--from", "2026-11-20T09:30Z", "--format", "csv"];
+    const { out } = await runCommand([...asked, "--by", ""]);
+    expect(out.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(/^occupied_share,/),
+      expect.stringMatching(/^0,1,/),
+    ]);
+  });
+
   it("fails where OpenMetrics would have to come from a daemon", async () => {
     const { config } = writeConfig({ http: { listen: "127.0.0.1:9" } });
     const asked = ["--from", "7d", "--format", "openmetrics"];

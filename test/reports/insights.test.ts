@@ -55,8 +55,21 @@ it("names without an idle server are listed with for how long, in whole hours of
   ]);
   const ranOut = { region: "us", key: "research", server_name: "git" };
   expect((await ask()).ran_out).toEqual([{ ...ranOut, exhausted_seconds: 7_200, hours: 2 }]);
-  const from = new Date(endMs - 30 * minuteMs).toISOString();
-  expect((await ask({ from })).ran_out).toMatchObject([{ exhausted_seconds: 3_600, hours: 1 }]);
+  const at = (minutes: number): string => new Date(endMs - minutes * minuteMs).toISOString();
+  const lastHour = [{ exhausted_seconds: 3_600, hours: 1 }];
+  expect(await ask({ from: at(30) })).toMatchObject({ from: at(60), to: at(0), ran_out: lastHour });
+  const within = await ask({ from: at(50), to: at(10) });
+  expect(within).toMatchObject({ from: at(60), to: at(0), ran_out: lastHour });
+  expect(within.forecast.observed_seconds).toBe(3_600);
+});
+
+it("a range of 36 days or more is widened to whole days, and a shorter one to hours", async () => {
+  const { ask, endMs } = watch(6, () => [{ id: "a", name: "git", status: "idle" }]);
+  const at = (hours: number): string => new Date(endMs - hours * 60 * minuteMs).toISOString();
+  const range = { from: at(39 * 24 + 5), to: at(7) };
+  expect(await ask(range)).toMatchObject({ from: at(40 * 24), to: at(0) });
+  const shorter = { from: at(36 * 24 + 6.5), to: at(7) };
+  expect(await ask(shorter)).toMatchObject({ from: at(36 * 24 + 7), to: at(7) });
 });
 
 describe("servers that were in error", () => {
@@ -103,7 +116,8 @@ describe("servers that were in error", () => {
         const [from, to] = [at(Math.min(first, second)), at(Math.max(first, second))];
         if (from >= to) return;
         const found = await insightsOf({ from, to, region: "us" }, history, endMs);
-        const asked = { from, to, by: "server", now: at(100), filter: { region: ["us"] } };
+        const covered = { from: found.from, to: found.to };
+        const asked = { ...covered, by: "server", now: at(100), filter: { region: ["us"] } };
         const { rows } = await reportRows(history, asked);
         const expected = rows
           .filter(({ ms }) => ms.error > 0)

@@ -3,6 +3,7 @@ import { dayMs, weekMs, type Forecast } from "../../reports/forecast.ts";
 import { checkBegun } from "../../reports/open-report.ts";
 import { standingOf, standings, type Outlook } from "../../reports/outlook.ts";
 import { poolAnswer, poolNotes } from "../../reports/outlook-text.ts";
+import { wholeRange } from "../../reports/outlook-series.ts";
 import { nameOf, readOutlooks, type OutlookQuery, type Outlooks } from "../../reports/outlooks.ts";
 import { isPoolField, readFields, reportedKinds } from "../../reports/report-fields.ts";
 import type { GroupValues } from "../../reports/report-rows.ts";
@@ -74,7 +75,7 @@ export const outlookFields = {
     ),
   peak: nullable.describe("The most that were occupied at a time in the range"),
   peak_at: nullableTime.describe(
-    "The start of the hour of the peak, or of its day in a range of more than 35 days",
+    "The start of the hour of the peak, or of its day in a range of 36 days or more",
   ),
   observed_seconds: z.number().describe("Observed time in the range"),
   no_idle_seconds: z.number().describe("Observed time in the range in which none was idle"),
@@ -172,7 +173,7 @@ export function outlookQuery(
   if (of === "sandboxes") refuseFieldsOfServers(pools);
   const asked = readRange({ from, to }, { nowMs, zone: tz });
   checkBegun(asked, nowMs);
-  const range = { fromMs: asked.fromMs, toMs: Math.min(asked.toMs, nowMs) };
+  const range = wholeRange(asked, nowMs);
   const filter = { ...(region.length > 0 && { region }), ...(key.length > 0 && { key }) };
   return { of, range, filter, nowMs, threshold, pools };
 }
