@@ -1,5 +1,5 @@
 import { Cron, CronPattern } from "croner";
-import { isTimeZone, zoneOffset, type ZoneOffset } from "./zone-offset.ts";
+import { isTimeZone } from "./zone-offset.ts";
 
 /** The moments that a cron expression names, found from any moment. UTC milliseconds. */
 interface Moments {
@@ -20,8 +20,7 @@ export interface CronGaps {
 }
 
 const secondMs = 1_000;
-const hourMs = 3_600 * secondMs;
-const dayMs = 24 * hourMs;
+const dayMs = 24 * 3_600 * secondMs;
 
 /** Every value of every field written out is half as long. */
 const longestExpression = 1_000;
@@ -51,98 +50,47 @@ export function wrongCronField(expression: string): string | undefined {
 }
 
 /**
- * The only code that knows when a cron expression comes: polls, probes and maintenance windows ask
- * here. Where clocks are changed:
- *
- * - An expression for every hour comes whenever the zone's clock fits it.
- * - One for certain hours also comes at the end of a missing hour, if it names a time in that hour.
- * - One for a single time in certain hours comes once in a repeated hour, at the first of the two.
- *   With more times in an hour it comes in both: what comes that often must not pause for an hour.
+ * When a cron expression comes, as croner computes it: polls, probes, reports and maintenance windows ask here. Where clocks
+ * are changed, one for a single time in certain hours comes once in a repeated hour, at the first of the two, and at the
+ * end of a missing one. With more times in an hour, or in every hour, it comes whenever the zone's clock fits it: what
+ * comes that often must not pause for an hour.
  *
  * @returns undefined when the expression or the time zone is none
  */
 export function parseCronTimes(expression: string, timeZone: string): CronTimes | undefined {
   const pattern = readPattern(expression);
   if (!pattern || !isTimeZone(timeZone)) return undefined;
-  const readings = momentsIn("UTC", expression);
-  const namesHours = pattern.hour.includes(0);
-  const isOnce =
-    namesHours && valuesOf(pattern.minute).length * valuesOf(pattern.second).length === 1;
-  const parts = [
-    ...(isOnce ? [] : [momentsIn(timeZone, expression)]),
-    ...(namesHours ? [namedMoments(readings, zoneOffset(timeZone))] : []),
-  ];
+  const timesAnHour = valuesOf(pattern.minute).length * valuesOf(pattern.second).length;
+  const isOnce = pattern.hour.includes(0) && timesAnHour === 1;
+  const cron = new Cron(isOnce ? withListedHours(expression, pattern) : expression, {
+    timezone: timeZone,
+    paused: true,
+    fixedTimeRule: isOnce ? "no-wildcard" : "single-value",
+  });
   let gaps: CronGaps | undefined;
   return {
-    latest(atMs) {
-      const found = parts.flatMap((part) => part.latest(Math.floor(atMs)) ?? []);
-      return found.length === 0 ? null : Math.max(...found);
-    },
-    next(afterMs) {
-      const found = parts.flatMap((part) => part.next(Math.floor(afterMs)) ?? []);
-      return found.length === 0 ? null : Math.min(...found);
-    },
+    ...momentsOf(cron),
     get gaps() {
-      return (gaps ??= gapsOf(pattern, readings));
+      return (gaps ??= gapsOf(
+        pattern,
+        momentsOf(new Cron(expression, { timezone: "UTC", paused: true })),
+      ));
     },
   };
 }
 
-/** Whenever the zone's clock fits an expression that names more than a single time of the day. */
-function momentsIn(timezone: string, expression: string): Moments {
-  const cron = new Cron(expression, { timezone, paused: true });
+/** To croner, hours with a step are not certain ones. */
+function withListedHours(expression: string, { hour }: CronPattern): string {
+  const fields = expression.trim().split(/\s+/);
+  if (fields.length > 1) fields[fields.length - 4] = valuesOf(hour).join(",");
+  return fields.join(" ");
+}
+
+function momentsOf(cron: Cron): Moments {
   return {
-    latest: (atMs) => cron.previousRuns(1, new Date(atMs + 1))[0]?.getTime() ?? null,
-    next: (afterMs) => cron.nextRun(new Date(afterMs))?.getTime() ?? null,
+    latest: (atMs) => cron.previousRuns(1, new Date(Math.floor(atMs) + 1))[0]?.getTime() ?? null,
+    next: (afterMs) => cron.nextRun(new Date(Math.floor(afterMs)))?.getTime() ?? null,
   };
-}
-
-/** No zone repeats more hours than this; once an hour has as many times in them. */
-const mostRepeatedHours = 3;
-
-/**
- * The moments at which a zone's clock first shows the readings, or is set forward past them: croner
- * drops those that are passed over before midnight. Of more than one reading an hour it does not find
- * those near a repeated hour: `momentsIn` has them.
- */
-function namedMoments(readings: Moments, offset: ZoneOffset): Moments {
-  return {
-    latest(atMs) {
-      // In a repeated hour the clock has shown later times before.
-      const clocks = [offset(atMs), offset(atMs - mostRepeatedHours * hourMs)];
-      let reading = readings.latest(atMs + Math.max(...clocks));
-      for (let tries = 0; reading !== null && tries <= mostRepeatedHours; tries += 1) {
-        const momentMs = momentOf(reading, offset);
-        if (momentMs <= atMs) return momentMs;
-        reading = readings.latest(reading - 1);
-      }
-      return null;
-    },
-    next(afterMs) {
-      let reading = readings.next(afterMs + offset(afterMs));
-      for (let tries = 0; reading !== null && tries <= mostRepeatedHours; tries += 1) {
-        const momentMs = momentOf(reading, offset);
-        if (momentMs > afterMs) return momentMs;
-        reading = readings.next(reading);
-      }
-      return null;
-    },
-  };
-}
-
-function momentOf(readingMs: number, offset: ZoneOffset): number {
-  const before = offset(readingMs - dayMs);
-  const after = offset(readingMs + dayMs);
-  let [lowMs, highMs] = [readingMs - after, readingMs - before];
-  const shown = [lowMs, highMs].filter((ms) => ms + offset(ms) === readingMs);
-  if (shown.length > 0) return Math.min(...shown);
-  // The clock was set forward between the two, at a whole second.
-  while (highMs - lowMs > secondMs) {
-    const middleMs = lowMs + Math.floor((highMs - lowMs) / (2 * secondMs)) * secondMs;
-    if (offset(middleMs) === before) lowMs = middleMs;
-    else highMs = middleMs;
-  }
-  return highMs;
 }
 
 function gapsOf(pattern: CronPattern, readings: Moments): CronGaps {
