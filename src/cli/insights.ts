@@ -14,6 +14,7 @@ import {
   countText,
   durationText,
   riseText,
+  noIdleText,
   runsOutText,
   shareText,
   dwellText,
@@ -139,10 +140,14 @@ function runOutText(
     "runs out": runsOutText,
     [of]: ({ servers }) => countText(servers),
     free: (pool) => `${pool.exact ? "" : ">="}${countText(pool.headroom)}`,
-    "none idle": (pool) => durationText(pool.no_idle_seconds),
+    "none idle": noIdleText,
     "±/week": ({ peak_rise_per_week: rise }) => riseText(rise),
     target: ({ region, key }) => [region, key].filter((each) => each !== undefined).join("/"),
-    pool: ({ server_name: name, benchmark, tag }) => name ?? benchmark ?? tag,
+    // None is written as in reports.
+    pool: ({ server_name: name, benchmark, tag }) => {
+      const value = name ?? benchmark ?? tag;
+      return value === "" ? "-" : value;
+    },
   });
   const answers = forecasts
     .slice(0, mostAnswers)

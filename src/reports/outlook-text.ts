@@ -34,7 +34,7 @@ function sentence(text: string): string {
 }
 
 function answerOf({ name, outlook }: NamedOutlook, of: ReportedKind): string {
-  const { servers, headroom, lastNoIdleMs, peakForecast, weeks } = outlook;
+  const { servers, headroom, lastNoIdleMs, peakForecast, resize, weeks } = outlook;
   if (weeks.length === 0) return `It is unknown when ${name} runs out: no whole week was observed.`;
   if (!servers) return `${name} has no ${of}.`;
   const size = counted(servers, ...nouns[of]);
@@ -44,15 +44,22 @@ function answerOf({ name, outlook }: NamedOutlook, of: ReportedKind): string {
       : ` (${outlook.isExact ? "" : "at least "}${countText(headroom)} of ${size} free at the last weekly peak)`;
   const course = `its weekly peak ${trendText(outlook, peakForecast)}`;
   const noIdle = durationText(lastNoIdleMs / 1_000);
+  // Of a pool that was resized in that week, it may have been one of fewer or more.
+  const wasResized = resize !== null && resize.atMs === weeks.at(-1)?.startMs;
+  const ofIts = wasResized ? `its ${nouns[of][1]}` : `its ${size}`;
   switch (standingOf(outlook)) {
     case "full":
-      return `${name} already runs out: for ${noIdle} of the last week none of its ${size} was idle.`;
+      return `${name} already runs out: for ${noIdle} of the last week none of ${ofIts} was idle.`;
     case "perhaps_full":
-      return `${name} may already run out: for up to ${noIdle} of the last week none of its ${size} was idle.`;
+      return `${name} may already run out: for up to ${noIdle} of the last week none of ${ofIts} was idle.`;
     case "runs_out":
       return `${name} runs out around ${dateAt(outlook, peakForecast)}${free}: ${course}.`;
     case "single": {
       const { level } = outlook.averageForecast;
+      const peak = weeks.at(-1)?.occupiedPeak ?? 0;
+      if (peak > 1) {
+        return `${name} has a single ${nouns[of][0]} now; in the last week up to ${peak} were occupied at a time.`;
+      }
       return `${name} has a single ${nouns[of][0]}, which was occupied for ${level === null ? "an unknown part" : shareText(level)} of the last week.`;
     }
     case "unknown":
@@ -137,7 +144,7 @@ export function poolNotes(
   }
   if (resize) {
     notes.push(
-      `The number of ${of} changed from ${resize.from} to ${resize.to} around ${date.format(resize.atMs)}: shares are of the ${servers} that there are now.`,
+      `The number of ${of} changed from ${resize.from} to ${resize.to} around ${date.format(resize.atMs)}: shares are of the ${servers === 1 ? "one that there is" : `${servers} that there are`} now.`,
     );
   }
   if (peakForecast.unusual) {

@@ -145,8 +145,19 @@ export function runsOutText({
 }): string {
   if (standing === "full") return "already";
   if (standing === "perhaps_full") return "perhaps already";
-  if (standing === "single") return "single";
+  if (standing === "single" || standing === "unknown") return standing;
   return reason === null ? (passes_at?.slice(0, 10) ?? "-") : shortReasons[reason];
+}
+
+/** How long none was idle in a range. Where nothing was observed, that is not known. */
+export function noIdleText({
+  no_idle_seconds: seconds,
+  observed_seconds: observed,
+}: {
+  readonly no_idle_seconds: number;
+  readonly observed_seconds: number;
+}): string {
+  return durationText(observed === 0 ? null : seconds);
 }
 
 /** Such as `+2.0`, in percentage points. */

@@ -72,6 +72,15 @@ it("a page has a line of its days, broken where they were unobserved, and a cell
   expect(text).toContain("≤1");
 });
 
+it("a page says of a pool without a benchmark, of which nothing is known, neither when it runs out nor how long none was idle", () => {
+  const pool = { region: "us", key: "research", benchmark: "", ...noOutlook.all };
+  const [, cells = ""] = render({
+    outlook: { ...noOutlook, pools: [{ ...pool, peak_reason: "passed_already", peak_level: 1 }] },
+  }).split("<bdi>us/research/-</bdi>");
+  const texts = [...cells.matchAll(/<td[^>]*>([^<]*)/g)].map(([, text]) => text);
+  expect(texts.slice(0, 5)).toEqual(["unknown", "-", "-", "-", "100.0%"]);
+});
+
 it("a page shows hostile names as text, cut, and loads and runs nothing", async () => {
   const hostile = [
     "<script>alert(1)</script>",

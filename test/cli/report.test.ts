@@ -96,3 +96,13 @@ for  usually under  target       name       server
     `2m   5.0s      us/rese…  puppete…  ${occupied?.slice(0, 4)}…`,
   ]);
 });
+
+it("insights show a pool without a value as reports show it", async () => {
+  const world = await watchWorld({ servers: 2 });
+  await world.poll(2);
+  const url = await world.address();
+  const { out } = await runCommand(["insights", "--url", url, "--by", "region,tag"]);
+  const [titles, row] = out.slice(out.indexOf("runs out  ")).split("\n");
+  expect(titles).toMatch(/ target +pool$/);
+  expect(row).toMatch(/^unknown .* us +-$/);
+});

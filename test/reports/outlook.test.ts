@@ -211,6 +211,24 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
       "Its weekly average was 60.0% and has no trend over 4 weeks.",
     ],
   ],
+  [
+    "of a pool that was resized in the week in which it was full",
+    { peaks: [10, 10, 10, 10, 10], servers: [10, 10, 10, 10, 20], lastNoIdleMs: 66 * minute },
+    [
+      "git already runs out: for 1h6m of the last week none of its servers was idle.",
+      "Its weekly average was 25.0% and has no trend over 5 weeks.",
+      "The number of servers changed from 10 to 20 around 23 November: shares are of the 20 that there are now.",
+    ],
+  ],
+  [
+    "of a single server that is left of several",
+    { peaks: [3, 3, 3, 3, 3], servers: [3, 3, 3, 3, 1], lastNoIdleMs: hourMs },
+    [
+      "git has a single server now; in the last week up to 3 were occupied at a time.",
+      "Its weekly average was 150.0%: 90.0% is reached already.",
+      "The number of servers changed from 3 to 1 around 23 November: shares are of the one that there is now.",
+    ],
+  ],
   ["nothing", { peaks: [] }, ["It is unknown when git runs out: no whole week was observed."]],
 ];
 

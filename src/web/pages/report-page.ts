@@ -6,9 +6,9 @@ import { html, type Html } from "../html.ts";
 import { dailyChart, headroomBar, heatmap, hourOf, swatch } from "./report-charts.ts";
 import type { PageReport } from "./read-report.ts";
 import { minuteText, reportDocument } from "./report-document.ts";
-import { averageText, countText, durationText, neededText } from "../../reports/quantities.ts";
+import { averageText, countText, neededText } from "../../reports/quantities.ts";
 import { forecastDateText, headroomText, peakText, shareText } from "../../reports/quantities.ts";
-import { riseText, runsOutText, dwellBoundsText } from "../../reports/quantities.ts";
+import { noIdleText, riseText, runsOutText, dwellBoundsText } from "../../reports/quantities.ts";
 import { dwellOf, dwellText } from "../../reports/quantities.ts";
 
 const mostNames = 30;
@@ -81,7 +81,10 @@ type Pool = OutlookView["pools"][number];
 
 function poolText({ region, key, server_name: serverName, benchmark, tag }: Pool): string {
   const parts = [region, key, serverName, benchmark, tag];
-  return readable(parts.filter((part) => part !== undefined).join("/"), longestName);
+  return readable(
+    parts.flatMap((part) => (part === undefined ? [] : [part || "-"])).join("/"),
+    longestName,
+  );
 }
 
 /** The most urgent pools first. */
@@ -107,7 +110,7 @@ function runOut({ of, pools, further }: OutlookView): Html {
         runsOutText(pool),
         countText(pool.servers),
         `${pool.exact ? "" : "≥"}${countText(pool.headroom)}`,
-        `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${durationText(pool.no_idle_seconds)}`,
+        `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${noIdleText(pool)}`,
         shareText(pool.peak_level),
         riseText(pool.peak_rise_per_week),
         shareText(pool.level),
