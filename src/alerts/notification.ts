@@ -170,7 +170,7 @@ export interface NewNotification {
 }
 
 /** Figures of a report, under the names that documents use. */
-export type ReportFigures = Readonly<Record<string, string | number | boolean | null | undefined>>;
+export type ReportFigures = Readonly<Record<string, unknown>>;
 
 /** A report of occupancy, as far as messages show it. */
 export interface NotifiedReport {

@@ -1,4 +1,5 @@
 import { RefusedError } from "../lib/refused-error.ts";
+import { isLabel, unknownField } from "../reports/report-fields.ts";
 
 export interface LabelledKey {
   readonly name: string;
@@ -8,10 +9,12 @@ export interface LabelledKey {
 /**
  * A request by labels is one by the keys that have all of them.
  *
- * @throws {RefusedError} when no key has them
+ * @throws {RefusedError} when no key has them, or one that it groups by
  */
 export function withLabelledKeys<Request>(request: Request, keys: readonly LabelledKey[]): Request {
-  if (typeof request !== "object" || request === null || !("label" in request)) return request;
+  if (typeof request !== "object" || request === null) return request;
+  if ("by" in request) checkFields(request.by, keys);
+  if (!("label" in request)) return request;
   const { label } = request;
   if (!isTexts(label) || label.length === 0) return request;
   const named = "key" in request && isTexts(request.key) ? request.key : [];
@@ -25,6 +28,15 @@ export function withLabelledKeys<Request>(request: Request, keys: readonly Label
   throw new RefusedError("invalid", `No key has ${label.join(" and ")}. Allowed: ${allowed}`, [
     { path: "label", allowed },
   ]);
+}
+
+function checkFields(by: unknown, keys: readonly LabelledKey[]): void {
+  const known = [...new Set(keys.flatMap(({ labels }) => [...labels.keys()]))];
+  const wrong = isTexts(by) && by.find((field) => isLabel(field) && !known.includes(field));
+  if (typeof wrong !== "string") return;
+  const allowed = unknownField(wrong, known);
+  const text = `The request cannot be used. Allowed: by: ${allowed}`;
+  throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
 }
 
 function pairsOf(labels: ReadonlyMap<string, string>): readonly string[] {

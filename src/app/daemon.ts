@@ -130,7 +130,7 @@ export async function createDaemon(
   const delivery = openNotifications({
     alerts: config.alerts,
     scheduledReports: config.reports,
-    reports: storedSources(store, targets, fleet.find),
+    reports: storedSources(store, targets, fleet.find, keyLabels(config)),
     externalUrl: config.http.externalUrl,
     labelsOf: keyLabels(config),
     store,

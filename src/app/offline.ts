@@ -6,6 +6,7 @@ import type {
 } from "../api/context.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
+import { keyLabels } from "../config/key-labels.ts";
 import { targetName } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
 import { initialProbeProgress, subjectName, subjectsOf } from "../alerts/probe.ts";
@@ -76,7 +77,7 @@ export async function openForReports(
   { clock = systemClock, onUnreadableRow }: OfflineOptions = {},
 ): Promise<Offline<HistoryContext>> {
   const store = await openConfiguredReadOnly(config.store, { onUnreadableRow });
-  const reports = storedSources(store, configuredTargets(config));
+  const reports = storedSources(store, configuredTargets(config), undefined, keyLabels(config));
   return { context: { reports, clock }, [Symbol.asyncDispose]: () => store.close() };
 }
 
@@ -119,8 +120,11 @@ async function createContext(config: Config, store: Store, clock: Clock): Promis
   const targets = await readTargets(config, store, nowMs);
   return {
     store,
-    reports: storedSources(store, configuredTargets(config), (target) =>
-      targets.get(targetName(target)),
+    reports: storedSources(
+      store,
+      configuredTargets(config),
+      (target) => targets.get(targetName(target)),
+      keyLabels(config),
     ),
     targets: [...targets.values()],
     probes: await readProbes(config, store),

@@ -6,7 +6,7 @@ import { targetName } from "../fleet/model.ts";
 import { counted } from "../fleet/plural.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
-import { poolFields, reportedKinds } from "../reports/report-fields.ts";
+import { isLabel, poolFields, reportedKinds } from "../reports/report-fields.ts";
 import { labelHelp, WordsOption } from "./options.ts";
 import { linesText, show, showNotes } from "./output.ts";
 import { csvTable } from "./report/json-csv.ts";
@@ -42,8 +42,9 @@ export function addInsights(program: Command, terminal: Terminal): void {
     .addOption(
       new WordsOption(
         "--by <fields>",
-        "the pools, separated by commas (default: region,key,server_name; of sandboxes: region,key,benchmark)",
+        "the pools, separated by commas, also labels of keys such as team (default: region,key,server_name; of sandboxes: region,key,benchmark)",
         poolFields,
+        isLabel,
       ),
     )
     .option("--threshold <share>", "the occupied share that is forecast of averages (default: 0.9)")
@@ -57,7 +58,10 @@ export function addInsights(program: Command, terminal: Terminal): void {
       await readHistory(options, terminal, async ({ api }) => {
         if (format === "csv") {
           const { pools, further } = await api(computeOutlook, request);
-          terminal.out(printableLines(csvTable(pools, outlookColumns)));
+          const labels = String(request.by ?? "")
+            .split(",")
+            .filter((field) => field !== "" && isLabel(field));
+          terminal.out(printableLines(csvTable(pools, [...labels, ...outlookColumns])));
           return showNotes(further > 0 ? [`${further} more pools are not listed.`] : [], terminal);
         }
         const view = await api(computeInsights, request);

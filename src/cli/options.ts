@@ -40,11 +40,19 @@ export function seedOption(): Option {
 
 /** An option with some of these words, separated by commas. */
 export class WordsOption extends Option {
-  constructor(flags: string, description: string, words: readonly string[]) {
+  /** @param isOther whether a word that is not listed is allowed, too. Default: none is */
+  constructor(
+    flags: string,
+    description: string,
+    words: readonly string[],
+    isOther: (word: string) => boolean = () => false,
+  ) {
     super(flags, description);
     this.argParser((text) => {
       // Whether there may be none is for the operation to say.
-      const wrong = text.split(",").find((word) => word !== "" && !words.includes(word));
+      const wrong = text
+        .split(",")
+        .find((word) => word !== "" && !words.includes(word) && !isOther(word));
       if (wrong === undefined) return text;
       throw new InvalidArgumentError(`"${wrong}" is not one of ${words.join(", ")}.`);
     });

@@ -22,7 +22,7 @@ import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
-import { reportedKinds, reportFields } from "../reports/report-fields.ts";
+import { isLabel, reportedKinds, reportFields } from "../reports/report-fields.ts";
 import { labelHelp, WordsOption } from "./options.ts";
 import { showNotes } from "./output.ts";
 import { htmlReport } from "../web/pages/html-report.ts";
@@ -52,8 +52,9 @@ export function addReport(program: Command, terminal: Terminal): void {
     .addOption(
       new WordsOption(
         "--by <fields>",
-        "what rows are by, separated by commas; sandbox and server only without times, benchmark and tag (default: region,key)",
+        "what rows are by, separated by commas, also labels of keys such as team; sandbox and server only without times, benchmark and tag (default: region,key)",
         reportFields,
+        isLabel,
       ),
     )
     .addOption(

@@ -31,7 +31,12 @@ export async function readInsights(query: InsightsQuery, sources: ReportSources)
   };
   const byName = of === "servers" ? "server_name" : "sandbox_benchmark";
   const isByName = countedFor(of, query.pools) === byName;
-  const outlooks = await readOutlooks(query, occupancy, isByName ? onHours : undefined);
+  const outlooks = await readOutlooks(
+    query,
+    occupancy,
+    sources.labelsOf,
+    isByName ? onHours : undefined,
+  );
   const wholeHours = { ...range, fromMs: bucketStart("1h", range.fromMs) };
   if (!isByName) {
     const hours = { resolution: "1h", ...wholeHours } as const;

@@ -1,3 +1,4 @@
+import type { LabelsOf } from "../alerts/notification.ts";
 import { addAccount, emptyAccount, serverMsOf } from "../fleet/buckets.ts";
 import type { Bucket, NameAccount } from "../fleet/buckets.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
@@ -26,6 +27,7 @@ export interface OccupancyReport {
   readonly wholeRange: readonly BucketRange[];
   readonly fields: readonly ReportField[];
   readonly targets: readonly ReportedTarget[];
+  readonly labelsOf: LabelsOf;
   /** The places of the targets among them, by their names. */
   readonly numbers: ReadonlyMap<string, number>;
   /** In order of time. */
@@ -74,7 +76,7 @@ export async function* reportOccupancy(
   after: RowPosition | null,
 ): AsyncIterable<PlacedRow> {
   const { plan, fields, targets } = report;
-  const groups = createRowGroups(targets, fields);
+  const groups = createRowGroups(targets, fields, report.labelsOf);
   const rowsOf = async (sums: CellSums): Promise<readonly ReportRow[]> =>
     rowsOfCell(sums, groups, await exactPeaks(report, sums, groups));
   if (!isRepeating(fields)) {

@@ -59,7 +59,7 @@ export async function readSeries(
     .reduce((ms, target) => Math.min(ms, target.untilMs), query.nowMs);
   const range = { fromMs: plan.range.fromMs, toMs: Math.min(plan.range.toMs, untilMs) };
   const cells: SeriesCell[] = [];
-  const groups = createRowGroups(targets, report.fields);
+  const groups = createRowGroups(targets, report.fields, report.labelsOf);
   for await (const sums of sumsOfCells(report, groups, range.fromMs)) {
     const { fromMs, toMs } = sums.cell;
     if (fromMs >= range.toMs) break;

@@ -62,6 +62,7 @@ export async function openOccupancy(
       wholeRange: planReport({ ...kept, range: plan.range, fields: [] }).bucketRanges,
       fields: by,
       targets,
+      labelsOf: sources.labelsOf,
       numbers: new Map(targets.map((each, at) => [targetName(each.target), at])),
       incidents: [],
       occupiedPeaks: async () => null,
@@ -109,7 +110,8 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
       const text = `There are more than ${mostChanges.toLocaleString("en")} changes in the range, which would take too long to read. Ask for ${allowed}.`;
       throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
     }
-    const units = { of, range: kept, fields, targets, only, occupancy, incidents };
+    const { labelsOf } = sources;
+    const units = { of, range: kept, fields, targets, only, occupancy, incidents, labelsOf };
     const isCut = kept.fromMs > range.fromMs;
     const cut = `Changes are kept since ${timeText(kept.fromMs)}: the report starts then.`;
     return {

@@ -1,3 +1,4 @@
+import type { LabelsOf } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
 import { shownName } from "../fleet/readable-text.ts";
 import { RefusedError } from "../lib/refused-error.ts";
@@ -6,7 +7,8 @@ import { compareUrgency, outlookOf, type Outlook } from "./outlook.ts";
 import { readPoolSeries, type PoolQuery } from "./outlook-series.ts";
 import { overallAnswer } from "./outlook-text.ts";
 import { UsageSums } from "./pool-usage.ts";
-import { countedFor, valueFieldOf, type PoolField, type ReportedKind } from "./report-fields.ts";
+import { countedFor, labelValuesOf, valueFieldOf } from "./report-fields.ts";
+import type { PoolField, ReportedKind } from "./report-fields.ts";
 import { compareValues, type GroupValues } from "./report-rows.ts";
 import type { TimeRange } from "./time-range.ts";
 
@@ -49,6 +51,7 @@ const mostPools = 10_000;
 export async function readOutlooks(
   { of, range, nowMs, threshold, pools: fields }: OutlookQuery,
   occupancy: OccupancyReader,
+  labelsOf: LabelsOf,
   onHours?: PoolQuery["onHours"],
 ): Promise<Outlooks> {
   const valueField = valueFieldOf(fields);
@@ -59,7 +62,8 @@ export async function readOutlooks(
     known.set(target, ofTarget);
     const found = ofTarget.get(value);
     if (found !== undefined) return found;
-    const all: GroupValues = { ...target, ...(valueField && { [valueField]: value }) };
+    const labels = labelValuesOf(fields, labelsOf(target.key));
+    const all: GroupValues = { ...target, ...(valueField && { [valueField]: value }), ...labels };
     const pool = Object.fromEntries(fields.map((field) => [field, all[field]]));
     const group = JSON.stringify(pool);
     groups.set(group, pool);
@@ -92,8 +96,10 @@ function tooManyPools(fields: readonly PoolField[]): RefusedError {
 
 /** Names come from the service. */
 export function nameOf(pool: GroupValues): string {
-  const { region, key, server_name: name, benchmark, tag } = pool;
-  const target = [region, key].filter((part) => part !== undefined).join("/");
+  const { region, key, server_name: name, benchmark, tag, ...labels } = pool;
+  const target = [region, key, ...Object.values(labels)]
+    .filter((part) => part !== undefined)
+    .join("/");
   const value = name ?? benchmark ?? tag;
   if (value === undefined) return target === "" ? "the fleet" : target;
   const field = name === undefined ? (benchmark === undefined ? "tag" : "benchmark") : "name";

@@ -1,7 +1,7 @@
 import { nearestName } from "../config/nearest-name.ts";
 import type { Counted } from "../fleet/buckets.ts";
 
-/** What the rows of a report can be by. */
+/** What the rows of a report can be by, besides the labels of keys. */
 export const reportFields = [
   "region",
   "key",
@@ -17,7 +17,25 @@ export const reportFields = [
   "weekday",
   "hour_of_day",
 ] as const;
-export type ReportField = (typeof reportFields)[number];
+export type KnownField = (typeof reportFields)[number];
+
+/** The name of a label of keys, such as `team`: labels have no names of other fields. */
+export type LabelName = string & { readonly isLabel?: never };
+export type ReportField = KnownField | LabelName;
+
+export function isLabel(field: string): field is LabelName {
+  return !reportFields.some((each) => each === field);
+}
+
+/** The values of the labels among some fields. What has none is not in the rows of what has one. */
+export function labelValuesOf(
+  fields: readonly ReportField[],
+  labels: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    fields.filter(isLabel).map((label) => [label, labels[label] ?? `no ${label}`]),
+  );
+}
 
 /** What reports are of. */
 export const reportedKinds = ["servers", "sandboxes"] as const;
@@ -25,10 +43,10 @@ export type ReportedKind = (typeof reportedKinds)[number];
 
 /** What servers can be pooled by, and sandboxes but for the name and the tag. */
 export const poolFields = ["region", "key", "server_name", "benchmark", "tag"] as const;
-export type PoolField = (typeof poolFields)[number];
+export type PoolField = (typeof poolFields)[number] | LabelName;
 
 export function isPoolField(field: ReportField): field is PoolField {
-  return poolFields.some((each) => each === field);
+  return isLabel(field) || poolFields.some((each) => each === field);
 }
 
 /** The attributes by which servers and sandboxes are counted. */
@@ -53,18 +71,19 @@ export function isTimeField(field: ReportField): field is TimeField {
   return timeFields.some((each) => each === field);
 }
 
-/** Reads `region,hour`. @returns the fields, each once, or what is wrong */
+/** Reads `region,hour`. Other words are taken for labels. @returns the fields, each once, or what is wrong */
 export function readFields(
   text: string,
 ): { readonly fields: readonly ReportField[] } | { readonly allowed: string } {
   const words = text
     .split(",")
-    .map((word) => word.trim().toLowerCase().replaceAll("-", "_"))
+    .map((word) => word.trim())
     .filter((word) => word !== "");
   const fields: ReportField[] = [];
   for (const word of words) {
-    const field = reportFields.find((each) => each === word);
-    if (!field) return { allowed: `${list}; ${word} is not one of them${meant(word)}` };
+    const plain = word.toLowerCase().replaceAll("-", "_");
+    const field = isLabel(plain) ? word : plain;
+    if (!/^[a-z]\w*$/i.test(field)) return { allowed: `${list}; ${field} is neither` };
     if (!fields.includes(field)) fields.push(field);
   }
   const single = fields.find((field) => field === "server" || field === "sandbox");
@@ -85,11 +104,14 @@ export function faultOfSandboxFields(fields: readonly ReportField[]): string | n
     : `of sandboxes: one or more of region, key, sandbox, benchmark and ${timeFields.join(", ")}; not ${field}`;
 }
 
-const list = `one or more, separated by commas, of ${reportFields.join(", ")}`;
+const list = `one or more, separated by commas, of ${reportFields.join(", ")} and labels of keys`;
 
-function meant(word: string): string {
-  const near = nearestName(word, reportFields);
-  return near === null ? "" : `; did you mean ${near}?`;
+/** What is allowed instead of a word. @param labels those that keys have */
+export function unknownField(word: string, labels: readonly string[]): string {
+  const near = nearestName(word, [...reportFields, ...labels]);
+  const known = labels.join(", ") || "none";
+  const meant = near === null ? "" : `; did you mean ${near}?`;
+  return `${list}: ${known}; ${word} is not one of them${meant}`;
 }
 
 /** A server is known only together with its sandbox, and both only within their target. */

@@ -1,3 +1,4 @@
+import type { LabelsOf } from "../alerts/notification.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { eachServer, type Server, type Snapshot } from "../fleet/snapshot.ts";
 import type { Presence } from "../fleet/status.ts";
@@ -29,6 +30,7 @@ export interface ReportSources {
   targets(): Promise<readonly WatchedTarget[]>;
   /** The servers or sandboxes that there are, and when a target was last polled, of the same moment. */
   present(target: Target, of: ReportedKind): Promise<Present>;
+  readonly labelsOf: LabelsOf;
 }
 
 /** Of a server or, without its id, of a sandbox. */
@@ -70,8 +72,10 @@ export function storedSources(
   { occupancy, changes, reports }: Pick<Store, "occupancy" | "changes" | "reports">,
   configured: readonly Target[],
   find: (target: Target) => PresentTargetState | undefined = () => undefined,
+  labelsOf: LabelsOf = () => ({}),
 ): ReportSources {
   return {
+    labelsOf,
     occupancy,
     changes,
     incidents: (range, of) => reports.incidents(range, of === "servers" ? "server" : "sandbox"),

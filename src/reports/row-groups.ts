@@ -1,4 +1,5 @@
-import { isTimeField, valueFieldOf } from "./report-fields.ts";
+import type { LabelsOf } from "../alerts/notification.ts";
+import { isTimeField, labelValuesOf, valueFieldOf } from "./report-fields.ts";
 import type { ReportField, ValueField } from "./report-fields.ts";
 import { compareValues, type GroupValues } from "./report-rows.ts";
 import type { ReportedTarget } from "./reported-targets.ts";
@@ -22,6 +23,7 @@ export type Groups = ReturnType<typeof createRowGroups>;
 export function createRowGroups(
   targets: readonly ReportedTarget[],
   reportFields: readonly ReportField[],
+  labelsOf: LabelsOf,
 ) {
   const fields = reportFields.filter((field) => !isTimeField(field));
   const valueField = valueFieldOf(fields);
@@ -32,7 +34,9 @@ export function createRowGroups(
 
   const groupOf = (number: number, value: string): Group => {
     const own = valueField === null ? {} : { [valueField]: value };
-    const all: GroupValues = { ...targets[number]?.target, ...own };
+    const target = targets[number]?.target;
+    const labels = labelValuesOf(fields, labelsOf(target?.key ?? null));
+    const all: GroupValues = { ...target, ...own, ...labels };
     const values = Object.fromEntries(fields.map((field) => [field, all[field] ?? ""]));
     const key = JSON.stringify(values);
     let group = groups.get(key);

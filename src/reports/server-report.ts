@@ -1,3 +1,4 @@
+import type { LabelsOf } from "../alerts/notification.ts";
 import { emptyAccount, serverMsOf, type NameAccount } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
 import { countByStatus } from "../fleet/tallies.ts";
@@ -9,7 +10,7 @@ import {
   type IncidentCounts,
   type IncidentTime,
 } from "./incident-times.ts";
-import type { ReportedKind, ReportField } from "./report-fields.ts";
+import { labelValuesOf, type ReportedKind, type ReportField } from "./report-fields.ts";
 import { compareValues, placeRows } from "./report-rows.ts";
 import type { GroupValues, PlacedRow, ReportRow, RowPosition } from "./report-rows.ts";
 import type { ReportedTarget } from "./reported-targets.ts";
@@ -22,6 +23,7 @@ export interface UnitReportQuery {
   /** None of them of time. */
   readonly fields: readonly ReportField[];
   readonly targets: readonly ReportedTarget[];
+  readonly labelsOf: LabelsOf;
   readonly only?: UnitFilter | undefined;
   readonly occupancy: Pick<OccupancyReader, "units">;
   readonly incidents: readonly IncidentTime[];
@@ -29,7 +31,7 @@ export interface UnitReportQuery {
 
 /** Rows of single servers or sandboxes, by target and sandbox. Only some sandboxes are read at a time. */
 export async function* reportUnits(
-  { of, range, fields, targets, only, occupancy, incidents }: UnitReportQuery,
+  { of, range, fields, targets, labelsOf, only, occupancy, incidents }: UnitReportQuery,
   after: RowPosition | null,
 ): AsyncIterable<PlacedRow> {
   const { fromMs, toMs } = range;
@@ -37,14 +39,15 @@ export async function* reportUnits(
   const start = after?.sandbox;
   const cellMs = after?.cellMs ?? fromMs;
   const inOrder = [...targets.entries()].toSorted(([, one], [, other]) =>
-    compareValues(one.target, other.target, ["region", "key"]),
+    compareValues({ ...one.target }, { ...other.target }, ["region", "key"]),
   );
   for (const [number, { target, untilMs }] of inOrder) {
-    const place = start ? compareValues(target, start, ["region", "key"]) : 1;
+    const place = start ? compareValues({ ...target }, { ...start }, ["region", "key"]) : 1;
     if (place < 0) continue;
     const groups = new Map<string, GroupValues>();
+    const labels = labelValuesOf(fields, labelsOf(target.key));
     const keyOf = (unit: Unit, name: string): string => {
-      const values = valuesOf({ ...unit, ...target, name }, fields);
+      const values = { ...valuesOf({ ...unit, ...target, name }, fields), ...labels };
       const key = JSON.stringify(values);
       groups.set(key, values);
       return key;

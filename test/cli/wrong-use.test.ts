@@ -29,7 +29,7 @@ it.each([
   ["lookup user u1 --region su --config CONFIG", "(--region, --key): us/research, eu/research."],
   ["report --config CONFIG --to 2026-11-01", "--from"],
   ["report --config CONFIG --from 2026-11-02 --to 2026-11-01", "to: a time after from"],
-  [`${report} --by key,colour`, '"colour" is not one of region, key, server_name, benchmark'],
+  [`${report} --by key,colour`, "labels of keys: none; colour is not one of them"],
   ["incidents --state fired --url http://x", '"fired" is not one of pending, firing, resolved'],
   ["changes --to-status off --url http://x", "error, unknown, absent"],
   ["poll", "poll calls the service itself"],

@@ -210,7 +210,7 @@ it("each pool has a forecast, the first to reach the threshold first", async () 
   expect(forecasts[1]?.rise_per_week).toBeCloseTo(0.15);
   const byRegion = await ask({ threshold: "0.9", by: "region" });
   expect(byRegion.forecasts).toMatchObject([{ region: "us", level: byRegion.forecast.level }]);
-  await expect(ask({ by: "hour" })).rejects.toThrow("of region, key, and one of");
+  await expect(ask({ by: "hour" })).rejects.toThrow("of region, key, labels of keys, and one of");
 });
 
 describe("when servers run out", () => {

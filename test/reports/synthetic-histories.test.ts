@@ -91,7 +91,7 @@ it.each(histories)(
       threshold: 0.9,
       pools: ["server_name"],
     } as const;
-    const { pools } = await readOutlooks(asked, await history.occupancy.open());
+    const { pools } = await readOutlooks(asked, await history.occupancy.open(), history.labelsOf);
     expect(pools.map((pool) => poolAnswer(pool, "servers"))).toEqual([answer]);
   },
 );

@@ -100,6 +100,7 @@ export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
 
   return {
     spans,
+    labelsOf: () => ({}),
     add(target) {
       const added = recordTarget(target);
       recorded.push(added);

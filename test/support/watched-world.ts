@@ -54,6 +54,8 @@ export interface WorldOptions {
   /** Of all of these the servers are watched; `show` shows those of the first key in the first region. */
   readonly regions?: readonly string[];
   readonly keys?: readonly string[];
+  /** The labels of keys, by their names. */
+  readonly labels?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Settings of polls; `every` and a limit are there unless these say otherwise. */
   readonly poll?: object;
   /** Beside what the world replaces itself. */
@@ -114,7 +116,10 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     regions: Object.fromEntries(
       regions.map((region) => [region, { base_url: options.baseUrl ?? services.get(region) }]),
     ),
-    keys: keys.map((key) => ({ name: key.name, api_key: key.apiKey })),
+    keys: keys.map(({ name, apiKey: api_key }) => {
+      const labels = options.labels?.[name];
+      return { name, api_key, ...(labels && { labels }) };
+    }),
     poll: {
       ...(options.poll ?? { every: options.every ?? "5s" }),
       ...(options.probes && { rate_limit: { requests: 1_000, per: "1s" } }),

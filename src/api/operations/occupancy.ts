@@ -5,8 +5,8 @@ import {
   faultOfSandboxFields,
   readFields,
   reportedKinds,
-  reportFields,
   withIdentity,
+  type KnownField,
   type ReportField,
 } from "../../reports/report-fields.ts";
 import { openReport, type ReportQuery } from "../../reports/open-report.ts";
@@ -96,7 +96,8 @@ export const measureNames = measures.keyof().options;
 
 const label = z.string().optional();
 
-const labels = z.object({
+/** Besides, the labels of keys that it is by. */
+const labels = z.looseObject({
   region: label,
   key: label,
   server_name: label,
@@ -110,16 +111,22 @@ const labels = z.object({
   month: label,
   weekday: label,
   hour_of_day: label,
-} satisfies Record<ReportField, z.ZodType>);
+} satisfies Record<KnownField, z.ZodType>);
 
 const rowView = labels.extend(measures.shape);
 export type RowView = z.output<typeof rowView>;
+
+/** The value of a field that a report is by; "-": it is empty. */
+export function groupText(row: RowView, field: string): string {
+  const value = row[field];
+  return typeof value === "string" && value !== "" ? value : "-";
+}
 
 const occupancyView = z.object({
   from: z.string(),
   to: z.string(),
   tz: z.string(),
-  by: listed(z.enum(reportFields)),
+  by: texts,
   rows: listed(rowView),
   notes: texts,
   next: nextField,

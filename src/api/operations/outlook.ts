@@ -24,7 +24,7 @@ import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 const thresholdAllowed = "a share above 0 and up to 1, such as 0.9";
 
 const poolsAllowed =
-  "one or more, separated by commas, of region, key, and one of server_name, benchmark and tag; of sandboxes: of region, key and benchmark";
+  "one or more, separated by commas, of region, key, labels of keys, and one of server_name, benchmark and tag; of sandboxes: of region, key, labels and benchmark";
 
 export const outlookRequest = z.strictObject({
   ...rangeFields,
@@ -113,7 +113,7 @@ export const outlookFields = {
   step_rise: nullable.describe("By how much: 0.25 is 25 percentage points"),
 };
 
-const poolView = z.object({
+const poolView = z.looseObject({
   region: z.string().optional(),
   key: z.string().optional(),
   server_name: z.string().optional(),
@@ -156,7 +156,7 @@ export const computeOutlook = defineOperation({
     const query = outlookQuery(request, clock.now().utcMs);
     const { range } = query;
     const occupancy = await reports.occupancy.open(query.filter);
-    const found = viewOutlooks(await readOutlooks(query, occupancy), query);
+    const found = viewOutlooks(await readOutlooks(query, occupancy, reports.labelsOf), query);
     return { from: timeText(range.fromMs), to: timeText(range.toMs), ...found };
   },
 });

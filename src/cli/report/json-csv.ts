@@ -30,15 +30,21 @@ export async function* jsonOf({ rows, notes, coverageNotes, ...head }: StreamedR
 export async function* csvOf({ by, rows }: StreamedReport): Texts {
   const columns = [...by, ...measureNames];
   yield line(columns);
-  for await (const row of rows) yield line(columns.map((column) => row[column] ?? null));
+  for await (const row of rows) yield line(columns.map((column) => valueOf(row[column])));
+}
+
+function valueOf(value: unknown): string | number | boolean | null {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? value
+    : null;
 }
 
 /** A table of objects, as in RFC 4180. Null, or a field that is not there, is empty. */
 export function csvTable<Column extends string>(
-  rows: readonly Readonly<Partial<Record<Column, string | number | boolean | null | undefined>>>[],
+  rows: readonly Readonly<Partial<Record<Column, unknown>>>[],
   columns: readonly Column[],
 ): string {
-  return [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))]
+  return [columns, ...rows.map((row) => columns.map((column) => valueOf(row[column])))]
     .map(line)
     .join("");
 }

@@ -1,5 +1,4 @@
-import type { ReportField } from "../../reports/report-fields.ts";
-import type { RowView } from "../../api/operations/occupancy.ts";
+import { groupText, type RowView } from "../../api/operations/occupancy.ts";
 import { averageText, bar, countText, durationText } from "../../reports/quantities.ts";
 import { headroomText, peakText, recoveryText, shareText } from "../../reports/quantities.ts";
 import { dwellOf, dwellText } from "../../reports/quantities.ts";
@@ -69,7 +68,7 @@ const figures: readonly Figure[] = [
 /** The labels, and as many figures as fit beside those of the first rows. */
 function columnsFor(
   rows: readonly RowView[],
-  by: readonly ReportField[],
+  by: readonly string[],
   width: number,
   isUnicode: boolean,
 ): Columns<RowView> {
@@ -100,8 +99,8 @@ function columnsFor(
 
 const gap = 2;
 
-function labelOf(row: RowView, field: ReportField, isShort = true): string {
-  const text = row[field] || "-";
+function labelOf(row: RowView, field: string, isShort = true): string {
+  const text = groupText(row, field);
   const isId = field === "server" || field === "sandbox";
   return printableLine(isShort && isId ? withShortIds(text) : text);
 }

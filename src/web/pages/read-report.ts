@@ -33,8 +33,8 @@ export async function readReport(
 ): Promise<PageReport> {
   const { next, ...report } = await api(reportOccupancy, { ...request, limit: mostRows });
   // The same range, although time goes on.
-  const { of = "servers", tz, region, key } = request;
-  const same = { of, from: report.from, to: report.to, tz, region, key };
+  const { of = "servers", tz, region, key, label } = request;
+  const same = { of, from: report.from, to: report.to, tz, region, key, label };
   const rowsBy = async (by: string): Promise<readonly RowView[]> => {
     const rows: RowView[] = [];
     for (let cursor: string | null | undefined; cursor !== null;) {

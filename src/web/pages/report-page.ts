@@ -1,6 +1,5 @@
-import type { RowView } from "../../api/operations/occupancy.ts";
+import { groupText, type RowView } from "../../api/operations/occupancy.ts";
 import type { OutlookView } from "../../api/operations/outlook.ts";
-import { reportFields, type ReportField } from "../../reports/report-fields.ts";
 import { longestName, readable } from "../../fleet/readable-text.ts";
 import { html, type Html } from "../html.ts";
 import { dailyChart, headroomBar, heatmap, hourOf, swatch } from "./report-charts.ts";
@@ -183,20 +182,19 @@ function medianDwell(row: RowView): string {
 }
 
 export function rowsTable({ by, rows }: PageReport["report"]): Html {
-  const fields = reportFields.filter((field) => by.includes(field));
   const isOne = by.includes("server");
   const shown = figures.filter(([title]) => !isOne || !ofSeveral.has(title));
   return table(
     rows,
     [...by.map((field) => field.replaceAll("_", " ")), ...shown.map(([title]) => title)],
     (row) => [...by.map((field) => name(row, field)), ...shown.map(([, text]) => text(row))],
-    fields.length,
+    by.length,
   );
 }
 
 /** Names come from the service: each keeps its direction of writing to itself. */
-function name(row: RowView, field: ReportField): Html {
-  return html`<bdi>${readable(row[field] || "-", longestName)}</bdi>`;
+function name(row: RowView, field: string): Html {
+  return html`<bdi>${readable(groupText(row, field), longestName)}</bdi>`;
 }
 
 /** @param texts the number of columns that are not of numbers */

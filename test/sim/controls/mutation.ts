@@ -78,7 +78,14 @@ export const ofIncidents = (
 
 /** Replaces some functions of one part of the store. */
 export const ofPart = <
-  Part extends "outbox" | "notifications" | "notified" | "probes" | "regions" | "targets",
+  Part extends
+    | "acknowledgements"
+    | "outbox"
+    | "notifications"
+    | "notified"
+    | "probes"
+    | "regions"
+    | "targets",
 >(
   part: Part,
   change: (own: Store[Part], databases: Iterable<DatabaseSync>) => Partial<Store[Part]>,

@@ -1,7 +1,7 @@
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
 import type { ScenarioReceiver } from "../draw/receivers.ts";
 import type { EscalationStep } from "../draw/rules.ts";
-import { ofIncidents, ofReceivers, ofRules, ofStore } from "./mutation.ts";
+import { ofIncidents, ofPart, ofReceivers, ofRules, ofStore } from "./mutation.ts";
 import type { Mutation, NegativeControl } from "./mutation.ts";
 
 const ofEscalation = (
@@ -10,22 +10,6 @@ const ofEscalation = (
 
 /** Those who are notified of what nobody acknowledges. */
 const superiors = ["lead", "boss"];
-
-/** Silences and acknowledgements as they are read for the next poll. */
-const ofAcknowledgements = (change: (endsAtMs: number | null) => number | null): Mutation =>
-  ofStore((store) => ({
-    suppressions: {
-      ...store.suppressions,
-      async read(nowMs) {
-        const known = await store.suppressions.read(nowMs);
-        const acknowledgements = known.acknowledgements.map((each) => ({
-          ...each,
-          endsAtMs: change(each.endsAtMs),
-        }));
-        return { ...known, acknowledgements };
-      },
-    },
-  }));
 
 const withoutReceiver = (outcome: IncidentOutcome, isDropped: (name: string) => boolean) => ({
   outbox: outcome.outbox.filter(({ receiver }) => !isDropped(receiver)),
@@ -38,37 +22,48 @@ const withoutReceiver = (outcome: IncidentOutcome, isDropped: (name: string) => 
 /** Daemons that notify the wrong people, or at the wrong time. */
 export const routingControls: Readonly<Record<string, NegativeControl>> = {
   "skips the last step of an escalation": {
-    from: 1,
+    from: 32,
     caughtAs: /was not notified to (lead|boss), and nothing inhibits it/,
     ...ofEscalation((steps) => steps.slice(0, -1)),
   },
   "takes the steps of an escalation too soon": {
-    from: 1,
+    from: 32,
     caughtAs: /was notified to (lead|boss), though its step was not due/,
     ...ofEscalation((steps) => steps.map((step) => ({ ...step, afterMs: step.afterMs / 2 }))),
   },
   "repeats the steps of an escalation after a restart": {
-    from: 1,
+    from: 32,
     caughtAs: /^(lead|boss) was sent incident\.firing of .* [2-9] times instead of 1/,
     between: "delete from incident_receivers where receiver in ('lead', 'boss')",
   },
   "forgets at a restart when incidents fired": {
-    from: 1,
+    from: 32,
     caughtAs: /was not notified to (lead|boss), and nothing inhibits it/,
     between: "update incidents set fired_at_ms = null where phase = 'firing'",
   },
   "escalates what is acknowledged": {
-    from: 1,
+    from: 18,
     caughtAs: /was notified to (lead|boss), though it was acknowledged/,
-    ...ofAcknowledgements(() => 0),
+    ...ofStore((store) => ({
+      suppressions: {
+        ...store.suppressions,
+        read: async (nowMs) => ({
+          ...(await store.suppressions.read(nowMs)),
+          acknowledgements: [],
+        }),
+      },
+    })),
   },
   "does not escalate when an acknowledgement has ended": {
     from: 1,
     caughtAs: /was not notified to (lead|boss), and nothing inhibits it/,
-    ...ofAcknowledgements(() => null),
+    ...ofPart("acknowledgements", (acknowledgements) => ({
+      acknowledge: (selection, given, compose) =>
+        acknowledgements.acknowledge(selection, { ...given, endsAtMs: null }, compose),
+    })),
   },
   "does not notify of the end those whom it escalated to": {
-    from: 1,
+    from: 32,
     caughtAs: /^(lead|boss) was sent incident\.resolved of .* 0 times instead of 1/,
     ...ofIncidents(({ outbox }) => ({
       outbox: outbox.filter(
@@ -77,12 +72,12 @@ export const routingControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "notifies receivers outside their hours": {
-    from: 1,
+    from: 32,
     caughtAs: /was notified to night, though it is outside its hours/,
     ...ofReceivers((receiver) => ({ ...receiver, hours: null })),
   },
   "takes the hours of receivers to be in another zone": {
-    from: 1,
+    from: 110,
     caughtAs: /was (not )?notified to night/,
     ...ofReceivers(({ hours, ...receiver }) => ({
       ...receiver,
@@ -90,7 +85,7 @@ export const routingControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "does not notify receivers of what fires when their hours begin": {
-    from: 1,
+    from: 110,
     caughtAs: /was not notified to night, and nothing inhibits it/,
     ...ofIncidents((outcome) => {
       const fired = new Set(
@@ -105,7 +100,7 @@ export const routingControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "does not notify of the end outside the hours of a receiver": {
-    from: 1,
+    from: 107,
     caughtAs: /^night was sent incident\.resolved of .* 0 times instead of 1/,
     ...ofIncidents(({ outbox }) => ({
       outbox: outbox.filter(
@@ -114,12 +109,12 @@ export const routingControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "notifies receivers of what their match excludes": {
-    from: 1,
+    from: 110,
     caughtAs: /was notified to squad, though its match excludes that/,
     ...ofReceivers((receiver: ScenarioReceiver) => ({ ...receiver, route: null })),
   },
   "notifies nobody whose match names a team": {
-    from: 1,
+    from: 9,
     caughtAs: /was not notified to (squad|night|lead|boss), and nothing inhibits it/,
     ...ofReceivers(({ route, ...receiver }) => ({
       ...receiver,
