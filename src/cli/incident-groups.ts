@@ -1,4 +1,9 @@
-import { incidentNotes, listIncidents, type IncidentView } from "../api/operations/incidents.ts";
+import {
+  incidentNotes,
+  listIncidents,
+  unobservedNote,
+  type IncidentView,
+} from "../api/operations/incidents.ts";
 import { counted, namesText } from "../fleet/plural.ts";
 import { callOperation, type ApiOptions } from "./call-api.ts";
 import type { Look } from "./look.ts";
@@ -109,7 +114,12 @@ export function unobservedText(
   isWhole: boolean,
   look: Look,
 ): string {
-  const rows = rowsText(groupIncidents(incidents, isWhole, look), columns, isWhole, look);
+  // The title says it of all.
+  const groups = groupIncidents(incidents, isWhole, look).map((group) => ({
+    ...group,
+    notes: group.notes.filter((note) => note !== unobservedNote),
+  }));
+  const rows = rowsText(groups, columns, isWhole, look);
   const title = `not observed at present, so when last observed (${incidents.length}):`;
   return rows === "" ? "" : `${look.paint("bold", title)}\n${rows}`;
 }

@@ -74,7 +74,11 @@ async function listCauses(command: Command, terminal: Terminal): Promise<void> {
   const open =
     states === "" ? none : await readIncidents(options, terminal, { ...fields, state: states });
   const resolved = wanted.includes("resolved")
-    ? await callOperation(options, terminal, listIncidents, { ...fields, limit, state: "resolved" })
+    ? await callOperation(options, terminal, listIncidents, {
+        ...fields,
+        limit: limit ?? (states === "" ? undefined : fewResolved),
+        state: "resolved",
+      })
     : none;
   const observed = open.incidents.filter((each) => each.observed);
   const unobserved = open.incidents.filter((each) => !each.observed);
@@ -91,6 +95,8 @@ async function listCauses(command: Command, terminal: Terminal): Promise<void> {
 }
 
 const nothing = "There are no such incidents.";
+/** What is open stays on the screen. */
+const fewResolved = 10;
 const moreResolved = "--state resolved --before";
 
 const incidentColumns: Columns<IncidentView> = {

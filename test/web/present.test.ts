@@ -35,14 +35,16 @@ function readStatus(views: readonly WatchedView[], nowMs: number) {
   const targets = views.map((each) => viewTarget(each));
   const text = statusText({ targets, incidents, processes: [] }, true, look);
   const numberIn = (pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
-  const rows = text.split("\n").filter((line) => line.startsWith("critical"));
+  const rowsIn = (part = "") => part.split("\n").filter((line) => line.startsWith("critical"));
+  const [observed, unobserved] = text.split("not observed at present, so when last observed");
+  const rows = rowsIn(observed);
   return {
     text,
     firing: numberIn(/^(\d+) incidents? (?:is|are) firing/),
     erring: numberIn(/^servers: .*?(\d+) error/m),
     wellNow: rows.filter((line) => / now (?:idle|occupied)/.test(line)).length,
-    unobserved: rows.filter((line) => line.endsWith("unobserved")).length,
-    listed: rows.filter((line) => !/ now (?:idle|occupied)|unobserved$/.test(line)).length,
+    unobserved: rowsIn(unobserved).length,
+    listed: rows.filter((line) => !/ now (?:idle|occupied)/.test(line)).length,
   };
 }
 

@@ -118,6 +118,8 @@ export async function findIncident({ store }: StoreContext, id: string): Promise
   throw new RefusedError("not_found", message);
 }
 
+export const unobservedNote = "unobserved";
+
 /**
  * What a person must know of an incident beside its state.
  *
@@ -138,7 +140,7 @@ export function incidentNotes(
     ...(present === null
       ? []
       : [`now ${present} ${since === null ? "" : sinceText(since)}`.trim()]),
-    ...(observed ? [] : ["unobserved"]),
+    ...(observed ? [] : [unobservedNote]),
     ...(author === null ? [] : [`acknowledged by ${author}`]),
   ];
 }
