@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
+import { withShortIds } from "../fleet/readable-text.ts";
 import { printableLine } from "../lib/printable.ts";
 import type { Color, Look } from "./look.ts";
 
@@ -230,11 +231,4 @@ export function cutToWidth(text: string, width: number = Number.POSITIVE_INFINIT
     kept += character;
   }
   return `${kept}…`;
-}
-
-const uuid = /\b([\da-f]{8})(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
-
-/** Enough of each UUID to find it. Other ids may all begin alike. */
-export function withShortIds(text: string): string {
-  return text.replaceAll(uuid, "$1");
 }

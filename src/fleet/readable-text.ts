@@ -27,3 +27,10 @@ export function readable(text: string, longest: number): string {
   // A cut may have left half a character at the end.
   return start.length > longest ? `${start.slice(0, longest).replace(/\p{Cs}$/u, "")}…` : start;
 }
+
+const uuid = /\b([\da-f]{8})(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
+
+/** Enough of each UUID to find it. Other ids may all begin alike. */
+export function withShortIds(text: string): string {
+  return text.replaceAll(uuid, "$1");
+}

@@ -155,7 +155,9 @@ export function poolNotes(
     );
   }
   const gaps = weeks.length - peakForecast.weeks;
-  if (gaps > 0) {
+  if (gaps > 0 && gaps === weeks.length) {
+    notes.push("No week was observed well enough for a trend.");
+  } else if (gaps > 0) {
     notes.push(
       `${counted(gaps, "week")} of the last ${weeks.length} ${gaps === 1 ? "was" : "were"} not observed well enough and ${gaps === 1 ? "is" : "are"} not part of the trend.`,
     );

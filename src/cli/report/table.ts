@@ -3,9 +3,10 @@ import { averageText, bar, countText, durationText } from "../../reports/quantit
 import { headroomText, peakText, recoveryText, shareText } from "../../reports/quantities.ts";
 import { dwellOf, dwellText } from "../../reports/quantities.ts";
 import { localText } from "../../reports/zone.ts";
+import { withShortIds } from "../../fleet/readable-text.ts";
 import { printableLine } from "../../lib/printable.ts";
 import { lookOf } from "../look.ts";
-import { createGrowingTable, cutToWidth, textWidth, withShortIds } from "../table.ts";
+import { createGrowingTable, cutToWidth, textWidth } from "../table.ts";
 import type { Columns } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import type { StreamedReport, Texts } from "./json-csv.ts";

@@ -1,5 +1,6 @@
 import type { ExplanationView } from "../../api/operations/explain.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
+import { withShortIds } from "../../fleet/readable-text.ts";
 import { html, table, timeOf, type Column, type Html } from "../html.ts";
 import { band, bandSums, bandTable, type Timeline } from "./band.ts";
 import { shortText } from "./fleet-list.ts";
@@ -66,10 +67,10 @@ const eventColumns: readonly Column<Event>[] = [
   },
   {
     head: "Event",
-    cell: ({ text, incident_id: incident }) =>
-      incident === null
-        ? shortText(text, longestEvent)
-        : html`<a href="incidents/${incident}">${shortText(text, longestEvent)}</a>`,
+    cell({ text, incident_id: incident }) {
+      const shown = shortText(withShortIds(text), longestEvent);
+      return incident === null ? shown : html`<a href="incidents/${incident}">${shown}</a>`;
+    },
   },
 ];
 

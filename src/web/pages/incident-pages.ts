@@ -149,7 +149,7 @@ function sandboxLink({ region, key, sandbox_id }: IncidentDetails): Html | null 
 }
 
 const eventColumns: readonly Column<IncidentDetails["events"][number]>[] = [
-  { head: "time", cell: ({ at }) => shownTime(at) ?? "" },
+  { head: "time", cell: ({ at }) => shownTime(at) ?? "", tone: () => "time" },
   { head: "event", cell: ({ text }) => text },
 ];
 
@@ -219,10 +219,11 @@ export const incidentColumns = ({ root, nowMs }: PageAt): readonly Column<Incide
   },
 ];
 
+/** Which incident inhibits one is said on its page. */
 function stateText(incident: IncidentView): string {
   const { state, resolved_reason: reason } = incident;
   const stated = reason === null ? state : `${state} (${reason})`;
-  return [stated, ...incidentNotes(incident)].join(", ");
+  return [stated, ...incidentNotes(incident, false)].join(", ");
 }
 
 export function shownTime(iso: string): Html;

@@ -50,7 +50,7 @@ p { margin: .4rem 0; overflow-wrap: anywhere; } .quiet, figcaption { color: var(
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; margin: 1.2rem 0; }
 .tiles div { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; }
 dt, .more { color: var(--quiet); font-size: .8rem; } dd { margin: 0; font-size: 1.25rem; font-weight: 600; line-height: 1.3; }
-dd.more { font-size: .8rem; font-weight: 400; }
+dd.more { font-size: .8rem; font-weight: 400; } dd.text { font-size: 1rem; }
 .plot { display: grid; grid-template-columns: 2.8rem 1fr; margin: 0; }
 .plot svg { width: 100%; height: 12rem; display: block; border: 1px solid var(--line); }
 .plot.heatmap svg { height: 11rem; border: 0; }

@@ -60,12 +60,17 @@ function tiles(total: RowView, { all, of }: OutlookView): Html {
       ([what, value, more]) =>
         html`<div>
           <dt>${what}</dt>
-          <dd>${value.replaceAll("-", "\u2011")}</dd>
+          <dd class="${value.length > longestFigure ? "text" : ""}">
+            ${value.replaceAll("-", "\u2011")}
+          </dd>
           <dd class="more">${more}</dd>
         </div>`,
     )}
   </dl>`;
 }
+
+/** Longer values are sentences, which are set smaller. */
+const longestFigure = 16;
 
 function trendText({ level, rise_per_week: rise }: OutlookView["all"]): string {
   if (level === null) return "of all";
