@@ -201,7 +201,9 @@ describe("the overview", () => {
   it("names the server of which the fewest are idle", () => {
     const { watched, poll } = watchFleet();
     poll(listing({ a: "occupied", b: "occupied", c: "idle" }));
-    expect(render({ targets: [watched] })).toContain("<dd>1<small>github</small></dd>");
+    expect(render({ targets: [watched] })).toContain(
+      '<dd>1<small title="github" >github</small ></dd>',
+    );
   });
 
   it("shows what flaps, and the runbook of a rule", async () => {

@@ -1,5 +1,6 @@
 import { durationText, shareText } from "../../reports/quantities.ts";
 import { html, type Html } from "../html.ts";
+import { placeOf } from "./fleet-list.ts";
 import { shownDays, type PlaceDays } from "./occupancy-data.ts";
 import { addressQuery } from "./occupancy-query.ts";
 
@@ -87,7 +88,7 @@ export function daysCard(
         ? ""
         : `of ${durationText(observed)} observed`;
     return html`<li>
-      <span>${name}</span>
+      ${key === null ? html`<span>${region}</span>` : placeOf({ region, key })}
       <svg
         viewBox="0 0 ${shownDays * dayWidth} ${dayHeight}"
         preserveAspectRatio="none"

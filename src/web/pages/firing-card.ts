@@ -1,15 +1,15 @@
 import { subjectLink } from "../../alerts/links.ts";
-import { counted, countText, namesText } from "../../fleet/plural.ts";
+import { counted, countText } from "../../fleet/plural.ts";
 import { shownName } from "../../fleet/readable-text.ts";
 import { ageOf, html, numberOf, timeOf, type Html } from "../html.ts";
 import type { Firing, FiringGroup } from "./firing.ts";
+import { receiversText } from "./fleet-list.ts";
 
 /** Further ones are only counted. */
 const mostRows = 20;
 
 /** The headline of more does not name all of them. */
 const mostNamed = 5;
-const mostReceivers = 3;
 
 /** What is wrong, worst first, and what can be done about it. */
 export function firingCard(
@@ -126,14 +126,14 @@ function notifiedTexts(
   { receivers, waitingFor, failingTo, firedAtMs }: FiringGroup,
   nowMs: number,
 ): readonly (Html | string)[] {
-  const names = namesText(receivers, mostReceivers);
+  const names = receiversText(receivers);
   const ago = firedAtMs === null ? "" : html` ${ageOf(firedAtMs, nowMs)} ago`;
   return [
     receivers.length === 0 ? "nobody notified" : html`notified ${names}${ago}`,
-    ...(waitingFor.length === 0 ? [] : [`waiting for ${namesText(waitingFor, mostReceivers)}`]),
+    ...(waitingFor.length === 0 ? [] : [`waiting for ${receiversText(waitingFor)}`]),
     ...(failingTo.length === 0
       ? []
-      : [html`<span class="bad">not delivered to ${namesText(failingTo, mostReceivers)}</span>`]),
+      : [html`<span class="bad">not delivered to ${receiversText(failingTo)}</span>`]),
   ];
 }
 

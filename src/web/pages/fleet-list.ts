@@ -1,4 +1,5 @@
 import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
+import { namesText } from "../../fleet/plural.ts";
 import { readable } from "../../fleet/readable-text.ts";
 import { html, numberOf, type Html } from "../html.ts";
 import { page, type PageAt } from "./layout.ts";
@@ -233,6 +234,24 @@ function pager(
 export function shortText(text: string, longest = longestShown): string {
   return readable(text, longest).trim();
 }
+
+/** Longer names of regions, keys and receivers are cut in lists. */
+const longestInList = 24;
+
+/** Where something is; its own page has the whole names. */
+export function placeOf({ region, key }: { readonly region: string; readonly key: string }): Html {
+  return html`<span title="${region} / ${key}"
+    >${readable(region, longestInList)} / ${readable(key, longestInList)}</span
+  >`;
+}
+
+/** The page of an incident has the whole names. */
+export function receiversText(receivers: readonly string[]): string {
+  const names = receivers.map((name) => readable(name, longestInList));
+  return namesText(names, mostReceivers);
+}
+
+const mostReceivers = 3;
 
 export function statusOf({
   status,

@@ -1,8 +1,9 @@
 import { targetName } from "../../fleet/model.ts";
-import { counted, namesText } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/plural.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { countAll, type FleetTotals } from "./fleet-totals.ts";
 import type { Firing, FiringView } from "./firing.ts";
+import { receiversText } from "./fleet-list.ts";
 import { isFailing, type QuietView } from "./quiet-cards.ts";
 import { totalsText } from "./status-bar.ts";
 
@@ -45,11 +46,12 @@ export function composeHeadline(
       unobserved${oldestMs === null ? "" : html`, the longest for ${ageOf(oldestMs, nowMs)}`}.`,
     worst !== undefined &&
       (firedAtMs !== null && notified.length > 0
-        ? html`${namesText(notified, 3)} ${notified.length === 1 ? "was" : "were"} notified
+        ? html`${receiversText(notified)} ${notified.length === 1 ? "was" : "were"} notified
           ${ageOf(firedAtMs, nowMs)} ago.`
         : html`Nobody was notified${receivers.length === 0 ? ": no receiver is configured" : ""}.`),
-    waitingFor.size > 0 && html`Messages wait for ${namesText([...waitingFor], 3)}.`,
-    failingTo.size > 0 && html`Messages could not be delivered to ${namesText([...failingTo], 3)}.`,
+    waitingFor.size > 0 && html`Messages wait for ${receiversText([...waitingFor])}.`,
+    failingTo.size > 0 &&
+      html`Messages could not be delivered to ${receiversText([...failingTo])}.`,
     groups.length > 0 &&
       down.length > 0 &&
       html`${down.length} of ${counted(targets.length, "target")} down.`,

@@ -66,7 +66,9 @@ function tiles({ all, sandboxes, tightest }: FleetTotals): Html {
           tightest === null
             ? html`–`
             : html`${numberOf(tightest.idle)}
-                <small>${shownName(tightest.serverName) || "unnamed"}</small>`
+                <small title="${shownName(tightest.serverName)}"
+                  >${shownName(tightest.serverName) || "unnamed"}</small
+                >`
         }
       </dd>
     </div>

@@ -1,6 +1,7 @@
 import { probeState, type ProbeView } from "../../alerts/probe.ts";
 import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
 import type { ProcessView } from "../../api/operations/status.ts";
+import { shortText } from "./fleet-list.ts";
 import { ageOf, html, numberOf, table, type Column, type Html } from "../html.ts";
 
 /** Times are UTC milliseconds. */
@@ -102,12 +103,17 @@ export function silencesCard({ silences }: QuietView, nowMs: number): Html {
   </section>`;
 }
 
+/** The page of a silence has the whole of it. */
+const longestMatch = 120;
+
 const silenceColumns = (nowMs: number): readonly Column<QuietView["silences"][number]>[] => [
   {
     head: "Matches",
-    cell: ({ match, reason }) => html`${matchText(match)} <small>${reason ?? ""}</small>`,
+    cell: ({ match, reason }) =>
+      html`${shortText(matchText(match), longestMatch)}
+        <small>${shortText(reason ?? "", longestMatch)}</small>`,
   },
-  { head: "By", cell: ({ by }) => by },
+  { head: "By", cell: ({ by }) => shortText(by) },
   { head: "Ends in", cell: ({ endsAtMs }) => ageOf(endsAtMs, nowMs), tone: () => "age" },
   {
     head: "Change",
@@ -126,13 +132,25 @@ export function receiversCard({ receivers, waiting }: QuietView): Html {
     ${
       queues.length === 0
         ? html`<p class="bad">None: nobody is notified.</p>`
-        : table(queues, receiverColumns, mostRows)
+        : table(
+            queues.toSorted((a, b) => b.dead - a.dead || b.pending - a.pending),
+            receiverColumns,
+            Math.min(mostRows, Math.max(mostQuiet, queues.filter(isWaited).length)),
+          )
     }
   </section>`;
 }
 
+/** Receivers for which nothing waits are counted after these. */
+const mostQuiet = 5;
+
+const isWaited = ({ pending, dead }: QuietView["waiting"][number]): boolean => pending + dead > 0;
+
 const receiverColumns: readonly Column<QuietView["waiting"][number]>[] = [
-  { head: "Receiver", cell: ({ receiver }) => receiver },
+  {
+    head: "Receiver",
+    cell: ({ receiver }) => html`<span title="${receiver}">${shortText(receiver)}</span>`,
+  },
   { head: "Waiting", isNumber: true, cell: ({ pending }) => numberOf(pending) },
   {
     head: "Dead",

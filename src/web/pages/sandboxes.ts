@@ -2,7 +2,7 @@ import type { SandboxView } from "../../api/operations/sandboxes.ts";
 import { counted } from "../../fleet/plural.ts";
 import { countByStatus } from "../../fleet/tallies.ts";
 import { ageOf, html, type Html } from "../html.ts";
-import { renderFleetList, shortText, statusOf, type FleetList } from "./fleet-list.ts";
+import { placeOf, renderFleetList, shortText, statusOf, type FleetList } from "./fleet-list.ts";
 import { presentTotals } from "./fleet-totals.ts";
 import type { PageAt } from "./layout.ts";
 import { sandboxAddress } from "./servers-address.ts";
@@ -58,7 +58,7 @@ function sandboxRow(sandbox: SandboxView, attributes: Html, { nowMs }: PageAt): 
     </th>
     <td>${statusOf(sandbox)}</td>
     <td>${ageOf(Date.parse(since), nowMs)}</td>
-    <td>${region} / ${key}</td>
+    <td>${placeOf({ region, key })}</td>
     <td class="wide bars">${statusBar(presentTotals(servers, stale))}</td>
     <td class="wide">${created === null ? "" : ageOf(Date.parse(created), nowMs)}</td>
     <td class="wide quiet">${shortText(benchmark ?? "")}</td>

@@ -4,7 +4,7 @@ import type { ServerView } from "../../api/operations/targets.ts";
 import type { ApiDeps } from "../api/api.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { band, type Timeline } from "./band.ts";
-import { shortText, statusChips, statusOf } from "./fleet-list.ts";
+import { placeOf, shortText, statusChips, statusOf } from "./fleet-list.ts";
 import { serverAddress } from "./servers-address.ts";
 import { nameOf } from "./servers.ts";
 
@@ -76,7 +76,7 @@ function serverRow(server: ServerView, timeline: Timeline | undefined, nowMs: nu
     </th>
     <td>${statusOf(server)}</td>
     <td>${ageOf(Date.parse(server.since), nowMs)}</td>
-    <td>${region} / ${key}</td>
+    <td>${placeOf({ region, key })}</td>
     <td class="wide bands">${timeline ? band(timeline, "The last 24 hours") : ""}</td>
   </tr> `;
 }

@@ -2,7 +2,7 @@ import type { ServerView } from "../../api/operations/targets.ts";
 import type { SandboxView } from "../../api/operations/sandboxes.ts";
 import { counted } from "../../fleet/plural.ts";
 import { ageOf, html, type Html } from "../html.ts";
-import { renderFleetList, shortText, statusOf, type FleetList } from "./fleet-list.ts";
+import { placeOf, renderFleetList, shortText, statusOf, type FleetList } from "./fleet-list.ts";
 import type { PageAt } from "./layout.ts";
 import { sandboxAddress, sandboxesAddress, serverAddress } from "./servers-address.ts";
 
@@ -61,7 +61,7 @@ function serverRow(server: ServerView, attributes: Html, { nowMs }: PageAt): Htm
   const { region, key, sandbox_id: sandbox, tags, benchmark } = server;
   return html`<tr ${attributes}>
     ${serverCells(server, nowMs)}
-    <td>${region} / ${key}</td>
+    <td>${placeOf({ region, key })}</td>
     <td class="wide id">
       <a href="${sandboxAddress(server)}" title="${shortText(sandbox, 512)}"
         >${shortText(sandbox, longestId)}</a
