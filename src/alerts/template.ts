@@ -59,6 +59,7 @@ export const bodyVariables = [
   "truncated",
   "still_firing",
   "report",
+  "labels",
 ] as const;
 export type BodyVariable = (typeof bodyVariables)[number];
 
@@ -83,6 +84,7 @@ export const incidentVariables = [
   "flapping",
   "acknowledged_by",
   "url",
+  "labels",
 ] as const;
 export type IncidentVariable = (typeof incidentVariables)[number];
 

@@ -20,7 +20,7 @@ export const signingSecretSchema = textOf(
 
 const bodyTextAllowed = `a Liquid template with the variables ${bodyVariables.join(", ")}; of each of the incidents ${incidentVariables.join(", ")}`;
 
-const known = { variables: bodyVariables, fields: incidentVariables };
+const known = { variables: bodyVariables, fields: incidentVariables, mappings: ["labels"] };
 
 /** Placeholders as rules have them: nothing would fill them here. */
 const singleBraces = new RegExp(`(?<!\\{)\\{(?:${bodyVariables.join("|")})\\}(?!\\})`);

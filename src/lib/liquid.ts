@@ -106,6 +106,8 @@ export interface TemplateFault {
 export interface KnownVariables {
   readonly variables: readonly string[];
   readonly fields: readonly string[];
+  /** Variables and fields whose own fields are not known. */
+  readonly mappings?: readonly string[];
 }
 
 const loopFields = ["index", "index0", "rindex", "rindex0", "first", "last", "length"];
@@ -114,7 +116,7 @@ const listFields = ["size", "first", "last"];
 /** What is wrong with a template, wherever in it; null: nothing. */
 export function templateFault(
   text: string,
-  { variables: known, fields }: KnownVariables,
+  { variables: known, fields, mappings = [] }: KnownVariables,
 ): TemplateFault | null {
   const template = parse(text);
   if ("problem" in template) return template;
@@ -122,7 +124,8 @@ export function templateFault(
   const isGlobal = (root: string): boolean => Object.hasOwn(globals, root);
   for (const each of Object.values(variables).flat()) {
     const names = each.segments.filter((segment) => typeof segment === "string");
-    const [root = "", ...path] = names;
+    const mapping = names.findIndex((name) => mappings.includes(name));
+    const [root = "", ...path] = mapping < 0 ? names : names.slice(0, mapping + 1);
     const allowed = root === "forloop" ? loopFields : [...fields, ...listFields];
     const isKnown = root === "forloop" || !isGlobal(root) || known.includes(root);
     const wrong = isKnown ? path.find((name) => !allowed.includes(name)) : root;

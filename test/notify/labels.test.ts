@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
 import { withLabels } from "../../src/alerts/notification.ts";
+import { compileBody } from "../../src/notify/receivers/body-template.ts";
 import { headingOf } from "../../src/notify/receivers/chat-message.ts";
 import { alertmanagerBody, webhookBody } from "../../src/notify/receivers/webhook.ts";
 import { writeConfig } from "../support/config-file.ts";
+import { testConfig } from "../support/test-config.ts";
 import { runCommand } from "../support/run-command.ts";
 import { incidentOf, startMs } from "./support/items.ts";
 import { notificationOf } from "./support/notifications.ts";
@@ -31,6 +33,22 @@ it("the labels of keys are on each incident of a webhook, and on each alert for 
 
 it("a message for people names the labels that all of its incidents have", () => {
   expect(headingOf(both, 100)).toBe("🔴 Firing (critical): server-error, team=search");
+});
+
+it("a body of one's own has the labels that all of its incidents have, and those of each; others are empty", () => {
+  const text =
+    "{{ labels.team }} {{ labels.tier }} {% if labels.tier == '' %}mixed{% endif %}{% for i in incidents %} {{ i.labels.tier }}{{ i.labels.none }}{% endfor %}";
+  const address = "http://127.0.0.1:1/hook";
+  const receivers = [
+    { name: "oncall", type: "webhook", url: address, allow_http: true, body: { text } },
+  ];
+  const regions = { us: { base_url: "https://sandboxes.example" } };
+  const keys = [{ name: "research", api_key: "a" }];
+  expect(testConfig({ regions, keys, alerts: { receivers } }).alerts.receivers).toHaveLength(1);
+  expect(compileBody(text)(both, startMs)).toEqual({
+    body: "search  mixed gold tin",
+    isReplaced: false,
+  });
 });
 
 it("without labels, messages have nothing of them", () => {

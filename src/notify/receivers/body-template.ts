@@ -1,10 +1,11 @@
 import { incidentUrl, messageUrl } from "../../alerts/links.ts";
-import { summaryAt, type Notification, type NotifiedIncident } from "../../alerts/notification.ts";
+import { summaryAt } from "../../alerts/notification.ts";
+import type { Labels, Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { incidentValues, someOf, type BodyVariable } from "../../alerts/template.ts";
 import type { IncidentVariable, Json } from "../../alerts/template.ts";
 import { shownName } from "../../fleet/readable-text.ts";
 import { compileTemplate, type FillTemplate } from "../../lib/liquid.ts";
-import { incidentFields, runbookFor } from "./message-text.ts";
+import { commonLabels, incidentFields, runbookFor } from "./message-text.ts";
 
 /** @param textOf fills one template */
 type Fill = (textOf: (template: FillTemplate) => string) => Json;
@@ -70,6 +71,16 @@ function shownNames(incident: NotifiedIncident) {
   };
 }
 
+/** A label that a key does not have is empty, instead of an error: others may have it. */
+function readLabels(labels: Labels): Labels {
+  return new Proxy(labels, {
+    get: (own, name) => (typeof name === "symbol" || name in own ? Reflect.get(own, name) : ""),
+    getOwnPropertyDescriptor: (own, name) =>
+      Object.getOwnPropertyDescriptor(own, name) ??
+      (name in own ? undefined : { configurable: true, enumerable: false, value: "" }),
+  });
+}
+
 function variablesOf(notification: Notification, nowMs: number, externalUrl: string | null) {
   const { type, id, rule, severity, incidents, truncated, stillFiring = 0 } = notification;
   const all = (name: keyof typeof incidentValues): string =>
@@ -85,6 +96,7 @@ function variablesOf(notification: Notification, nowMs: number, externalUrl: str
     runbook_url: runbookFor(notification, externalUrl) ?? "",
     count: incidents.length + truncated,
     still_firing: stillFiring,
+    labels: readLabels(commonLabels(notification)),
     report: notification.report?.lines.join("\n") ?? "",
     region: all("region"),
     key: all("key"),
@@ -101,6 +113,7 @@ function variablesOf(notification: Notification, nowMs: number, externalUrl: str
       flapping: false,
       ...incidentFields(incident),
       ...shownNames(incident),
+      labels: readLabels(incident.labels ?? {}),
       url: externalUrl === null || type === "test" ? "" : incidentUrl(externalUrl, incident.id),
     })),
   } satisfies Readonly<Record<BodyVariable, unknown>>;

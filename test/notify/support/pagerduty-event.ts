@@ -16,7 +16,11 @@ export const pagerdutyEventSchema = z.strictObject({
     group: z.string().min(1).optional(),
     class: z.string().min(1).optional(),
     custom_details: z
-      .object({ count: z.string(), incidents: z.array(z.string()) })
+      .object({
+        count: z.string(),
+        incidents: z.array(z.string()),
+        labels: z.record(z.string(), z.string()).optional(),
+      })
       .catchall(z.string()),
   }),
   links: z.array(z.strictObject({ href: z.url(), text: z.string() })).optional(),

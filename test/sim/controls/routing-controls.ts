@@ -55,7 +55,7 @@ export const routingControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "does not escalate when an acknowledgement has ended": {
-    from: 1,
+    from: 17,
     caughtAs: /was not notified to (lead|boss), and nothing inhibits it/,
     ...ofPart("acknowledgements", (acknowledgements) => ({
       acknowledge: (selection, given, compose) =>
