@@ -63,6 +63,8 @@ export async function startWebSocketServer(handlers: Handlers): Promise<string> 
         }
       }
     });
+    // A client that is killed only ends its half.
+    socket.on("end", () => socket.end());
     socket.on("close", () => handlers.onClosed(peer));
     handlers.onOpen(peer);
   });
