@@ -1,28 +1,18 @@
 import type { HeldSuppressions } from "../api/suppressions.ts";
-import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { isInForce } from "../alerts/silence.ts";
 import { operations } from "../fleet/model.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
 import { revision, version } from "../lib/version.ts";
 import type { SuppressionView } from "../metrics/incident-gauges.ts";
 import { createMetrics, type Metrics, type MetricsOptions } from "../metrics/metrics.ts";
 import { deliveryFailureReasons } from "../notify/receiver.ts";
 import { refusalReasons } from "../web/refusals.ts";
-import type { Store } from "../store/store.ts";
+import type { DaemonCore } from "./daemon-core.ts";
 import type { WatchedFleet } from "./watched-fleet.ts";
-import type { Watchdog } from "./watchdog.ts";
 
-interface DaemonMetricsDeps extends Pick<MetricsOptions, "readReload"> {
-  readonly config: Config;
-  readonly store: Store;
+interface DaemonMetricsDeps extends DaemonCore, Pick<MetricsOptions, "readReload"> {
   readonly fleet: WatchedFleet;
   readonly takeOvers: number;
-  readonly suppressions: HeldSuppressions;
-  readonly clock: Pick<Clock, "now">;
-  readonly watchdog: Pick<Watchdog, "loops">;
-  readonly log: Logger;
 }
 
 export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {

@@ -1,77 +1,59 @@
-import type { Dispatcher } from "undici";
 import type { HistoryContext } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
-import type { CurrentSuppressions } from "../alerts/silence.ts";
-import type { Config } from "../config/config.ts";
-import type { LabelsOf } from "../alerts/notification.ts";
-import type { AlertOptions } from "../alerts/incident-engine.ts";
 import { judgeReceiver } from "../alerts/judge-receivers.ts";
 import { createNotifier } from "../notify/notifier.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import type { DeliveryObserver } from "../notify/receiver.ts";
 import { createReceiver } from "../notify/receivers/create-receiver.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
-import type { Random } from "../lib/random.ts";
 import { userAgent } from "../lib/version.ts";
-import type { CommitLoop } from "../polling/commit-loop.ts";
-import type { Store } from "../store/store.ts";
-import type { ReportSources } from "../reports/report-sources.ts";
 import { readReport, type PageRequest } from "../web/pages/read-report.ts";
 import { renderReport } from "../web/pages/report-page.ts";
+import { storedSources } from "../reports/report-sources.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
+import { keyLabels } from "../config/key-labels.ts";
+import type { DaemonCore } from "./daemon-core.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import type { Chore } from "./upkeep.ts";
+import { repostLoopName } from "./watch-loops.ts";
+import type { WatchedFleet } from "./watched-fleet.ts";
 
-interface NotificationsDeps {
-  readonly alerts: Config["alerts"];
-  readonly scheduledReports: Config["reports"];
-  readonly reports: ReportSources;
-  readonly externalUrl: string | null;
-  readonly labelsOf: LabelsOf;
-  readonly store: Store;
-  readonly opening: AsyncDisposableStack;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
+interface NotificationsDeps extends DaemonCore {
+  readonly find: WatchedFleet["find"];
   readonly observe: DeliveryObserver;
-  readonly createDispatcher?: (() => Dispatcher) | undefined;
   readonly healthProblem: () => Promise<string | null>;
-  readonly judge: Omit<AlertOptions, "suppressions">;
-  readonly suppressions: CurrentSuppressions;
-  readonly commits: CommitLoop;
-  readonly mayAct: () => boolean;
-  readonly onRun: (receiver: string) => void;
-  readonly onReposted: (receiver: string) => void;
 }
 
 const deliveryGraceMs = 5_000;
 
 /** The receivers and the delivery to them. */
 export function openNotifications(deps: NotificationsDeps) {
-  const { alerts, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
-  const { mayAct, commits } = deps;
-  const history: HistoryContext = { reports: deps.reports, clock };
+  const { config, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
+  const { mayAct, commits, watchdog, healthProblem, find } = deps;
+  const { alerts } = config;
+  const labelsOf = keyLabels(config);
+  const reports = storedSources(store, configuredTargets(config), find, labelsOf);
+  const history: HistoryContext = { reports, clock };
   const readHistory = createApi(history);
   const { networks, route } = alerts.outbound;
   const outbound = createOutbound({ clock, userAgent, mayAct, networks, route, createDispatcher });
   opening.defer(() => outbound.close());
-  const { healthProblem, onReposted, externalUrl, labelsOf } = deps;
   const common = {
     outbound,
     clock,
     log,
     observe,
-    externalUrl,
+    externalUrl: config.http.externalUrl,
     labelsOf,
     notifiedAlerts: store.notified,
     messageThreads: store.messageThreads,
     healthProblem,
-    onReposted,
+    onReposted: (receiver: string) => watchdog.noteRun("deliveries", repostLoopName(receiver)),
     renderReport: async (request: PageRequest) =>
       renderReport(await readReport(readHistory, request)),
   };
   const notifier = createNotifier({
     ...deps,
+    onRun: (receiver) => watchdog.noteRun("deliveries", receiver),
     publish: (incidents, atMs) => commits.publish(incidents, atMs),
     outbox: store.outbox,
     giveUpAfterMs: new Map(alerts.receivers.map((each) => [each.name, each.giveUpAfterMs])),
@@ -103,7 +85,7 @@ export function openNotifications(deps: NotificationsDeps) {
   const retryTimes = notifier.freshTimes;
   const onOutbox = () => notifier.wake();
   const sending = { ...history, store, log, retryTimes, onOutbox };
-  const scheduled = createScheduledReports(deps.scheduledReports, sending);
+  const scheduled = createScheduledReports(config.reports, sending);
   return {
     notifier,
     outbound,

@@ -2,31 +2,33 @@ import type { ApiContext } from "../api/context.ts";
 import { readEvents } from "../api/operations/events.ts";
 import { showStatus } from "../api/operations/status.ts";
 import type { CallApi } from "../api/operation.ts";
-import type { Config } from "../config/config.ts";
-import type { Logger } from "../lib/logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createAccessControl } from "../web/access.ts";
 import { reportRefusals } from "../web/refusals.ts";
-import { createWebServer, type WebDeps } from "../web/server.ts";
+import type { Readiness } from "../web/health-routes.ts";
+import { createWebServer } from "../web/server.ts";
+import type { DaemonCore } from "./daemon-core.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { createPagerdutyEvents } from "./pagerduty-events.ts";
 
-interface WebPartsDeps extends Pick<WebDeps, "readiness" | "deadLoop"> {
+interface WebPartsDeps extends DaemonCore {
   readonly metrics: Metrics;
-  readonly config: Config;
+  readonly health: { readonly readiness: () => Promise<Readiness> };
   readonly context: ApiContext;
   readonly api: CallApi;
   readonly reloads: DaemonOverrides["reloads"];
-  readonly log: Logger;
 }
 
 /** The daemon's HTTP server. */
 export function openWeb(deps: WebPartsDeps) {
-  const { config, context, api, reloads, log, ...parts } = deps;
-  const { store, suppressions, targets, probes, rules, receivers, clock } = context;
+  const { config, store, suppressions, clock, log, watchdog } = deps;
+  const { context, api, reloads, metrics, health } = deps;
+  const { targets, probes, rules, receivers } = context;
   const { http } = config;
   return createWebServer({
-    ...parts,
+    metrics,
+    readiness: () => health.readiness(),
+    deadLoop: () => watchdog.deadLoop(),
     async status() {
       const nowMs = clock.now().utcMs;
       return {
@@ -56,7 +58,7 @@ export function openWeb(deps: WebPartsDeps) {
     tls: http.tls,
     log,
     clock,
-    onRefused: reportRefusals({ log, clock, count: parts.metrics.http.refused }),
+    onRefused: reportRefusals({ log, clock, count: metrics.http.refused }),
     onSlowScrape: () =>
       log.warn(
         { event: "http.slow_scrape" },

@@ -1,22 +1,19 @@
-import type { JudgeOptions } from "../alerts/judge.ts";
-import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName, type Target } from "../fleet/model.ts";
-import type { Clock } from "../lib/clock.ts";
-import { createRetryBudget, retryShare, type RetryBudget } from "../lib/retry.ts";
-import type { CommitLoop } from "../polling/commit-loop.ts";
+import { createRetryBudget, retryShare } from "../lib/retry.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
 import { createPoolWatch } from "../polling/pool-watch.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
-import { Runner, type RunnerDeps } from "../polling/runner.ts";
+import { Runner } from "../polling/runner.ts";
 import { createTargetUnits, type Listed, type PollDecision } from "../polling/poll.ts";
 import type { TargetUnitsDeps } from "../polling/poll.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedProbe } from "../polling/watched-probe.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
 import type { WatchedPools } from "../polling/watched-pools.ts";
-import type { ServiceClient } from "../service/client.ts";
-import type { Store } from "../store/store.ts";
+import type { DaemonCalls } from "./daemon-calls.ts";
+import type { DaemonCore } from "./daemon-core.ts";
 
 /** The configured targets, pools and probes, as the store last knew them and as they are observed from then on. */
 export interface WatchedFleet {
@@ -26,19 +23,13 @@ export interface WatchedFleet {
   readonly find: (target: Target) => WatchedTarget | undefined;
 }
 
-interface RestoreDeps {
-  readonly config: Config;
-  readonly store: Store;
-  readonly judge: JudgeOptions;
-  readonly clock: Clock;
-  readonly commits: CommitLoop;
-}
-
-export async function restoreFleet(deps: RestoreDeps): Promise<WatchedFleet> {
-  const { config, store, judge, clock, commits } = deps;
+export async function restoreFleet(core: DaemonCore): Promise<WatchedFleet> {
+  const { config, store, clock, commits, suppressions } = core;
   const { schedule, staleAfter } = config.poll;
+  const nowUtcMs = clock.now().utcMs;
+  const judge = { ...core.judge, suppressions: suppressions.at(nowUtcMs) };
   const restoredForMs = staleAfter * intervalOf(schedule);
-  const options = { judge, staleAfter, restoredForMs, nowUtcMs: clock.now().utcMs, commits };
+  const options = { judge, staleAfter, restoredForMs, nowUtcMs, commits };
   const configured = configuredTargets(config);
   const targets = await restoreTargets(store, configured, options);
   const pools = await restorePools(store, configured, options);
@@ -47,25 +38,20 @@ export async function restoreFleet(deps: RestoreDeps): Promise<WatchedFleet> {
   return { targets, pools, probes, find: (target) => byName.get(targetName(target)) };
 }
 
-interface FleetRunnersDeps extends Omit<TargetUnitsDeps, "pools" | "schedule"> {
-  readonly config: Config;
-  readonly store: Store;
-  readonly service: ServiceClient;
+interface FleetRunnersDeps extends DaemonCore, DaemonCalls {
   readonly fleet: WatchedFleet;
-  readonly running: Omit<RunnerDeps, "loop" | "budget">;
-  /** Of polls. */
-  readonly budget: RetryBudget;
+  readonly regions: TargetUnitsDeps["regions"];
+  readonly metrics: Metrics["polls"];
 }
 
 /** Polls the targets and runs the probes. */
 export function createFleetRunners(deps: FleetRunnersDeps) {
-  const { config, fleet, running, budget } = deps;
-  const polling = new Runner<Listed, PollDecision>({ ...running, loop: "polls", budget });
-  const probing = new Runner<Answered, ProbeDecision>({
-    ...running,
-    loop: "probes",
-    budget: createRetryBudget(retryShare),
-  });
+  const { config, fleet, clock, wakeAt, log } = deps;
+  const running = { ...deps, ticking: { clock, wakeAt, log } };
+  const polling = new Runner<Listed, PollDecision>({ ...running, loop: "polls" });
+  // Probes that fail leave polls their own budget.
+  const budget = createRetryBudget(retryShare);
+  const probing = new Runner<Answered, ProbeDecision>({ ...running, loop: "probes", budget });
   const { targets, pools, probes } = fleet;
   const { schedule } = config.poll;
   const watch = createPoolWatch({ ...deps, pools });
