@@ -8,7 +8,7 @@ import { nextSnapshot } from "../src/fleet/next-snapshot.ts";
 import type { Slices } from "../src/fleet/slices.ts";
 import { emptySnapshot } from "../src/fleet/snapshot.ts";
 import type { Snapshot } from "../src/fleet/snapshot.ts";
-import { BodyBuffer } from "../src/service/body-buffer.ts";
+import { BodyBuffer } from "../src/service/response-body.ts";
 import { createListingReader } from "../src/service/listing-reader.ts";
 import { createFleet } from "./support/fleet.ts";
 

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { Pool } from "undici";
 import { z } from "zod";
-import { freeSoon } from "../../src/lib/free-buffer.ts";
+import { freeSoon } from "../../src/service/http-get.ts";
 import { answerParent } from "./helper.ts";
 
 /** What figures are held against, in a process of its own with Node's default flags. */

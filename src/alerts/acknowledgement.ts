@@ -1,5 +1,5 @@
 import type { Target } from "../fleet/model.ts";
-import { wants, type ConfiguredReceivers } from "./configured-receivers.ts";
+import { wants, type ConfiguredReceivers } from "./recipients.ts";
 import { notifiedIncident, presentCondition, type Incident } from "./incident.ts";
 import { plainText, type OutboxItem } from "./notification.ts";
 import type { Rule } from "./rule.ts";

@@ -1,4 +1,4 @@
-import { formatDuration } from "../fleet/duration.ts";
+import { formatDuration } from "../fleet/text.ts";
 import type { Flaps, SubjectEvent } from "./incident-phase.ts";
 import { incidentKey, type Incident } from "./incident.ts";
 import { ruleFingerprint, type FlapLimit, type Rule } from "./rule.ts";

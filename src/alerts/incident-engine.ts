@@ -1,5 +1,5 @@
 import type { Target } from "../fleet/model.ts";
-import { wants, type ConfiguredReceivers } from "./configured-receivers.ts";
+import { wants, type ConfiguredReceivers } from "./recipients.ts";
 import { flapKey, flapLimitOf, flapsAfterEnd, readFlaps, recentEntries } from "./flap-record.ts";
 import type { FlapReading, FlapRecord } from "./flap-record.ts";
 import { advanceIncident, goesOnFiring, isNotified, untimed } from "./incident-phase.ts";

@@ -1,4 +1,4 @@
-import type { ConfiguredReceivers } from "./configured-receivers.ts";
+import type { ConfiguredReceivers } from "./recipients.ts";
 import { IncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome } from "./incident-engine.ts";
 import type { Incident } from "./incident.ts";

@@ -1,7 +1,14 @@
-import type { Diff } from "../fleet/diff.ts";
+import { type Diff, statusBefore } from "../fleet/diff.ts";
 import type { Presence } from "../fleet/model.ts";
 import { eachInSlices, sandboxesPerSlice, type Slices } from "../fleet/slices.ts";
-import type { Sandbox, Snapshot } from "../fleet/snapshot.ts";
+import {
+  type Sandbox,
+  type Snapshot,
+  findListedServer,
+  findServer,
+  listedServers,
+  type Server,
+} from "../fleet/snapshot.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { Status } from "../fleet/status.ts";
 import type { IncidentEngine } from "./incident-engine.ts";
@@ -10,9 +17,13 @@ import type { ClockReading, SubjectEvent } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, type Incident } from "./incident.ts";
 import type { Share } from "./notification.ts";
 import type { Observed } from "./observed.ts";
-import type { StatusRule } from "./rule.ts";
-import { conditionOfStatus } from "./subjects.ts";
-import type { SandboxSubject, ServerSubject, Subject } from "./subjects.ts";
+import { type StatusRule, concernsServer, holdsForServer, type ServerRule } from "./rule.ts";
+import {
+  conditionOfStatus,
+  type SandboxSubject,
+  type ServerSubject,
+  type Subject,
+} from "./subjects.ts";
 import type { TargetState } from "./target-state.ts";
 
 export interface ObservedListing {
@@ -206,4 +217,47 @@ function isGone<Rule extends StatusRule, Own extends StatusSubject, Item>(
 ): boolean {
   if (judge.find(snapshot, subject) !== undefined) return false;
   return complete || judge.find(before, subject) !== undefined;
+}
+
+/** Judges the servers of one target by the rules that are about them, after an accepted listing. */
+export function judgeServers(
+  engine: IncidentEngine,
+  state: TargetState,
+  observed: ObservedListing,
+  rules: readonly ServerRule[],
+): Slices<void> {
+  return judgeStatuses<ServerRule, ServerSubject, Server>(engine, state, observed, rules, {
+    isOf: (subject) => subject.kind === "server",
+    find: (snapshot, { sandboxId, serverId }) => findServer(snapshot, sandboxId, serverId),
+    findListed: (snapshot, { sandboxId, serverId }) =>
+      findListedServer(snapshot, sandboxId, serverId),
+    subjectOf,
+    *listed(statuses) {
+      for (const some of listedServers(observed.snapshot, statuses)) {
+        yield some.map(({ sandbox, server: item }) => {
+          return { subject: subjectOf(sandbox.id, item), item, previousStatus: null };
+        });
+      }
+    },
+    *changed(statuses, add) {
+      yield* eachInSlices(observed.diff.servers, judgedPerSlice, (each) => {
+        const { sandboxId, before, after: item } = each;
+        if (!item || item.missing > 0 || !statuses.has(item.status)) return;
+        const previousStatus = before?.status === item.status ? null : statusBefore(each);
+        add({ subject: subjectOf(sandboxId, item), item, previousStatus });
+      });
+    },
+    statusOf: ({ status }) => status,
+    holds: holdsForServer,
+    itemsOf: ({ servers }) => servers,
+    counts: ({ match: { serverName, benchmark, tag } }) =>
+      (serverName ?? benchmark ?? tag) ? null : observed.snapshot.tallies.servers,
+    concerns: concernsServer,
+    observed: ({ benchmark, tags }) => ({ benchmark, tags }),
+    inhibitors: () => [],
+  });
+}
+
+function subjectOf(sandboxId: string, { id, name }: Server): ServerSubject {
+  return { kind: "server", sandboxId, serverId: id, serverName: name };
 }

@@ -1,6 +1,6 @@
-import { formatDuration } from "../fleet/duration.ts";
-import { counted, countText } from "../fleet/plural.ts";
-import { isBlank, readable, shownName } from "../fleet/readable-text.ts";
+import { formatDuration } from "../fleet/text.ts";
+import { counted, countText } from "../fleet/text.ts";
+import { isBlank, readable, shownName } from "../fleet/text.ts";
 import { endedUnobserved, isSilenced } from "./notification.ts";
 import type { OutboxItem, ServerNames, Share } from "./notification.ts";
 import { conditionOfStatus, kindOf, placeText } from "./subjects.ts";

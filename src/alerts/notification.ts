@@ -1,7 +1,7 @@
-import { formatDuration } from "../fleet/duration.ts";
+import { formatDuration } from "../fleet/text.ts";
 import type { Presence } from "../fleet/model.ts";
-import { countText } from "../fleet/plural.ts";
-import { isBlank } from "../fleet/readable-text.ts";
+import { countText } from "../fleet/text.ts";
+import { isBlank } from "../fleet/text.ts";
 import type { Severity, TargetTrouble } from "./rule.ts";
 import { noSubjectFacts, type SubjectFacts, type SubjectKind } from "./subjects.ts";
 

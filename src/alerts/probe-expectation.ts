@@ -1,4 +1,4 @@
-import { longestName, readable } from "../fleet/readable-text.ts";
+import { longestName, readable } from "../fleet/text.ts";
 
 /** Where in an answer a field is: names of objects' fields, and positions in lists. */
 export type FieldPath = readonly string[];

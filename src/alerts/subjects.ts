@@ -1,6 +1,6 @@
 import type { Presence } from "../fleet/model.ts";
-import { counted } from "../fleet/plural.ts";
-import { isBlank, shownName } from "../fleet/readable-text.ts";
+import { counted } from "../fleet/text.ts";
+import { isBlank, shownName } from "../fleet/text.ts";
 import type { TargetTrouble } from "./rule.ts";
 
 /** What an incident is about, as texts. Null: its subject has no such thing, or its pool spans several. */

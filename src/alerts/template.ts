@@ -1,4 +1,4 @@
-import { shownName } from "../fleet/readable-text.ts";
+import { shownName } from "../fleet/text.ts";
 import type { NotifiedIncident, OutboxItem } from "./notification.ts";
 import { nameOrId } from "./subjects.ts";
 

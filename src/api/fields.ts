@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseDuration } from "../fleet/duration.ts";
+import { parseDuration } from "../fleet/text.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import { allTime, isRangeFault, readTimeRange, timeAllowed } from "../reports/time-range.ts";
 import type { TimeContext, TimeRange, WrittenRange } from "../reports/time-range.ts";

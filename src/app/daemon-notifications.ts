@@ -10,7 +10,7 @@ import { readReport, type PageRequest } from "../web/pages/read-report.ts";
 import { renderReport } from "../web/pages/report-page.ts";
 import { storedSources } from "../reports/report-sources.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { keyLabels } from "../config/key-labels.ts";
+import { keyLabels } from "../config/configured-targets.ts";
 import type { DaemonCore } from "./daemon-core.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import type { Chore } from "./upkeep.ts";

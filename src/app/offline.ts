@@ -6,7 +6,7 @@ import type {
 } from "../api/context.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { keyLabels } from "../config/key-labels.ts";
+import { keyLabels } from "../config/configured-targets.ts";
 import { targetName } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
 import { initialProbeProgress, subjectName, subjectsOf } from "../alerts/probe.ts";

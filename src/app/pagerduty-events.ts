@@ -1,7 +1,7 @@
 import type { ActContext } from "../api/context.ts";
 import { withdraw } from "../api/operations/acknowledgements.ts";
 import type { ConfigOf, ReceiverConfig } from "../config/schema-receivers.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { batches } from "../lib/iterables.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { NotifiedAlert } from "../notify/receivers/notified-alerts.ts";

@@ -1,6 +1,6 @@
 import type { ActContext } from "../api/context.ts";
 import { acknowledge } from "../api/operations/acknowledgements.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { batches } from "../lib/iterables.ts";
 import type { IncidentNote } from "../store/receiver-events.ts";
 

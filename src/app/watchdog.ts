@@ -1,4 +1,4 @@
-import { formatDuration } from "../fleet/duration.ts";
+import { formatDuration } from "../fleet/text.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 

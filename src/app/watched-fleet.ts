@@ -3,7 +3,7 @@ import { targetName, type Target } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
-import { createPoolWatch } from "../polling/pool-watch.ts";
+import { createPoolWatch } from "../polling/watched-pools.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
 import { Runner } from "../polling/runner.ts";
 import { createTargetUnits, type Listed, type PollDecision } from "../polling/poll.ts";

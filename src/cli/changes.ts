@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { listChanges } from "../api/operations/changes.ts";
 import { statuses } from "../fleet/model.ts";
-import { formatDuration } from "../fleet/duration.ts";
+import { formatDuration } from "../fleet/text.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
 import { changeSubjects } from "../store/changes.ts";

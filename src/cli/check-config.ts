@@ -4,7 +4,7 @@ import { configuredTargets } from "../config/configured-targets.ts";
 import type { Environment } from "../config/resolve-references.ts";
 import { ignoredNoProxyEntries } from "../config/schema-outbound.ts";
 import { targetName } from "../fleet/model.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { configOption, readConfig } from "./options.ts";
 import { reachOfTargets } from "./receiver-reach.ts";

@@ -3,7 +3,7 @@ import { explainServer } from "../api/operations/explain.ts";
 import { explainSandbox } from "../api/operations/explain-sandbox.ts";
 import type { ExplanationView } from "../api/operations/explain.ts";
 import type { SandboxExplanation } from "../api/operations/explain-sandbox.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import { callsOperation, listCommand } from "./api-command.ts";
 import { statusCell } from "./cells.ts";

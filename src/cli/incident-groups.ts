@@ -4,7 +4,7 @@ import {
   unobservedNote,
   type IncidentView,
 } from "../api/operations/incidents.ts";
-import { counted, namesText } from "../fleet/plural.ts";
+import { counted, namesText } from "../fleet/text.ts";
 import { callOperation, type ApiOptions } from "./call-api.ts";
 import type { Look } from "./look.ts";
 import { renderTable, type Cell, type Columns } from "./table.ts";

@@ -12,7 +12,7 @@ import {
   type IncidentView,
 } from "../api/operations/incidents.ts";
 import { severities } from "../alerts/rule.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { apiCommand, callsOperation } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";
 import { wrongUse } from "./exit-codes.ts";

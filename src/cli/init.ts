@@ -6,7 +6,7 @@ import { parseBaseUrl } from "../config/address.ts";
 import { formatFaults } from "../config/faults.ts";
 import { headerPattern, namePattern, nameAllowed } from "../config/fields.ts";
 import { loadConfig } from "../config/load-config.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { collected } from "./options.ts";
 import type { Terminal } from "./terminal.ts";

@@ -3,7 +3,7 @@ import { computeInsights } from "../api/operations/insights.ts";
 import type { InsightsView } from "../api/operations/insights.ts";
 import { computeOutlook, outlookColumns } from "../api/operations/outlook.ts";
 import { targetName } from "../fleet/model.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { apiCommand } from "./api-command.ts";
 import { readHistory } from "./call-api.ts";
 import { isLabel, poolFields, reportedKinds } from "../reports/report-fields.ts";

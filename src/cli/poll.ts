@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import { statusOfServer } from "../fleet/stated-status.ts";
+import { statusOfServer } from "../fleet/snapshot.ts";
 import { statuses, targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { createDaemon } from "../app/daemon.ts";
 import type { Daemon } from "../app/daemon.ts";
 import { systemClock } from "../lib/clock.ts";

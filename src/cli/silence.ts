@@ -5,7 +5,7 @@ import { addSilence, listSilences } from "../api/operations/silences.ts";
 import { severities } from "../alerts/rule.ts";
 import { matchText } from "../alerts/silence.ts";
 import type { SilenceMatch } from "../alerts/silence.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { apiCommand, callsOperation, listCommand } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { listText } from "./output.ts";

@@ -4,7 +4,7 @@ import { showStatus, type ProcessView } from "../api/operations/status.ts";
 import { listTargets, type TargetView } from "../api/operations/targets.ts";
 import { severities } from "../alerts/rule.ts";
 import { statuses, targetName } from "../fleet/model.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { noneByStatus } from "../fleet/tallies.ts";
 import { timesCommand } from "./api-command.ts";
 import { severityCell } from "./cells.ts";

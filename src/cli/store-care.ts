@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { forgetKey } from "../api/operations/forget-key.ts";
 import type { Config } from "../config/config.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { systemClock } from "../lib/clock.ts";
 import { backUpStore, restoreStore } from "../store/sqlite/backup.ts";
 import { checkStore, findUnreadable } from "../store/sqlite/store-check.ts";

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
-import { withShortIds } from "../fleet/readable-text.ts";
+import { withShortIds } from "../fleet/text.ts";
 import { printableLine } from "../lib/printable.ts";
 import type { Color, Look } from "./look.ts";
 

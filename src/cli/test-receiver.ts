@@ -1,9 +1,9 @@
-import { keyLabels } from "../config/key-labels.ts";
+import { keyLabels } from "../config/configured-targets.ts";
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { noIncidentDetails } from "../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../alerts/notification.ts";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { systemClock } from "../lib/clock.ts";
 import { shortId } from "../lib/short-id.ts";
 import { userAgent } from "../lib/version.ts";

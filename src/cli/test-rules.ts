@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { formatDuration } from "../fleet/duration.ts";
+import { formatDuration } from "../fleet/text.ts";
 import { loadTests } from "./rule-tests/load-tests.ts";
 import type { PlacedTest } from "./rule-tests/load-tests.ts";
 import { isOr, runRuleTest } from "./rule-tests/run-test.ts";

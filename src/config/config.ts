@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Probe } from "../alerts/probe.ts";
 import type { Rule } from "../alerts/rule.ts";
-import { durationPattern, parseDuration } from "../fleet/duration.ts";
+import { durationPattern, parseDuration } from "../fleet/text.ts";
 import { Secret } from "../lib/secret.ts";
 import { flag, oneOf, optional, settings, textOf } from "./fields.ts";
 import { crossCheckSettings, targetsIn } from "./cross-checks.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { durationPattern, formatDuration, parseDuration } from "../fleet/duration.ts";
+import { durationPattern, formatDuration, parseDuration } from "../fleet/text.ts";
 import { parseNetwork } from "../lib/networks.ts";
 import type { Network } from "../lib/networks.ts";
 import { Secret } from "../lib/secret.ts";

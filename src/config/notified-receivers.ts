@@ -1,5 +1,5 @@
-import { placesOf } from "../alerts/configured-receivers.ts";
-import type { ConfiguredReceivers, ReceiverRoute } from "../alerts/configured-receivers.ts";
+import { placesOf } from "../alerts/recipients.ts";
+import type { ConfiguredReceivers, ReceiverRoute } from "../alerts/recipients.ts";
 import type { Target } from "../fleet/model.ts";
 import { weeklyHours } from "../lib/weekly-hours.ts";
 import type { Config } from "./config.ts";

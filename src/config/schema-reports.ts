@@ -1,4 +1,4 @@
-import { durationPattern, parseDuration } from "../fleet/duration.ts";
+import { durationPattern, parseDuration } from "../fleet/text.ts";
 import { name, namesOf, optional, refuse, settings, textOf } from "./fields.ts";
 import { cronExpression, timeZone } from "./schedule-fields.ts";
 import { poolBySchema } from "./schema-pool-rule.ts";

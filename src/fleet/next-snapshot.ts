@@ -3,7 +3,7 @@ import type { Slices } from "./slices.ts";
 import { asListed, emptySnapshot, indexSandboxes, isServerAsKnown } from "./snapshot.ts";
 import type { ListedSandbox, ListedServer, Listing, Sandbox } from "./snapshot.ts";
 import type { SandboxText, Server, Since, Snapshot } from "./snapshot.ts";
-import { statedAfter, statusOfServer, worstStated } from "./stated-status.ts";
+import { statedAfter, statusOfServer, worstStated } from "./snapshot.ts";
 import type { Status } from "./status.ts";
 import { TallyChange } from "./tallies.ts";
 

@@ -6,7 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Route } from "../lib/connector.ts";
 import { anyNetwork, type OutboundNetworks } from "../lib/networks.ts";
 import { ProxyError, type Destination } from "../lib/proxy.ts";
-import { parseRetryAfter } from "../lib/retry-after.ts";
+import { parseRetryAfter } from "../lib/retry.ts";
 import type { Secret } from "../lib/secret.ts";
 import { createGuardedConnector, DeniedAddressError } from "./guarded-connector.ts";
 import { failed } from "./receiver.ts";

@@ -7,7 +7,7 @@ import { failed, type AttemptFailure, type Receiver } from "./receiver.ts";
 import { createRecorder, unreadableAttempt } from "./record-attempts.ts";
 import type { EndedAttempt, RecorderDeps } from "./record-attempts.ts";
 import { decide, timeBounds } from "./retry.ts";
-import { createStoreRetries } from "./store-retries.ts";
+import { createStoreRetries } from "./record-attempts.ts";
 
 export interface DeliveryReceiver extends ComposeSettings {
   readonly receiver: Receiver;

@@ -1,9 +1,8 @@
 import type { CurrentSuppressions } from "../alerts/silence.ts";
 import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
-import { judgeReceiver } from "../alerts/judge-receivers.ts";
-import type { ReceiverEvent } from "../alerts/judge-receivers.ts";
+import { judgeReceiver, type ReceiverEvent } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
-import type { Clock } from "../lib/clock.ts";
+import { type Clock, delay } from "../lib/clock.ts";
 import type { Attempt, DueNotification, Outbox, Settlement } from "./outbox-interface.ts";
 import type { DeliveryFailureReason, DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";
@@ -146,5 +145,50 @@ function createDeadLog(receiver: string, { clock, log }: Pick<RecorderDeps, "clo
       log.error({ event: "notification.dead", ...fields }, text);
     },
     close: logCount,
+  };
+}
+
+const retryAfterMs = 1_000;
+
+/**
+ * Repeats a store operation each second until it succeeds: a failing store must not end delivery, and a notification that
+ * was delivered must not be sent again because that could not be stored.
+ */
+export function createStoreRetries(
+  receiver: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  stopped: AbortSignal,
+) {
+  /** How many operations fail at present. Only the first is logged. */
+  let failing = 0;
+
+  /**
+   * @param onRefused called when the operation fails for the first time
+   * @returns null: delivery was stopped before it succeeded
+   */
+  return async <T>(
+    operation: () => Promise<T>,
+    onRefused?: () => void,
+  ): Promise<{ readonly value: T } | null> => {
+    let isFirst = true;
+    try {
+      for (;;) {
+        try {
+          return { value: await operation() };
+        } catch (error) {
+          if (isFirst) {
+            const fields = { event: "delivery.store_failed", receiver, error: String(error) };
+            if (failing++ === 0)
+              log.error(fields, `${receiver}: the store failed; the delivery is retried`);
+            isFirst = false;
+            onRefused?.();
+          }
+        }
+        await delay(clock, retryAfterMs, stopped);
+        if (stopped.aborted) return null;
+      }
+    } finally {
+      if (!isFirst) failing -= 1;
+    }
   };
 }

@@ -1,11 +1,11 @@
 import { conditionOfStatus, serverText } from "../alerts/subjects.ts";
 import type { Verdict } from "../alerts/judge.ts";
-import { countText, counted } from "../fleet/plural.ts";
+import { countText, counted } from "../fleet/text.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { SandboxDiff, ServerDiff } from "../fleet/diff.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
-import { longestName, readable } from "../fleet/readable-text.ts";
+import { longestName, readable } from "../fleet/text.ts";
 import { statuses } from "../fleet/status.ts";
 import { writePaced } from "../lib/logger.ts";
 import type { Logger, LogLine } from "../lib/logger.ts";

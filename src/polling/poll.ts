@@ -16,7 +16,7 @@ import type { CallResult, ServiceClient, TakenListing } from "../service/client.
 import type { CommitLoop } from "./commit-loop.ts";
 import { logListing, logPoll, noListing } from "./poll-log.ts";
 import { longestBackOffMs } from "./runner.ts";
-import type { PoolWatch } from "./pool-watch.ts";
+import type { PoolWatch } from "./watched-pools.ts";
 import type { RegionWatch } from "./region-watch.ts";
 import type { Outcome, Unit } from "./runner.ts";
 import type { WatchedTarget } from "./watched-target.ts";

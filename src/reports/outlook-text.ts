@@ -1,4 +1,4 @@
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { mostWeeks, weekMs, type Forecast } from "./forecast.ts";
 import { standingOf, type Outlook } from "./outlook.ts";
 import { countText, durationText, shareText } from "./quantities.ts";

@@ -1,6 +1,6 @@
 import type { LabelsOf } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
-import { shownName } from "../fleet/readable-text.ts";
+import { shownName } from "../fleet/text.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
 import { compareUrgency, outlookOf, type Outlook } from "./outlook.ts";

@@ -1,4 +1,4 @@
-import { formatDuration } from "../fleet/duration.ts";
+import { formatDuration } from "../fleet/text.ts";
 import type { ForecastReason } from "./forecast.ts";
 import type { Standing } from "./outlook.ts";
 

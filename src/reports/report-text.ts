@@ -1,5 +1,5 @@
-import { counted } from "../fleet/plural.ts";
-import { shownName } from "../fleet/readable-text.ts";
+import { counted } from "../fleet/text.ts";
+import { shownName } from "../fleet/text.ts";
 import { countText, headroomText, peakText, shareText } from "./quantities.ts";
 import { toLocal, type Zone } from "./zone.ts";
 

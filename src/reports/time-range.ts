@@ -1,4 +1,4 @@
-import { parseDuration } from "../fleet/duration.ts";
+import { parseDuration } from "../fleet/text.ts";
 import { toLocal, toUtc, type LocalMs, type Zone } from "./zone.ts";
 
 /** From a moment up to another one, which does not belong to it. UTC milliseconds. */

@@ -1,8 +1,7 @@
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import type { Dispatcher } from "undici";
-import { freeSoon } from "../lib/free-buffer.ts";
-import { BodyBuffer } from "./body-buffer.ts";
-import { BodyDecoder, readEncoding } from "./decode-body.ts";
+import { BodyBuffer } from "./response-body.ts";
+import { BodyDecoder, readEncoding } from "./response-body.ts";
 import { type CallFailure, failure } from "./failure.ts";
 
 /** A whole answer, of any status. */
@@ -118,4 +117,22 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Exch
     },
   );
   return { outcome, end: (cause) => settle({ ...cause, status: status() }) };
+}
+
+/**
+ * Frees the memory of bytes that are no longer used, after the current turn of the event loop, as the caller may still
+ * read other parts of the buffer. Otherwise thousands of buffers outside of the heap would make V8 collect all of its
+ * heap. Buffers in Node's own pool are not freed: they share their memory with others.
+ */
+export function freeSoon(bytes: Uint8Array): void {
+  const { buffer } = bytes;
+  if (!(buffer instanceof ArrayBuffer) || mayBePooled(bytes)) return;
+  setImmediate(() => {
+    if (!buffer.detached) buffer.transfer(0);
+  });
+}
+
+/** Parts of the pool are shorter than half of it. */
+function mayBePooled({ buffer, length }: Uint8Array): boolean {
+  return buffer.byteLength === Buffer.poolSize && length < Buffer.poolSize / 2;
 }

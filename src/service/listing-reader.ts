@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { Buffer } from "node:buffer";
 import xxhash from "xxhash-wasm";
-import { counted } from "../fleet/plural.ts";
+import { counted } from "../fleet/text.ts";
 import { problemText, wholeAnswer } from "../fleet/deviation.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 import type { Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
 import { Deviations, shapeOf } from "./deviations.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
+import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
 import {
   afterMark,
   BodyFault,

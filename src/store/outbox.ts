@@ -4,8 +4,8 @@ import type { GroupField, NewNotification, Notification } from "../alerts/notifi
 import { pending, readNotification } from "./notifications.ts";
 import { readOpenItems } from "./outbox-items.ts";
 import { createRowReading } from "./row-reading.ts";
-import { insertNotifications } from "./new-notifications.ts";
-import { createDeliveryResults } from "./delivery-results.ts";
+import { insertNotifications } from "./notification-delivery.ts";
+import { createDeliveryResults } from "./notification-delivery.ts";
 import type { Db } from "./tables.ts";
 
 /** The store's side of delivery; the delivery worker's `Outbox` documents the calls. */

@@ -1,7 +1,7 @@
 import type { PoolClock } from "../alerts/judge-pools.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SharedCommits } from "./shared-commits.ts";
-import { writeClocks, writePoolClocks, type PolledTarget } from "./target-rows.ts";
+import { writeClocks, writePoolClocks, type PolledTarget } from "./targets.ts";
 
 /** How often clocks are written. A kill loses what was counted since. */
 export const clocksEveryMs = 5_000;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { judgeReceiver } from "../../src/alerts/judge-receivers.ts";
 import type { AlertOptions } from "../../src/alerts/incident-engine.ts";
-import type { ConfiguredReceivers } from "../../src/alerts/configured-receivers.ts";
+import type { ConfiguredReceivers } from "../../src/alerts/recipients.ts";
 import type { ReceiverEvent, ReceiverState } from "../../src/alerts/judge-receivers.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { startMs, wantAll } from "../support/fleet.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { placesOf } from "../../src/alerts/configured-receivers.ts";
-import type { ReceiverRoute } from "../../src/alerts/configured-receivers.ts";
+import { placesOf } from "../../src/alerts/recipients.ts";
+import type { ReceiverRoute } from "../../src/alerts/recipients.ts";
 import { summarize } from "../../src/alerts/notification-summary.ts";
 import { research } from "../support/fleet.ts";
 import { broken, createReader, createWatch, idle, intervalMs } from "./support/watch.ts";

@@ -7,7 +7,7 @@ import {
   placeholders,
   placeholdersIn,
 } from "../../src/alerts/template.ts";
-import { isBlank } from "../../src/fleet/readable-text.ts";
+import { isBlank } from "../../src/fleet/text.ts";
 import { outboxItem } from "../notify/support/items.ts";
 
 /** One item for each server name. */

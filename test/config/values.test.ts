@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseBaseUrl, parseListenAddress, parseWebAddress } from "../../src/config/address.ts";
 import { nearestName } from "../../src/config/nearest-name.ts";
-import { formatDuration, parseDuration } from "../../src/fleet/duration.ts";
+import { formatDuration, parseDuration } from "../../src/fleet/text.ts";
 
 describe("durations", () => {
   it.each([

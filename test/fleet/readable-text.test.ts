@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readable } from "../../src/fleet/readable-text.ts";
+import { readable } from "../../src/fleet/text.ts";
 
 describe("a readable text", () => {
   it.each([

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { freeSoon } from "../../src/lib/free-buffer.ts";
+import { freeSoon } from "../../src/service/http-get.ts";
 
 it.each([20, 46_000, 64 * 1024])(
   "a buffer of %i bytes that is freed for a part of it is there for this turn of the event loop",

@@ -3,7 +3,7 @@ import { PassThrough, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "../../src/lib/logger.ts";
-import { createFileOutput, createPipeOutput } from "../../src/lib/standard-output.ts";
+import { createFileOutput, createPipeOutput } from "../../src/lib/logger.ts";
 
 describe("output to a file", () => {
   it("is written whole, however little is taken at a time", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { PoolOutcome } from "../../src/alerts/judge-pools.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { createCommitLoop } from "../../src/polling/commit-loop.ts";
-import { createPoolWatch } from "../../src/polling/pool-watch.ts";
+import { createPoolWatch } from "../../src/polling/watched-pools.ts";
 import { watchPools } from "../../src/polling/watched-pools.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

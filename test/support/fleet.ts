@@ -2,7 +2,7 @@ import { noSuppressions } from "../../src/alerts/silence.ts";
 import { judgePoll } from "../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../src/alerts/judge.ts";
 import type { Instant, Status, Target } from "../../src/fleet/model.ts";
-import type { ConfiguredReceivers } from "../../src/alerts/configured-receivers.ts";
+import type { ConfiguredReceivers } from "../../src/alerts/recipients.ts";
 import type { Rule, ServerRule, TargetRule } from "../../src/alerts/rule.ts";
 import { nothingKnown } from "../../src/alerts/target-state.ts";
 import { emptySnapshot, type ListedServer } from "../../src/fleet/snapshot.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { ForgetContext } from "../context.ts";
 import { defineOperation } from "../operation.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { resolutionMs } from "../../fleet/buckets.ts";
-import { parseDuration } from "../../fleet/duration.ts";
+import { parseDuration } from "../../fleet/text.ts";
 import { readSeries } from "../../reports/occupancy-series.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { HistoryContext } from "../context.ts";

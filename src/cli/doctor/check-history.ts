@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { countText } from "../../fleet/plural.ts";
+import { countText } from "../../fleet/text.ts";
 import { openConfiguredReadOnly } from "../../store/store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import type { Finding } from "./finding.ts";

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import type { Config } from "../../config/config.ts";
 import { emptySnapshot } from "../../fleet/snapshot.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { createConnector, type Route } from "../../lib/connector.ts";
 import { destinationOf } from "../../lib/proxy.ts";

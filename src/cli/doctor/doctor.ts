@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { localAddress } from "../../lib/listen-address.ts";
 import { printableLine } from "../../lib/printable.ts";

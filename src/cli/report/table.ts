@@ -3,7 +3,7 @@ import { averageText, bar, countText, durationText } from "../../reports/quantit
 import { headroomText, peakText, recoveryText, shareText } from "../../reports/quantities.ts";
 import { dwellOf, dwellText } from "../../reports/quantities.ts";
 import { localText } from "../../reports/zone.ts";
-import { withShortIds } from "../../fleet/readable-text.ts";
+import { withShortIds } from "../../fleet/text.ts";
 import { printableLine } from "../../lib/printable.ts";
 import { lookOf } from "../look.ts";
 import { createGrowingTable, cutToWidth, textWidth } from "../table.ts";

@@ -3,7 +3,7 @@ import { summaryAt } from "../../alerts/notification.ts";
 import type { Labels, Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { incidentValues, someOf, type BodyVariable } from "../../alerts/template.ts";
 import type { IncidentVariable, Json } from "../../alerts/template.ts";
-import { shownName } from "../../fleet/readable-text.ts";
+import { shownName } from "../../fleet/text.ts";
 import { compileTemplate, type FillTemplate } from "../../lib/liquid.ts";
 import { commonLabels, incidentFields, runbookFor } from "./message-text.ts";
 

@@ -1,7 +1,7 @@
 import { messageLinks } from "../../alerts/links.ts";
 import { endedUnobserved, isSilenced } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import { readable } from "../../fleet/readable-text.ts";
+import { readable } from "../../fleet/text.ts";
 import { commonLabels, incidentLine, runbookLink, shownSummary } from "./message-text.ts";
 
 const icons = { critical: "🔴", warning: "🟠", info: "🔵" } as const;

@@ -2,7 +2,7 @@ import { latenessMs, summaryAt } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
 import { runbookUrl } from "../../alerts/links.ts";
 import { namedFacts, subjectText } from "../../alerts/subjects.ts";
-import { readable, shownName, withoutMentions } from "../../fleet/readable-text.ts";
+import { readable, shownName, withoutMentions } from "../../fleet/text.ts";
 
 export type Texts = Readonly<Record<string, string>>;
 

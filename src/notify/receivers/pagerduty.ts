@@ -7,7 +7,7 @@ import type { IncidentMessage, Notification, NotifiedIncident } from "../../aler
 import { summarize } from "../../alerts/notification-summary.ts";
 import { namedFacts } from "../../alerts/subjects.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { readable } from "../../fleet/readable-text.ts";
+import { readable } from "../../fleet/text.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import { linksOf } from "./chat-message.ts";

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { isCurrent } from "./schema-check.ts";
 import { unreadableText } from "../row-reading.ts";
 import type { ListCursor } from "../sql-helpers.ts";

@@ -1,6 +1,6 @@
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import { matchText, type SilenceMatch } from "../../alerts/silence.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { commandText, html, table, type Html } from "../html.ts";
 import { incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
 import type { IncidentDetails, Selection } from "./incident-pages.ts";

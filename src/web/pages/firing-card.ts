@@ -1,6 +1,6 @@
 import { subjectLink } from "../../alerts/links.ts";
-import { counted, countText } from "../../fleet/plural.ts";
-import { shownName } from "../../fleet/readable-text.ts";
+import { counted, countText } from "../../fleet/text.ts";
+import { shownName } from "../../fleet/text.ts";
 import { ageOf, html, numberOf, timeOf, type Html } from "../html.ts";
 import type { Firing, FiringGroup } from "./firing.ts";
 import { receiversText } from "./fleet-list.ts";

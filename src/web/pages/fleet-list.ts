@@ -1,6 +1,6 @@
 import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
-import { namesText } from "../../fleet/plural.ts";
-import { readable } from "../../fleet/readable-text.ts";
+import { namesText } from "../../fleet/text.ts";
+import { readable } from "../../fleet/text.ts";
 import { html, numberOf, type Html } from "../html.ts";
 import { page, type PageAt } from "./layout.ts";
 import { listAddress, noFilter, sortText, textFilters } from "./servers-address.ts";

@@ -1,5 +1,5 @@
 import { targetName } from "../../fleet/model.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { countAll, type FleetTotals } from "./fleet-totals.ts";
 import type { Firing, FiringView } from "./firing.ts";

@@ -1,6 +1,6 @@
 import type { ExplanationView } from "../../api/operations/explain.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
-import { withShortIds } from "../../fleet/readable-text.ts";
+import { withShortIds } from "../../fleet/text.ts";
 import { html, table, timeOf, type Column, type Html } from "../html.ts";
 import { band, bandSums, bandTable, type Timeline } from "./band.ts";
 import { shortText } from "./fleet-list.ts";

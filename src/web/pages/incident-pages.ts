@@ -13,7 +13,7 @@ import {
 } from "../html.ts";
 import { runbookOf, subjectLink } from "../../alerts/links.ts";
 import { factsOfNames, kindOf, placeText, type SubjectKind } from "../../alerts/subjects.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { page, type PageAt } from "./layout.ts";
 import { titleOfRunbook } from "./runbooks.ts";
 import { sandboxAddress } from "./servers-address.ts";

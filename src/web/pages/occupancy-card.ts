@@ -1,7 +1,7 @@
 import { localText } from "../../reports/zone.ts";
 import type { SeriesView } from "../../api/operations/occupancy-series.ts";
 import { reportedKinds } from "../../reports/report-fields.ts";
-import { readable } from "../../fleet/readable-text.ts";
+import { readable } from "../../fleet/text.ts";
 import { html, type Html } from "../html.ts";
 import { areaChart, summaryOf, valuesTable } from "./occupancy-chart.ts";
 import type { Choices } from "./occupancy-data.ts";

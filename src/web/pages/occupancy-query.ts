@@ -1,5 +1,5 @@
 import { RefusedError } from "../../lib/refused-error.ts";
-import { readable } from "../../fleet/readable-text.ts";
+import { readable } from "../../fleet/text.ts";
 import { reportedKinds, type ReportedKind } from "../../reports/report-fields.ts";
 
 /** What the address of a page says of the occupancy to be shown, as the API has it. */

@@ -1,4 +1,4 @@
-import { shownName } from "../../fleet/readable-text.ts";
+import { shownName } from "../../fleet/text.ts";
 import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
 import type { Slices } from "../../fleet/slices.ts";
 import { html, numberOf, type Html } from "../html.ts";

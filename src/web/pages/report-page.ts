@@ -1,6 +1,6 @@
 import { groupText, type RowView } from "../../api/operations/occupancy.ts";
 import type { OutlookView } from "../../api/operations/outlook.ts";
-import { longestName, readable } from "../../fleet/readable-text.ts";
+import { longestName, readable } from "../../fleet/text.ts";
 import { html, type Html } from "../html.ts";
 import { dailyChart, headroomBar, heatmap, hourOf, swatch } from "./report-charts.ts";
 import type { PageReport } from "./read-report.ts";

@@ -1,7 +1,7 @@
 import type { SandboxExplanation } from "../../api/operations/explain-sandbox.ts";
 import type { SandboxView } from "../../api/operations/sandboxes.ts";
 import type { ServerView } from "../../api/operations/targets.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { countByStatus } from "../../fleet/tallies.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { shortText, statusOf } from "./fleet-list.ts";

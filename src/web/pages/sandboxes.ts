@@ -1,5 +1,5 @@
 import type { SandboxView } from "../../api/operations/sandboxes.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { countByStatus } from "../../fleet/tallies.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { placeOf, renderFleetList, shortText, statusOf, type FleetList } from "./fleet-list.ts";

@@ -1,6 +1,6 @@
 import type { ServerView } from "../../api/operations/targets.ts";
 import type { SandboxView } from "../../api/operations/sandboxes.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { placeOf, renderFleetList, shortText, statusOf, type FleetList } from "./fleet-list.ts";
 import type { PageAt } from "./layout.ts";

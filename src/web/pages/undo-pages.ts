@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { matchText } from "../../alerts/silence.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import type { silenceView } from "../../api/operations/silences.ts";
-import { counted } from "../../fleet/plural.ts";
+import { counted } from "../../fleet/text.ts";
 import { factRows, html, table, type Fact, type Html } from "../html.ts";
 import { mostListed, optionsOf, renderAction, silenceLasts, subjectOf } from "./action-pages.ts";
 import type { Action, Actor } from "./action-pages.ts";

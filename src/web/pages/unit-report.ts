@@ -3,7 +3,7 @@ import type { CallApi } from "../../api/operation.ts";
 import { reportOccupancy } from "../../api/operations/occupancy.ts";
 import type { OccupancyView, ReportRequest, RowView } from "../../api/operations/occupancy.ts";
 import { showSandboxTimeline, showTimeline } from "../../api/operations/show-timeline.ts";
-import { longestName, readable } from "../../fleet/readable-text.ts";
+import { longestName, readable } from "../../fleet/text.ts";
 import { html, type Html } from "../html.ts";
 import { band, bandSums, type Timeline } from "./band.ts";
 import { minuteText, reportDocument } from "./report-document.ts";

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { RegionsDown } from "../../../src/alerts/silence.ts";
 import type { IncidentOutcome } from "../../../src/alerts/incident-engine.ts";
-import type { ConfiguredReceiver } from "../../../src/alerts/configured-receivers.ts";
+import type { ConfiguredReceiver } from "../../../src/alerts/recipients.ts";
 import { judgePoll, retireIncidents } from "../../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
