@@ -9,15 +9,23 @@ interface KnownAddress {
   readonly types: readonly ReceiverConfig["type"][];
 }
 
+const discordHost = /^(?:(?:ptb|canary)\.)?discord(?:app)?\.com$/;
+
 /** Of those that match an address, the first one counts. */
 const knownAddresses: readonly KnownAddress[] = [
   {
     of: "the part of a Discord webhook that understands Slack",
-    host: /^discord(?:app)?\.com$/,
+    host: discordHost,
     path: /^\/api\/.*\/slack\/?$/,
     types: ["slack"],
   },
-  { of: "a Discord webhook", host: /^discord(?:app)?\.com$/, path: /^/, types: ["discord"] },
+  { of: "a Discord webhook", host: discordHost, path: /^/, types: ["discord"] },
+  {
+    of: "a workflow of Slack, which needs a body of its own",
+    host: /^hooks\.slack(?:-gov)?\.com$/,
+    path: /^\/(?:workflows|triggers)\//,
+    types: ["webhook"],
+  },
   { of: "a Slack webhook", host: /^hooks\.slack(?:-gov)?\.com$/, path: /^/, types: ["slack"] },
   { of: "Slack's Web API", host: /^slack\.com$/, path: /^\/api\b/, types: ["slack_app"] },
   {

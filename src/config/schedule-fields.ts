@@ -70,8 +70,10 @@ const placesByAbbreviation: ReadonlyMap<string, string> = new Map([
 
 const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")];
 
-/** The zone of an abbreviation or of a city. */
+/** The zone of an abbreviation, of a city, or of an offset: that of UTC+2 is called Etc/GMT-2. */
 function zoneMeant(name: string): string | undefined {
+  const [, sign, hours] = /^(?:UTC|GMT)([+-])0?(\d{1,2})(?::?00)?$/i.exec(name) ?? [];
+  if (hours !== undefined) return `Etc/GMT${sign === "+" ? "-" : "+"}${hours}`;
   const isCity = (zone: string) => zone.toLowerCase().endsWith(`/${name.toLowerCase()}`);
   return placesByAbbreviation.get(name.toUpperCase()) ?? zones.find(isCity);
 }

@@ -26,6 +26,11 @@ it.each<[object, string]>([
   [{ type: "heartbeat", url: slack }, "set type: slack"],
   [{ type: "slack", url: discord }, "that of a Discord webhook: set type: discord"],
   [{ type: "webhook", url: discord.replace("discord", "discordapp") }, "set type: discord"],
+  [{ type: "webhook", url: discord.replace("discord", "canary.discord") }, "set type: discord"],
+  [
+    { type: "slack", url: "https://hooks.slack.com/triggers/T0/1/T0PSECRET" },
+    "that of a workflow of Slack, which needs a body of its own: set type: webhook",
+  ],
   [{ type: "discord", url: `${discord}/slack` }, "that understands Slack: set type: slack"],
   [{ type: "slack", url: teams }, "set type: teams"],
   [{ type: "discord", url: workflow }, "that of a workflow of Microsoft: set type: teams"],
