@@ -36,6 +36,10 @@ const advice: readonly (readonly [RegExp, string])[] = [
     "This machine does not trust the service's certificate: name the file with its CA certificate in outbound.ca_file or the environment variable NODE_EXTRA_CA_CERTS, or check the region's base_url.",
   ],
   [/^network .*CERT_/, "The service's certificate has expired, or this machine's clock is wrong."],
+  [
+    /^network .*(connection reset|closed before)/,
+    "Check the scheme, the host and the port in the region's base_url: a port that speaks TLS ends a connection without it.",
+  ],
   [/^network .*TLS/, "Check the scheme, the host and the port in the region's base_url."],
   [/^network/, "Check the host and the port in the region's base_url, DNS and the network."],
   [/^auth/, "Check the key's api_key, and that it is valid in this region."],
