@@ -1,5 +1,6 @@
 import type { OperationProblem } from "../fleet/deviation.ts";
 import type { Target } from "../fleet/model.ts";
+import { failureText } from "./rule.ts";
 import type { TargetState } from "./target-state.ts";
 
 /** What the last poll said beyond the state. Nothing in it is secret. */
@@ -24,4 +25,10 @@ export interface WatchedView {
   readonly withheld: boolean;
   /** Of the last poll, if it failed or its listing was partial; null: there is nothing to say. */
   readonly detail: PollDetail | null;
+}
+
+/** Why the polls of a target fail, or why its listing is partial. */
+export function failureOf({ state, detail }: WatchedView): string | null {
+  const { lastFailure, lastStatus } = state.progress;
+  return detail?.text ?? (lastFailure && failureText(lastFailure, lastStatus).replaceAll("_", " "));
 }

@@ -95,6 +95,19 @@ describe("status", () => {
   });
 });
 
+it("status and targets call a refused key by its HTTP status, also while it is not asked again", async () => {
+  const world = await watchWorld();
+  await world.poll();
+  world.fail({ kind: "status", status: 403 });
+  for (let polls = 0; polls < 5; polls += 1) {
+    await world.poll();
+    for (const add of [addStatus, addTargets]) {
+      const text = await printed(world, add, add === addStatus ? "status" : "targets");
+      expect(text).toMatch(/us\/research .* HTTP 403$/m);
+    }
+  }
+});
+
 it("status shows the incidents of one cause as one line, and each with --all", async () => {
   const world = await watchWorld({ servers: 12 });
   for (let server = 0; server < 12; server += 1) world.show(server, "error");

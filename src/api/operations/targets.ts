@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
-import type { WatchedView } from "../../alerts/target-view.ts";
+import { failureOf, type WatchedView } from "../../alerts/target-view.ts";
 import { failureReasons, statuses, type Target } from "../../fleet/model.ts";
 import { pageOfItems, serversOf } from "../../fleet/fleet-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
@@ -34,7 +34,7 @@ export const targetView = z.object({
   last_failure_at: nullableTime.describe("Null: the last poll did not fail"),
   last_failure_reason: z.enum(failureReasons).nullable(),
   last_failure_detail: nullableText.describe(
-    "Why the last poll failed, such as HTTP 503; null: it did not fail, or was before the start",
+    "Why the last poll failed, such as HTTP 503; null: it did not fail",
   ),
   partial: nullableText.describe(
     "Why the last listing was partial; null: it was complete, or there was none since the start",
@@ -123,21 +123,14 @@ export function compareTargets(a: Target, b: Target): number {
   return a.key === b.key ? 0 : a.key < b.key ? -1 : 1;
 }
 
-export function viewTarget({
-  target,
-  state,
-  polled,
-  up,
-  withheld,
-  detail,
-}: WatchedView): TargetView {
+export function viewTarget(watched: WatchedView): TargetView {
+  const { target, state, polled, up, withheld, detail } = watched;
   const { lastPollAtMs, lastSuccessAtMs, lastFailure, failuresInARow } = state.progress;
   const incidents = { pending: 0, firing: 0 };
   for (const { phase } of state.incidents.values()) {
     if (phase.name !== "resolved") incidents[phase.name] += 1;
   }
   const hasFailed = failuresInARow > 0;
-  const text = detail?.text ?? null;
   const view = toView({
     ...target,
     up: polled ? up : null,
@@ -146,8 +139,8 @@ export function viewTarget({
     lastSuccessAtMs,
     lastFailureAtMs: hasFailed ? lastPollAtMs : null,
     lastFailureReason: lastFailure,
-    lastFailureDetail: hasFailed ? text : null,
-    partial: hasFailed ? null : text,
+    lastFailureDetail: hasFailed ? failureOf(watched) : null,
+    partial: hasFailed ? null : (detail?.text ?? null),
     failuresInARow,
     sandboxes: state.snapshot.tallies.sandboxes,
     servers: state.snapshot.tallies.servers,

@@ -8,9 +8,9 @@ import { countPools, poolCondition, poolKey } from "../../alerts/pool.ts";
 import type { PoolCount, PoolCounts } from "../../alerts/pool.ts";
 import { clearedCondition, isUnobserved, presentSubject } from "../../alerts/present-subject.ts";
 import type { PresentSubject } from "../../alerts/present-subject.ts";
-import { failureText, matchesTarget, severities } from "../../alerts/rule.ts";
+import { matchesTarget, severities } from "../../alerts/rule.ts";
 import type { PoolRule, Rule, Severity } from "../../alerts/rule.ts";
-import type { WatchedView } from "../../alerts/target-view.ts";
+import { failureOf, type WatchedView } from "../../alerts/target-view.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import type { ProbeView } from "../../alerts/probe.ts";
 import { addTimes, noneByStatus } from "../../fleet/tallies.ts";
@@ -302,10 +302,4 @@ function countPoolsOnce(targets: readonly WatchedView[]): (rule: PoolRule) => Po
     }
     return pools;
   };
-}
-
-/** Why the polls of a target fail, or why its listing is partial. */
-export function failureOf({ state, detail }: WatchedView): string | null {
-  const { lastFailure, lastStatus } = state.progress;
-  return detail?.text ?? (lastFailure && failureText(lastFailure, lastStatus).replaceAll("_", " "));
 }

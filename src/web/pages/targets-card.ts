@@ -1,9 +1,8 @@
-import type { WatchedView } from "../../alerts/target-view.ts";
+import { failureOf, type WatchedView } from "../../alerts/target-view.ts";
 import { targetName } from "../../fleet/model.ts";
 import { shownStatuses } from "../../fleet/fleet-search.ts";
 import { ageOf, html, numberOf, table, type Column, type Html } from "../html.ts";
 import { placeOf } from "./fleet-list.ts";
-import { failureOf } from "./firing.ts";
 import { countAll, totalsOf, type FleetTotals, type Totals } from "./fleet-totals.ts";
 import { statusBar } from "./status-bar.ts";
 
