@@ -91,7 +91,7 @@ function insightsText(view: InsightsView, terminal: Terminal): string {
         for: (name) => durationText(name.exhausted_seconds),
         "in hours": (name) => countText(name.hours),
         target: targetName,
-        [ofServers ? "name" : "benchmark"]: (name) => name.server_name ?? name.benchmark,
+        [ofServers ? "name" : "benchmark"]: (name) => valueText(name.server_name ?? name.benchmark),
       },
     ),
     [`${units} with the most errors`]: table(view.erred_most_often, errorColumns),
@@ -130,6 +130,11 @@ function busiestText({ busiest_hour: busiest }: InsightsView): string {
   return `${time}, ${shareText(share)} occupied (of ${counted(weeks, "week")})`;
 }
 
+/** An empty one is written as in reports. */
+function valueText(value: string | undefined): string | undefined {
+  return value === "" ? "-" : value;
+}
+
 /** Further ones have nothing to say that is urgent. */
 const mostPools = 10;
 const mostAnswers = 3;
@@ -147,11 +152,7 @@ function runOutText(
     "none idle": noIdleText,
     "±/week": ({ peak_rise_per_week: rise }) => riseText(rise),
     target: ({ region, key }) => [region, key].filter((each) => each !== undefined).join("/"),
-    // None is written as in reports.
-    pool: ({ server_name: name, benchmark, tag }) => {
-      const value = name ?? benchmark ?? tag;
-      return value === "" ? "-" : value;
-    },
+    pool: ({ server_name: name, benchmark, tag }) => valueText(name ?? benchmark ?? tag),
   });
   const answers = forecasts
     .slice(0, mostAnswers)

@@ -41,7 +41,7 @@ export type ForecastReason =
 /** As far as it looks back, and ahead. */
 export const mostWeeks = 12;
 /** A week of which less was observed says too little. */
-const leastObserved = 0.8;
+export const leastObserved = 0.8;
 
 export const dayMs = 24 * 60 * 60_000;
 export const weekMs = 7 * dayMs;

@@ -3,7 +3,7 @@ import type { Bucket, Counted, NameAccount } from "../fleet/buckets.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { countByStatus } from "../fleet/tallies.ts";
 import type { BucketRange, OccupancyReader, TargetBucket } from "../store/occupancy-history.ts";
-import { dayMs, mostWeeks, weekMs } from "./forecast.ts";
+import { dayMs, leastObserved, mostWeeks, weekMs } from "./forecast.ts";
 import type { PoolSeries, PoolWeek } from "./outlook.ts";
 import { UsageSums } from "./pool-usage.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -266,6 +266,7 @@ function weekOf(sums: WeekSums, startMs: number, knownShare: number): PoolWeek {
   return {
     startMs,
     observedShare: serverMs === 0 ? 0 : (observedServerMs / serverMs) * knownShare,
+    isEmpty: serverMs === 0 && knownShare >= leastObserved,
     occupiedAverage: occupiedPeak === null ? null : average,
     occupiedPeak,
     servers,

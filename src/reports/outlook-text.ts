@@ -84,6 +84,7 @@ function lackText({ weeks, averageForecast, peakForecast }: Outlook, of: Reporte
   if (peakForecast.reason === "passed_already") {
     return `the peaks of its parts add up to all its ${of}, but need not have been at once`;
   }
+  if (weeks.at(-1)?.isEmpty) return `it had no ${of} in the last week`;
   if (peakForecast.level === null) {
     const share = weeks.at(-1)?.observedShare ?? 0;
     return `only ${shareText(share)} of the last week was observed`;
@@ -154,7 +155,13 @@ export function poolNotes(
       `The peak of the week from ${date.format(weeks[week]?.startMs ?? 0)} was ${pointsText(by)} ${by > 0 ? "above" : "below"} the others and is not part of the trend${isLast ? ": a single week is no trend yet" : ""}.`,
     );
   }
-  const gaps = weeks.length - peakForecast.weeks;
+  const empty = weeks.filter(({ isEmpty }) => isEmpty).length;
+  if (empty > 0) {
+    notes.push(
+      `There were no ${of} in ${counted(empty, "week")} of the last ${weeks.length}: ${empty === 1 ? "it is" : "they are"} not part of the trend.`,
+    );
+  }
+  const gaps = weeks.length - peakForecast.weeks - empty;
   if (gaps > 0 && gaps === weeks.length) {
     notes.push("No week was observed well enough for a trend.");
   } else if (gaps > 0) {

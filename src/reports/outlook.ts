@@ -7,6 +7,8 @@ export interface PoolWeek {
   readonly startMs: number;
   /** How much of it was observed, from 0 to 1. */
   readonly observedShare: number;
+  /** It was observed that there were no servers. */
+  readonly isEmpty: boolean;
   /** Occupied servers on average. Null: nothing was observed. */
   readonly occupiedAverage: number | null;
   /** The most servers that were occupied at a time. Null: nothing was observed. */

@@ -99,7 +99,7 @@ it("a page shows hostile names as text, cut, and loads and runs nothing", async 
 });
 
 it("the first screen of a page says when servers run out, and a table has each pool", () => {
-  const week = { observedShare: 1, occupiedAverage: 5, servers: 20 };
+  const week = { observedShare: 1, isEmpty: false, occupiedAverage: 5, servers: 20 };
   const weeks = Array.from({ length: 6 }, (_, index) => ({
     ...week,
     startMs: query.nowMs + (index - 6) * 7 * 24 * hourMs,

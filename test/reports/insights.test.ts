@@ -1,39 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HistoryContext } from "../../src/api/context.ts";
-import { createApi } from "../../src/api/operation.ts";
-import { computeInsights, type InsightsRequest } from "../../src/api/operations/insights.ts";
-import type { ReportSources } from "../../src/reports/report-sources.ts";
-import { recordHistory, type ListedServer } from "../support/recorded-history.ts";
+import type { ListedServer } from "../support/recorded-history.ts";
 import { moves, play } from "./support/random-history.ts";
 import { reportOf as reportRows } from "./support/report.ts";
+import { dayOf, hourOf, insightsOf, startMs, watch } from "./support/watched-weeks.ts";
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** A Monday. */
-const startMs = Date.UTC(2026, 9, 5);
-const research = { region: "us", key: "research" };
-
-function insightsOf(request: InsightsRequest, reports: ReportSources, atMs: number) {
-  const clock = { now: () => ({ utcMs: atMs, monotonicMs: 0 }), setTimer: () => () => {} };
-  return createApi<HistoryContext>({ reports, clock })(computeInsights, request);
-}
-
-/** Polls every ten minutes for some weeks. */
-function watch(weeks: number, serversAt: (atMs: number, week: number) => readonly ListedServer[]) {
-  const history = recordHistory();
-  const target = history.add(research);
-  const endMs = startMs + weeks * 7 * dayMs;
-  for (let atMs = startMs; atMs <= endMs; atMs += 10 * minuteMs) {
-    const week = Math.floor((atMs - startMs) / (7 * dayMs));
-    target.poll(atMs, { kind: "all", servers: serversAt(atMs, week) });
-  }
-  const ask = (request: InsightsRequest = {}, atMs = endMs) => insightsOf(request, history, atMs);
-  return { history, target, endMs, ask };
-}
-
-const hourOf = (atMs: number): number => new Date(atMs).getUTCHours();
-const dayOf = (atMs: number): number => new Date(atMs).getUTCDay();
 
 it("the busiest hour of the week is the one with the largest occupied share, in the zone", async () => {
   const busyOnTuesday = (atMs: number): readonly ListedServer[] => [
@@ -211,99 +184,6 @@ it("each pool has a forecast, the first to reach the threshold first", async () 
   const byRegion = await ask({ threshold: "0.9", by: "region" });
   expect(byRegion.forecasts).toMatchObject([{ region: "us", level: byRegion.forecast.level }]);
   await expect(ask({ by: "hour" })).rejects.toThrow("of region, key, labels of keys, and one of");
-});
-
-describe("when servers run out", () => {
-  const names = (atMs: number): readonly ListedServer[] => {
-    // On Tuesdays at 14:00 both servers of git are occupied for twenty minutes, on Wednesdays one of them is in error.
-    const isFull =
-      dayOf(atMs) === 2 && hourOf(atMs) === 14 && atMs % (60 * minuteMs) < 20 * minuteMs;
-    const isBroken = dayOf(atMs) === 3 && hourOf(atMs) === 9;
-    return [
-      { id: "a", name: "git", status: isFull || isBroken ? "occupied" : "idle" },
-      { id: "b", name: "git", status: isFull ? "occupied" : isBroken ? "error" : "idle" },
-      { id: "c", name: "jira", status: "occupied" },
-      { id: "d", name: "jira", status: isFull ? "occupied" : "idle" },
-      { id: "e", name: "web", status: "idle" },
-      { id: "f", name: "web", status: isFull ? "occupied" : "idle" },
-    ];
-  };
-
-  it("of each pool it is said how long no server was idle, and when there were the most occupied", async () => {
-    const { ask } = watch(5, names);
-    const { answer, forecasts } = await ask({ from: "14d" });
-    expect(answer).toBe(
-      "git in us/research and jira in us/research already run out: at times in the last week none of their servers was idle; no date is known for the other pool.",
-    );
-    expect(forecasts).toMatchObject([
-      {
-        server_name: "git",
-        answer:
-          "git in us/research already runs out: for 1h20m of the last week none of its 2 servers was idle.",
-        standing: "full",
-        exact: true,
-        servers: 2,
-        headroom: 0,
-        no_idle_seconds: 2 * 4_800,
-        no_idle_longest_seconds: 3_600,
-        no_idle_longest_at: "2026-10-28T09:00:00.000Z",
-        peak: 2,
-        peak_at: "2026-10-27T14:00:00.000Z",
-        needed_servers: 1,
-        needed_more: false,
-        peak_level: 1,
-        peak_reason: "passed_already",
-      },
-      { server_name: "jira", standing: "full", no_idle_seconds: 2 * 1_200, needed_servers: 1 },
-      {
-        server_name: "web",
-        standing: "no_date",
-        headroom: 1,
-        no_idle_seconds: 0,
-        needed_servers: 0,
-      },
-    ]);
-  });
-
-  it("of a pool of several targets, times and peaks are upper bounds and said to be; of one target they are exact", async () => {
-    const { ask, history, endMs } = watch(5, names);
-    const exact = (await ask({ from: "14d", by: "region" })).forecasts;
-    // One of web was always idle.
-    expect(exact).toMatchObject([{ exact: true, no_idle_seconds: 0, peak: 5, servers: 6 }]);
-    const other = history.add({ region: "eu", key: "research" });
-    for (let atMs = startMs; atMs <= endMs; atMs += 10 * minuteMs) {
-      other.poll(atMs, { kind: "all", servers: names(atMs) });
-    }
-    const { forecasts } = await ask({ from: "14d", by: "server_name" });
-    expect(forecasts).toMatchObject([
-      { server_name: "git", standing: "perhaps_full", exact: false, peak: 4, servers: 4 },
-      { server_name: "jira" },
-      { server_name: "web" },
-    ]);
-    expect(forecasts[2]?.answer).toContain("at least 2 of 4 servers free");
-  });
-
-  it("a name that is gone is no pool any more, and one that is new is unknown", async () => {
-    const { ask } = watch(6, (_, week) => [
-      { id: "a", name: "git", status: "idle" },
-      { id: "b", name: "git", status: "idle" },
-      ...(week < 4
-        ? ([
-            { id: "c", name: "old", status: "idle" },
-            { id: "d", name: "old", status: "idle" },
-          ] as const)
-        : ([
-            { id: "e", name: "new", status: "idle" },
-            { id: "f", name: "new", status: "idle" },
-          ] as const)),
-    ]);
-    const { forecasts } = await ask();
-    expect(forecasts.map(({ server_name: name, standing }) => [name, standing])).toEqual([
-      ["git", "no_date"],
-      ["new", "unknown"],
-    ]);
-    expect(forecasts[1]?.answer).toContain("2 whole weeks were observed, and a trend needs 4");
-  });
 });
 
 it("a request that is not valid is refused with what is", async () => {

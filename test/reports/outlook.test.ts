@@ -229,6 +229,24 @@ const histories: readonly (readonly [string, History, readonly string[]])[] = [
       "The number of servers changed from 3 to 1 around 23 November: shares are of the one that there is now.",
     ],
   ],
+  [
+    "of weeks without any server",
+    { peaks: [8, 9, 8, "none", "none", 9, null, 8] },
+    [
+      "git shows no sign of running out (12 of 20 servers free at the last weekly peak): its weekly peak has no trend over 5 weeks.",
+      "Its weekly average was 20.0% and has no trend over 5 weeks.",
+      "There were no servers in 2 weeks of the last 8: they are not part of the trend.",
+      "1 week of the last 8 was not observed well enough and is not part of the trend.",
+    ],
+  ],
+  [
+    "of a last week without any server",
+    { peaks: [8, 9, 8, 8, "none"] },
+    [
+      "It is unknown when git runs out: it had no servers in the last week.",
+      "There were no servers in 1 week of the last 5: it is not part of the trend.",
+    ],
+  ],
   ["nothing", { peaks: [] }, ["It is unknown when git runs out: no whole week was observed."]],
 ];
 

@@ -6,8 +6,8 @@ import { UsageSums, type Usage } from "../../../src/reports/pool-usage.ts";
 export const startMs = Date.UTC(2026, 8, 7);
 
 export interface History {
-  /** The most occupied servers of each week. Null: most of the week was unobserved. */
-  readonly peaks: readonly (number | null)[];
+  /** The most occupied servers of each week. Null: most of the week was unobserved. None: there were no servers. */
+  readonly peaks: readonly (number | null | "none")[];
   readonly averages?: readonly number[];
   readonly servers?: readonly number[];
   readonly lastNoIdleMs?: number;
@@ -29,10 +29,12 @@ export function outlook({
   const before = 12 - peaks.length;
   const weeks = Array.from({ length: 12 }, (_, index): PoolWeek => {
     const week = index - before;
-    const peak = peaks[week] ?? null;
+    const isEmpty = peaks[week] === "none";
+    const peak = peaks[week] === "none" ? null : (peaks[week] ?? null);
     return {
       startMs: startMs + index * weekMs,
-      observedShare: week < 0 ? 0 : peak === null ? 0.4 : 1,
+      observedShare: week < 0 || isEmpty ? 0 : peak === null ? 0.4 : 1,
+      isEmpty,
       occupiedAverage: peak === null ? null : (averages?.[week] ?? peak / 2),
       occupiedPeak: peak,
       servers: peak === null ? null : (servers?.[week] ?? 20),
