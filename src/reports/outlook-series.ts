@@ -101,16 +101,15 @@ export async function readPoolSeries(
   }
   // A day without any bucket is unknown. On one with buckets of others, a pool had no servers.
   const weekStarts = Array.from({ length: mostWeeks }, (_, week) => weeks.fromMs + week * weekMs);
-  const knownShares = weekStarts.map(
-    (startMs) =>
-      [...dayStarts].filter((day) => day >= startMs && day < startMs + weekMs).length / 7,
+  const knownDays = weekStarts.map((startMs) =>
+    [...dayStarts].filter((day) => day >= startMs && day < startMs + weekMs),
   );
   const series = new Map<string, PoolSeries>();
   for (const [pool, { weeks: found, usage, lastNoIdleMs, isExact, ...sums }] of pools) {
     if (sums.lastMs < lastMs - weekMs) continue;
     series.set(pool, {
       weeks: weekStarts.map((startMs, week) =>
-        weekOf(found[week] ?? emptyWeek(), startMs, knownShares[week] ?? 0),
+        weekOf(found[week] ?? emptyWeek(), startMs, knownDays[week] ?? []),
       ),
       lastNoIdleMs,
       usage: usage.result(),
@@ -231,6 +230,8 @@ function noIdleOf({ isObserved, noIdleMs }: Slot): number {
 }
 
 interface WeekSums {
+  /** When the last day began on which there were servers. */
+  lastDayMs: number;
   serverMs: number;
   observedServerMs: number;
   occupiedPeak: number | null;
@@ -239,11 +240,12 @@ interface WeekSums {
 }
 
 function emptyWeek(): WeekSums {
-  const none = { serverMs: 0, observedServerMs: 0 };
+  const none = { serverMs: 0, observedServerMs: 0, lastDayMs: 0 };
   return { ...none, occupiedPeak: null, servers: null, times: new Map() };
 }
 
 function addDay(week: WeekSums, day: Slot): void {
+  if (day.serverMs > 0) week.lastDayMs = day.startMs;
   week.serverMs += day.serverMs;
   week.observedServerMs += day.observedServerMs;
   for (const [target, { occupiedMs, observedMs }] of day.times) {
@@ -258,8 +260,11 @@ function addDay(week: WeekSums, day: Slot): void {
   week.servers = day.servers;
 }
 
-function weekOf(sums: WeekSums, startMs: number, knownShare: number): PoolWeek {
-  const { serverMs, observedServerMs, occupiedPeak, servers, times } = sums;
+/** @param days when those of the week began of which anything is known */
+function weekOf(sums: WeekSums, startMs: number, days: readonly number[]): PoolWeek {
+  const { serverMs, observedServerMs, occupiedPeak, times, lastDayMs } = sums;
+  const knownShare = days.length / 7;
+  const isGone = serverMs > 0 && days.some((day) => day > lastDayMs);
   const average = times
     .values()
     .reduce((sum, time) => sum + (time.observedMs > 0 ? time.occupiedMs / time.observedMs : 0), 0);
@@ -269,6 +274,6 @@ function weekOf(sums: WeekSums, startMs: number, knownShare: number): PoolWeek {
     isEmpty: serverMs === 0 && knownShare >= leastObserved,
     occupiedAverage: occupiedPeak === null ? null : average,
     occupiedPeak,
-    servers,
+    servers: isGone ? 0 : sums.servers,
   };
 }

@@ -144,8 +144,10 @@ export function poolNotes(
     );
   }
   if (resize) {
+    const now = servers === 1 ? "one that there is" : `${servers} that there are`;
+    const shares = servers === 0 ? "" : `: shares are of the ${now} now`;
     notes.push(
-      `The number of ${of} changed from ${resize.from} to ${resize.to} around ${date.format(resize.atMs)}: shares are of the ${servers === 1 ? "one that there is" : `${servers} that there are`} now.`,
+      `The number of ${of} changed from ${resize.from} to ${resize.to} around ${date.format(resize.atMs)}${shares}.`,
     );
   }
   if (peakForecast.unusual) {
@@ -161,7 +163,8 @@ export function poolNotes(
       `There were no ${of} in ${counted(empty, "week")} of the last ${weeks.length}: ${empty === 1 ? "it is" : "they are"} not part of the trend.`,
     );
   }
-  const gaps = weeks.length - peakForecast.weeks - empty;
+  // Without servers now, there are no shares of which to see a trend.
+  const gaps = servers === 0 ? 0 : weeks.length - peakForecast.weeks - empty;
   if (gaps > 0 && gaps === weeks.length) {
     notes.push("No week was observed well enough for a trend.");
   } else if (gaps > 0) {

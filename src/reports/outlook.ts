@@ -13,7 +13,7 @@ export interface PoolWeek {
   readonly occupiedAverage: number | null;
   /** The most servers that were occupied at a time. Null: nothing was observed. */
   readonly occupiedPeak: number | null;
-  /** The most servers that there were at a time on its last day. Null: nothing was observed. */
+  /** The most servers that there were at a time on its last day, 0 if there were none. Null: nothing was observed. */
   readonly servers: number | null;
 }
 

@@ -96,6 +96,25 @@ describe("when servers run out", () => {
     expect(forecasts[1]?.answer).toContain("2 whole weeks were observed, and a trend needs 4");
   });
 
+  it("a name whose servers disappeared in the last week has none", async () => {
+    const { ask, endMs } = watch(5, (atMs) => [
+      { id: "a", name: "git", status: "idle" },
+      ...(atMs < startMs + 33 * 24 * 60 * minuteMs
+        ? (["b", "c"] as const).map((id) => ({ id, name: "slack", status: "occupied" as const }))
+        : []),
+    ]);
+    const { forecasts } = await ask();
+    expect(forecasts.find((pool) => pool.server_name === "slack")).toMatchObject({
+      standing: "unknown",
+      servers: 0,
+      answer: "slack in us/research has no servers.",
+      notes: expect.arrayContaining([
+        `The number of servers changed from 2 to 0 around ${new Date(endMs - 7 * 24 * 60 * minuteMs).getUTCDate()} November.`,
+      ]),
+    });
+    expect(JSON.stringify(forecasts)).not.toContain("well enough");
+  });
+
   it("weeks in which a name had no servers are distinguished from those that were not observed", async () => {
     const { ask } = watch(8, (_, week) => [
       { id: "a", name: "git", status: "idle" },
