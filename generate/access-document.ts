@@ -56,6 +56,7 @@ async function routesOf(): Promise<readonly Route[]> {
       deadLoop: unused,
       status: unused,
       targets: [],
+      keys: [],
       api: { call: unused, events: unused },
       requestReload: unused,
       allowedHosts: [],

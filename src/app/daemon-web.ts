@@ -45,6 +45,7 @@ export function openWeb(deps: WebPartsDeps) {
       };
     },
     targets,
+    keys: config.keys,
     api: {
       call: api,
       events: (query) => readEvents(api, query),

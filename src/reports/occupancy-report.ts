@@ -1,4 +1,3 @@
-import type { LabelsOf } from "../alerts/notification.ts";
 import { addAccount, emptyAccount, serverMsOf } from "../fleet/buckets.ts";
 import type { Bucket, NameAccount } from "../fleet/buckets.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
@@ -20,6 +19,7 @@ import type { Plan } from "./bucket-plan.ts";
 import { PeakSum } from "./peak-sum.ts";
 import { placeRows, type PlacedRow, type ReportRow, type RowPosition } from "./report-rows.ts";
 import type { ReportedTarget } from "./reported-targets.ts";
+import type { LabelsOf } from "./report-sources.ts";
 
 export interface OccupancyReport {
   readonly plan: Plan;

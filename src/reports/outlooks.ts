@@ -1,4 +1,3 @@
-import type { LabelsOf } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
 import { shownName } from "../fleet/text.ts";
 import { RefusedError } from "../lib/refused-error.ts";
@@ -11,6 +10,7 @@ import { countedFor, labelValuesOf, valueFieldOf } from "./report-fields.ts";
 import type { PoolField, ReportedKind } from "./report-fields.ts";
 import { compareValues, type GroupValues } from "./report-rows.ts";
 import type { TimeRange } from "./time-range.ts";
+import type { LabelsOf } from "./report-sources.ts";
 
 export interface OutlookQuery {
   readonly of: ReportedKind;

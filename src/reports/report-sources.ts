@@ -1,4 +1,4 @@
-import type { LabelsOf } from "../alerts/notification.ts";
+import type { keyLabels } from "../config/configured-targets.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { eachServer, type Server, type Snapshot } from "../fleet/snapshot.ts";
 import type { Presence } from "../fleet/status.ts";
@@ -9,6 +9,8 @@ import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/unit-history.ts";
 import type { ReportedKind } from "./report-fields.ts";
 import type { TimeRange } from "./time-range.ts";
+
+export type LabelsOf = ReturnType<typeof keyLabels>;
 
 /** What reports are made of. Times are UTC milliseconds. */
 export interface ReportSources {

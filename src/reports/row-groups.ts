@@ -1,8 +1,8 @@
-import type { LabelsOf } from "../alerts/notification.ts";
 import { isTimeField, labelValuesOf, valueFieldOf } from "./report-fields.ts";
 import type { ReportField, ValueField } from "./report-fields.ts";
 import { compareValues, type GroupValues } from "./report-rows.ts";
 import type { ReportedTarget } from "./reported-targets.ts";
+import type { LabelsOf } from "./report-sources.ts";
 
 /** The servers or sandboxes that are in one row for a stretch of time. */
 export interface Group {

@@ -1,4 +1,3 @@
-import type { LabelsOf } from "../alerts/notification.ts";
 import { emptyAccount, serverMsOf, type NameAccount } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
 import { countByStatus } from "../fleet/tallies.ts";
@@ -15,6 +14,7 @@ import { compareValues, placeRows } from "./report-rows.ts";
 import type { GroupValues, PlacedRow, ReportRow, RowPosition } from "./report-rows.ts";
 import type { ReportedTarget } from "./reported-targets.ts";
 import type { TimeRange } from "./time-range.ts";
+import type { LabelsOf } from "./report-sources.ts";
 
 export interface UnitReportQuery {
   readonly of: ReportedKind;

@@ -22,6 +22,7 @@ import { renewTls } from "./renew-tls.ts";
 import { addScrapeRoute, type ScrapeSource } from "./scrape-route.ts";
 import { senderAddress } from "./sender.ts";
 import { addIncidentPages } from "./pages/incident-routes.ts";
+import type { LabelledKeys } from "./pages/label-filter.ts";
 import { addListPages } from "./pages/list-routes.ts";
 import { addOccupancy } from "./pages/occupancy-routes.ts";
 import { addOverview } from "./pages/overview-route.ts";
@@ -86,6 +87,8 @@ export interface ServerDeps extends KnownAddresses, HealthDeps, HttpLimits {
 export interface WebDeps extends ServerDeps {
   readonly status: () => Promise<StatusView>;
   readonly targets: readonly WatchedView[];
+  /** Those that pages can be limited to by their labels. */
+  readonly keys: LabelledKeys;
   readonly api: Pick<ApiDeps, "call" | "events" | "receiveWebhook">;
   /** Default: the configuration cannot be reloaded. */
   readonly requestReload?: (() => ReloadAnswer) | undefined;

@@ -2,6 +2,7 @@ import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
 import { namesText } from "../../fleet/text.ts";
 import { readable } from "../../fleet/text.ts";
 import { html, numberOf, type Html } from "../html.ts";
+import { labelNote } from "./label-filter.ts";
 import { page, type PageAt } from "./layout.ts";
 import { listAddress, noFilter, sortText, textFilters } from "./servers-address.ts";
 import type { ListKind, ListQuery } from "./servers-address.ts";
@@ -48,7 +49,8 @@ const longestShown = 60;
 
 export function renderFleetList(list: FleetList, look: ListLook, at: PageAt): string {
   const { kind, query, remarks, found } = list;
-  const words = [query.q, ...query.status, ...query.region, ...query.key, ...query.name];
+  const { q, status, region, key, label, name } = query;
+  const words = [q, ...status, ...region, ...key, ...label, ...name];
   const title = [
     words
       .filter((word) => word !== "")
@@ -69,6 +71,7 @@ export function renderFleetList(list: FleetList, look: ListLook, at: PageAt): st
       html`<div class="card">
         <h1>${look.title}</h1>
         ${filterForm(list, look)}
+        ${labelNote(label, listAddress(kind, { ...query, label: [], page: 1 }))}
         <div id="${kind}" data-live>
           ${remarks.map((remark) => html`<p class="remark" role="status">${shortText(remark, 500)}</p>`)}
           ${statusChips(kind, found, query)} ${look.also} ${tableOf(list, look)}
@@ -125,28 +128,31 @@ function filterForm({ kind, query, known }: FleetList, { searched }: ListLook): 
       ${known.name.map((each) => html`<option value="${each}"></option>`)}
     </datalist>
     ${textFilters.flatMap((field) => query[field].slice(1).map((each) => hidden(field, each)))}
-    ${hidden("status", query.status.join(","))} ${hidden("sort", sort === "status" ? "" : sort)}
+    ${hidden("label", query.label.join(","))} ${hidden("status", query.status.join(","))}
+    ${hidden("sort", sort === "status" ? "" : sort)}
     <button>Search</button>
   </form>`;
 }
 
-/** Each leads to those of one status, and the chosen one back to all. @param query null: nothing is filtered here */
+/** Each leads to those of one status, and the chosen one back to all. @param query the labels alone: nothing else is filtered here */
 export function statusChips(
   kind: ListKind,
   { counts }: Pick<ListCounts, "counts">,
-  query: ListQuery | null,
+  query: ListQuery | ListQuery["label"],
 ): Html {
   const all = shownStatuses.reduce((sum, status) => sum + counts[status], 0);
-  const chosen = query?.status ?? [];
+  const isFiltered = "status" in query;
+  const asked: Partial<ListQuery> = isFiltered ? query : { label: query };
+  const chosen = asked.status ?? [];
   const chip = (content: Html, status: readonly string[], count: number, isOn: boolean): Html => {
     const current = isOn ? html`aria-current="true"` : "";
-    const href = listAddress(kind, { ...query, status, page: 1 });
+    const href = listAddress(kind, { ...asked, status, page: 1 });
     return html`<li>
       <a class="chip" href="${href}" ${current}>${content} ${numberOf(count)}</a>
     </li> `;
   };
   return html`<ul class="chips" aria-label="Status">
-    ${chip(html`all`, [], all, query !== null && chosen.length === 0)}
+    ${chip(html`all`, [], all, isFiltered && chosen.length === 0)}
     ${chipOrder.map((status) => {
       const isOn = chosen.includes(status);
       const next = isOn && chosen.length === 1 ? [] : [status];

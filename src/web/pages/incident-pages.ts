@@ -14,6 +14,7 @@ import {
 import { runbookOf, subjectLink } from "../../alerts/links.ts";
 import { factsOfNames, kindOf, placeText, type SubjectKind } from "../../alerts/subjects.ts";
 import { counted } from "../../fleet/text.ts";
+import { labelNote } from "./label-filter.ts";
 import { page, type PageAt } from "./layout.ts";
 import { titleOfRunbook } from "./runbooks.ts";
 import { sandboxAddress } from "./servers-address.ts";
@@ -155,6 +156,7 @@ const eventColumns: readonly Column<IncidentDetails["events"][number]>[] = [
 
 export function renderIncidents(
   selection: Selection,
+  label: readonly string[],
   found: {
     readonly open: readonly IncidentView[];
     readonly hasMore: boolean;
@@ -180,7 +182,8 @@ export function renderIncidents(
     { title: `${firing.length} firing`, section: "Incidents", ...at },
     html`<div class="card" id="incidents" data-live>
       <h1>Incidents${query === "" ? "" : `: ${textOf(selection)}`}</h1>
-      ${found.open.some(isFiring) ? links : ""}
+      ${labelNote(label, `incidents${query}`)}
+      ${found.open.some(isFiring) && label.length === 0 ? links : ""}
       <h2>Open</h2>
       ${list(open)} ${hasMore ? html`<p>and more</p>` : ""}
       ${

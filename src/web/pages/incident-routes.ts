@@ -10,6 +10,7 @@ import { renderAcknowledge, renderAcknowledgeAll } from "./action-pages.ts";
 import { renderSilence, renderSilenceAll, type Actor } from "./action-pages.ts";
 import { renderIncident, renderIncidents } from "./incident-pages.ts";
 import type { Selection } from "./incident-pages.ts";
+import { readLabels } from "./label-filter.ts";
 import { pageRoutes } from "./page-route.ts";
 import { renderChangeSilence, renderEndSilence, renderSilencePage } from "./undo-pages.ts";
 import { renderUnacknowledge, renderUnacknowledgeAll } from "./undo-pages.ts";
@@ -27,7 +28,11 @@ export function addIncidentPages(
   { call, clock }: Pick<ApiDeps, "call" | "clock">,
 ): void {
   const find = async (id: string) => showIncident.response.parse(await call(showIncident, { id }));
-  const list = async (selection: Selection, state: readonly string[], limit = mostRows) => {
+  const list = async (
+    selection: Selection & { readonly label?: readonly string[] },
+    state: readonly string[],
+    limit = mostRows,
+  ) => {
     const request = { ...selection, state, limit };
     const { incidents, next } = listIncidents.response.parse(await call(listIncidents, request));
     return { incidents, hasMore: next !== null };
@@ -35,10 +40,13 @@ export function addIncidentPages(
   const addPage = pageRoutes(server, clock);
 
   addPage("/incidents", async ({ query }, at) => {
-    const selection = readSelection(query);
-    const { incidents: open, hasMore } = await list(selection, ["firing", "pending"]);
-    const { incidents: resolved } = await list(selection, ["resolved"], mostResolved);
-    return renderIncidents(selection, { open, hasMore, resolved }, at);
+    const label = readLabels(query);
+    const { label: _, ...named }: Readonly<Record<string, unknown>> = Object(query);
+    const selection = readSelection(named);
+    const asked = { ...selection, label };
+    const { incidents: open, hasMore } = await list(asked, ["firing", "pending"]);
+    const { incidents: resolved } = await list(asked, ["resolved"], mostResolved);
+    return renderIncidents(selection, label, { open, hasMore, resolved }, at);
   });
   addPage("/incidents/acknowledge", async (request, at) => {
     const selection = readSelection(request.query);

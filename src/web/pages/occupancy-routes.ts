@@ -33,7 +33,7 @@ export function addOccupancy(
   const cards = async (
     given: unknown,
     at: PageAt,
-    { page: path, most, waitMs, faults }: CardsOptions,
+    { page: path, most, waitMs, faults, keys = [] }: CardsOptions,
   ): Promise<Html> => {
     const {
       query,
@@ -41,7 +41,7 @@ export function addOccupancy(
       faults: more,
     } = await understand(readQuery(given), (asked) => soon(data.series(asked, at.zone), waitMs));
     const tz = query.tz ?? at.zone;
-    const chosen = path === "" ? { ...everything, tz } : { ...query, tz };
+    const chosen = path === "" ? { ...everything, key: keys, tz } : { ...query, tz };
     const [days, hours, choices] = await Promise.all([
       soon(data.days(chosen, tz, at.nowMs), waitMs),
       soon(data.hours(chosen, tz), waitMs),
@@ -86,9 +86,11 @@ export function addOccupancy(
     reportPolicy,
   );
 
-  return async (query: unknown, at: PageAt): Promise<Html> => {
+  return async (given: unknown, at: PageAt, keys: readonly string[] | null): Promise<Html> => {
+    const query = keys ? { ...Object(given), key: keys.join() } : given;
     try {
-      return await cards(query, at, { page: "", most: 6, waitMs: 500, faults: [] });
+      const options = { page: "", most: 6, waitMs: 500, faults: [] } as const;
+      return await cards(query, at, { ...options, ...(keys && { keys }) });
     } catch (error) {
       if (error instanceof BusyError) return emptyCard("occupancy", "Occupancy", error.message);
       // What is wrong at present is shown all the same.
@@ -104,6 +106,8 @@ interface CardsOptions {
   readonly most: number;
   /** For what has to be read. */
   readonly waitMs: number;
+  /** Those that all cards of the overview are about. Default: all keys. */
+  readonly keys?: readonly string[];
   /** What is wrong with the address. */
   readonly faults: readonly string[];
 }

@@ -2,7 +2,9 @@ import type { FastifyInstance } from "fastify";
 import { allows } from "../../lib/access.ts";
 import { runInSlices } from "../../lib/run-in-slices.ts";
 import type { ApiDeps } from "../api/api.ts";
+import { subjectFacts } from "../../alerts/incident.ts";
 import type { Html } from "../html.ts";
+import { keysWith, readLabels, type LabelledKeys } from "./label-filter.ts";
 import type { PageAt } from "./layout.ts";
 import { renderOverview, type StatusView } from "./overview.ts";
 import { createServersCard } from "./servers-card.ts";
@@ -10,10 +12,25 @@ import { pageRoutes, shareReads, shareRenderings } from "./page-route.ts";
 
 interface OverviewDeps extends Pick<ApiDeps, "call" | "clock"> {
   readonly status: () => Promise<StatusView>;
+  readonly keys: LabelledKeys;
+}
+
+/** What is of some keys, and what is of none. */
+function ofKeys(view: StatusView, keys: readonly string[]): StatusView {
+  const { targets, probes, incidentsWithoutTarget } = view;
+  const isOf = (key: string | null): boolean => key === null || keys.includes(key);
+  return {
+    ...view,
+    targets: targets.filter(({ target }) => isOf(target.key)),
+    probes: probes.filter(({ subject }) => isOf(subject.key)),
+    incidentsWithoutTarget: incidentsWithoutTarget.filter(({ subject }) =>
+      isOf(subjectFacts(null, subject).key),
+    ),
+  };
 }
 
 /** A part of the overview that other pages are about. */
-type OverviewCard = (query: unknown, at: PageAt) => Promise<Html>;
+type OverviewCard = (query: unknown, at: PageAt, keys: readonly string[] | null) => Promise<Html>;
 
 export function addOverview(
   server: FastifyInstance,
@@ -30,8 +47,12 @@ export function addOverview(
     const mayAct = identity !== null && allows(identity.role, "act");
     return share(`${mayAct} ${zone} ${url}`, async () => {
       const at = { root, zone, nowMs: clock.now().utcMs };
-      const shown = await Promise.all([...cards.map((card) => card(query, at)), readServers()]);
-      return runInSlices(renderOverview(await readStatus(), shown, { mayAct }, at));
+      const label = readLabels(query);
+      const keys = keysWith(label, deps.keys);
+      const servers = keys ? serversCard(at.nowMs, label) : readServers();
+      const shown = await Promise.all([...cards.map((card) => card(query, at, keys)), servers]);
+      const view = keys ? ofKeys(await readStatus(), keys) : await readStatus();
+      return runInSlices(renderOverview(view, shown, { mayAct, label }, at));
     });
   });
 }

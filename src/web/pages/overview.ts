@@ -6,6 +6,7 @@ import { findFiring, type FiringView } from "./firing.ts";
 import { firingCard } from "./firing-card.ts";
 import { sumFleet, type FleetTotals } from "./fleet-totals.ts";
 import { composeHeadline, type Headline } from "./headline.ts";
+import { labelNote } from "./label-filter.ts";
 import { page, type PageAt } from "./layout.ts";
 import { probesCard, processesLine, receiversCard } from "./quiet-cards.ts";
 import { silencesCard, type QuietView } from "./quiet-cards.ts";
@@ -19,13 +20,15 @@ export interface StatusView extends FiringView, QuietView {}
 /** What differs between readers. */
 export interface Reader {
   readonly mayAct: boolean;
+  /** The labels of the keys that it is about. Default: it is about all keys. */
+  readonly label?: readonly string[];
 }
 
 /** The page that a person opens first. The cards of other pages follow what is wrong. */
 export function* renderOverview(
   view: StatusView,
   cards: readonly Html[],
-  { mayAct }: Reader,
+  { mayAct, label = [] }: Reader,
   at: PageAt,
 ): Slices<string> {
   const { nowMs } = at;
@@ -36,7 +39,8 @@ export function* renderOverview(
   return page({ title, section: "Overview", modules: ["occupancy"], ...at }, [
     hatch,
     headlineOf(headline),
-    tiles(totals),
+    labelNote(label, "./"),
+    tiles(totals, label),
     html`<div class="columns wide">
       ${firingCard(firing, mayAct, nowMs)} ${targetsCard(view.targets, totals, nowMs)}
     </div>`,
@@ -56,9 +60,9 @@ function headlineOf({ tone, emphasis, rest, details }: Headline): Html {
   </div>`;
 }
 
-function tiles({ all, sandboxes, tightest }: FleetTotals): Html {
+function tiles({ all, sandboxes, tightest }: FleetTotals, label: readonly string[]): Html {
   return html`<dl class="tiles" id="tiles" data-live>
-    ${shownStatuses.map((status) => statusTile(status, all[status], sandboxes[status]))}
+    ${shownStatuses.map((status) => statusTile({ status: [status], label }, all[status], sandboxes[status]))}
     <div class="card tile">
       <dt>Least headroom</dt>
       <dd>
@@ -75,8 +79,12 @@ function tiles({ all, sandboxes, tightest }: FleetTotals): Html {
   </dl>`;
 }
 
-function statusTile(status: ShownStatus, servers: number, sandboxes: number): Html {
-  const filter = { status: [status] };
+function statusTile(
+  filter: { readonly status: readonly [ShownStatus]; readonly label: readonly string[] },
+  servers: number,
+  sandboxes: number,
+): Html {
+  const [status] = filter.status;
   const tone = (count: number): string => (status === "error" && count > 0 ? "bad" : "");
   return html`<div class="card tile">
     <dt>

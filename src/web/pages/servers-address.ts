@@ -1,4 +1,5 @@
 import { unknownNames } from "../../api/match-notes.ts";
+import { readLabels } from "./label-filter.ts";
 import { sandboxSorts, serverSorts, shownStatuses } from "../../fleet/fleet-search.ts";
 
 /** The two lists, which can be filtered in the same way. */
@@ -18,6 +19,8 @@ export interface ListQuery {
   readonly status: readonly string[];
   readonly region: readonly string[];
   readonly key: readonly string[];
+  /** Of keys, such as `team=search`. */
+  readonly label: readonly string[];
   readonly name: readonly string[];
   readonly tag: readonly string[];
   readonly benchmark: readonly string[];
@@ -31,6 +34,7 @@ export const noFilter: ListQuery = {
   status: [],
   region: [],
   key: [],
+  label: [],
   name: [],
   tag: [],
   benchmark: [],
@@ -83,6 +87,7 @@ export function readListQuery(
     status: words("status", shownStatuses),
     region: words("region", known.region),
     key: words("key", known.key),
+    label: readLabels(given).map(cut).slice(0, mostValues),
     name: values("name"),
     tag: values("tag"),
     benchmark: values("benchmark"),
@@ -101,7 +106,7 @@ function unknownText(what: string, word: string, all: readonly string[]): string
 export function listAddress(kind: ListKind, query: Partial<ListQuery>): string {
   const { sort = noFilter.sort, page = 1, q = "", ...lists } = query;
   const params = new URLSearchParams(q === "" ? {} : { q });
-  for (const field of ["status", "region", "key"] as const) {
+  for (const field of ["status", "region", "key", "label"] as const) {
     if (lists[field]?.length) params.set(field, lists[field].join(","));
   }
   for (const field of textFilters) {

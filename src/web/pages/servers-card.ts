@@ -24,8 +24,9 @@ export function createServersCard({ call }: Pick<ApiDeps, "call">) {
     const timeline = showTimeline.response.parse(await call(showTimeline, request));
     return { name, timeline, readAtMs: nowMs };
   };
-  return async (nowMs: number): Promise<Html> => {
-    const found = searchServers.response.parse(await call(searchServers, { limit: mostServers }));
+  return async (nowMs: number, label: readonly string[] = []): Promise<Html> => {
+    const asked = { label, limit: mostServers };
+    const found = searchServers.response.parse(await call(searchServers, asked));
     const bands = await Promise.all(found.servers.map((server) => timelineOf(server, nowMs)));
     kept = new Map(bands.map(({ name, ...each }) => [name, each]));
     const rows = found.servers.map((server, index) =>
@@ -43,7 +44,7 @@ export function createServersCard({ call }: Pick<ApiDeps, "call">) {
             maxlength="1000"
           />
         </form>
-        ${statusChips("servers", found, null)}
+        ${statusChips("servers", found, label)}
       </div>
       ${
         rows.length === 0

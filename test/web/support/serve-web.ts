@@ -45,6 +45,7 @@ export async function serveWeb(
     readiness: () => Promise.resolve({ ready: true }),
     deadLoop: () => null,
     status: () => Promise.resolve(emptyStatus),
+    keys: [],
     targets: [],
     api: {
       call: () => Promise.resolve(noServers),
