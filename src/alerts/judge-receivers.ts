@@ -2,7 +2,7 @@ import type { ConfiguredReceivers } from "./recipients.ts";
 import { IncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome } from "./incident-engine.ts";
 import type { Incident } from "./incident.ts";
-import { holdIncidents } from "./open-incidents.ts";
+import { holdIncidents } from "./target-state.ts";
 import type { Hold, ReceiverRule } from "./rule.ts";
 
 /** The built-in rule: a notification to a receiver was dead-lettered. */

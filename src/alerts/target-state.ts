@@ -1,8 +1,10 @@
 import type { FailureReason, Instant, Target } from "../fleet/model.ts";
 import type { RecordedTime } from "../fleet/recorded-time.ts";
 import type { Snapshot } from "../fleet/snapshot.ts";
-import type { KnownIncidents } from "./incident-engine.ts";
+import type { KnownIncidents, IncidentOutcome } from "./incident-engine.ts";
 import type { ClockReading } from "./incident-phase.ts";
+import { flapKey, type FlapRecord } from "./flap-record.ts";
+import { incidentKey, type Incident } from "./incident.ts";
 
 export interface TargetProgress {
   /** Polls and the time that passed, whatever their outcome: the clock of `on: target` rules. */
@@ -135,5 +137,35 @@ export function progressAfterFailure(
     lastPollAtMs: at.utcMs,
     lastComplete: false,
     recorded,
+  };
+}
+
+export interface OpenIncidents extends KnownIncidents {
+  apply(outcome: IncidentOutcome): void;
+}
+
+export function keyOfIncident({ rule, subject }: Incident): string {
+  return incidentKey(rule, subject);
+}
+
+export function holdIncidents(
+  open: readonly Incident[],
+  records: readonly FlapRecord[] = [],
+): OpenIncidents {
+  const incidents = new Map(open.map((incident) => [keyOfIncident(incident), incident]));
+  const flaps = new Map(records.map((record) => [flapKey(record), record]));
+  return {
+    incidents,
+    flaps,
+    apply(outcome) {
+      for (const incident of [...outcome.written, ...outcome.dropped]) {
+        if (incident.phase.name === "resolved") incidents.delete(keyOfIncident(incident));
+        else incidents.set(keyOfIncident(incident), incident);
+      }
+      for (const record of outcome.flaps) {
+        if (record.enteredMs.length === 0) flaps.delete(flapKey(record));
+        else flaps.set(flapKey(record), record);
+      }
+    },
   };
 }

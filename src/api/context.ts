@@ -12,7 +12,7 @@ import type { Secret } from "../lib/secret.ts";
 import type { KeyLimits } from "../polling/key-limits.ts";
 import type { ReportSources } from "../reports/report-sources.ts";
 import type { ServiceClient } from "../service/client.ts";
-import type { ComposeAcknowledged } from "../store/acknowledgements.ts";
+import type { ComposeAcknowledged } from "../store/suppressions.ts";
 import type { Store } from "../store/store.ts";
 
 /** What reports need. */

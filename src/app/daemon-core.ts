@@ -12,7 +12,7 @@ import { unreadableText } from "../store/row-reading.ts";
 import type { StoreSettings } from "../store/store-settings.ts";
 import { openConfiguredStore, type Store, type StoreOptions } from "../store/store.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
-import { loopsOf } from "./watch-loops.ts";
+import { loopsOf } from "./watchdog.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** What every part of a daemon is made with. */

@@ -14,7 +14,7 @@ import { keyLabels } from "../config/configured-targets.ts";
 import type { DaemonCore } from "./daemon-core.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import type { Chore } from "./upkeep.ts";
-import { repostLoopName } from "./watch-loops.ts";
+import { repostLoopName } from "./watchdog.ts";
 import type { WatchedFleet } from "./watched-fleet.ts";
 
 interface NotificationsDeps extends DaemonCore {

@@ -12,7 +12,7 @@ import {
 } from "../notify/receivers/pagerduty-webhook.ts";
 import type { PagerdutyEvent } from "../notify/receivers/pagerduty-webhook.ts";
 import { StoreError } from "../store/store-error.ts";
-import type { IncidentNote } from "../store/receiver-events.ts";
+import type { IncidentNote } from "../store/receiver-state.ts";
 import { BusyError } from "../lib/refused-error.ts";
 import type { ReceivedWebhook, WebhookOutcome } from "../web/api/webhooks-route.ts";
 import { acknowledgeAll, createActs, notesOn, nothing, refused } from "./receiver-acts.ts";

@@ -2,7 +2,7 @@ import type { ActContext } from "../api/context.ts";
 import { acknowledge } from "../api/operations/acknowledgements.ts";
 import { counted } from "../fleet/text.ts";
 import { batches } from "../lib/iterables.ts";
-import type { IncidentNote } from "../store/receiver-events.ts";
+import type { IncidentNote } from "../store/receiver-state.ts";
 
 /** A service repeats what it could not deliver for some time, and keeps what is behind it back meanwhile. */
 export const longestDelayMs = 24 * 60 * 60_000;

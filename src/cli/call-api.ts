@@ -18,7 +18,6 @@ import { localAddress } from "../lib/listen-address.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import { Secret } from "../lib/secret.ts";
 import { unreadableText, type UnreadableRow } from "../store/row-reading.ts";
-import { isConfiguredInUse } from "../store/store-in-use.ts";
 import { storeName } from "../store/store-settings.ts";
 import { CommandError, wrongUse } from "./exit-codes.ts";
 import { readConfig, usualConfig } from "./options.ts";
@@ -199,6 +198,7 @@ async function callOffline<Request extends z.ZodType, Response extends z.ZodType
 ): Promise<z.output<Response>> {
   // Loaded only here: it takes longer to load than most daemons take to answer.
   const { openForForgetting, openForQueries, openService } = await import("../app/offline.ts");
+  const { isConfiguredInUse } = await import("../store/store.ts");
   if (operation.permission !== "read" && (await isConfiguredInUse(config.store))) {
     throw new CommandError(
       `A daemon runs on the store ${storeName(config.store)}, but not at the configured address. Give its address with --url.`,

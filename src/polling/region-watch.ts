@@ -1,7 +1,7 @@
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeRegion, type StoredRegion } from "../alerts/judge-region.ts";
 import type { JudgeOptions } from "../alerts/judge.ts";
-import { holdIncidents } from "../alerts/open-incidents.ts";
+import { holdIncidents } from "../alerts/target-state.ts";
 import type { CurrentSuppressions, RegionsDown } from "../alerts/silence.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";

@@ -7,7 +7,7 @@ import {
   type PoolClock,
   type PoolOutcome,
 } from "../alerts/judge-pools.ts";
-import { holdIncidents, keyOfIncident } from "../alerts/open-incidents.ts";
+import { holdIncidents, keyOfIncident } from "../alerts/target-state.ts";
 import {
   countPools,
   placeOf,

@@ -1,7 +1,7 @@
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
 import type { ProbeSubject } from "../alerts/subjects.ts";
-import { holdIncidents } from "../alerts/open-incidents.ts";
+import { holdIncidents } from "../alerts/target-state.ts";
 import type { ProbeState, ProbeVerdict } from "../alerts/judge-probe.ts";
 import { noReadings, readingsAfterLoss, readingsAfterRun } from "../alerts/probe.ts";
 import type { Probe, ProbeProgress } from "../alerts/probe.ts";

@@ -1,7 +1,7 @@
 import type { Snapshot } from "../fleet/snapshot.ts";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
-import { holdIncidents, type OpenIncidents } from "../alerts/open-incidents.ts";
+import { holdIncidents, type OpenIncidents } from "../alerts/target-state.ts";
 import type { Verdict } from "../alerts/judge.ts";
 import type { Target } from "../fleet/model.ts";
 import type { TargetProgress, TargetState } from "../alerts/target-state.ts";

@@ -3,7 +3,7 @@ import { sql, type InferResult } from "kysely";
 import { presences, type Presence } from "../fleet/status.ts";
 import { beginsWith, isBeyond, lastSequence } from "./sql-helpers.ts";
 import { beyond, place, timesBetween, windowEnd } from "./change-windows.ts";
-import { cursorText, readCursor, type ChangeCursor } from "./change-cursor.ts";
+import { cursorText, readCursor, type ChangeCursor } from "./change-windows.ts";
 import { createRowReading, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 

@@ -27,7 +27,7 @@ import type { Found, HistoryTarget } from "./rolled-up.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 import { foldUnits, type UnitCell, type UnitQuery } from "./unit-history.ts";
-import { foldTimeline, type TimelineQuery, type UnitTimeline } from "./unit-timeline.ts";
+import { foldTimeline, type TimelineQuery, type UnitTimeline } from "./unit-history.ts";
 
 /** Undefined: all. */
 export interface TargetFilter {

@@ -1,12 +1,16 @@
 import { sql } from "kysely";
 import type { Clock } from "../lib/clock.ts";
-import { createAcknowledgements } from "./acknowledgements.ts";
+import {
+  createAcknowledgements,
+  createSilences,
+  createStoredSuppressions,
+} from "./suppressions.ts";
 import { createChangeHistory } from "./changes.ts";
 import { createStoredDrift } from "./drift.ts";
 import { createForgetting } from "./forgetting.ts";
 import { createIncidentHistory } from "./incident-history.ts";
 import { createIncidentsWithoutTarget } from "./incidents.ts";
-import { createMessageThreads } from "./message-threads.ts";
+import { createMessageThreads, createReceiverEvents } from "./receiver-state.ts";
 import { createNotifications } from "./notifications.ts";
 import { createNotifiedIncidents } from "./notified-incidents.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
@@ -16,7 +20,6 @@ import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
 import { createStoredRegions } from "./regions.ts";
 import { rollUp, type RollUpOptions } from "./roll-up.ts";
-import { createReceiverEvents } from "./receiver-events.ts";
 import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";
@@ -24,13 +27,17 @@ import { createRowReading, type RowReading } from "./row-reading.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import { QuietClocks } from "./quiet-clocks.ts";
 import { createSharedCommits } from "./shared-commits.ts";
-import { createSilences } from "./silences.ts";
-import { openDatabase, openReader } from "./sqlite/database.ts";
-import type { OpenDatabase, OpenOptions, StoredOptions } from "./sqlite/database.ts";
+import {
+  openDatabase,
+  openReader,
+  type OpenDatabase,
+  type OpenOptions,
+  type StoredOptions,
+} from "./sqlite/database.ts";
 import type { StoreSettings } from "./store-settings.ts";
-import { createStoredSuppressions } from "./suppressions.ts";
 import { createStoredTargets } from "./targets.ts";
 import type { Db } from "./tables.ts";
+import { isStoreInUse } from "./sqlite/file-lock.ts";
 
 /** All that sandwatch keeps. */
 export type Store = ReturnType<typeof createStore>;
@@ -179,4 +186,15 @@ export function createStore(
       await close();
     },
   };
+}
+
+/**
+ * Whether a process runs on it. Only looks.
+ *
+ * @throws {StoreError} when that cannot be found out
+ */
+export async function isConfiguredInUse({ path, postgres }: StoreSettings): Promise<boolean> {
+  if (postgres === null) return isStoreInUse(path);
+  const { isPostgresStoreInUse } = await import("./postgres/database.ts");
+  return isPostgresStoreInUse(postgres);
 }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { judgeRegion, type RegionTarget } from "../../src/alerts/judge-region.ts";
-import { holdIncidents } from "../../src/alerts/open-incidents.ts";
+import { holdIncidents } from "../../src/alerts/target-state.ts";
 import type { Hold } from "../../src/alerts/rule.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import type { FailureReason } from "../../src/fleet/model.ts";

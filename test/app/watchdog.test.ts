@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { loopsOf } from "../../src/app/watch-loops.ts";
+import { loopsOf } from "../../src/app/watchdog.ts";
 import { Watchdog } from "../../src/app/watchdog.ts";
 import { createScheduler } from "../../src/polling/scheduler.ts";
 import { createTicker } from "../../src/polling/ticker.ts";

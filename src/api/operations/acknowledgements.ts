@@ -3,7 +3,7 @@ import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { subjectFacts } from "../../alerts/incident.ts";
 import { writePaced, type LogLine } from "../../lib/logger.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
-import type { AcknowledgeOutcome } from "../../store/acknowledgements.ts";
+import type { AcknowledgeOutcome } from "../../store/suppressions.ts";
 import type { IncidentSelection } from "../../store/incident-history.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
 import type { ActContext } from "../context.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refused-error.ts";
-import type { SilenceChange, StoredSilence } from "../../store/silences.ts";
+import type { SilenceChange, StoredSilence } from "../../store/suppressions.ts";
 import type { ActContext, StoreContext } from "../context.ts";
 import { authorField, durationField, idBeginning } from "../fields.ts";
 import { completeId } from "../find-server.ts";

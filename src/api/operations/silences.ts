@@ -3,7 +3,7 @@ import { subjectFacts } from "../../alerts/incident.ts";
 import { isInForce, matchFields, type SilenceMatch } from "../../alerts/silence.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
-import type { StoredSilence } from "../../store/silences.ts";
+import type { StoredSilence } from "../../store/suppressions.ts";
 import type { ActContext, StoreContext } from "../context.ts";
 import {
   authorField,

@@ -7,7 +7,7 @@ import { localAddress } from "../../lib/listen-address.ts";
 import { printableLine } from "../../lib/printable.ts";
 import { wrapText } from "../table.ts";
 import { StoreError } from "../../store/store-error.ts";
-import { isConfiguredInUse } from "../../store/store-in-use.ts";
+import { isConfiguredInUse } from "../../store/store.ts";
 import type { StoreSettings } from "../../store/store-settings.ts";
 import { runningApi } from "../call-api.ts";
 import { configNotes } from "../check-config.ts";

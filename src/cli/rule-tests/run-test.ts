@@ -6,7 +6,7 @@ import { judgeRegion, type RegionTarget } from "../../alerts/judge-region.ts";
 import { judgePoll } from "../../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome } from "../../alerts/judge.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../../alerts/notification.ts";
-import { holdIncidents } from "../../alerts/open-incidents.ts";
+import { holdIncidents } from "../../alerts/target-state.ts";
 import type { RegionsDown } from "../../alerts/silence.ts";
 import { isFullyObserved, nothingKnown } from "../../alerts/target-state.ts";
 import type { Config } from "../../config/config.ts";

@@ -4,7 +4,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { version } from "../../lib/version.ts";
 import { StoreLostError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
-import { tryLock } from "./lock.ts";
+import { tryLock } from "./processes.ts";
 import { endExpired, enterProcess, leaving, processesQuery, renewLease } from "./processes.ts";
 import type { Process } from "./processes.ts";
 import { checkServer, nameOf, prepareSchema, type SchemaOptions } from "./schema-check.ts";

@@ -7,7 +7,7 @@ import type { PostgresSettings } from "../store-settings.ts";
 import { openStored } from "../sqlite/database.ts";
 import { checkCurrent as checkSource, checkIntegrity } from "../sqlite/schema-check.ts";
 import { namesInNewStore } from "../sqlite/schema-check.ts";
-import { takeLock } from "./lock.ts";
+import { takeLock } from "./processes.ts";
 import { beginNewSchema, checkCurrent, checkServer, nameOf } from "./schema-check.ts";
 import { ConnectionLostError, createConnector, PostgresError } from "./session.ts";
 import type { Connector, Session } from "./session.ts";

@@ -5,7 +5,7 @@ import type { ConfiguredReceiver } from "../../../src/alerts/recipients.ts";
 import { judgePoll, retireIncidents } from "../../../src/alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../../../src/alerts/judge.ts";
 import type { OutboxItem } from "../../../src/alerts/notification.ts";
-import { holdIncidents } from "../../../src/alerts/open-incidents.ts";
+import { holdIncidents } from "../../../src/alerts/target-state.ts";
 import type { Hold, RegionRule, Rule, ServerRule, TargetRule } from "../../../src/alerts/rule.ts";
 import type { SilenceMatch, Suppressions } from "../../../src/alerts/silence.ts";
 import { nothingKnown } from "../../../src/alerts/target-state.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TimelineQuery } from "../../../src/store/unit-timeline.ts";
+import type { TimelineQuery } from "../../../src/store/unit-history.ts";
 import { collect } from "../../support/collect.ts";
 import { listing, research, startMs, watchFleet } from "../../support/fleet.ts";
 import { engines } from "../support/engines.ts";

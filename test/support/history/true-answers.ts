@@ -1,5 +1,5 @@
 import type { NameAccount } from "../../../src/fleet/buckets.ts";
-import type { Segment } from "../../../src/store/unit-timeline.ts";
+import type { Segment } from "../../../src/store/unit-history.ts";
 import type { Truth } from "../../sim/oracle/truth.ts";
 
 interface Range {
