@@ -227,7 +227,7 @@ describe("a summary", () => {
     const notification = notificationOf({ incidents, summary: summarize(items, null) });
     const said = JSON.stringify([
       chatMessage(notification, startMs, null),
-      incidents.map(incidentLine),
+      incidents.map((each) => incidentLine(each)),
       alertmanagerBody(notification, startMs),
     ]);
     expect(said).not.toMatch(/@(everyone|here|channel|all)\b|<[!@]/);

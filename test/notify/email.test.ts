@@ -132,7 +132,7 @@ describe("an e-mail", () => {
       externalUrl,
     );
     expect(subject).toBe("🔴 Firing: 1 github server in error in us/research since 09:30 UTC");
-    expect(text).toContain("• incident-1: <b>& (server-1) in sandbox sandbox-1 in us/research");
+    expect(text).toContain("• incident-1: <b>& (server-1) in sandbox sandbox-1: ");
     expect(text).toContain(`Acknowledge: ${externalUrl}/incidents/incident-1/acknowledge`);
     expect(html).toContain("incident-1: &lt;b&gt;&amp; (server-1)");
     expect(html).toContain(`<a href="${externalUrl}/incidents/incident-1/acknowledge">`);

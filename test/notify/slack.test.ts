@@ -96,8 +96,8 @@ describe("a Slack message", () => {
     expect(shownBy(message)).toEqual([
       "🔴 Firing (critical): server-error",
       "1 github server in error in us/research since 09:30 UTC",
-      `• incident-1: github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since ${at(startMs)}\n` +
-        `• incident-2: server-2 in sandbox sandbox-1 in us/research: error, was occupied; since ${at(startMs)}`,
+      `• incident-1: github (server-1) in sandbox sandbox-1: error, was occupied; since 09:30:00 UTC\n` +
+        `• incident-2: server-2 in sandbox sandbox-1: error, was occupied; since 09:30:00 UTC`,
       `<https://runbooks.example/errors?server=git%20hub&amp;x=a%7Cb|Runbook> | observed ${at(startMs - 60_000)} | sandwatch`,
     ]);
   });
@@ -139,14 +139,14 @@ describe("a Slack message", () => {
     const incidents = [...everySubject, incidentOf({ acknowledgedBy: "<ada>" })];
     const list = shownBy(messageOf({ incidents }))[2] ?? "";
     expect(list.replaceAll(/\d{4}-\d\d-\d\d [\d:]+ UTC/g, "T")).toMatchInlineSnapshot(`
-      "• incident-1: github (server-1) in sandbox sandbox-1 in us/research: error, was occupied; since T
-      • incident-1: server-1 in sandbox sandbox-1 in us/research: error, was absent; since T
-      • incident-1: github (server-1) in sandbox sandbox-1 in us/research: idle, was error, recovered; from T to T
-      • incident-1: sandbox sandbox-1 in us/research: error, was occupied; since T
-      • incident-1: us/research; since T
-      • incident-1: servers named github; since T
-      • incident-1: receiver pager; since T
-      • incident-1: github (server-1) in sandbox sandbox-1 in us/research: error, was occupied, acknowledged by &lt;ada&gt;; since T"
+      "• incident-1: github (server-1) in sandbox sandbox-1: error, was occupied; since 09:30:00 UTC
+      • incident-1: server-1 in sandbox sandbox-1: error, was absent; since 09:30:00 UTC
+      • incident-1: github (server-1) in sandbox sandbox-1: idle, was error, recovered; from 09:30:00 UTC to 09:31:00 UTC
+      • incident-1: sandbox sandbox-1: error, was occupied; since 09:30:00 UTC
+      • incident-1: us/research; since 09:30:00 UTC
+      • incident-1: servers named github; since 09:30:00 UTC
+      • incident-1: receiver pager; since 09:30:00 UTC
+      • incident-1: github (server-1) in sandbox sandbox-1: error, was occupied, acknowledged by &lt;ada&gt;; since 09:30:00 UTC"
     `);
   });
 

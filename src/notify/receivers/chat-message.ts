@@ -1,6 +1,7 @@
 import { messageLinks } from "../../alerts/links.ts";
 import { endedUnobserved, isSilenced } from "../../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import { placeText } from "../../alerts/subjects.ts";
 import { readable } from "../../fleet/text.ts";
 import { commonLabels, incidentLine, runbookLink, shownSummary } from "./message-text.ts";
 
@@ -82,22 +83,46 @@ export function entriesOf({ incidents, report }: Notification): readonly Entry[]
 }
 
 /**
- * Of an incident "n2jzzamr: github (89b179d4) in sandbox 1a4e5771 in us/research: error, was occupied", and the times of the
- * incident.
+ * Of an incident "n2jzzamr: github (89b179d4) in sandbox 1a4e5771: error, was occupied", and the times of the incident. The
+ * region and key are where the summary says them of all, and the date where it is that of the message.
  */
 export function entryText(
   entry: Entry,
+  notification: Pick<Notification, "summary" | "causedAtMs">,
   escape: (text: string) => string = (text) => text,
   longest: number = longestLine,
 ): string {
   if (typeof entry === "string") return escape(readable(entry, longest));
   const { id, startedAtMs, resolvedAtMs } = entry;
-  const line = escape(readable(`${id}: ${incidentLine(entry)}`, longest));
+  const hasPlace = !isPlaceSaid(entry, notification.summary);
+  const line = escape(readable(`${id}: ${incidentLine(entry, hasPlace)}`, longest));
+  const [today = ""] = utcText(notification.causedAtMs).split(" ");
+  const isToday = [startedAtMs, resolvedAtMs ?? startedAtMs].every((utcMs) =>
+    utcText(utcMs).startsWith(today),
+  );
+  const shown = (utcMs: number): string => utcText(utcMs).replace(isToday ? `${today} ` : "", "");
   const times =
     resolvedAtMs === null || isSilenced(entry)
-      ? `since ${utcText(startedAtMs)}`
-      : `from ${utcText(startedAtMs)} to ${utcText(resolvedAtMs)}`;
+      ? `since ${shown(startedAtMs)}`
+      : `from ${shown(startedAtMs)} to ${shown(resolvedAtMs)}`;
   return `${line}; ${times}`;
+}
+
+/** Such as "in us/research": then it holds of all incidents of the message. */
+function isPlaceSaid({ subject, ...incident }: NotifiedIncident, summary: string): boolean {
+  const isListed = subject === "server" || subject === "sandbox";
+  return (
+    isListed &&
+    `${summary} `
+      .split(` in ${placeText(incident)}`)
+      .slice(1)
+      .some(isWordEnd)
+  );
+}
+
+/** Not "us/research-2" in place of "us/research". */
+function isWordEnd(after: string): boolean {
+  return /^[ ,:;.]/.test(after);
 }
 
 /** Such as "2026-11-20 09:30:00 UTC". All times of a message are in one zone: that of its readers is not known. */

@@ -59,7 +59,7 @@ export function discordMessage(
   const lines = linesWithin(
     notification,
     space,
-    (entry) => `• ${entryText(entry, escapeMarkdown)}`,
+    (entry) => `• ${entryText(entry, notification, escapeMarkdown)}`,
   );
   return {
     content: `${message.icon} ${escapeMarkdown(message.summary)}`,

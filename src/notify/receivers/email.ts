@@ -147,7 +147,11 @@ export function emailOf(
   const { icon, title, heading, summary, links } = chatMessage(notification, nowMs, externalUrl);
   const domain = from.address.slice(from.address.lastIndexOf("@") + 1);
   const references = incidents.slice(0, mostReferences).map((each) => `<${each.id}@${domain}>`);
-  const lines = linesWithin(notification, longestText, (each) => `• ${entryText(each)}`);
+  const lines = linesWithin(
+    notification,
+    longestText,
+    (each) => `• ${entryText(each, notification)}`,
+  );
   const linkLines = links.map(({ text, url }) => `${text}: ${url}`);
   return {
     from,

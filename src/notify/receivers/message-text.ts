@@ -87,8 +87,10 @@ const resolvedText = {
 /**
  * What an incident is about and what was observed, without its times: "github (4f2a91c0) in sandbox 77ab in us/research:
  * error, was occupied".
+ *
+ * @param hasPlace whether it says in which region and key
  */
-export function incidentLine(incident: NotifiedIncident): string {
+export function incidentLine(incident: NotifiedIncident, hasPlace = true): string {
   const { status, previousStatus, flapping, acknowledgedBy, resolvedReason } = incident;
   const notes = [
     previousStatus !== null && status !== null && `was ${previousStatus}`,
@@ -97,8 +99,9 @@ export function incidentLine(incident: NotifiedIncident): string {
     resolvedReason !== null && resolvedText[resolvedReason],
   ];
   const observed = status === null ? "" : `: ${status}`;
+  const facts = hasPlace ? incident : { ...incident, region: null, key: null };
   return [
-    `${subjectText(incident.subject, incident)}${observed}`,
+    `${subjectText(incident.subject, facts)}${observed}`,
     ...notes.filter((note) => note !== false),
   ].join(", ");
 }

@@ -44,7 +44,7 @@ export function ntfyMessage(
   const lines = linesWithin(
     notification,
     longestMessage - jsonBytes(summary),
-    (each) => `• ${entryText(each)}`,
+    (each) => `• ${entryText(each, notification)}`,
     jsonBytes,
   );
   return {

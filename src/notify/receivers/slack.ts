@@ -132,7 +132,7 @@ function entryLists(notification: Notification): readonly string[] {
   const texts: string[] = [];
   let more = entries.length + notification.truncated;
   for (const entry of entries) {
-    const line = listItem(entry);
+    const line = listItem(entry, notification);
     const longer = texts.length === 0 ? line : `${texts.at(-1)}\n${line}`;
     if (texts.length > 0 && longer.length <= longestText) texts[texts.length - 1] = longer;
     else if (texts.length < mostLists) texts.push(line);
@@ -142,8 +142,8 @@ function entryLists(notification: Notification): readonly string[] {
   return more === 0 ? texts : [...texts, `… and ${more} more`];
 }
 
-function listItem(entry: Entry): string {
-  return `• ${entryText(entry, escapeMrkdwn, longestLine)}`;
+function listItem(entry: Entry, notification: Notification): string {
+  return `• ${entryText(entry, notification, escapeMrkdwn, longestLine)}`;
 }
 
 function section(text: string) {

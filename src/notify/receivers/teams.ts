@@ -72,7 +72,13 @@ export function teamsMessage(
   const more = bytesOf(text(""));
   const space = longestBody - bytesOf(message([])) - more;
   return message(
-    itemsWithin(notification, space, (each) => text(`• ${entryText(each)}`), text, bytesOf),
+    itemsWithin(
+      notification,
+      space,
+      (each) => text(`• ${entryText(each, notification)}`),
+      text,
+      bytesOf,
+    ),
   );
 }
 

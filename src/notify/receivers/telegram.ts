@@ -89,7 +89,7 @@ export function telegramMessage(
   const lines = linesWithin(
     notification,
     space,
-    (each) => `• ${code(entryText(each))}`,
+    (each) => `• ${code(entryText(each, notification))}`,
     shownLength,
   );
   return {
