@@ -1,10 +1,12 @@
 import { expect, it, onTestFinished } from "vitest";
+import { maxDistinctNames } from "../../src/fleet/tallies.ts";
 import { readReportQuery } from "../../src/api/operations/occupancy.ts";
 import { reportFields, type ReportField } from "../../src/reports/report-fields.ts";
 import { storedSources } from "../../src/reports/report-sources.ts";
 import { createStore } from "../../src/store/store.ts";
 import { addTarget } from "../support/add-target.ts";
 import { research, server, startMs, watchFleet } from "../support/fleet.ts";
+import { recordHistory } from "../support/recorded-history.ts";
 import { openFresh } from "../support/fresh-store.ts";
 import { addUp, reportOf } from "./support/report.ts";
 
@@ -85,4 +87,25 @@ it.each(reportFields.filter((each) => !ofServers.includes(each)))(
 
 it.each(ofServers)("a report of sandboxes by %s is refused", (field) => {
   expect(() => readOfSandboxes(field)).toThrow(`not ${field}`);
+});
+
+it("a report by name has each of more names than metrics distinguish, also across a restart", async () => {
+  const history = recordHistory();
+  const target = history.add(research);
+  const names = Array.from({ length: maxDistinctNames + 5 }, (_, at) => `name-${at}`);
+  const list = (order: readonly string[]) => {
+    const servers = order.map((name) => ({ id: name, name, status: "occupied" as const }));
+    return { kind: "all", servers } as const;
+  };
+  for (const minutes of [0, 30, 60]) target.poll(startMs + minutes * 60_000, list(names));
+  target.restart();
+  // Listed in another order, others are beyond the limit.
+  for (const minutes of [90, 120])
+    target.poll(startMs + minutes * 60_000, list(names.toReversed()));
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const range = { from: iso(startMs), to: iso(startMs + 7_200_000) };
+  const { rows } = await reportOf(history, { ...range, by: "server_name" });
+  expect(
+    rows.map(({ group, ms, unobservedMs }) => [group.server_name, ms.occupied, unobservedMs]),
+  ).toEqual(names.toSorted().map((name) => [name, 5_400_000, 1_800_000]));
 });
