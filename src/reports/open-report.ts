@@ -111,13 +111,16 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
       throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
     }
     const { labelsOf } = sources;
+    const sinceMs = occupancy.changesKeptFromMs;
+    const meaning =
+      sinceMs < range.toMs
+        ? "the report starts then"
+        : "nothing is known of single servers and sandboxes before";
     const units = { of, range: kept, fields, targets, only, occupancy, incidents, labelsOf };
-    const isCut = kept.fromMs > range.fromMs;
-    const cut = `Changes are kept since ${timeText(kept.fromMs)}: the report starts then.`;
     return {
       range: asked,
       fields,
-      notes: notesOn(targets, isCut ? [cut] : []),
+      notes: notesOn(targets, keptNotes("Changes", range, sinceMs, meaning)),
       coverageNotes: async () =>
         only
           ? coverage.notes("Nothing in this range matches.")
@@ -139,6 +142,13 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
     fields,
     notes: notesOn(report.targets, [
       ...plan.notes,
+      // They are deleted with the changes of that time.
+      ...keptNotes(
+        "Incidents",
+        plan.range,
+        occupancy.changesKeptFromMs,
+        "earlier ones are not counted",
+      ),
       ...(valueFieldOf(fields) === "tag"
         ? ["A server with several tags counts in the row of each: rows do not add up."]
         : []),
@@ -147,6 +157,16 @@ export async function openReport(query: ReportQuery, sources: ReportSources): Pr
       after === null && coverage.isWhole() ? coverage.notes() : readCoverageNotes(plan.range),
     rows: coverage.of(reportOccupancy(whole, after)),
   };
+}
+
+/** Of a range of which something was deleted. */
+function keptNotes(
+  what: string,
+  { fromMs }: TimeRange,
+  sinceMs: number,
+  meaning: string,
+): readonly string[] {
+  return sinceMs > fromMs ? [`${what} are kept since ${timeText(sinceMs)}: ${meaning}.`] : [];
 }
 
 /** Below this coverage, shares may be far from what they would be. */

@@ -246,6 +246,8 @@ describe("a day of a zone", () => {
 });
 
 describe("what was removed from the history", () => {
+  const incidentsKept = "Incidents are kept since 2026-11-07T00:00Z: earlier ones are not counted.";
+
   async function pruned(by: string, tz?: string) {
     const { history, target } = recorded({ from: "2026-11-01T00:00Z", to: "2026-11-09T00:00Z" }, [
       occupied,
@@ -261,7 +263,7 @@ describe("what was removed from the history", () => {
     expect(rows.map((row) => [hoursOf(row), sharesOf(row)?.occupied])).toEqual(
       Array.from({ length: 8 }, () => [24, 1]),
     );
-    expect(report.notes).toEqual([]);
+    expect(report.notes).toEqual([incidentsKept]);
   });
 
   it("counts as unobserved where nothing else was kept, and the report says from when on it is", async () => {
@@ -270,6 +272,7 @@ describe("what was removed from the history", () => {
     expect([rows.length, lost.length, new Set(rows.map(hoursOf))]).toEqual([192, 72, new Set([1])]);
     expect(report.notes).toEqual([
       "Hours are kept since 2026-11-04T00:00Z: earlier time counts as unobserved.",
+      incidentsKept,
       expect.stringContaining("Coverage is 62.5%"),
     ]);
   });
@@ -277,7 +280,10 @@ describe("what was removed from the history", () => {
   it("is in the day or hour that it begins in where clocks are not whole hours apart", async () => {
     const days = await pruned("day", "Asia/Kolkata");
     expect(days.rows.map(hoursOf)).toEqual([24, 24, 24, 19, 24, 24, 23.5, 24, 5.5]);
-    expect(days.report.notes).toEqual([expect.stringContaining("in which it starts")]);
+    expect(days.report.notes).toEqual([
+      expect.stringContaining("in which it starts"),
+      incidentsKept,
+    ]);
   });
 
   it("widens a range to what there is, and says to what", async () => {
@@ -291,6 +297,7 @@ describe("what was removed from the history", () => {
     expect(rows.map(hoursOf)).toEqual([24 * 6 + 25 / 60]);
     expect(report.notes).toEqual([
       "Nothing finer is kept for that time: the report covers 2026-11-01T10:00Z to 2026-11-07T10:25Z.",
+      incidentsKept,
     ]);
   });
 });

@@ -135,6 +135,12 @@ describe.each(["server", "sandbox"])("a report by %s", (by) => {
     expect(report.notes[0]).toBe(
       "Changes are kept since 2026-10-25T10:00Z: the report starts then.",
     );
+    const before = { ...watched, to: "2026-10-25T09:00Z" };
+    const ofNothing = await reportOf(history, { ...before, by, now });
+    expect([ofNothing.rows, ofNothing.report.notes[0]]).toEqual([
+      [],
+      "Changes are kept since 2026-10-25T10:00Z: nothing is known of single servers and sandboxes before.",
+    ]);
   });
 });
 

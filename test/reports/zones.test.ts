@@ -47,7 +47,8 @@ function officeHours(tz: string, days: { readonly from: string; readonly to: str
       const lines = rows.map(({ group, ms, unobservedMs }) =>
         [...Object.values(group), ms.idle, ms.occupied, unobservedMs].join(" "),
       );
-      return { lines, notes: report.notes };
+      // Incidents are not kept for longer than changes.
+      return { lines, notes: report.notes.filter((note) => !note.startsWith("Incidents")) };
     };
   };
   return { record, hours };
