@@ -216,7 +216,7 @@ export async function killReporters(signal: AbortSignal) {
 
 interface Victim {
   /** Lets it start on the store; resolves when it has caught up with the world as it is. */
-  open(aheadMs?: number): Promise<void>;
+  open(aheadMs?: number, acknowledgeForMs?: number): Promise<void>;
   /** Lets it poll again; whether it got through. It is dead afterwards in any case. */
   killAt(statement: number, aheadMs?: number, acknowledgeForMs?: number): Promise<boolean>;
 }
@@ -230,8 +230,8 @@ export function spawnVictim(settings: VictimSettings): Victim {
   onTestFinished(() => void child.kill("SIGKILL"));
   const exited = once(child, "exit");
   return {
-    async open(aheadMs = 0) {
-      child.send({ aheadMs } satisfies Order);
+    async open(aheadMs = 0, acknowledgeForMs?: number) {
+      child.send({ aheadMs, acknowledgeForMs } satisfies Order);
       const first = await Promise.race([once(child, "message"), exited]);
       if (first[0] !== "done") throw new Error(`a victim died early: ${String(first)}`);
     },
