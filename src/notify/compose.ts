@@ -9,7 +9,7 @@ import { mostCounted, type NewNotification } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
-import type { Outbox } from "./outbox-interface.ts";
+import type { Outbox } from "../store/outbox.ts";
 
 /** More items than this at once become several notifications, so that memory use stays flat. */
 const maxItems = 10_000;

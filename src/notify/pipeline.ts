@@ -2,7 +2,7 @@ import { earliestDueMs } from "../alerts/grouping.ts";
 import type { Notification } from "../alerts/notification.ts";
 import type { Random } from "../lib/random.ts";
 import { composeDue, type ComposeSettings } from "./compose.ts";
-import type { DueNotification, Outbox } from "./outbox-interface.ts";
+import type { DueNotification, Outbox } from "../store/outbox.ts";
 import { failed, type AttemptFailure, type Receiver } from "./receiver.ts";
 import { createRecorder, unreadableAttempt } from "./record-attempts.ts";
 import type { EndedAttempt, RecorderDeps } from "./record-attempts.ts";

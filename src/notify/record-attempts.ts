@@ -3,7 +3,8 @@ import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts
 import { judgeReceiver, type ReceiverEvent } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
 import { type Clock, delay } from "../lib/clock.ts";
-import type { Attempt, DueNotification, Outbox, Settlement } from "./outbox-interface.ts";
+import type { Attempt, Settlement } from "../store/notification-delivery.ts";
+import type { DueNotification, Outbox } from "../store/outbox.ts";
 import type { DeliveryFailureReason, DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";
 
@@ -21,6 +22,8 @@ export interface RecorderDeps {
 
 /** An attempt that ended, and what becomes of its notification. */
 export interface EndedAttempt extends Attempt {
+  /** Null: the receiver accepted the notification. */
+  readonly failure: { readonly reason: DeliveryFailureReason; readonly detail: string } | null;
   readonly decision: Decision | { readonly kind: "delivered" };
 }
 

@@ -1,6 +1,6 @@
 import type { Random } from "../lib/random.ts";
 import { fullJitterMs } from "../lib/retry.ts";
-import type { TimeBounds } from "./outbox-interface.ts";
+import type { TimeBounds } from "../store/outbox.ts";
 import type { AttemptFailure, AttemptFailureReason, DeliveryFailureReason } from "./receiver.ts";
 
 const longestBackoffMs = 5 * 60 * 1_000;

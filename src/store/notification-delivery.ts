@@ -12,14 +12,14 @@ import { batches, paced } from "../lib/iterables.ts";
 /** A count that is out of range could not be incremented. */
 const oneMoreAttempt = sql<number>`case when attempts < 1000000000 then attempts + 1 else 1000000000 end`;
 
-interface EndedAttempt {
+export interface Attempt {
   readonly atMs: number;
   readonly failure: { readonly reason: string; readonly detail: string } | null;
   readonly note?: string;
   readonly takenBy?: readonly string[];
 }
 
-interface Settlement {
+export interface Settlement {
   readonly state: "delivered" | "dead";
   readonly reason?: string;
   readonly settledAtMs: number;
@@ -27,7 +27,7 @@ interface Settlement {
 
 type JudgeReceiver = (state: ReceiverState) => IncidentOutcome;
 
-/** How attempts end; the delivery worker's `Outbox` documents the calls. */
+/** How attempts end. */
 export function createDeliveryResults(kysely: Db, reading: RowReading) {
   // The incident must be written in the same transaction as what it is about: a crash between the
   // two would leave a receiver that lost something unreported, or report it twice.
@@ -37,10 +37,16 @@ export function createDeliveryResults(kysely: Db, reading: RowReading) {
     return outcome;
   };
   return {
+    /**
+     * Ends a notification with its last attempt. What that means for the receiver is judged and stored in the same
+     * transaction.
+     *
+     * @returns what was judged; null: the notification was not pending any more
+     */
     settle: (
       seq: number,
       { state, reason, settledAtMs }: Settlement,
-      attempt: EndedAttempt,
+      attempt: Attempt,
       judge: JudgeReceiver,
     ): Promise<IncidentOutcome | null> =>
       kysely.transaction().execute(async (trx) => {
@@ -63,7 +69,7 @@ export function createDeliveryResults(kysely: Db, reading: RowReading) {
         return judgeReceiver(trx, settled.receiver, judge);
       }),
 
-    retryLater: (seq: number, nextAttemptAtMs: number, attempt: EndedAttempt): Promise<void> =>
+    retryLater: (seq: number, nextAttemptAtMs: number, attempt: Attempt): Promise<void> =>
       kysely.transaction().execute(async (trx) => {
         const retried = await trx
           .updateTable("notifications")
@@ -89,7 +95,7 @@ const keptAttempts = 10;
 async function writeAttempt(
   trx: Db,
   seq: number,
-  { atMs, failure, note }: EndedAttempt,
+  { atMs, failure, note }: Attempt,
   attempts: number,
 ): Promise<void> {
   await trx

@@ -3,19 +3,46 @@ import { groupFields } from "../alerts/notification.ts";
 import type { GroupField, NewNotification, Notification } from "../alerts/notification.ts";
 import { pending, readNotification } from "./notifications.ts";
 import { readOpenItems } from "./outbox-items.ts";
-import { createRowReading } from "./row-reading.ts";
+import { createRowReading, type RowReading } from "./row-reading.ts";
 import { insertNotifications } from "./notification-delivery.ts";
 import { createDeliveryResults } from "./notification-delivery.ts";
 import type { Db } from "./tables.ts";
 
-/** The store's side of delivery; the delivery worker's `Outbox` documents the calls. */
+export type Outbox = ReturnType<typeof createOutbox>;
+
+/** A stored notification that is neither delivered nor dead-lettered. */
+export interface DueNotification {
+  readonly seq: number;
+  /** Null: its row cannot be read, so it is a dead letter. */
+  readonly notification: Notification | null;
+  readonly attempts: number;
+  /** The recipients of its receiver that have it or refused it for good, where there are several. */
+  readonly takenBy: readonly string[];
+  /** An attempt that fails from then on is the last. Milliseconds of the delivery clock. */
+  readonly giveUpAtMs: number;
+}
+
+/** Limits for the times of pending notifications, in milliseconds of the delivery clock. */
+export interface TimeBounds {
+  readonly nowMs: number;
+  readonly latestNextAttemptAtMs: number;
+  readonly earliestGiveUpAtMs: number;
+  readonly latestGiveUpAtMs: number;
+}
+
+/** What delivery needs of the store. Each call is one transaction, and rejects only when the store fails. */
 export function createOutbox(kysely: Db, reader = kysely, reading = createRowReading()) {
   return {
     ...createDeliveryResults(kysely, reading),
 
+    /**
+     * Items of the receiver that are in no notification yet, oldest first, without those that wait until a pending
+     * notification about their subject has ended.
+     */
     openItems: (receiver: string, limit: number, onHeld?: () => void) =>
       readOpenItems(kysely, reading, receiver, limit, onHeld),
 
+    /** When the groups of the receiver were last notified, at or after a moment, by name. UTC milliseconds. */
     async groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>> {
       const rows = await kysely
         .selectFrom("group_times")
@@ -26,6 +53,11 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       return new Map(rows.map((row) => [row.group_name, row.notified_at_ms]));
     },
 
+    /**
+     * How many firing incidents of a rule the receiver was notified of, with these values of the fields of its groups.
+     *
+     * @returns `most` if there are more
+     */
     countFiring: (
       receiver: string,
       rule: string,
@@ -33,30 +65,25 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       most: number,
     ): Promise<number> => countFiring(reader, receiver, rule, group, most),
 
+    /** Stores notifications in the order in which they are sent, and links their items to them. */
     async compose(notifications: readonly NewNotification[]): Promise<void> {
       if (notifications.length === 0) return;
       await kysely.transaction().execute((trx) => insertNotifications(trx, notifications));
     },
 
-    async due(receiver: string, nowMs: number, limit: number, inFlight: readonly number[]) {
-      const rows = await selectReady(kysely, receiver, inFlight)
-        .select(["seq", "body", "attempts", "give_up_at_ms as giveUpAtMs", "taken_by"])
-        .where("next_attempt_at_ms", "<=", nowMs)
-        .orderBy("next_attempt_at_ms")
-        .orderBy("seq")
-        .limit(limit)
-        .execute();
-      return rows.map((row) => {
-        const { body, taken_by, ...rest } = row;
-        const read = () => ({
-          notification: readNotification(body),
-          takenBy: readTexts(taken_by),
-        });
-        const whole = reading.read("notifications", row.seq, row, read);
-        return { ...rest, ...(whole ?? { notification: null, takenBy: [] }) };
-      });
-    },
+    /**
+     * Pending notifications whose next attempt is due, longest due first. A notification waits while an earlier one of the
+     * same receiver that shares a subject is pending.
+     */
+    due: (
+      receiver: string,
+      nowMs: number,
+      limit: number,
+      inFlight: readonly number[],
+    ): Promise<readonly DueNotification[]> =>
+      readDue(kysely, reading, receiver, nowMs, limit, inFlight),
 
+    /** When the next attempt is due of those that wait for no other; null: there is none. */
     async nextAttemptAtMs(receiver: string, inFlight: readonly number[]): Promise<number | null> {
       const row = await selectReady(kysely, receiver, inFlight)
         .select("next_attempt_at_ms")
@@ -66,15 +93,12 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       return row?.next_attempt_at_ms ?? null;
     },
 
-    boundTimes: (
-      receiver: string,
-      bounds: {
-        readonly nowMs: number;
-        readonly latestNextAttemptAtMs: number;
-        readonly earliestGiveUpAtMs: number;
-        readonly latestGiveUpAtMs: number;
-      },
-    ): Promise<void> => boundTimes(kysely, receiver, bounds),
+    /**
+     * Adopts the times that an earlier process stored. What was overdue is due now, and is retried longer by as much: time
+     * in which no process ran does not count.
+     */
+    boundTimes: (receiver: string, bounds: TimeBounds): Promise<void> =>
+      boundTimes(kysely, receiver, bounds),
 
     async discardResolves(receiver: string): Promise<void> {
       await kysely
@@ -255,16 +279,7 @@ async function countFiring(
   return Number(rows[0]?.count);
 }
 
-async function boundTimes(
-  kysely: Db,
-  receiver: string,
-  bounds: {
-    readonly nowMs: number;
-    readonly latestNextAttemptAtMs: number;
-    readonly earliestGiveUpAtMs: number;
-    readonly latestGiveUpAtMs: number;
-  },
-): Promise<void> {
+async function boundTimes(kysely: Db, receiver: string, bounds: TimeBounds): Promise<void> {
   const { nowMs, latestNextAttemptAtMs: latestMs } = bounds;
   const { earliestGiveUpAtMs, latestGiveUpAtMs } = bounds;
   const nextMs = sql.ref("next_attempt_at_ms");
@@ -279,4 +294,30 @@ async function boundTimes(
       or give_up_at_ms not between ${earliestGiveUpAtMs} and ${latestGiveUpAtMs}
     )
   `.execute(kysely);
+}
+
+async function readDue(
+  kysely: Db,
+  reading: RowReading,
+  receiver: string,
+  nowMs: number,
+  limit: number,
+  inFlight: readonly number[],
+): Promise<readonly DueNotification[]> {
+  const rows = await selectReady(kysely, receiver, inFlight)
+    .select(["seq", "body", "attempts", "give_up_at_ms as giveUpAtMs", "taken_by"])
+    .where("next_attempt_at_ms", "<=", nowMs)
+    .orderBy("next_attempt_at_ms")
+    .orderBy("seq")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => {
+    const { body, taken_by, ...rest } = row;
+    const read = () => ({
+      notification: readNotification(body),
+      takenBy: readTexts(taken_by),
+    });
+    const whole = reading.read("notifications", row.seq, row, read);
+    return { ...rest, ...(whole ?? { notification: null, takenBy: [] }) };
+  });
 }

@@ -3,7 +3,7 @@ import { noSuppressions } from "../../../src/alerts/silence.ts";
 import { seededRandom, type Random } from "../../../src/lib/random.ts";
 import type { ComposeSettings } from "../../../src/notify/compose.ts";
 import { createNotifier, type Notifier } from "../../../src/notify/notifier.ts";
-import type { Outbox } from "../../../src/notify/outbox-interface.ts";
+import type { Outbox } from "../../../src/store/outbox.ts";
 import type { DeliveryReceiver } from "../../../src/notify/pipeline.ts";
 import type { Log } from "../../../src/notify/receiver.ts";
 import { createWebhookReceiver } from "../../../src/notify/receivers/webhook.ts";
