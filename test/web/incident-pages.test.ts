@@ -145,6 +145,12 @@ describe("the page of an incident", () => {
     expect(text).toContain("<dt>state</dt><dd>resolved (silenced)</dd>");
     expect(text).toContain(`<a class="button" href="../silences/${silence.id}/end" data-act`);
     expect(text).not.toContain("/acknowledge");
+    // A message about several links to their list. On the overview, silencing again is not what comes next.
+    const list = (await read("/incidents?rule=server-error&region=us&key=research")).text;
+    expect(list).toContain(`<a class="button" href="silences/${silence.id}/end" data-act`);
+    const [, silenced = ""] = (await read("/")).text.split('<details id="silenced">');
+    expect(silenced).toContain(`href="silences/${silence.id}/end" data-act >End silence</a >`);
+    expect(silenced).not.toContain(">Silence</a");
   });
 
   it("shows the incident because of which nobody is notified of it", async () => {

@@ -86,7 +86,11 @@ function incidentLine(group: FiringGroup, mayAct: boolean, nowMs: number): Html 
     acknowledgedText(group),
   ];
   const shown = facts.filter((fact) => fact !== null && fact !== false);
-  const buttons = (mayAct ? actions : []).map(
+  const undo = group.silenceIds.map((silence) => ({
+    text: "End silence",
+    url: `silences/${silence}/end`,
+  }));
+  const buttons = (mayAct ? (undo.length > 0 ? undo : actions) : []).map(
     ({ text, url }) =>
       html`<a class="button ${text === "Acknowledge" ? "main" : ""}" href="${url}" data-act
         >${text}</a

@@ -10,6 +10,7 @@ import { clearedCondition, isUnobserved, presentSubject } from "../../alerts/pre
 import type { PresentSubject } from "../../alerts/present-subject.ts";
 import { matchesTarget, severities } from "../../alerts/rule.ts";
 import type { PoolRule, Rule, Severity } from "../../alerts/rule.ts";
+import { silenceFacts, silences as isSilencedBy } from "../../alerts/silence.ts";
 import { failureOf, type WatchedView } from "../../alerts/target-view.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import type { ProbeView } from "../../alerts/probe.ts";
@@ -17,6 +18,7 @@ import { addTimes, noneByStatus } from "../../fleet/tallies.ts";
 import { eachInSlices, type Slices } from "../../fleet/slices.ts";
 import { findSandbox } from "../../fleet/snapshot.ts";
 import { totalsOf } from "./fleet-totals.ts";
+import type { QuietView } from "./quiet-cards.ts";
 
 export interface FiringView {
   readonly targets: readonly WatchedView[];
@@ -52,6 +54,8 @@ export interface FiringGroup {
   readonly failingTo: readonly string[];
   readonly acknowledgedBy: readonly string[];
   readonly isAcknowledged: boolean;
+  /** The silences in force for the first of them. */
+  readonly silenceIds: readonly string[];
   /** How many of them flap. */
   readonly flapping: number;
   /** Since when what is "now idle" is so; null: its condition holds, or that is not known. */
@@ -77,6 +81,7 @@ export interface Firing {
 interface Item extends StoredOutboxItem {
   readonly of: Incident;
   readonly now: PresentSubject | null;
+  readonly silenceIds: readonly string[];
   readonly undelivered: FiringView["undelivered"];
 }
 
@@ -90,7 +95,14 @@ const grouping = {
 
 const incidentsPerSlice = 128;
 
-export function* findFiring(view: FiringView): Slices<Firing> {
+export function* findFiring(view: FiringView & Pick<QuietView, "silences">): Slices<Firing> {
+  const silencesOf = (watched: WatchedView | null, incident: Incident): readonly string[] => {
+    const { rule: name, severity, subject } = incident;
+    const facts = silenceFacts({ name, severity }, watched?.target ?? null, subject);
+    return view.silences.flatMap(({ id, match }) =>
+      id !== null && isSilencedBy(match, facts) ? id : [],
+    );
+  };
   const { acknowledgedBy } = view;
   const poolsOf = countPoolsOnce(view.targets);
   const notified: Item[] = [];
@@ -121,6 +133,7 @@ export function* findFiring(view: FiringView): Slices<Firing> {
       ...item,
       condition,
       now,
+      silenceIds: phase.notifiedAtMs === null ? silencesOf(watched, incident) : [],
       of: incident,
       undelivered: missing,
       seq: list.length,
@@ -190,6 +203,7 @@ function viewGroup(
   return {
     id: [now?.status ?? "firing", rule, severity, region ?? "", key ?? ""].join("-"),
     nowSinceMs: now?.sinceMs ?? null,
+    silenceIds: found[0]?.silenceIds ?? [],
     severity,
     headline: headlineOf(items),
     detail: same(items, ({ detail }) => detail),

@@ -106,8 +106,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
   const isOver = incident.state === "resolved";
   const earlier = events.length - mostEvents;
   const links = html`<p class="actions">
-    ${isOver ? "" : actionsOf(incident)}
-    ${silences.map((each) => html`<a class="button" href="../silences/${each.id}/end" data-act>End silence</a> `)}
+    ${isOver ? "" : actionsOf(incident)} ${endLinks(silences, "../")}
   </p>`;
   return page(
     { title: `${incident.state} · ${rule}`, section: "Incidents", ...at },
@@ -119,6 +118,13 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
       ${earlier > 0 ? html`<p class="quiet">${counted(earlier, "earlier event")}: <code>sandwatch explain</code> lists them.</p>` : ""}
       ${table(events.slice(-mostEvents), eventColumns)}
     </div>`,
+  );
+}
+
+function endLinks(silences: IncidentDetails["silences"], root: string): readonly Html[] {
+  return silences.map(
+    ({ id }) =>
+      html`<a class="button" href="${root}silences/${id ?? ""}/end" data-act>End silence</a> `,
   );
 }
 
@@ -161,6 +167,8 @@ export function renderIncidents(
     readonly open: readonly IncidentView[];
     readonly hasMore: boolean;
     readonly resolved: readonly IncidentView[];
+    /** In force for one of those that are open. */
+    readonly silences: IncidentDetails["silences"];
   },
   at: PageAt,
 ): string {
@@ -171,6 +179,7 @@ export function renderIncidents(
   const links = html`<p class="actions">
     <a class="button" href="incidents/acknowledge${query}" data-act>Acknowledge all</a>
     ${query === "" ? "" : html`<a class="button" href="incidents/silence${query}" data-act>Silence</a>`}
+    ${endLinks(found.silences, "")}
   </p>`;
   const isFiring = ({ state }: IncidentView): boolean => state === "firing";
   const firing = open.filter(isFiring);

@@ -46,7 +46,10 @@ export function addIncidentPages(
     const asked = { ...selection, label };
     const { incidents: open, hasMore } = await list(asked, ["firing", "pending"]);
     const { incidents: resolved } = await list(asked, ["resolved"], mostResolved);
-    return renderIncidents(selection, label, { open, hasMore, resolved }, at);
+    // What one of a selection is silenced by, silences most likely all of it.
+    const muted = Object.keys(selection).length > 0 && open.find((incident) => incident.muted);
+    const { silences } = muted ? await find(muted.id) : { silences: [] };
+    return renderIncidents(selection, label, { open, hasMore, resolved, silences }, at);
   });
   addPage("/incidents/acknowledge", async (request, at) => {
     const selection = readSelection(request.query);

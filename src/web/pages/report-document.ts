@@ -81,6 +81,7 @@ th, td { padding: .3rem .8rem .3rem 0; text-align: left; border-bottom: 1px soli
 th { color: var(--quiet); font-weight: 600; } .number { text-align: right; font-variant-numeric: tabular-nums; }
 td.text { max-width: 18rem; white-space: normal; overflow-wrap: break-word; }
 @media (max-width: 40rem) { .bar { width: 4rem; } }
+@page { margin: 14mm; }
 @media print { :root { font-size: 10px; } body { max-width: none; padding: 0; font-size: 10px; }
   th, td { white-space: normal; padding-right: .5rem; } td.text { overflow-wrap: anywhere; } .bar { width: 8rem; } section, tr { break-inside: avoid; } .scroll { overflow: visible; }
   section:has(tr) { break-inside: auto; } }
