@@ -60,9 +60,7 @@ function tiles(total: RowView, { all, of }: OutlookView): Html {
       ([what, value, more]) =>
         html`<div>
           <dt>${what}</dt>
-          <dd class="${value.length > longestFigure ? "text" : ""}">
-            ${value.replaceAll("-", "\u2011")}
-          </dd>
+          <dd${value.length > longestFigure ? html` class="text"` : ""}>${value.replaceAll("-", "\u2011")}</dd>
           <dd class="more">${more}</dd>
         </div>`,
     )}
