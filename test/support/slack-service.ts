@@ -50,7 +50,7 @@ export async function startSlackService(now: () => number) {
     if (authorization !== `Bearer ${appToken}`) return slackError("invalid_auth");
     const ticket = randomUUID();
     tickets.add(ticket);
-    const url = `${address}/link/?ticket=${ticket}&app_id=T0PSECRETticket`;
+    const url = `ws://127.0.0.1:${port}/link/?ticket=${ticket}&app_id=T0PSECRETticket`;
     return status(200, {}, JSON.stringify({ ok: true, url }));
   };
 
@@ -74,7 +74,7 @@ export async function startSlackService(now: () => number) {
   };
   api.server.answerWith(respond);
 
-  const address = await startWebSocketServer({
+  const port = await startWebSocketServer({
     // A ticket opens one connection.
     accepts: (path) => tickets.delete(new URL(path, "ws://slack").searchParams.get("ticket") ?? ""),
     onOpen(peer) {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { listenOnLoopback } from "./listen.ts";
 
@@ -20,13 +21,27 @@ interface Handlers {
   readonly onClosed: (peer: WebSocketPeer) => void;
 }
 
+interface ServerOptions {
+  /** With TLS. */
+  readonly tls?: { readonly key: string; readonly cert: string };
+  /** Answers other requests. */
+  readonly onRequest?: RequestListener;
+}
+
 /** https://datatracker.ietf.org/doc/html/rfc6455#section-1.3 */
 const handshakeId = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const opcodes = { text: 1, close: 8, ping: 9, pong: 10 } as const;
 
-/** A server of WebSockets as in RFC 6455, without extensions, for texts of less than 64 KiB in one frame. */
-export async function startWebSocketServer(handlers: Handlers): Promise<string> {
-  const server = createServer((_, response) => void response.writeHead(426).end());
+/**
+ * A server of WebSockets as in RFC 6455, without extensions, for texts of less than 64 KiB in one frame.
+ *
+ * @returns its port
+ */
+export async function startWebSocketServer(
+  handlers: Handlers,
+  { tls, onRequest = (_, response) => void response.writeHead(426).end() }: ServerOptions = {},
+): Promise<number> {
+  const server = tls ? createSecureServer(tls, onRequest) : createServer(onRequest);
   server.on("upgrade", ({ url = "", headers }, socket: Duplex) => {
     socket.on("error", () => socket.destroy());
     const key = headers["sec-websocket-key"];
@@ -68,7 +83,7 @@ export async function startWebSocketServer(handlers: Handlers): Promise<string> 
     socket.on("close", () => handlers.onClosed(peer));
     handlers.onOpen(peer);
   });
-  return `ws://127.0.0.1:${await listenOnLoopback(server)}`;
+  return listenOnLoopback(server);
 }
 
 function frameOf(opcode: number, payload: Buffer): Buffer {
