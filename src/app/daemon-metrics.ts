@@ -10,14 +10,14 @@ import { refusalReasons } from "../web/refusals.ts";
 import type { DaemonCore } from "./daemon-core.ts";
 import type { WatchedFleet } from "./watched-fleet.ts";
 
-interface DaemonMetricsDeps extends DaemonCore, Pick<MetricsOptions, "readReload"> {
+interface DaemonMetricsDeps extends DaemonCore, Pick<MetricsOptions, "connected" | "readReload"> {
   readonly fleet: WatchedFleet;
   readonly takeOvers: number;
 }
 
 export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
   const { config, store, fleet, takeOvers, suppressions, clock } = deps;
-  const { watchdog, readReload, log } = deps;
+  const { watchdog, connected, readReload, log } = deps;
   const targets = configuredTargets(config);
   const { leadership } = store;
   return createMetrics({
@@ -30,6 +30,7 @@ export function createDaemonMetrics(deps: DaemonMetricsDeps): Metrics {
     receivers: config.alerts.receivers.map(({ name }) => name),
     keys: config.keys,
     readSuppressions: () => viewSuppressions(suppressions, clock.now().utcMs),
+    connected,
     deliveryFailureReasons,
     refusalReasons,
     build: { version, revision },

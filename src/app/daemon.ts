@@ -58,7 +58,8 @@ export async function createDaemon(
   const firstRead = { successful: true, successAtMs: clock.now().utcMs };
   const readReload = () => reloads?.last() ?? firstRead;
   const takeOvers = active?.takeOvers ?? 0;
-  const metrics = createDaemonMetrics({ ...core, fleet, takeOvers, readReload });
+  const connected = new Map<string, boolean>();
+  const metrics = createDaemonMetrics({ ...core, fleet, connected, takeOvers, readReload });
   const { drift, ...calls } = await openCalls(core, metrics.service);
   const health = createHealth({ ...core, ...fleet, tookOver: takeOvers > 0 });
   const delivery = openNotifications({
@@ -111,8 +112,7 @@ export async function createDaemon(
   const api = createApi(context, config.keys);
   const web = openWeb({ ...core, context, api, metrics, health, reloads });
   opening.defer(() => web.close());
-  const { receivers } = config.alerts;
-  const buttons = createSlackButtons({ receivers, context, outbound, random: core.random });
+  const buttons = createSlackButtons({ ...core, context, outbound, connected });
   opening.defer(() => buttons.stop());
 
   const parts = [delivery, upkeep, runners, watchdog, buttons];

@@ -2,7 +2,6 @@ import { matchText, silenceFacts, type SilenceMatch } from "../alerts/silence.ts
 import type { ActContext } from "../api/context.ts";
 import { addOrProlong, matchOf } from "../api/operations/silences.ts";
 import type { ReceiverConfig } from "../config/schema-receivers.ts";
-import type { Random } from "../lib/random.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Outbound } from "../notify/outbound.ts";
@@ -12,16 +11,17 @@ import { createSlackApi, type SlackApi } from "../notify/receivers/slack-api.ts"
 import { firingInMessage } from "../notify/receivers/slack-app.ts";
 import { readSlackClick, type SlackClick } from "../notify/receivers/slack-click.ts";
 import { SlackSocket } from "../notify/receivers/slack-socket.ts";
+import type { DaemonCore } from "./daemon-core.ts";
 import { acknowledgeAll, clockToleranceMs, createActs, nothing, refused } from "./receiver-acts.ts";
 import type { Done, ReceiverAct } from "./receiver-acts.ts";
 
 const silenceMs = 60 * 60_000;
 
-interface ButtonsDeps {
-  readonly receivers: readonly ReceiverConfig[];
+interface ButtonsDeps extends Pick<DaemonCore, "config" | "random"> {
   readonly context: ActContext;
   readonly outbound: Outbound;
-  readonly random: Random;
+  /** Is kept up to date: whether clicks can arrive, by receiver. */
+  readonly connected: Map<string, boolean>;
 }
 
 /** A receiver in whose messages people may click. */
@@ -35,11 +35,12 @@ interface Acting {
 }
 
 /** Handles clicks on the buttons in the messages of receivers with `app_token`. */
-export function createSlackButtons({ receivers, context, outbound, random }: ButtonsDeps) {
+export function createSlackButtons(deps: ButtonsDeps) {
+  const { config, context, outbound, random, connected } = deps;
   const { clock, log } = context;
   const ending = new AbortController();
   const acts = createActs(context, { name: "Slack", event: "slack.clicked" });
-  const acting = receivers.flatMap((each) => actingOf(each, outbound) ?? []);
+  const acting = config.alerts.receivers.flatMap((each) => actingOf(each, outbound) ?? []);
 
   /** Only who clicked sees it: what was done is shown by the message itself. */
   const answer = async ({ name, api, token }: Acting, click: SlackClick, text: string) => {
@@ -66,7 +67,10 @@ export function createSlackButtons({ receivers, context, outbound, random }: But
       if (!done.isRepeated) void answer(clicked, click, done.text);
     };
     const names = ofApp.map(({ name }) => name);
-    const more = { outbound, clock, random, log, onInteraction };
+    const onState = (isConnected: boolean): void =>
+      names.forEach((name) => connected.set(name, isConnected));
+    onState(false);
+    const more = { outbound, clock, random, log, onState, onInteraction };
     return [new SlackSocket({ ...first, receivers: names, ...more })];
   });
   return {

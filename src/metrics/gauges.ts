@@ -9,6 +9,8 @@ export interface GaugeOptions extends ProcessGaugeOptions, IncidentGaugeOptions 
   readonly probes: readonly ProbeView[];
   readonly receivers: readonly string[];
   readonly keys: readonly { readonly name: string; readonly labels: ReadonlyMap<string, string> }[];
+  /** Whether clicks in messages can arrive, by receiver. Read at each scrape. */
+  readonly connected: ReadonlyMap<string, boolean>;
   /** What waits for each receiver. */
   readonly readOutbox: () => Promise<readonly OutboxView[]>;
   /** Rejects when the store does not answer, or is not to be written any more. */
@@ -49,6 +51,7 @@ export function addGauges(registry: Registry, options: GaugeOptions): void {
     ...incidentGauges(options),
     keyGauge(options),
     ...outboxGauges(options),
+    connectedGauge(options),
     ...probeGauges(options.probes),
     ...ownGauges(options),
     ...processGauges(options),
@@ -107,6 +110,15 @@ function outboxGauges({ receivers, readOutbox }: GaugeOptions): readonly GaugeFa
         ),
     },
   ];
+}
+
+function connectedGauge({ connected }: GaugeOptions): GaugeFamily {
+  return {
+    name: "sandwatch_receiver_connected",
+    help: "Whether clicks on buttons in messages of the receiver can arrive; absent for receivers without buttons.",
+    labels: ["receiver"],
+    read: () => Array.from(connected, ([receiver, is]) => [{ receiver }, Number(is)] as const),
+  };
 }
 
 /** How the probes do, and what their responses show. What was not observed recently has no series. */

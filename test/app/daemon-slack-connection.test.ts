@@ -75,12 +75,14 @@ it("is tried again less and less often while Slack refuses the token, which is l
       msg: expect.stringContaining("an app-level token with the scope connections:write"),
     },
   ]);
+  expect(await world.metrics()).toContain('sandwatch_receiver_connected{receiver="app"} 0');
   const before = world.clock.now().utcMs;
   await passUntil(world, () => calls() > 12);
   expect(world.clock.now().utcMs - before).toBeGreaterThan(60_000);
   slack.state.refuses = null;
   await passUntil(world, () => logged(world, "slack.connected").length === 2);
   expect(logged(world, "slack.not_connected")).toHaveLength(1);
+  expect(await world.metrics()).toContain('sandwatch_receiver_connected{receiver="app"} 1');
 });
 
 it("is one for all receivers of an app, whose clicks act for the receiver that has the message", async () => {

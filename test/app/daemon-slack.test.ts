@@ -144,7 +144,9 @@ describe("the buttons of a Slack app", () => {
     await slack.until(() => slack.state.opened === 2);
     expect(await slack.send(payload)).toBe(true);
     expect((await silences(world)).map((each) => each.ends_at)).toEqual([endsAt]);
-    expect(slack.answers).toHaveLength(1);
+    await slack.click("acknowledge", ann, { ts });
+    await slack.until(() => slack.answers.some((text) => text.includes("No incident")));
+    expect(slack.answers).toHaveLength(2);
   });
 
   it("leave alone what no button of sandwatch sent", async () => {

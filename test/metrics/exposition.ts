@@ -25,6 +25,7 @@ export function meterFleet(
     operations: ["list_sandboxes", "get_user"],
     rules: [serverError, targetDown],
     receivers: ["oncall"],
+    connected: new Map([["chat", true]]),
     keys: [{ name: "research", labels: new Map() }],
     readSuppressions: () => ({
       acknowledgedBy: new Map(),

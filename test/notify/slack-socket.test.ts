@@ -52,6 +52,7 @@ async function connect(host: string, route: Route, more: Partial<OutboundDeps> =
     clock: systemClock,
     random: () => 1,
     log,
+    onState() {},
     onInteraction: () => Promise.resolve(),
   });
   onTestFinished(() => socket.close());

@@ -29,6 +29,8 @@ export interface SlackSocketDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Whether clicks can arrive. */
+  readonly onState: (isConnected: boolean) => void;
   /** What somebody did. It is acknowledged once this resolves; if it rejects, Slack shows them an error. */
   readonly onInteraction: (payload: unknown) => Promise<void>;
 }
@@ -52,6 +54,8 @@ export class SlackSocket {
   readonly #ending = new AbortController();
   /** What stops each connection. */
   readonly #open = new Set<() => void>();
+  /** Of those that Slack greeted. */
+  readonly #greeted = new Set<() => void>();
   #running: Promise<void> = Promise.resolve();
   #problem: string | null = null;
 
@@ -107,6 +111,7 @@ export class SlackSocket {
         resolve(isGreeted ? null : { detail, isRefused: false });
       const stop = (detail = "the connection was closed"): void => {
         this.#open.delete(stop);
+        if (this.#greeted.delete(stop)) this.#deps.onState(this.#greeted.size > 0);
         cancelHello();
         stopPings();
         end();
@@ -120,6 +125,7 @@ export class SlackSocket {
         if (envelope?.type === "hello") {
           isGreeted = true;
           cancelHello();
+          this.#greeted.add(stop);
           this.#connected();
           for (const stopOther of before) stopOther();
         } else if (envelope?.type === "disconnect") {
@@ -169,8 +175,9 @@ export class SlackSocket {
   }
 
   #connected(): void {
-    const { log, receivers } = this.#deps;
+    const { log, receivers, onState } = this.#deps;
     this.#problem = null;
+    onState(true);
     log.info(
       { event: "slack.connected", receivers: receivers.join(", ") },
       `connected to Slack, whose buttons work in the messages of ${receivers.join(", ")}`,
