@@ -3,8 +3,6 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
-import { z } from "zod";
 import { prometheusFolder, ruleFiles } from "../support/rule-files.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -40,31 +38,6 @@ it("Prometheus and Alertmanager accept the configurations that they are given", 
   const { stdout } = await run("amtool", ["check-config", ofAlertmanager]);
   expect(stdout).toContain("SUCCESS");
 });
-
-it.skipIf(!isHere("kubectl")).each(["example", "standby"])(
-  "kustomize builds %s, all of it in its namespace",
-  async (name) => {
-    const folder = join(config, "kubernetes", name);
-    const { stdout } = await run("kubectl", ["kustomize", folder], { maxBuffer: 16 * 1024 * 1024 });
-    const manifest = z.looseObject({
-      kind: z.string(),
-      metadata: z.looseObject({ namespace: z.string().optional() }),
-    });
-    const manifests = parseAllDocuments(stdout).map((document) => manifest.parse(document.toJS()));
-    const elsewhere = manifests
-      .filter(({ metadata }) => metadata.namespace !== "sandwatch")
-      .map(({ kind }) => kind);
-    expect(elsewhere).toEqual(["Namespace"]);
-    const dashboards = Array.from(stdout.matchAll(/name: (sandwatch-dashboard-\w+)$/gm));
-    expect(dashboards.length).toBe(3);
-    expect(stdout.match(/grafana_dashboard: "1"/g)?.length).toBe(dashboards.length);
-    // The generated names have been put where they are used.
-    const names = Array.from(stdout.matchAll(/name: (sandwatch-(?:config|secrets)-\w+)$/gm));
-    expect(names.length).toBe(4);
-    const [, count] = /^  replicas: (\d+)$/m.exec(stdout) ?? [];
-    expect(count).toBe(name === "standby" ? "2" : "1");
-  },
-);
 
 it.skipIf(!isHere("systemd-analyze"))(
   "systemd accepts the unit and finds it well confined",
