@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { placesOf } from "../../src/alerts/recipients.ts";
-import type { ReceiverRoute } from "../../src/alerts/recipients.ts";
+import { placesOf, Recipients } from "../../src/alerts/recipients.ts";
+import type { ConfiguredReceiver, ReceiverRoute } from "../../src/alerts/recipients.ts";
 import { summarize } from "../../src/alerts/notification-summary.ts";
 import { research } from "../support/fleet.ts";
 import { broken, createReader, createWatch, idle, intervalMs } from "./support/watch.ts";
@@ -257,4 +257,25 @@ describe("routing", () => {
       "team firing incident-2",
     ]);
   });
+});
+
+it("nobody is waited for whom the match of the target or of the rule excludes, so that incidents need not be judged again", () => {
+  const rule = serverRule({ receivers: ["all", "here", "elsewhere", "others"] });
+  const always = { sendResolved: true, sendAcknowledged: false };
+  const elsewhere = placesOf([{ region: "eu", key: "x" }]);
+  const routed = (route: ReceiverRoute) => ({ ...always, route });
+  const receivers = new Map<string, ConfiguredReceiver>([
+    ["all", { ...always, isOpenAt: () => true }],
+    ["here", routed({ places: placesOf([research]), match: {} })],
+    ["elsewhere", routed({ places: elsewhere, match: {} })],
+    ["others", routed({ places: null, match: { rule: ["target-down"] } })],
+  ]);
+  const recipients = new Recipients(receivers, research, 0, new Map());
+  const watch = createWatch({ rules: [rule], receivers: { all: true } });
+  watch.see(broken);
+  const [incident] = watch.state.incidents.values();
+  const mayJoin = (names: readonly string[]) =>
+    incident && recipients.mayJoin(rule, { ...incident, receivers: names });
+  expect(mayJoin(["all", "here"])).toBe(false);
+  expect(mayJoin(["all"])).toBe(true);
 });

@@ -57,6 +57,44 @@ it("check-config says which receivers each target reaches", async () => {
   ]);
 });
 
+/** What a row of the document's table is about, as `route` is asked for it. */
+const rowsOfTable: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^a server of the key `search` in error/, ["--key", "search", "--rule", "server-error"]],
+  [/^the key `agents` cannot be polled/, ["--key", "agents", "--rule", "target-down"]],
+  [/^a region down/, ["--key", "search", "--rule", "region-down"]],
+  [/^a receiver fails/, ["--key", "search", "--rule", "receiver-failing"]],
+];
+
+it("route says the same as the table of the document", async () => {
+  const document = readFileSync(join(import.meta.dirname, "../../docs/alerts.md"), "utf8");
+  const [, table = ""] = document.split("| what happens");
+  const [body = ""] = table.split("\n\n");
+  const rows = body
+    .split("\n")
+    .slice(2)
+    .map((row) => row.split("|").map((cell) => cell.trim()));
+  expect(rows).toHaveLength(rowsOfTable.length);
+  const names = ["search-chat", "agents-chat", "office", "lead"];
+  const namedIn = (text = "") => names.filter((name) => text.includes(name));
+  for (const [, what = "", atOnce, later] of rows) {
+    const [, args = []] = rowsOfTable.find(([pattern]) => pattern.test(what)) ?? [];
+    const { rules } = JSON.parse(await route(...args, "--at", friday, "--json"));
+    const [{ severity, steps }] = rules;
+    const [first, second = []] = steps.map(
+      ({ receivers }: { readonly receivers: readonly string[] }) => receivers,
+    );
+    // But for the one that fails.
+    const others = ["search-chat", "agents-chat", "office"];
+    const areOthers = atOnce?.startsWith("the others") ?? false;
+    expect(what).toContain(`(${severity})`);
+    expect([what, first, second]).toEqual([
+      what,
+      areOthers ? others : namedIn(atOnce),
+      namedIn(later),
+    ]);
+  }
+});
+
 it("route shows who is notified at once, later, and once hours begin", async () => {
   expect(await route("--key", "search", "--server", "github", "--rule", "server-error")).toBe(
     "server-error (critical)\n  at once       search-chat\n  after 15m     lead\n",
