@@ -123,10 +123,15 @@ export function poolNotes(
 ): readonly string[] {
   const [noun] = nouns[of];
   const { usage, resize, servers, peakForecast, averageForecast, weeks } = outlook;
-  const { noIdleMs, observedMs, longestNoIdle: longest, needed } = usage;
+  const { peak, noIdleMs, observedMs, longestNoIdle: longest, needed } = usage;
   const notes: string[] = [];
   if (servers && averageForecast.level !== null) {
     notes.push(averageText(outlook, averageForecast, threshold));
+  }
+  if (peak && peak.count > 0) {
+    notes.push(
+      `At the peak in this range ${outlook.isExact ? "" : "at most "}${counted(peak.count, ...nouns[of])} ${peak.count === 1 ? "was" : "were"} occupied (${momentText(peak.fromMs)}).`,
+    );
   }
   if (noIdleMs > 0) {
     const stretch = longest

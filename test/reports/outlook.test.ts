@@ -256,21 +256,25 @@ describe("of a history that is", () => {
   });
 });
 
-it("the use in the range is said in words with what would have been enough", () => {
-  const { observedMs, longestNoIdle, needed } = {
+it("the use in the range is said in words: its peak, the time without an idle server, and what would have been enough", () => {
+  const { peak, observedMs, longestNoIdle, needed } = {
+    peak: { count: 12, fromMs: startMs + hourMs, toMs: startMs + 2 * hourMs },
     observedMs: 100 * hourMs,
     longestNoIdle: { fromMs: startMs, ms: 30 * minute },
     needed: { servers: 12, isMore: false },
   };
-  const usage = { ...noUsage, observedMs, noIdleMs: 30 * minute, longestNoIdle, needed };
+  const usage = { ...noUsage, peak, observedMs, noIdleMs: 30 * minute, longestNoIdle, needed };
   expect(textsOf({ peaks: [12, 12, 12, 12], usage }).slice(2)).toEqual([
+    "At the peak in this range 12 servers were occupied (2026-09-07 01:00 UTC).",
     "In this range no server was idle for 30m, 0.5% of the observed time, up to 30m at a stretch (2026-09-07 00:00 UTC).",
     "In this range 12 servers would have been enough for 99% of the time.",
   ]);
   const more = { ...usage, needed: { servers: 20, isMore: true } };
-  expect(textsOf({ peaks: [12, 12, 12, 12], usage: more })[3]).toBe(
+  expect(textsOf({ peaks: [12, 12, 12, 12], usage: more })[4]).toBe(
     "In this range more servers than there were would have been needed for 99% of the time.",
   );
   // Of an upper bound it is not known.
-  expect(textsOf({ peaks: [12, 12, 12, 12], usage: more, isExact: false })).toHaveLength(3);
+  const bounds = textsOf({ peaks: [12, 12, 12, 12], usage: more, isExact: false });
+  expect(bounds).toHaveLength(4);
+  expect(bounds[2]).toContain("at most 12 servers were occupied");
 });
