@@ -206,7 +206,9 @@ function momentText(atMs: number): string {
 const namesShown = 3;
 
 /** When the first of some pools runs out, in a sentence. @param pools the most urgent one first */
-export function overallAnswer(pools: readonly NamedOutlook[], of: ReportedKind): string {
+export function overallAnswer(all: readonly NamedOutlook[], of: ReportedKind): string {
+  // Those whose servers disappeared in the last week cannot run out.
+  const pools = all.filter(({ outlook }) => outlook.servers !== 0);
   const standing = (wanted: ReturnType<typeof standingOf>) =>
     pools.filter(({ outlook }) => standingOf(outlook) === wanted);
   const [full, dated, perhaps] = [standing("full"), standing("runs_out"), standing("perhaps_full")];

@@ -14,6 +14,7 @@ const tight = named("tight", { peaks: [19, 19, 19, 19, 19] });
 const flat = named("flat", { peaks: [5, 5, 5, 5, 5] });
 const short = named("short", { peaks: [5] });
 const late = named("late", { peaks: [8, 8, 8, 8, 8, 10, 12, 14] });
+const gone = named("gone", { peaks: [20, 20, 20, 20, 20], servers: [20, 20, 20, 20, 0] });
 const perhaps = named("perhaps", { peaks: [20], lastNoIdleMs: minute, isExact: false });
 
 it("pools are in the order in which they run out, those of which nothing is known at the end", () => {
@@ -43,6 +44,8 @@ it.each([
     "git already runs out: at times in the last week none of its servers was idle; no date is known for the other 2 pools.",
   ],
   [[git], "git already runs out: for 1m of the last week none of its 20 servers was idle."],
+  [[git, gone], "git already runs out: for 1m of the last week none of its 20 servers was idle."],
+  [[gone], "There are no servers that can run out."],
   [
     [slack, web, flat],
     "slack runs out around 31 December (5 of 20 servers free at the last weekly peak): its weekly peak rises by 5.0 percentage points a week.",
