@@ -93,6 +93,20 @@ export function incidentSubjectCell(incident: IncidentView): Cell {
   return id === null ? text : { text, shorter: [textOf(name, id), id] };
 }
 
+/** Whether nobody is notified of it. */
+export function isQuiet({ muted, inhibited_by: inhibitor }: IncidentView): boolean {
+  return muted || inhibitor !== null;
+}
+
+/** Those of which somebody was notified, and of which it is not known whether they go on; and the others. */
+export function partIncidents(incidents: readonly IncidentView[]) {
+  const isUnobserved = (each: IncidentView): boolean => !each.observed && !isQuiet(each);
+  return {
+    unobserved: incidents.filter(isUnobserved),
+    observed: incidents.filter((each) => !isUnobserved(each)),
+  };
+}
+
 /** A table of the first items; empty: there are none. */
 export function rowsText<Item>(
   items: readonly Item[],

@@ -22,7 +22,13 @@ import {
   idCell,
   incidentSubjectCell,
 } from "./incident-groups.ts";
-import { readIncidents, rowsText, startCell, unobservedText } from "./incident-groups.ts";
+import {
+  partIncidents,
+  readIncidents,
+  rowsText,
+  startCell,
+  unobservedText,
+} from "./incident-groups.ts";
 import type { IncidentGroup } from "./incident-groups.ts";
 import { historyCommand, listsHistory } from "./list-history.ts";
 import type { FollowTimes } from "./list-history.ts";
@@ -80,8 +86,7 @@ async function listCauses(command: Command, terminal: Terminal): Promise<void> {
         state: "resolved",
       })
     : none;
-  const observed = open.incidents.filter((each) => each.observed);
-  const unobserved = open.incidents.filter((each) => !each.observed);
+  const { observed, unobserved } = partIncidents(open.incidents);
   const lists = [
     rowsText(groupIncidents(observed, false, look), groupColumns, false, look),
     unobservedText(unobserved, groupColumns, false, look),

@@ -10,7 +10,8 @@ import { timesCommand } from "./api-command.ts";
 import { severityCell } from "./cells.ts";
 import { lookOf, type Look } from "./look.ts";
 import { callOperation, type ApiOptions } from "./call-api.ts";
-import { groupIncidents, groupSubjectCell, idCell, readIncidents } from "./incident-groups.ts";
+import { groupIncidents, groupSubjectCell, idCell, isQuiet } from "./incident-groups.ts";
+import { partIncidents, readIncidents } from "./incident-groups.ts";
 import { rowsText, startCell, unobservedText, type IncidentGroup } from "./incident-groups.ts";
 import { show } from "./output.ts";
 import { wrapText, type Columns } from "./table.ts";
@@ -65,16 +66,12 @@ function urgencyOf(incident: IncidentView): number {
   const { severity, acknowledged_by: author, subject } = incident;
   const ranks = [
     Number(isQuiet(incident)),
+    Number(!incident.holds),
     severities.findIndex((each) => each === severity),
     Number(author !== null),
     Number(subject !== "region") + Number(subject === "server"),
   ];
   return ranks.reduce((sum, rank) => sum * 10 + rank, 0);
-}
-
-/** Whether nobody is notified of it. */
-function isQuiet({ muted, inhibited_by: inhibitor }: IncidentView): boolean {
-  return muted || inhibitor !== null;
 }
 
 export function statusText(
@@ -84,8 +81,7 @@ export function statusText(
 ): string {
   const down = targets.filter(({ up }) => up === false);
   const counts = countAll(targets);
-  const observed = incidents.filter((each) => each.observed);
-  const unobserved = incidents.filter((each) => !each.observed);
+  const { observed, unobserved } = partIncidents(incidents);
   const sections = [
     [summaryText({ targets, incidents }, down, counts, look), ...countLines(counts), ""]
       .map((line) => wrapText(line, look.width))
@@ -106,9 +102,8 @@ function summaryText(
   look: Look,
 ): string {
   const quiet = incidents.filter(isQuiet).length;
-  const notified = incidents.filter((each) => !isQuiet(each));
-  const unobserved = notified.filter((each) => !each.observed);
-  const observed = notified.filter((each) => each.observed);
+  const { unobserved, observed: others } = partIncidents(incidents);
+  const observed = others.filter((each) => !isQuiet(each));
   const recovering = observed.filter((each) => !each.holds).length;
   const firing = observed.length - recovering;
   const unpolled = targets.filter(({ up }) => up === null).length;
