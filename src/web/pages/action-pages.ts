@@ -62,7 +62,7 @@ export function renderAcknowledgeAll(
         begin to fire until you confirm
       </p>
       <p>This stops their reminders. You are still notified when they resolve.</p>
-      ${incidents.length === 0 ? "" : table(incidents, incidentColumns(at))}`,
+      ${listOf(incidents, at)}`,
     actor: incidents.length === 0 ? { kind: "refused", reason } : actor,
     post: "incidents/acknowledge",
     fields: query === "" ? { all: true } : selection,
@@ -114,7 +114,7 @@ export function renderSandboxAcknowledge(
         begin to fire until you confirm
       </p>
       <p>This stops their reminders. You are still notified when they resolve.</p>
-      ${incidents.length === 0 ? "" : table(incidents, incidentColumns(at), mostListed)}`,
+      ${listOf(incidents, at)}`,
     actor: incidents.length === 0 ? { kind: "refused", reason } : actor,
     post: "incidents/acknowledge",
     fields: { region, key, sandbox },
@@ -125,7 +125,19 @@ export function renderSandboxAcknowledge(
 }
 
 /** Further incidents are only counted. */
-export const mostListed = 20;
+const mostListed = 200;
+const mostUnfolded = 5;
+
+/** Many are folded, so that on a phone the button that confirms is in sight. */
+export function listOf(incidents: readonly IncidentView[], at: PageAt): Html | string {
+  if (incidents.length === 0) return "";
+  const list = table(incidents, incidentColumns(at), mostListed);
+  if (incidents.length <= mostUnfolded) return list;
+  return html`<details>
+    <summary>Which they are</summary>
+    ${list}
+  </details>`;
+}
 
 export function renderSandboxSilence(place: SandboxPlace, actor: Actor, at: PageAt): string {
   const { region, key, sandbox_id: id } = place;

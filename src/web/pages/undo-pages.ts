@@ -3,10 +3,10 @@ import { matchText } from "../../alerts/silence.ts";
 import type { IncidentView } from "../../api/operations/incidents.ts";
 import type { silenceView } from "../../api/operations/silences.ts";
 import { counted } from "../../fleet/text.ts";
-import { factRows, html, table, type Fact, type Html } from "../html.ts";
-import { mostListed, optionsOf, renderAction, silenceLasts, subjectOf } from "./action-pages.ts";
+import { factRows, html, type Fact, type Html } from "../html.ts";
+import { listOf, optionsOf, renderAction, silenceLasts, subjectOf } from "./action-pages.ts";
 import type { Action, Actor } from "./action-pages.ts";
-import { incidentColumns, queryOf, shownTime, textOf } from "./incident-pages.ts";
+import { queryOf, shownTime, textOf } from "./incident-pages.ts";
 import type { IncidentDetails, Selection } from "./incident-pages.ts";
 import { page, type PageAt } from "./layout.ts";
 import { sandboxAddress, type SandboxPlace } from "./servers-address.ts";
@@ -83,7 +83,7 @@ function renderWithdrawal(
     title,
     what: html`<p><strong>${counted(acknowledged.length, "acknowledged incident")}</strong>${of}</p>
       <p>Their reminders go on.</p>
-      ${isNone ? "" : table(acknowledged, incidentColumns(at), mostListed)}`,
+      ${listOf(acknowledged, at)}`,
     actor: isNone ? { kind: "refused", reason: nothing } : actor,
     post: "incidents/unacknowledge",
     inputs: html``,
