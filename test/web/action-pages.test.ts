@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { watchWorld } from "../support/watched-world.ts";
 
-it("the page that acknowledges many folds what they are, so that the button is in sight", async () => {
+it("the page that acknowledges many folds what they are, so that nobody scrolls to the button", async () => {
   const world = await watchWorld({ servers: 6 });
   const read = async () =>
     (await fetch(`${await world.address()}/incidents/acknowledge?region=us`)).text();

@@ -128,7 +128,7 @@ export function renderSandboxAcknowledge(
 const mostListed = 200;
 const mostUnfolded = 5;
 
-/** Many are folded, so that on a phone the button that confirms is in sight. */
+/** Many are folded, so that on a phone nobody scrolls to the button that confirms. */
 export function listOf(incidents: readonly IncidentView[], at: PageAt): Html | string {
   if (incidents.length === 0) return "";
   const list = table(incidents, incidentColumns(at), mostListed);
