@@ -24,7 +24,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   simulator: ["fleet", "lib", "service"],
 };
 /** Whose types each may import, but no code. */
-const typesAllowed: Readonly<Record<string, readonly string[]>> = { notify: ["store"] };
+const typesAllowed: Readonly<Record<string, readonly string[]>> = {
+  notify: ["store"],
+  polling: ["store"],
+};
 /** They join the others. */
 const joining = new Set(["app", "cli", "."]);
 

@@ -1,11 +1,11 @@
-import type { IncidentOutcome } from "../alerts/incident-engine.ts";
-import { judgeRegion, type StoredRegion } from "../alerts/judge-region.ts";
+import { judgeRegion } from "../alerts/judge-region.ts";
 import type { JudgeOptions } from "../alerts/judge.ts";
 import { holdIncidents } from "../alerts/target-state.ts";
 import type { CurrentSuppressions, RegionsDown } from "../alerts/silence.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Store } from "../store/store.ts";
 import type { CommitLoop } from "./commit-loop.ts";
 
 /** Targets that fail within this time are judged together. */
@@ -13,11 +13,7 @@ const gatherMs = 1_000;
 
 export interface RegionWatchDeps {
   readonly targets: readonly Target[];
-  readonly store: {
-    withIncidents(): Promise<readonly string[]>;
-    read(region: string): Promise<StoredRegion>;
-    commit(region: string, incidents: IncidentOutcome): Promise<void>;
-  };
+  readonly store: Pick<Store["regions"], "withIncidents" | "read" | "commit">;
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
   readonly commits: Pick<CommitLoop, "submit">;

@@ -2,7 +2,6 @@ import { isPool } from "../alerts/subjects.ts";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { Incident } from "../alerts/incident.ts";
-import type { ProbeSubject } from "../alerts/subjects.ts";
 import { retireIncidents } from "../alerts/judge.ts";
 import type { JudgeOptions } from "../alerts/judge.ts";
 import { retireProbe } from "../alerts/judge-probe.ts";
@@ -10,11 +9,11 @@ import { targetName } from "../fleet/model.ts";
 import type { Target } from "../fleet/model.ts";
 import { holdIncidents } from "../alerts/target-state.ts";
 import type { OpenIncidents } from "../alerts/target-state.ts";
-import type { PoolClock } from "../alerts/judge-pools.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { Probe } from "../alerts/probe.ts";
 import { phaseOf } from "../fleet/schedule.ts";
-import type { Snapshot } from "../fleet/snapshot.ts";
+import type { StoredProbe } from "../store/probes.ts";
+import type { Store } from "../store/store.ts";
 import type { CommitLoop } from "./commit-loop.ts";
 import { watchPools, type WatchedPools } from "./watched-pools.ts";
 import { watchProbe } from "./watched-probe.ts";
@@ -22,37 +21,8 @@ import type { RestoredProbe, WatchedProbe } from "./watched-probe.ts";
 import { watchTarget } from "./watched-target.ts";
 import type { RestoredTarget, WatchedTarget, WatchOptions } from "./watched-target.ts";
 
-type StoredProbe = Omit<RestoredProbe, "openIncidents">;
-
-interface StoredTarget extends RestoredTarget {
-  /** About how many its snapshot has. */
-  readonly servers: number;
-}
-
-type StoredName = Pick<StoredTarget, "id" | "target">;
-
 /** The part of the store that restoring needs. */
-export interface StoredState {
-  readonly targets: {
-    names(): Promise<readonly StoredName[]>;
-    namesWithIncidents(): Promise<readonly StoredName[]>;
-    some(targets: readonly StoredName[]): Promise<readonly StoredTarget[]>;
-    addAll(targets: readonly Target[]): Promise<readonly StoredTarget[]>;
-    snapshotsOf(
-      targets: Iterable<StoredTarget>,
-    ): AsyncIterable<readonly [id: number, snapshot: Snapshot]>;
-    poolClocks(): Promise<readonly PoolClock[]>;
-  };
-  readonly probes: {
-    all(): Promise<readonly StoredProbe[]>;
-    add(subject: ProbeSubject): Promise<StoredProbe>;
-    remove(id: number): Promise<void>;
-    commitRetired(id: number, incidents: IncidentOutcome): Promise<void>;
-  };
-  /** The open incidents of pools, probes and receivers. */
-  readonly incidentsWithoutTarget: { open(): Promise<readonly Incident[]> };
-  commitIncidents(targetId: number | null, incidents: IncidentOutcome): Promise<void>;
-}
+type StoredState = Pick<Store, "targets" | "probes" | "incidentsWithoutTarget" | "commitIncidents">;
 
 export interface RestoreOptions {
   readonly judge: JudgeOptions;
@@ -206,7 +176,7 @@ function retireProbeOf(
 }
 
 type PoolState = Pick<StoredState, "incidentsWithoutTarget" | "commitIncidents"> & {
-  readonly targets: Pick<StoredState["targets"], "poolClocks">;
+  readonly targets: Pick<Store["targets"], "poolClocks">;
 };
 
 /** The pools of targets as the store last knew them. Incidents that no rule owns any more end. */

@@ -1,18 +1,13 @@
-import type { FlapRecord } from "../alerts/flap-record.ts";
+import type { StoredProbe } from "../store/probes.ts";
 import type { Incident } from "../alerts/incident.ts";
-import type { ProbeSubject } from "../alerts/subjects.ts";
 import { holdIncidents } from "../alerts/target-state.ts";
 import type { ProbeState, ProbeVerdict } from "../alerts/judge-probe.ts";
 import { noReadings, readingsAfterLoss, readingsAfterRun } from "../alerts/probe.ts";
-import type { Probe, ProbeProgress } from "../alerts/probe.ts";
+import type { Probe } from "../alerts/probe.ts";
 
 /** What is known of a probe in a region with a key when sandwatch starts. */
-export interface RestoredProbe {
-  readonly id: number;
-  readonly subject: ProbeSubject;
-  readonly progress: ProbeProgress;
+export interface RestoredProbe extends StoredProbe {
   readonly openIncidents: readonly Incident[];
-  readonly flaps: readonly FlapRecord[];
 }
 
 /** A probe in a region with a key while it runs. */
