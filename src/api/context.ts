@@ -9,6 +9,7 @@ import type { HeldSuppressions } from "./suppressions.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Secret } from "../lib/secret.ts";
+import type { CommitLoop } from "../polling/commit-loop.ts";
 import type { KeyLimits } from "../polling/key-limits.ts";
 import type { ReportSources } from "../reports/report-sources.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -62,8 +63,7 @@ export interface ActContext extends StoreContext {
   /** Polls a target at once. */
   readonly pollNow: (target: Target) => Promise<void>;
   readonly reportSending: ReportSending;
-  /** Called after a commit that added notifications to the outbox. */
-  readonly onOutbox: () => void;
+  readonly commits: Pick<CommitLoop, "act">;
 }
 
 /** What deleting the history of a key needs. */

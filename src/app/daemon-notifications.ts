@@ -83,16 +83,16 @@ export function openNotifications(deps: NotificationsDeps) {
   });
 
   const retryTimes = notifier.freshTimes;
+  const sending = { ...history, store, log, retryTimes };
   const onOutbox = () => notifier.wake();
-  const sending = { ...history, store, log, retryTimes, onOutbox };
-  const scheduled = createScheduledReports(config.reports, sending);
+  const scheduled = createScheduledReports(config.reports, { ...sending, onOutbox });
   return {
     notifier,
     outbound,
     review: review("reviewing incidents of receivers", (receiver) => known.has(receiver)),
     reviewOthers: review("reviewing incidents of removed receivers", (name) => !known.has(name)),
     scheduled,
-    reportContext: { ...sending, reportSending: scheduled.sending },
+    reportContext: { ...sending, commits, reportSending: scheduled.sending },
     start(): void {
       notifier.start();
       for (const receiver of receivers) receiver.start?.();

@@ -25,7 +25,10 @@ const lateAfterMs = 5 * 60_000;
  */
 export function createScheduledReports(
   reports: readonly ScheduledReport[],
-  context: Pick<ActContext, keyof HistoryContext | "store" | "log" | "retryTimes" | "onOutbox">,
+  context: Pick<ActContext, keyof HistoryContext | "store" | "log" | "retryTimes"> & {
+    /** Called after a commit that added notifications to the outbox. */
+    readonly onOutbox: () => void;
+  },
 ) {
   const { store, clock, log, retryTimes, onOutbox } = context;
   const api = createApi<HistoryContext>(context);

@@ -10,7 +10,7 @@ export type { Logger } from "pino";
 /** A line in the making. The fields' names need no escaping. */
 export interface LogLine {
   readonly level: "debug" | "info" | "warn";
-  readonly fields: Readonly<Record<string, string | number | null>>;
+  readonly fields: Readonly<Record<string, string | number | object | null>>;
   readonly msg: string;
 }
 

@@ -23,18 +23,33 @@ export interface Decision {
   log?(): Promise<void>;
 }
 
+/** What a person does about notifications. */
+export interface Act<Done> {
+  /** UTC milliseconds. */
+  readonly atMs: number;
+  /** Decides it and stores it, within one transaction of the store. */
+  readonly commit: () => Promise<Done>;
+  /** Takes it on: polls are judged by it from now on. */
+  readonly accept?: () => Promise<void>;
+  /** What is logged of it. Nothing: nothing was changed. */
+  readonly lines: (done: Done) => readonly LogLine[];
+}
+
 export type CommitLoop = ReturnType<typeof createCommitLoop>;
 
 /** The one way from an input to what is shown of it: decide, commit, publish. */
 export function createCommitLoop(log: Logger) {
   const listeners: ((causedAtMs: number) => void)[] = [];
 
+  const wake = (causedAtMs: number): void => {
+    for (const listener of listeners) listener(causedAtMs);
+  };
   const notify = ({ outbox }: IncidentOutcome, causedAtMs: number): void => {
-    if (outbox.length > 0) for (const listener of listeners) listener(causedAtMs);
+    if (outbox.length > 0) wake(causedAtMs);
   };
 
   return {
-    /** Calls back after each commit that added to the outbox. None of it was caused before the moment, UTC milliseconds. */
+    /** Calls back after each commit that may have added to the outbox. None of it was caused before the moment, UTC milliseconds. */
     onOutbox: (listener: (causedAtMs: number) => void): void => void listeners.push(listener),
 
     /**
@@ -53,6 +68,17 @@ export function createCommitLoop(log: Logger) {
       notify(incidents, atMs);
       await decision.log?.();
       await logIncidents(log, target, incidents);
+    },
+
+    /** Commits what a person does and publishes it. Rejects if it is not stored. @returns what was committed */
+    async act<Done>({ atMs, commit, accept, lines }: Act<Done>): Promise<Done> {
+      const done = await commit();
+      const logged = lines(done);
+      if (logged.length === 0) return done;
+      await accept?.();
+      wake(atMs);
+      await writePaced(log, logged.values());
+      return done;
     },
 
     /** Publishes what was decided and committed within one transaction of the store. */

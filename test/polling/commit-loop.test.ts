@@ -58,3 +58,22 @@ it("what was committed elsewhere is published in the same way", async () => {
   expect(happened).toEqual(["notify of 8"]);
   expect(lines).toMatchObject([{ event: "incident.fired" }]);
 });
+
+it.each([
+  [["ann silenced it"], ["commit", "accept", "notify of 9"]],
+  [[], ["commit"]],
+])(
+  "what people do is committed, and only where it changed something taken on and published: %j",
+  async (said, expected) => {
+    const { happened, lines, commits } = start();
+    const done = await commits.act({
+      atMs: 9,
+      commit: async () => (happened.push("commit"), said),
+      accept: async () => void happened.push("accept"),
+      lines: (texts) =>
+        texts.map((msg) => ({ level: "info", fields: { event: "silence.added" }, msg })),
+    });
+    expect([done, happened]).toEqual([said, expected]);
+    expect(lines.map(({ msg }) => msg)).toEqual(said);
+  },
+);

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Acknowledgement } from "../../alerts/acknowledgement.ts";
 import { subjectFacts } from "../../alerts/incident.ts";
-import { writePaced, type LogLine } from "../../lib/logger.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { AcknowledgeOutcome } from "../../store/suppressions.ts";
 import type { IncidentSelection } from "../../store/incident-history.ts";
@@ -193,17 +192,21 @@ export async function acknowledge(
     readonly duration?: number | undefined;
   },
 ): Promise<AcknowledgeOutcome> {
-  const { store, clock, composeAcknowledged } = context;
+  const { store, clock, commits, suppressions, composeAcknowledged } = context;
   const atMs = clock.now().utcMs;
   const endsAtMs = lastsMs === undefined ? null : atMs + lastsMs;
   const given = { author, note, atMs, endsAtMs };
-  const outcome = await store.acknowledgements.acknowledge(selection, given, composeAcknowledged);
-  await publish(context, outcome.acknowledged, ({ incidentId }) => ({
-    level: "info",
-    fields: { event: "incident.acknowledged", incident_id: incidentId, author, note },
-    msg: `${author} acknowledged incident ${incidentId}`,
-  }));
-  return outcome;
+  return commits.act({
+    atMs,
+    commit: () => store.acknowledgements.acknowledge(selection, given, composeAcknowledged),
+    accept: () => suppressions.reload(),
+    lines: ({ acknowledged }) =>
+      acknowledged.map(({ incidentId }) => ({
+        level: "info",
+        fields: { event: "incident.acknowledged", incident_id: incidentId, author, note },
+        msg: `${author} acknowledged incident ${incidentId}`,
+      })),
+  });
 }
 
 /** @param selection must name something: an empty one selects all that fire */
@@ -212,26 +215,19 @@ export async function withdraw(
   selection: IncidentSelection,
   author: string,
 ): Promise<readonly Acknowledgement[]> {
-  const { store, clock, composeAcknowledged } = context;
-  const given = { author, atMs: clock.now().utcMs };
-  const withdrawn = await store.acknowledgements.withdraw(selection, given, composeAcknowledged);
-  await publish(context, withdrawn, ({ incidentId }) => ({
-    level: "info",
-    fields: { event: "incident.unacknowledged", incident_id: incidentId, author },
-    msg: `${author} withdrew the acknowledgement of incident ${incidentId}`,
-  }));
-  return withdrawn;
-}
-
-async function publish(
-  { suppressions, log, onOutbox }: ActContext,
-  changed: readonly Acknowledgement[],
-  lineOf: (acknowledgement: Acknowledgement) => LogLine,
-): Promise<void> {
-  if (changed.length === 0) return;
-  onOutbox();
-  await suppressions.reload();
-  await writePaced(log, changed.values().map(lineOf));
+  const { store, clock, commits, suppressions, composeAcknowledged } = context;
+  const atMs = clock.now().utcMs;
+  return commits.act({
+    atMs,
+    commit: () => store.acknowledgements.withdraw(selection, { author, atMs }, composeAcknowledged),
+    accept: () => suppressions.reload(),
+    lines: (withdrawn) =>
+      withdrawn.map(({ incidentId }) => ({
+        level: "info",
+        fields: { event: "incident.unacknowledged", incident_id: incidentId, author },
+        msg: `${author} withdrew the acknowledgement of incident ${incidentId}`,
+      })),
+  });
 }
 
 function viewAcknowledgement({ atMs: acknowledgedAtMs, ...rest }: Acknowledgement) {

@@ -67,20 +67,26 @@ export const expireSilence = defineOperation({
 });
 
 async function applyChange(
-  { store, suppressions, log }: ActContext,
+  { store, suppressions, commits }: ActContext,
   silence: StoredSilence,
   change: SilenceChange,
   entry: { readonly event: string },
-  text: string,
+  msg: string,
 ) {
   const nowMs = change.changedAtMs;
-  if (silence.endsAtMs <= nowMs || !(await store.silences.change(silence.id, change))) {
+  const isChanged = await commits.act({
+    atMs: nowMs,
+    commit: async () =>
+      silence.endsAtMs > nowMs && (await store.silences.change(silence.id, change)),
+    accept: () => suppressions.reload(),
+    lines: (isDone) =>
+      isDone ? [{ level: "info", fields: { ...entry, silence_id: silence.id }, msg }] : [],
+  });
+  if (!isChanged) {
     const endedAt = timeText(silence.endsAtMs);
     const message = `Silence ${silence.id} has ended already, at ${endedAt}.`;
     throw new RefusedError("conflict", message);
   }
-  await suppressions.reload();
-  log.info({ ...entry, silence_id: silence.id }, text);
   return viewSilence({ ...silence, ...change }, nowMs);
 }
 

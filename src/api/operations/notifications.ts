@@ -108,10 +108,15 @@ export const replayNotifications = defineOperation({
   request: selection,
   response: countView,
   async handle(context: ActContext, which) {
-    const { store, log } = context;
-    const count = await store.notifications.replay(which, context.retryTimes);
-    if (count > 0) context.onOutbox();
-    log.info({ event: "notifications.replayed", count }, `${count} notifications are sent again`);
+    const { store, clock, commits, retryTimes } = context;
+    const count = await commits.act({
+      atMs: clock.now().utcMs,
+      commit: () => store.notifications.replay(which, retryTimes),
+      lines(replayed) {
+        const fields = { event: "notifications.replayed", count: replayed };
+        return [{ level: "info", fields, msg: `${replayed} notifications are sent again` }];
+      },
+    });
     return { count, notes: selectionNotes(context, which, count) };
   },
 });
@@ -125,9 +130,16 @@ export const discardNotifications = defineOperation({
   request: selection,
   response: countView,
   async handle(context: ActContext, which) {
-    const { store, clock, log } = context;
-    const count = await store.notifications.discard(which, clock.now().utcMs);
-    log.info({ event: "notifications.discarded", count }, `${count} notifications were discarded`);
+    const { store, clock, commits } = context;
+    const atMs = clock.now().utcMs;
+    const count = await commits.act({
+      atMs,
+      commit: () => store.notifications.discard(which, atMs),
+      lines(discarded) {
+        const fields = { event: "notifications.discarded", count: discarded };
+        return [{ level: "info", fields, msg: `${discarded} notifications were discarded` }];
+      },
+    });
     return { count, notes: selectionNotes(context, which, count) };
   },
 });

@@ -156,18 +156,24 @@ type Wanted = Omit<StoredSilence, "id" | "createdAtMs" | "changedBy" | "changedA
 
 /** @throws {RefusedError} when there are too many */
 export async function addOrProlong(context: ActContext, wanted: Wanted, nowMs: number) {
-  const { suppressions, log } = context;
+  const { commits, suppressions } = context;
   const { author, reason } = wanted;
-  const equal = await prolongEqual(context, wanted, nowMs);
-  const silence = equal ?? (await addOther(context, wanted, nowMs));
-  await suppressions.reload();
-  const view = viewSilence(silence, nowMs);
-  const entry = equal ? { event: "silence.changed" } : { event: "silence.added" };
-  log.info(
-    { ...entry, silence: view },
-    `${author} ${equal ? "prolonged" : "added"} a silence until ${view.ends_at}: ${reason}`,
-  );
-  return { ...silence, prolonged: equal !== null };
+  return commits.act({
+    atMs: nowMs,
+    async commit() {
+      const equal = await prolongEqual(context, wanted, nowMs);
+      const silence = equal ?? (await addOther(context, wanted, nowMs));
+      return { ...silence, prolonged: equal !== null };
+    },
+    accept: () => suppressions.reload(),
+    lines({ prolonged, ...silence }) {
+      const view = viewSilence(silence, nowMs);
+      const entry = prolonged ? { event: "silence.changed" } : { event: "silence.added" };
+      const done = prolonged ? "prolonged" : "added";
+      const msg = `${author} ${done} a silence until ${view.ends_at}: ${reason}`;
+      return [{ level: "info", fields: { ...entry, silence: view }, msg }];
+    },
+  });
 }
 
 /** A second silence that matches the same prolongs the first, unless there is time between them. Null: there is none. */
