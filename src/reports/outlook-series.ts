@@ -56,13 +56,16 @@ export async function readPoolSeries(
   const whole = wholeIn(ofUsage);
   const pools = new Map<string, PoolSums>();
   const dayStarts = new Set<number>();
+  /** The last one of each target. Of one that is not configured any more, nothing is known later. */
+  const lastDays = new Map<string, number>();
   let lastMs = Number.NEGATIVE_INFINITY;
   const sumsWith = (pool: string, slot: Slot): PoolSums => {
     const none = { weeks: [], usage: new UsageSums(), lastNoIdleMs: 0, isExact: true, lastMs: 0 };
-    const sums = pools.get(pool) ?? none;
+    const sums = pools.get(pool) ?? { ...none, targets: new Set() };
     pools.set(pool, sums);
     sums.isExact &&= slot.parts === 1;
     sums.lastMs = Math.max(sums.lastMs, slot.startMs);
+    for (const target of slot.times.keys()) sums.targets.add(target);
     lastMs = Math.max(lastMs, slot.startMs);
     return sums;
   };
@@ -78,9 +81,11 @@ export async function readPoolSeries(
   for (const resolution of ["1d", "1h"] as const) {
     for (const each of ranges[resolution]) {
       const observer = resolution === "1h" ? onHours : undefined;
-      const slots = slotsOf(occupancy, { resolution, ...each }, query, (some) =>
-        observer?.(some.filter(({ bucket }) => isIn(hours, bucket.startMs))),
-      );
+      const slots = slotsOf(occupancy, { resolution, ...each }, query, (some) => {
+        observer?.(some.filter(({ bucket }) => isIn(hours, bucket.startMs)));
+        if (resolution === "1h") return;
+        for (const { target, bucket } of some) lastDays.set(targetName(target), bucket.startMs);
+      });
       for await (const [pool, slot] of slots) {
         const sums = sumsWith(pool, slot);
         if (resolution === "1d" && isIn(weeks, slot.startMs)) addDayOf(sums, slot);
@@ -107,9 +112,14 @@ export async function readPoolSeries(
   const series = new Map<string, PoolSeries>();
   for (const [pool, { weeks: found, usage, lastNoIdleMs, isExact, ...sums }] of pools) {
     if (sums.lastMs < lastMs - weekMs) continue;
+    const lastDayMs = Math.max(...[...sums.targets].map((target) => lastDays.get(target) ?? 0));
     series.set(pool, {
       weeks: weekStarts.map((startMs, week) =>
-        weekOf(found[week] ?? emptyWeek(), startMs, knownDays[week] ?? []),
+        weekOf(
+          found[week] ?? emptyWeek(),
+          startMs,
+          knownDays[week]?.filter((day) => day <= lastDayMs) ?? [],
+        ),
       ),
       lastNoIdleMs,
       usage: usage.result(),
@@ -139,6 +149,7 @@ interface PoolSums {
   isExact: boolean;
   /** When the last hour or day began in which there were servers. */
   lastMs: number;
+  readonly targets: Set<string>;
 }
 
 /** What the parts of a pool had together in an hour or a day. */

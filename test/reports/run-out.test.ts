@@ -115,6 +115,20 @@ describe("when servers run out", () => {
     expect(JSON.stringify(forecasts)).not.toContain("well enough");
   });
 
+  it("of a target that is not configured any more, nothing is known since", async () => {
+    const { ask, history, target, endMs } = watch(5, names);
+    target.isConfigured = false;
+    const other = history.add({ region: "eu", key: "research" });
+    const later = endMs + 3 * 24 * 60 * minuteMs;
+    for (let atMs = startMs; atMs <= later; atMs += 10 * minuteMs) {
+      other.poll(atMs, { kind: "all", servers: [{ id: "x", name: "web", status: "idle" }] });
+    }
+    const { forecasts } = await ask({}, later);
+    const pool = forecasts.find((each) => each.region === "us" && each.server_name === "web");
+    expect(pool).toMatchObject({ servers: 2, weeks: 4 });
+    expect(pool?.answer).toContain("only 57.1% of the last week was observed");
+  });
+
   it("weeks in which a name had no servers are distinguished from those that were not observed", async () => {
     const { ask } = watch(8, (_, week) => [
       { id: "a", name: "git", status: "idle" },
