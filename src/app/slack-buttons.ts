@@ -126,7 +126,10 @@ async function handle(
   if (name === undefined) return refused(act, "Slack", user, what, incidentIds);
   const author = `${name} (Slack)`;
   if (firing.length === 0) {
-    return nothing("No incident of this message fires any more: nothing was changed.", author);
+    return nothing(
+      "sandwatch knows no incident of this message that still fires: nothing was changed.",
+      author,
+    );
   }
   const text =
     action === "silence"

@@ -122,7 +122,7 @@ describe("the buttons of a Slack app", () => {
     expect(await slack.click("silence", ann, { ts })).toBe(true);
     await slack.until(() => slack.answers.length > 0);
     expect(slack.answers).toEqual([
-      `${ann.id}: No incident of this message fires any more: nothing was changed.`,
+      `${ann.id}: sandwatch knows no incident of this message that still fires: nothing was changed.`,
     ]);
     expect(await silences(world)).toEqual([]);
   });
@@ -145,7 +145,7 @@ describe("the buttons of a Slack app", () => {
     expect(await slack.send(payload)).toBe(true);
     expect((await silences(world)).map((each) => each.ends_at)).toEqual([endsAt]);
     await slack.click("acknowledge", ann, { ts });
-    await slack.until(() => slack.answers.some((text) => text.includes("No incident")));
+    await slack.until(() => slack.answers.some((text) => text.includes("knows no incident")));
     expect(slack.answers).toHaveLength(2);
   });
 

@@ -60,7 +60,9 @@ it("what people do in Slack and PagerDuty acts once across a take-over, by which
   const acknowledged = async (): Promise<readonly unknown[]> =>
     read("select author from $acknowledgements");
   service.show("error");
-  await slack.until(() => slack.messages.size > 0);
+  await until("Slack has the message", async () => {
+    return (await read("select message from $message_threads")).length > 0;
+  });
   await until("PagerDuty has the alert", async () => pagerduty.events.length > 0);
   expect(slack.state.opened).toBe(1);
   expect(await slack.click("acknowledge", ann)).toBe(true);
