@@ -78,7 +78,7 @@ const allowed: readonly RegExp[] = [
 const allowedIn: readonly (readonly [files: RegExp, words: RegExp])[] = [
   // Grafana's dashboards and uPlot's charts have legends.
   [
-    /^(?:generate\/dashboards|config\/grafana|src\/web\/browser\/occupancy|test\/(?:support|operations)\/dashboards)/,
+    /^(?:generate\/dashboards|config\/grafana|src\/web\/browser\/occupancy|test\/(?:(?:support|operations)\/)?dashboards)/,
     /legend/gi,
   ],
   // The changes of the API.

@@ -2,7 +2,7 @@ import type { Row } from "./dashboard.ts";
 import { statusColours, statusMapping } from "./colours.ts";
 import { toServerOfRow, toServerOfSeries } from "./links.ts";
 import { lines, timeline } from "./panels.ts";
-import { identity, increase, ofName, ofTarget, series, statusNumber } from "./promql.ts";
+import { identity, increase, named, ofName, ofTarget, series, statusNumber } from "./promql.ts";
 import { sandboxes, servers } from "./promql.ts";
 import { overTime, rows } from "./queries.ts";
 import { table } from "./tables.ts";
@@ -15,6 +15,12 @@ const withName = `* on (${identity}) group_left (server_name)
     max by (${identity}, server_name) (${series("sandbox_server_info", ofName, ofErring)})`;
 
 const perServerOnly = "Needs series per server: empty with metrics.per_server off.";
+
+/** @param window how far back, and from when */
+function newErrors(window: string): string {
+  const selector = series("sandbox_server_transitions_total", ofName, 'to="error"');
+  return `sum by (server_name) (increase(${selector}${window}))`;
+}
 
 export function fleetErrors(): Row {
   const since = `max by (${identity}) (${series("sandbox_server_status_since_timestamp_seconds", ofTarget, ofErring)})`;
@@ -51,6 +57,7 @@ export function fleetErrors(): Row {
         },
         {
           values: ["in error for"],
+          columns: { region: 60, key: 90, server_name: null, "in error for": 100 },
           links: { server: toServerOfRow },
           none: "No server is in error",
         },
@@ -62,23 +69,23 @@ export function fleetErrors(): Row {
           unit: "short",
           width: 12,
           height: 9,
-          queries: [
-            overTime(`${status}\n${withName}`, "{{region}} {{key}} {{server_name}} {{server}}"),
-          ],
+          queries: [overTime(`${status}\n${withName}`, "{{server_name}} {{server}}")],
         },
         { mapping: statusMapping, links: [toServerOfSeries], none: "No server is in error" },
       ),
       lines(
         {
           title: "New errors",
-          description: "Changes into error, of the twenty names with the most.",
+          description: "Changes into error, of the ten names with the most in the time range.",
           unit: "short",
           width: 12,
           height: 9,
           interval: "2m",
           queries: [
             overTime(
-              `topk(20, sum by (server_name) (${increase(series("sandbox_server_transitions_total", ofName, 'to="error"'))}))`,
+              named(
+                `${newErrors("[$__rate_interval]")}\nand on (server_name) topk(10, ${newErrors("[$__range] @ end()")})`,
+              ),
               "{{server_name}}",
             ),
           ],

@@ -1,10 +1,11 @@
 import type { Row } from "./dashboard.ts";
 import { unwell } from "./colours.ts";
 import { histogram, shares } from "./heatmaps.ts";
-import { lines } from "./panels.ts";
-import { increase, occupancy, occupancyOfSandboxes, ofName, ofTarget } from "./promql.ts";
+import { bars, lines } from "./panels.ts";
+import { increase, named, occupancy, occupancyOfNames } from "./promql.ts";
+import { occupancyOfSandboxes, ofName, ofTarget } from "./promql.ts";
 import { sandboxes, series, servers } from "./promql.ts";
-import { buckets, overTime, rows } from "./queries.ts";
+import { atEnd, buckets, overTime, rows } from "./queries.ts";
 import { table } from "./tables.ts";
 
 /** Polls that are a minute apart count at every point. */
@@ -52,11 +53,15 @@ export function fleetOccupancy(): Row {
       ),
       occupied("Occupancy by region", occupancy("region"), "{{region}}", shareOfTime),
       occupied("Occupancy by key", occupancy("key"), "{{key}}", shareOfTime),
-      occupied(
-        "Occupancy by server name",
-        `topk(20, ${occupancy("server_name")})`,
-        "{{server_name}}",
-        `${shareOfTime} The twenty busiest names at each point.`,
+      bars(
+        {
+          title: "Occupancy by server name",
+          description: `${shareOfTime} Of the whole time range: the twelve busiest names.`,
+          unit: "percentunit",
+          width: 12,
+          queries: [atEnd(`sort_desc(topk(12, ${named(occupancyOfNames())}))`, "{{server_name}}")],
+        },
+        { share: true, limits: [[0.9, unwell]], none: "nothing observed" },
       ),
       occupied(
         "Occupancy of sandboxes by key",
@@ -82,6 +87,7 @@ export function fleetOccupancy(): Row {
 }
 
 const windows = ["1h", "1d", "7d", "30d"] as const;
+const widths = Object.fromEntries(windows.map((window) => [window, 65]));
 
 export function fleetWeeks(): Row {
   return {
@@ -116,7 +122,12 @@ export function fleetWeeks(): Row {
             ),
           ),
         },
-        { values: windows, limits: [[0.9, unwell]], none: "nothing recorded" },
+        {
+          values: windows,
+          columns: { region: 60, key: 90, server_name: null, ...widths },
+          limits: [[0.9, unwell]],
+          none: "nothing recorded",
+        },
       ),
     ],
   };

@@ -70,6 +70,11 @@ export function quantile(
   return `histogram_quantile(${share}, sum by (${["le", ...by].join(", ")}) (${buckets}))`;
 }
 
+/** Series by name, of which one may be of servers without a name: Grafana would call it `Value`. */
+export function named(expr: string): string {
+  return `label_replace(\n  ${expr},\n  "server_name", "(no name)", "server_name", ""\n)`;
+}
+
 /**
  * The share of their time that servers were occupied: not of the time in which they were not seen, nor
  * in which their status was unknown. Absent where nothing was seen.
@@ -78,14 +83,24 @@ export function occupancy(...by: readonly string[]): string {
   return occupiedShare("sandbox_server_status_seconds_total", ofName, by);
 }
 
+/** The same by name, over the whole time range. */
+export function occupancyOfNames(): string {
+  return occupiedShare("sandbox_server_status_seconds_total", ofName, ["server_name"], "$__range");
+}
+
 /** The same for sandboxes, which have no name. */
 export function occupancyOfSandboxes(...by: readonly string[]): string {
   return occupiedShare("sandbox_status_seconds_total", ofTarget, by);
 }
 
-function occupiedShare(counter: string, chosen: string, by: readonly string[]): string {
+function occupiedShare(
+  counter: string,
+  chosen: string,
+  by: readonly string[],
+  window = "$__rate_interval",
+): string {
   const seconds = (status: string): string =>
-    `sum by (${by.join(", ")}) (${rate(series(counter, chosen, status))})`;
+    `sum by (${by.join(", ")}) (rate(${series(counter, chosen, status)}[${window}]))`;
   return `${seconds('status="occupied"')}\n/ (${seconds('status!="unknown"')} > 0)`;
 }
 

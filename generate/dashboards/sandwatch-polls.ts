@@ -1,8 +1,9 @@
-import { unwell, wellnessMapping } from "./colours.ts";
+import { wellnessMapping } from "./colours.ts";
 import type { Row } from "./dashboard.ts";
-import { bars, lines, timeline } from "./panels.ts";
+import { lines, timeline } from "./panels.ts";
 import { ofInstance, ofTarget, quantile, rate, series } from "./promql.ts";
-import { atEnd, overTime } from "./queries.ts";
+import { overTime, rows } from "./queries.ts";
+import { table } from "./tables.ts";
 
 const ofPolls = `${ofInstance},${ofTarget}`;
 const ofRegion = `${ofInstance},region=~"$region"`;
@@ -105,7 +106,7 @@ export function answers(): Row {
         title: "Requests by result",
         description: "Requests to the service, by operation and by HTTP status or failure reason.",
         unit: "opm",
-        width: 8,
+        width: 6,
         interval,
         queries: [
           overTime(
@@ -118,7 +119,7 @@ export function answers(): Row {
         title: "Duration of requests",
         description: "To the last byte: 99th percentile.",
         unit: "s",
-        width: 8,
+        width: 6,
         interval,
         queries: [
           overTime(
@@ -127,21 +128,24 @@ export function answers(): Row {
           ),
         ],
       }),
-      bars(
+      table(
         {
           title: "Drift",
           description:
             "Deviations of responses from the interface in the time range: the thirty fields with the most.",
           unit: "short",
-          width: 8,
+          width: 12,
           queries: [
-            atEnd(
-              `topk(30, sum by (region, operation, field) (increase(${series("sandwatch_schema_deviations_total", ofRegion)}[$__range])))`,
-              "{{region}} {{operation}} {{field}}",
+            rows(
+              `topk(30, round(sum by (region, operation, field) (increase(${series("sandwatch_schema_deviations_total", ofRegion)}[$__range]))) > 0)`,
             ),
           ],
         },
-        { limits: [[1, unwell]], none: "none" },
+        {
+          values: ["deviations"],
+          columns: { region: 60, operation: 110, field: null, deviations: 90 },
+          none: "none",
+        },
       ),
       timeline(
         {

@@ -124,13 +124,13 @@ function now(): Row {
       ),
       lines({
         title: "Incidents",
-        description: "Open incidents of each rule, by state.",
+        description: "Open incidents of each rule, by state. No line: none is open.",
         unit: "short",
         width: 8,
         height: 5,
         queries: [
           overTime(
-            `sum by (rule, state) (${series("sandwatch_incidents", ofInstance)})`,
+            `sum by (rule, state) (${series("sandwatch_incidents", ofInstance)}) > 0`,
             "{{rule}} {{state}}",
           ),
         ],

@@ -54,7 +54,7 @@ function now(): Row {
         title: "In this status for",
         description: "Time since it was first observed in its status.",
         unit: "s",
-        width: 4,
+        width: 3,
         queries: [atEnd(`time() - ${since}`, "since")],
       }),
       stat(
@@ -84,7 +84,7 @@ function now(): Row {
         title: "Age of its sandbox",
         description: "Time since the sandbox was created, as the service states it.",
         unit: "s",
-        width: 4,
+        width: 3,
         queries: [
           atEnd(
             `time() - max(${series("sandbox_created_timestamp_seconds", ofSandbox)})`,
@@ -96,7 +96,7 @@ function now(): Row {
         title: "Status changes",
         description: "Observed changes of its status in the time range.",
         unit: "short",
-        width: 4,
+        width: 3,
         queries: [
           atEnd(
             `sum(changes(${series("sandbox_server_status_since_timestamp_seconds", ofServer)}[$__range]))`,
@@ -110,7 +110,7 @@ function now(): Row {
           description:
             "Time since the last successful poll of its target. After a few failed polls its series end.",
           unit: "s",
-          width: 6,
+          width: 3,
           queries: [
             atEnd(
               `time() - max((${series(lastSuccess, ofTarget)} > 0) ${ofItsTarget})`,

@@ -12,6 +12,7 @@ const target = z.looseObject({
   datasource: dataSource,
   legendFormat: z.string().optional(),
   instant: z.boolean().optional(),
+  format: z.enum(["time_series", "table", "heatmap"]).optional(),
 });
 const fieldLinks = z.array(z.looseObject({ title: z.string(), url: z.string() }));
 const property = z.looseObject({ id: z.string(), value: z.unknown() });
@@ -24,6 +25,7 @@ const panelSchema = z.looseObject({
   description: z.string(),
   datasource: dataSource,
   interval: z.string().optional(),
+  timeFrom: z.string().optional(),
   gridPos,
   targets: z.array(target),
   fieldConfig: z.looseObject({
@@ -64,6 +66,7 @@ const variableSchema = z.looseObject({
 const dashboardSchema = z.looseObject({
   uid: z.string(),
   title: z.string(),
+  time: z.strictObject({ from: z.string(), to: z.literal("now") }),
   templating: z.strictObject({ list: z.array(variableSchema) }),
   panels: z.array(z.union([rowSchema, panelSchema])),
 });

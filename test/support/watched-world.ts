@@ -29,8 +29,8 @@ export interface WatchedWorld {
   /** The ids of the target's servers, in the listing's order. */
   readonly serverIds: readonly string[];
   daemon(): Daemon;
-  /** From now on the server shows this status; `absent` is not listed. */
-  show(server: number, status: string): void;
+  /** From now on the server, by its place or its id, shows this status; `absent` is not listed. */
+  show(server: number | string, status: string): void;
   fail(...faults: Fault[]): void;
   /** Lets five seconds pass, polls every target once and delivers what is due. */
   poll(times?: number): Promise<void>;
@@ -63,6 +63,8 @@ export interface WorldOptions {
   /** How often is polled at least: what passes beyond that is not watched. */
   readonly every?: string;
   readonly servers?: number;
+  /** How fast statuses move by themselves. Default: servers are idle until `show` says otherwise. */
+  readonly pace?: number;
   /** Who states statuses. Default: servers alone. */
   readonly manners?: readonly Manner[];
   readonly alerts?: object;
@@ -96,7 +98,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     regions,
     keys,
     servers: options.servers ?? 3,
-    pace: 0,
+    pace: options.pace ?? 0,
     manners: options.manners ?? ["silent"],
     ...(options.probes && { rateLimit: null }),
   });
@@ -106,10 +108,11 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     simulator.truth(target, clock.now().utcMs),
     ({ serverId }) => serverId,
   );
-  const show = (server: number, status: string): void => {
-    simulator.pin(target, serverIds[server] ?? "", status);
+  const show = (server: number | string, status: string): void => {
+    const id = typeof server === "string" ? server : (serverIds[server] ?? "");
+    simulator.pin(target, id, status);
   };
-  for (const index of serverIds.keys()) show(index, "idle");
+  if (options.pace === undefined) for (const index of serverIds.keys()) show(index, "idle");
 
   const peer = await startWebhookPeer();
   const settings = {

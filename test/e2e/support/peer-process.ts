@@ -9,12 +9,16 @@ export async function freePort(): Promise<number> {
   return Number(new URL(`http://${await freeAddress()}`).port);
 }
 
-/** Starts a program of another project, waits until it is ready, and ends it with the test. */
+/**
+ * Starts a program of another project, waits until it is ready, and ends it with the test.
+ *
+ * @returns what ends it before
+ */
 export async function startPeer(
   program: string,
   args: readonly string[],
   readyUrl: string,
-): Promise<void> {
+): Promise<() => Promise<void>> {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
@@ -22,15 +26,17 @@ export async function startPeer(
   }
   let ended = false;
   const exited = once(child, "exit").then(() => (ended = true));
-  onTestFinished(async () => {
+  const kill = async (): Promise<void> => {
     child.kill("SIGKILL");
     await exited;
-  });
+  };
+  onTestFinished(kill);
   await until(`${program} is ready`, async () => {
     if (ended) throw new Error(`${program} ended:\n${output.join("").slice(-2_000)}`);
     const response = await fetch(readyUrl);
     return response.ok ? true : undefined;
   });
+  return kill;
 }
 
 export async function getJson(url: string): Promise<unknown> {

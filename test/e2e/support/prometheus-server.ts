@@ -16,6 +16,8 @@ export interface Prometheus {
   ): Promise<readonly Range[]>;
   /** The values of a label in the series of a selector. */
   labelValues(selector: string, label: string): Promise<readonly string[]>;
+  /** Ends it before the test ends. */
+  kill(): Promise<void>;
 }
 
 export type Range = {
@@ -69,7 +71,7 @@ export async function startPrometheus(
   writeFileSync(file, JSON.stringify({ global, scrape_configs: scraped, ...settings }));
   const port = await freePort();
   const address = `http://127.0.0.1:${port}`;
-  await startPeer(
+  const kill = await startPeer(
     "prometheus",
     [
       `--config.file=${file}`,
@@ -83,6 +85,7 @@ export async function startPrometheus(
   );
   return {
     address,
+    kill,
     async query(promql) {
       const url = `${address}/api/v1/query?query=${encodeURIComponent(promql)}`;
       const { data } = vectorSchema.parse(await getJson(url));
