@@ -24,7 +24,7 @@ export interface DaemonCalls {
 }
 
 export async function openCalls(core: DaemonCore, metrics: Metrics["service"]) {
-  const { config, store, clock, log, createDispatcher, mayAct, opening } = core;
+  const { config, store, clock, log, createDispatcher, opening } = core;
   const drift = await createDriftWatch({ store: store.drift, clock, log });
   const service = createServiceClient({
     regions: config.regions,
@@ -33,7 +33,7 @@ export async function openCalls(core: DaemonCore, metrics: Metrics["service"]) {
     userAgent,
     clock,
     createDispatcher,
-    mayAct,
+    mayAct: () => store.leadership.mayAct(),
     onRequest: (request) => metrics.requested(request),
   });
   opening.defer(() => service.close());

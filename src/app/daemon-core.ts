@@ -22,8 +22,6 @@ export interface DaemonCore extends Pick<DaemonOverrides, "createDispatcher" | "
   readonly random: Random;
   readonly log: Logger;
   readonly store: Store;
-  /** Whether this process may send requests now. */
-  readonly mayAct: () => boolean;
   readonly watchdog: Watchdog;
   readonly commits: CommitLoop;
   readonly suppressions: HeldSuppressions;
@@ -51,7 +49,6 @@ export async function openCore(
     random,
     log,
     store,
-    mayAct: () => store.leadership.mayAct(),
     watchdog,
     commits: createCommitLoop(log),
     suppressions: await restoreSuppressions(store, config.alerts.maintenance, clock),

@@ -28,8 +28,9 @@ const deliveryGraceMs = 5_000;
 /** The receivers and the delivery to them. */
 export function openNotifications(deps: NotificationsDeps) {
   const { config, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
-  const { mayAct, commits, watchdog, healthProblem, find } = deps;
+  const { commits, watchdog, healthProblem, find } = deps;
   const { alerts } = config;
+  const mayAct = (): boolean => store.leadership.mayAct();
   const labelsOf = keyLabels(config);
   const reports = storedSources(store, configuredTargets(config), find, labelsOf);
   const history: HistoryContext = { reports, clock };
@@ -53,6 +54,7 @@ export function openNotifications(deps: NotificationsDeps) {
   };
   const notifier = createNotifier({
     ...deps,
+    mayAct,
     onRun: (receiver) => watchdog.noteRun("deliveries", receiver),
     publish: (incidents, atMs) => commits.publish(incidents, atMs),
     outbox: store.outbox,

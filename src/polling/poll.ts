@@ -13,6 +13,7 @@ import type { Logger } from "../lib/logger.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
+import type { Store } from "../store/store.ts";
 import type { CommitLoop } from "./commit-loop.ts";
 import { logListing, logPoll, noListing } from "./poll-log.ts";
 import { longestBackOffMs } from "./runner.ts";
@@ -41,7 +42,7 @@ export interface TargetUnitsDeps {
   readonly pools: PoolWatch;
   readonly regions: Pick<RegionWatch, "down" | "wake">;
   readonly recordDrift: (drift: Drift) => void;
-  readonly store: { commitPoll(targetId: number, verdict: Verdict): Promise<void> };
+  readonly store: Pick<Store, "commitPoll">;
   readonly commits: Pick<CommitLoop, "submit">;
   readonly metrics: Pick<Metrics["polls"], "polled" | "committed" | "lost">;
   readonly log: Logger;

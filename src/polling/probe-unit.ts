@@ -19,6 +19,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Call, ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
+import type { Store } from "../store/store.ts";
 import type { CommitLoop } from "./commit-loop.ts";
 import type { RegionWatch } from "./region-watch.ts";
 import type { Unit } from "./runner.ts";
@@ -44,9 +45,7 @@ export interface ProbeUnitsDeps {
   readonly judge: Omit<ProbeJudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
   readonly regions: Pick<RegionWatch, "down">;
-  readonly store: {
-    readonly probes: { commitRun(id: number, verdict: ProbeVerdict): Promise<void> };
-  };
+  readonly store: { readonly probes: Pick<Store["probes"], "commitRun"> };
   readonly commits: Pick<CommitLoop, "submit">;
   readonly metrics: Pick<Metrics["polls"], "lost">;
   readonly log: Logger;

@@ -26,6 +26,7 @@ import type { JudgeOptions } from "../alerts/judge.ts";
 import type { CurrentSuppressions } from "../alerts/silence.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Store } from "../store/store.ts";
 import type { CommitLoop } from "./commit-loop.ts";
 
 /** What a poll of a target showed. `whole`: it was accepted and complete. */
@@ -244,7 +245,7 @@ class WatchedScope {
 
 export interface PoolWatchDeps {
   readonly pools: WatchedPools;
-  readonly store: { commitPools(targetId: number, outcome: PoolOutcome): Promise<void> };
+  readonly store: Pick<Store, "commitPools">;
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
   readonly commits: Pick<CommitLoop, "submit">;

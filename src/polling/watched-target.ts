@@ -1,20 +1,12 @@
 import type { Snapshot } from "../fleet/snapshot.ts";
-import type { FlapRecord } from "../alerts/flap-record.ts";
-import type { Incident } from "../alerts/incident.ts";
 import { holdIncidents, type OpenIncidents } from "../alerts/target-state.ts";
 import type { Verdict } from "../alerts/judge.ts";
-import type { Target } from "../fleet/model.ts";
-import type { TargetProgress, TargetState } from "../alerts/target-state.ts";
+import type { TargetState } from "../alerts/target-state.ts";
+import type { StoredTarget } from "../store/targets.ts";
 import type { PollDetail } from "../alerts/target-view.ts";
 
 /** The stored state of a target when sandwatch starts. */
-export interface RestoredTarget {
-  readonly id: number;
-  readonly target: Target;
-  readonly progress: TargetProgress;
-  readonly openIncidents: readonly Incident[];
-  readonly flaps: readonly FlapRecord[];
-}
+export type RestoredTarget = Omit<StoredTarget, "servers">;
 
 export interface WatchOptions {
   /** Failed polls in a row before the servers' series are withheld. */
