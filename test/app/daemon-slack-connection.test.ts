@@ -16,7 +16,7 @@ async function acknowledgedBy(world: WatchedWorld) {
 /** Lets time pass until it holds. */
 async function passUntil({ clock }: WatchedWorld, holds: () => boolean): Promise<void> {
   while (!holds()) {
-    clock.advance(250);
+    clock.advance(100);
     await setImmediate();
   }
 }
