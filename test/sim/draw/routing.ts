@@ -99,16 +99,24 @@ export function drawRouting(
       hours: isTimed ? drawHours(own.fork("hours"), world) : null,
     };
   };
+  /** So that an incident of which it is notified at once may explain one that is escalated to it. */
+  const isLeadAtOnce = ({ on, name }: ScenarioRule): boolean =>
+    on === "target" && dice.fork(`lead of ${name}`).chance(0.4);
   const alone = dice.fork("alone").chance(0.4);
   const nameFor = (rule: ScenarioRule, before: readonly string[]): readonly string[] => {
     if (!isRoutedRule(rule)) return before;
     const own = dice.fork(`of ${rule.name}`);
     const more = ["squad", "night"].filter(() => own.chance(0.7));
+    if (isLeadAtOnce(rule)) more.push("lead");
     return alone && rule.name === "server-error"
       ? [...more, "night"].slice(-1)
       : [...before, ...more];
   };
   const { intervalMs } = world;
+  const withoutLead = (steps: readonly EscalationStep[]): readonly EscalationStep[] =>
+    steps
+      .map((step) => ({ ...step, receivers: step.receivers.filter((name) => name !== "lead") }))
+      .filter(({ receivers }) => receivers.length > 0);
   const escalationOf = (rule: ScenarioRule): readonly EscalationStep[] => {
     const own = dice.fork(`escalation of ${rule.name}`);
     if (!isRoutedRule(rule) || !own.chance(0.7)) return [];
@@ -117,7 +125,8 @@ export function drawRouting(
       { afterMs: firstMs, receivers: ["lead"] },
       { afterMs: firstMs + own.between(1, 8) * intervalMs, receivers: ["boss"] },
     ];
-    return own.chance(0.2) ? [{ afterMs: firstMs, receivers: ["boss", "lead"] }] : steps;
+    const chosen = own.chance(0.2) ? [{ afterMs: firstMs, receivers: ["boss", "lead"] }] : steps;
+    return isLeadAtOnce(rule) ? withoutLead(chosen) : chosen;
   };
   const names = ["squad", "night", "lead", "boss"];
   const [firstStage, ...laterStages] = unrouted.stages.map((stage) => ({
