@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { explainServer } from "../../src/api/operations/explain.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
@@ -147,6 +148,17 @@ describe("the buttons of a Slack app", () => {
     await slack.click("acknowledge", ann, { ts });
     await slack.until(() => slack.answers.some((text) => text.includes("knows no incident")));
     expect(slack.answers).toHaveLength(2);
+  });
+
+  it("act also where Slack does not accept the answer, which is logged", async () => {
+    const { world, slack } = await fire();
+    slack.state.answersNot = "user_not_in_channel";
+    expect(await slack.click("acknowledge", ann)).toBe(true);
+    while (logged(world, "slack.not_answered").length === 0) await setImmediate();
+    expect(logged(world, "slack.not_answered")).toMatchObject([
+      { level: "warn", receiver: "app", reason: "HTTP 200 user_not_in_channel" },
+    ]);
+    expect(await acknowledgedBy(world)).toEqual(["ann (Slack)"]);
   });
 
   it("leave alone what no button of sandwatch sent", async () => {

@@ -40,7 +40,13 @@ export async function startSlackService(now: () => number) {
   /** What only one user sees, as "user: text". */
   const answers: string[] = [];
   const waiting = new Map<string, (isAcknowledged: boolean) => void>();
-  const state = { refuses: null as string | null, opened: 0, clicks: 0 };
+  /** `refuses` and `answersNot`: the error of connections, and of answers to one user. */
+  const state = {
+    refuses: null as string | null,
+    answersNot: null as string | null,
+    opened: 0,
+    clicks: 0,
+  };
   const changed = new Set<() => void>();
   const change = (): void => changed.forEach((look) => look());
 
@@ -56,6 +62,7 @@ export async function startSlackService(now: () => number) {
 
   const answerOne = (body: string): Answer => {
     const { user, text } = ephemeralSchema.parse(JSON.parse(body));
+    if (state.answersNot !== null) return slackError(state.answersNot);
     answers.push(`${user}: ${text}`);
     return status(200, {}, JSON.stringify({ ok: true, message_ts: "1.0" }));
   };
