@@ -6,6 +6,7 @@
 # In a container `http.listen` must be :9740 (every interface); otherwise it cannot be reached from outside. This needs
 # `http.auth`, with tokens in files or variables: see docs/access.md.
 
+# The base images have no digests here. Who releases adds those of the day: docs/CONTRIBUTING.md.
 FROM node:24-bookworm-slim AS base
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

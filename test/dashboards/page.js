@@ -122,7 +122,7 @@ function Panel({ panel, data, range }) {
     ),
     h(
       "div",
-      { style: { padding: "0 8px", position: "relative", ...inner } },
+      { style: { boxSizing: "content-box", padding: "0 8px", ...inner } },
       isEmpty && panel.type !== "stat"
         ? h(
             "div",
