@@ -1,4 +1,4 @@
-import { Cron, CronPattern } from "croner";
+import { Cron, CronPattern, type CronOptions } from "croner";
 import { isTimeZone } from "./zone-offset.ts";
 
 /** The moments that a cron expression names, found from any moment. UTC milliseconds. */
@@ -51,42 +51,53 @@ export function wrongCronField(expression: string): string | undefined {
 
 /**
  * When a cron expression comes, as croner computes it: polls, probes, reports and maintenance windows ask here. Where clocks
- * are changed, one for a single time in certain hours comes once in a repeated hour, at the first of the two, and at the
- * end of a missing one. With more times in an hour, or in every hour, it comes whenever the zone's clock fits it: what
- * comes that often must not pause for an hour.
+ * are changed:
+ *
+ * - One for certain hours also comes at the end of a missing hour, if it names a time in that hour.
+ * - One for a single time in certain hours comes once in a repeated hour, at the first of the two. Others come in both: what
+ *   comes that often must not pause for an hour.
  *
  * @returns undefined when the expression or the time zone is none
  */
 export function parseCronTimes(expression: string, timeZone: string): CronTimes | undefined {
   const pattern = readPattern(expression);
   if (!pattern || !isTimeZone(timeZone)) return undefined;
-  const timesAnHour = valuesOf(pattern.minute).length * valuesOf(pattern.second).length;
-  const isOnce = pattern.hour.includes(0) && timesAnHour === 1;
-  const cron = new Cron(isOnce ? withListedHours(expression, pattern) : expression, {
-    timezone: timeZone,
-    paused: true,
-    fixedTimeRule: isOnce ? "no-wildcard" : "single-value",
-  });
+  const namesHours = pattern.hour.includes(0);
+  const isOnce =
+    namesHours && valuesOf(pattern.minute).length * valuesOf(pattern.second).length === 1;
+  const parts = [
+    ...(namesHours ? [momentsOf(withLists(expression, pattern), timeZone, "no-wildcard")] : []),
+    ...(isOnce ? [] : [momentsOf(expression, timeZone, "single-value")]),
+  ];
   let gaps: CronGaps | undefined;
   return {
-    ...momentsOf(cron),
+    latest(atMs) {
+      const found = parts.flatMap((part) => part.latest(atMs) ?? []);
+      return found.length === 0 ? null : Math.max(...found);
+    },
+    next(afterMs) {
+      const found = parts.flatMap((part) => part.next(afterMs) ?? []);
+      return found.length === 0 ? null : Math.min(...found);
+    },
     get gaps() {
-      return (gaps ??= gapsOf(
-        pattern,
-        momentsOf(new Cron(expression, { timezone: "UTC", paused: true })),
-      ));
+      return (gaps ??= gapsOf(pattern, momentsOf(expression, "UTC", "single-value")));
     },
   };
 }
 
-/** To croner, hours with a step are not certain ones. */
-function withListedHours(expression: string, { hour }: CronPattern): string {
-  const fields = expression.trim().split(/\s+/);
-  if (fields.length > 1) fields[fields.length - 4] = valuesOf(hour).join(",");
-  return fields.join(" ");
+/** To croner, only times without a wildcard and a step are certain ones. */
+function withLists(expression: string, { second, minute, hour }: CronPattern): string {
+  const days = expression.trim().split(/\s+/).slice(-3);
+  if (days.length < 3) return expression;
+  return [...[second, minute, hour].map((each) => valuesOf(each).join()), ...days].join(" ");
 }
 
-function momentsOf(cron: Cron): Moments {
+function momentsOf(
+  expression: string,
+  timezone: string,
+  fixedTimeRule: NonNullable<CronOptions["fixedTimeRule"]>,
+): Moments {
+  const cron = new Cron(expression, { timezone, fixedTimeRule, paused: true });
   return {
     latest: (atMs) => cron.previousRuns(1, new Date(Math.floor(atMs) + 1))[0]?.getTime() ?? null,
     next: (afterMs) => cron.nextRun(new Date(Math.floor(afterMs)))?.getTime() ?? null,

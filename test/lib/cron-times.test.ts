@@ -209,7 +209,7 @@ function model(
   const endsDay = (atMs + afterMs) % dayMs === 0;
   const missing = endsDay ? [] : range(atMs + beforeMs, atMs + afterMs - secondMs, secondMs);
   return range(fromMs, toMs, secondMs).filter((ms) => {
-    if (ms === atMs && isOnce && missing.some(fits)) return true;
+    if (ms === atMs && namesHours && missing.some(fits)) return true;
     const clockMs = ms + (ms < atMs ? beforeMs : afterMs);
     const isRepeated = ms >= atMs && clockMs < atMs + beforeMs;
     return fits(clockMs) && !(isRepeated && isOnce);
