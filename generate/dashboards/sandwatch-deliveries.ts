@@ -51,8 +51,8 @@ export function deliveries(): Row {
           unit: "s",
           width: 8,
           queries: [
-            atEnd(delay(0.5), "{{receiver}} half"),
-            atEnd(delay(0.95), "{{receiver}} one in twenty"),
+            atEnd(delay(0.5), "{{receiver}} median"),
+            atEnd(delay(0.95), "{{receiver}} p95"),
           ],
         },
         { limits: [[60, unwell]], none: "none delivered" },

@@ -49,11 +49,11 @@ export function polls(): Row {
         queries: [
           overTime(
             quantile(0.5, "sandwatch_poll_duration_seconds", ofRegion, ["region"]),
-            "{{region}} half",
+            "{{region}} median",
           ),
           overTime(
             quantile(0.99, "sandwatch_poll_duration_seconds", ofRegion, ["region"]),
-            "{{region}} one in a hundred",
+            "{{region}} p99",
           ),
         ],
       }),

@@ -30,8 +30,8 @@ export function eventLoopAndMemory(): Row {
         unit: "s",
         width: 8,
         queries: [
-          plain("nodejs_eventloop_lag_p50_seconds", "half"),
-          plain("nodejs_eventloop_lag_p99_seconds", "one in a hundred"),
+          plain("nodejs_eventloop_lag_p50_seconds", "median"),
+          plain("nodejs_eventloop_lag_p99_seconds", "p99"),
           plain("nodejs_eventloop_lag_max_seconds", "worst"),
         ],
       }),
@@ -95,11 +95,11 @@ export function store(): Row {
         queries: [
           overTime(
             quantile(0.5, "sandwatch_store_commit_duration_seconds", ofInstance, []),
-            "half",
+            "median",
           ),
           overTime(
             quantile(0.99, "sandwatch_store_commit_duration_seconds", ofInstance, []),
-            "one in a hundred",
+            "p99",
           ),
         ],
       }),
