@@ -47,6 +47,8 @@ export async function readGapsOf(
     .where("target_id", "in", targetIds)
     .where("from_at_ms", "<", toMs)
     .where((eb) => eb.or([eb("to_at_ms", ">", fromMs), eb("to_at_ms", "is", null)]))
+    // One that was closed while the wall clock stood behind its beginning has no length.
+    .where((eb) => eb.or([eb("to_at_ms", ">", eb.ref("from_at_ms")), eb("to_at_ms", "is", null)]))
     .orderBy("target_id")
     .orderBy("from_at_ms")
     .execute();

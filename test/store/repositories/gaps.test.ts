@@ -54,6 +54,14 @@ describe.each(engines)("gaps on $name", (engine) => {
     expect(await gaps()).toEqual([[10, 35]]);
   });
 
+  it("are none where one ends at the moment of its beginning, as while a clock that was set back catches up", async () => {
+    const { pass, poll, gaps } = await openGaps();
+    await poll(0, { ...git, complete: false });
+    await pass(0);
+    await pass(5);
+    expect(await gaps()).toEqual([]);
+  });
+
   it("are clipped to the range, and all given, however many there are", async () => {
     const { pass, gaps } = await openGaps();
     await pass(0);
