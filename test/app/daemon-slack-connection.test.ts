@@ -48,6 +48,13 @@ it("is replaced when Slack asks for that, and no click is lost meanwhile", async
 it.each<[string, (slack: Slack) => void]>([
   ["closed", (slack) => slack.open()[0]?.peer.close()],
   ["silent, though nothing closed it", (slack) => slack.open()[0]?.peer.fallSilent()],
+  [
+    "closed by half, by what answers nothing any more",
+    (slack) => {
+      slack.open()[0]?.peer.close();
+      slack.open()[0]?.peer.fallSilent();
+    },
+  ],
 ])("is opened again once it is %s", async (_, lose) => {
   const { world, slack } = await fire();
   // It is not replaced while it answers.

@@ -163,7 +163,8 @@ export class SlackSocket {
     const next = (): (() => void) =>
       clock.setTimer(pingEveryMs, () => {
         if (!isHeard) return onSilent();
-        isHeard = socket.readyState !== socket.OPEN;
+        // One that is being closed is pinged no more: it must be over before the next look.
+        isHeard = socket.readyState === socket.CONNECTING;
         ping(socket);
         cancel = next();
       });
