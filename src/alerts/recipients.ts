@@ -1,7 +1,8 @@
 import type { Target } from "../fleet/model.ts";
 import type { Incident } from "./incident.ts";
 import type { Observed } from "./observed.ts";
-import { matchesAny, type EscalationStep, type Rule } from "./rule.ts";
+import { matchesAny, matchesTarget } from "./rule.ts";
+import type { EscalationStep, Match, Rule } from "./rule.ts";
 import { silenceFacts } from "./silence.ts";
 import type { Subject } from "./subjects.ts";
 import type { IncidentMessage } from "./notification.ts";
@@ -95,7 +96,7 @@ export class Recipients {
       const route = this.receivers.get(name)?.route;
       if (!route) return true;
       const { places, match } = route;
-      if (places && !places.has(placeKey(facts.region, facts.key))) return false;
+      if (places && !places.include(facts, rule.match)) return false;
       return routeFields.every((field) => {
         const patterns = match[field];
         if (patterns === undefined) return true;
@@ -135,8 +136,7 @@ export class Recipients {
     const { name: ruleName, severity, escalation = [] } = rule;
     const canJoin = (name: string): boolean => {
       const { places, match } = this.receivers.get(name)?.route ?? { places: null, match: {} };
-      const isHere =
-        !places || !this.target || places.has(placeKey(this.target.region, this.target.key));
+      const isHere = !places || !this.target || places.include(this.target, rule.match);
       const isOfRule = matchesAny(match.rule, ruleName) && matchesAny(match.severity, severity);
       return isHere && isOfRule && this.isNotified(name);
     };
@@ -182,25 +182,53 @@ export const routeFields = ["rule", "severity", "server_name", "benchmark", "tag
 
 /** The incidents that a receiver is notified of. */
 export interface ReceiverRoute {
-  /** The targets that it is about, by `placeKey`; null: all of them. */
-  readonly places: ReadonlySet<string> | null;
+  /** The targets that it is about; null: all of them. */
+  readonly places: Places | null;
   /** A field that a subject cannot have excludes nobody: a target has no server name, but many servers that have one. */
   readonly match: { readonly [Field in (typeof routeFields)[number]]?: readonly string[] };
 }
 
-/** Identifies a target; of a subject without a key, or without a region, what it may be about. */
-export function placeKey(region: string | null, key: string | null): string {
+/** What subjects state of where they are: those of several targets lack the key, or the region, too. */
+type Place = { readonly [Field in keyof Target]: string | null };
+
+function placeKey({ region, key }: Place): string {
   return `${region ?? ""}/${key ?? ""}`;
 }
 
-/** All that subjects can say of where they are, if they are about one of these targets. */
-export function placesOf(targets: readonly Target[]): ReadonlySet<string> {
+/** Targets, found by what subjects state of where they are. */
+export class Places {
+  private readonly targets: readonly Target[];
+  private readonly keys: ReadonlySet<string>;
+  /** By the `match` of a rule that limits them. */
+  private readonly keysWithin = new WeakMap<Match, ReadonlySet<string>>();
+
+  constructor(targets: readonly Target[]) {
+    this.targets = targets;
+    this.keys = keysOf(targets);
+  }
+
+  /** Whether a subject is about at least one of the targets that a rule is about, too. */
+  include(place: Place, match: Match): boolean {
+    const isOfOne = place.region !== null && place.key !== null;
+    const keys = isOfOne || !(match.region ?? match.key) ? this.keys : this.within(match);
+    return keys.has(placeKey(place));
+  }
+
+  private within(match: Match): ReadonlySet<string> {
+    const known = this.keysWithin.get(match);
+    const keys = known ?? keysOf(this.targets.filter((each) => matchesTarget(match, each)));
+    if (!known) this.keysWithin.set(match, keys);
+    return keys;
+  }
+}
+
+function keysOf(targets: readonly Target[]): ReadonlySet<string> {
   return new Set(
     targets.flatMap(({ region, key }) => [
-      placeKey(region, key),
-      placeKey(region, null),
-      placeKey(null, key),
-      placeKey(null, null),
+      placeKey({ region, key }),
+      placeKey({ region, key: null }),
+      placeKey({ region: null, key }),
+      placeKey({ region: null, key: null }),
     ]),
   );
 }

@@ -1,4 +1,4 @@
-import { placesOf } from "../alerts/recipients.ts";
+import { Places } from "../alerts/recipients.ts";
 import type { ConfiguredReceivers, ReceiverRoute } from "../alerts/recipients.ts";
 import type { Target } from "../fleet/model.ts";
 import { weeklyHours } from "../lib/weekly-hours.ts";
@@ -32,5 +32,5 @@ function routeOf(
   if (!match) return null;
   const { region, key, labels, ...others } = match;
   if (!region && !key && !labels) return { places: null, match: others };
-  return { places: placesOf(targetsMatching(match, targets, keys)), match: others };
+  return { places: new Places(targetsMatching(match, targets, keys)), match: others };
 }
