@@ -167,21 +167,23 @@ async function silence(
   }
 }
 
-/** Of one incident, its rule and subject. Of several, their rule and what all of them have in common. */
+/** Of one incident, its rule and subject. Of several, their rule, regions and keys, and what else all of them have in common. */
 function silenceOf(firing: readonly NotifiedAlert[]): SilenceMatch {
   const [first, ...others] = firing;
   if (!first) return {};
   if (others.length === 0) return matchOf(first);
-  const factsOf = ({ target, incident }: NotifiedAlert) => {
-    const { rule: name, severity, subject } = incident;
-    return silenceFacts({ name, severity }, target, subject);
-  };
-  const facts = factsOf(first);
-  const inOthers = others.map(factsOf);
-  const shared = commonFields.filter(
-    (field) => facts[field] !== null && inOthers.every((each) => each[field] === facts[field]),
+  const facts = firing.map(({ target, incident: { rule: name, severity, subject } }) =>
+    silenceFacts({ name, severity }, target, subject),
   );
-  return Object.fromEntries(shared.map((field) => [field, [facts[field] ?? ""]]));
+  return Object.fromEntries(
+    commonFields.flatMap((field) => {
+      const values = new Set(facts.map((each) => each[field]));
+      // Other keys can be those of other people, who did not see the message.
+      const isStated = values.size === 1 || field === "region" || field === "key";
+      const known = [...values].filter((value) => value !== null);
+      return isStated && known.length === values.size ? [[field, known.toSorted()]] : [];
+    }),
+  );
 }
 
 const commonFields = ["rule", "region", "key", "probe", "sandbox_id", "server_name"] as const;

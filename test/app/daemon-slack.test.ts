@@ -77,6 +77,22 @@ describe("the buttons of a Slack app", () => {
     });
   });
 
+  it("silence in no other region and of no other key than those in the message", async () => {
+    const receiver = { match: { key: ["research", "search"] }, group_by: ["rule"] };
+    const keys = ["research", "search", "agents"];
+    const rules = [{ name: "down", on: "target", failing: { polls: 1 } }];
+    const { world, slack } = await start({ keys, receiver, rules });
+    world.fail({ kind: "status", status: 503 });
+    await world.poll(2);
+    await slack.click("silence", ann);
+    const [silence] = await silences(world);
+    expect(silence?.match).toEqual({
+      rule: ["down"],
+      region: ["us"],
+      key: ["research", "search"],
+    });
+  });
+
   it("show on the page, in explain, in the log and in the audit log who clicked", async () => {
     const { world, slack } = await fire();
     await slack.click("acknowledge", ann);

@@ -21,12 +21,14 @@ export function receiverOf({ url }: Slack, more: object = {}): object {
 }
 
 /** A daemon that is connected to Slack, of whose users the configuration names Ann. */
-export async function start(options: WorldOptions & { readonly receiver?: object } = {}) {
+export async function start(
+  options: WorldOptions & { readonly receiver?: object; readonly rules?: readonly object[] } = {},
+) {
   let world: WatchedWorld | null = null;
   const slack = await startSlackService(() => world?.clock.now().utcMs ?? 0);
-  const { receiver, ...others } = options;
+  const { receiver, rules = slackRules, ...others } = options;
   world = await watchWorld({
-    alerts: { rules: slackRules, receivers: [receiverOf(slack, receiver)] },
+    alerts: { rules, receivers: [receiverOf(slack, receiver)] },
     ...others,
   });
   world.daemon().watch();
