@@ -181,6 +181,21 @@ describe("a rule test", () => {
     ]);
   });
 
+  it("routes, escalates and keeps to hours", async () => {
+    const to = { type: "webhook", url: "https://a.example", group_wait: "0s" };
+    const receivers = [
+      { ...to, name: "others", match: { server_name: "b" } },
+      { ...to, name: "office", hours: { open: ["sat 10:02-18:00"] } },
+      { ...to, name: "lead" },
+    ];
+    const escalate = [{ after: "5m", receivers: ["lead"] }];
+    const test = { start: "2026-11-28T10:00:00Z", until: "10m", ...serverWith("error") };
+    expect(await messagesOf(test, { rules: [{ ...serverError, escalate }], receivers })).toEqual([
+      "2m office server-error firing servers: a",
+      "5m lead server-error firing servers: a",
+    ]);
+  });
+
   it("applies the maintenance windows of the configuration, by the time of the test", async () => {
     const window = { name: "weekly", start: "0 3 * * SUN", duration: "10m" };
     const berlin = { time_zone: "Europe/Berlin", match: { server_name: "git*" } };
