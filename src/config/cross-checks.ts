@@ -29,6 +29,7 @@ interface Settings {
     readonly rules: readonly Rule[];
     readonly receivers: readonly z.output<typeof receiverSchema>[];
     readonly escalate: Escalation;
+    readonly labels: ReadonlyMap<string, string>;
     readonly maintenance: readonly z.output<typeof maintenanceSchema>[];
   };
 }
@@ -202,7 +203,11 @@ class CrossChecks {
   }
 
   private checkReceiverMatches(): void {
-    const { keys, alerts } = this.settings;
+    const { alerts } = this.settings;
+    const keys = this.settings.keys.map(({ name, labels }) => ({
+      name,
+      labels: new Map([...alerts.labels, ...labels]),
+    }));
     for (const [index, receiver] of alerts.receivers.entries()) {
       if (receiver.type === "heartbeat" || !receiver.match) continue;
       const { match } = receiver;

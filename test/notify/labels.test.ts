@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
 import { withLabels } from "../../src/alerts/notification.ts";
+import { Recipients } from "../../src/alerts/recipients.ts";
+import type { Rule } from "../../src/alerts/rule.ts";
+import type { Config } from "../../src/config/config.ts";
+import { notifiedReceivers } from "../../src/config/notified-receivers.ts";
 import { compileBody } from "../../src/notify/receivers/body-template.ts";
 import { headingOf } from "../../src/notify/receivers/chat-message.ts";
 import { alertmanagerBody, webhookBody } from "../../src/notify/receivers/webhook.ts";
@@ -79,3 +83,22 @@ it.each([
   expect([code, err]).toEqual([0, ""]);
   expect(out).toMatch(shown);
 });
+
+it("receivers match by the labels of all keys, too", () => {
+  const match = { labels: { site: "lab" } };
+  const receiver = { name: "ops", type: "webhook", url: "https://ops.example/", match };
+  const config = testConfig({
+    regions: { us: { base_url: "https://sandboxes.example" } },
+    keys: [{ name: "research", api_key: "a" }],
+    alerts: { labels: { site: "lab" }, receivers: [receiver] },
+  });
+  const target = { region: "us", key: "research" };
+  const recipients = new Recipients(notifiedReceivers(config), target, startMs, new Map());
+  expect(recipients.informed(targetDown(config), { kind: "target" })).toEqual(["ops"]);
+});
+
+function targetDown({ alerts }: Config): Rule {
+  const rule = alerts.rules.find(({ on }) => on === "target");
+  if (!rule) throw new RangeError("there is no rule on targets");
+  return rule;
+}
