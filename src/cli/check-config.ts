@@ -3,8 +3,8 @@ import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import type { Environment } from "../config/resolve-references.ts";
 import { ignoredNoProxyEntries } from "../config/schema-outbound.ts";
-import { targetName } from "../fleet/model.ts";
-import { counted } from "../fleet/text.ts";
+import { targetName, type Target } from "../fleet/model.ts";
+import { counted, namesText } from "../fleet/text.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import { configOption, readConfig } from "./options.ts";
 import { reachOfTargets } from "./receiver-reach.ts";
@@ -58,23 +58,33 @@ export function configNotes(
   if (receivers.every(({ type }) => type === "heartbeat")) {
     return [...notes, "no receivers are configured, so nobody is notified"];
   }
-  const quiet = rules.filter((rule) => rule.receivers.length === 0);
-  const unheard = new Map(
-    reachOfTargets(config).flatMap(({ target, unheard: names }) =>
-      names.length === 0 ? [] : [[names.join(", "), target]],
-    ),
+  const quiet = rules.filter(({ receivers: atOnce, escalation = [] }) => {
+    return atOnce.length + escalation.length === 0;
+  });
+  const unheard = Map.groupBy(
+    reachOfTargets(config).filter((each) => each.unheard.length > 0),
+    (each) => each.unheard.join(", "),
   );
   return [
     ...notes,
     ...Array.from(
       unheard,
-      ([names, target]) =>
-        `nobody is notified of incidents of ${names} in ${targetName(target)}, as no receiver of these rules matches them`,
+      ([names, some]) =>
+        `nobody is notified of incidents of ${names} in ${targetsText(some)}, as no receiver of these rules matches them`,
     ),
     ...quiet.map(
       ({ name }) => `rule ${name} has no receivers, so nobody is notified of its incidents`,
     ),
   ];
+}
+
+const mostNamed = 10;
+
+function targetsText(some: readonly { readonly target: Target }[]): string {
+  return namesText(
+    some.map(({ target }) => targetName(target)),
+    mostNamed,
+  );
 }
 
 /** Others may know forms that are not known here, so they are no error. */

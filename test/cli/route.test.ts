@@ -153,19 +153,26 @@ it.each([
 it("notes where somebody is notified of nothing", () => {
   const base_url = "https://sandboxes.example";
   const match = { labels: { team: "search" } };
+  const later = { on: "server", status: "occupied", receivers: [] };
   const config = testConfig({
     regions: { us: { base_url } },
     keys: [
       { name: "search", api_key: "a", labels: { team: "search" } },
       { name: "agents", api_key: "b" },
+      { name: "batch", api_key: "c" },
     ],
     alerts: {
       receivers: [{ name: "chat", type: "webhook", url: "https://oncall.example/hook", match }],
-      rules: [{ name: "server-error", on: "server", status: "error" }],
+      rules: [
+        { name: "server-error", on: "server", status: "error" },
+        { ...later, name: "late", escalate: [{ after: "1h", receivers: ["chat"] }] },
+        { ...later, name: "never" },
+      ],
     },
   });
   expect(configNotes(config)).toEqual([
-    "nobody is notified of incidents of server-error in us/agents, as no receiver of these rules matches them",
+    "nobody is notified of incidents of server-error in us/agents, us/batch, as no receiver of these rules matches them",
+    "rule never has no receivers, so nobody is notified of its incidents",
   ]);
 });
 
