@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { addSilence } from "../../src/api/operations/silences.ts";
 import { startPeer } from "../service/peer.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { openChromium, runClock, violationsOn } from "./support/chromium.ts";
@@ -37,6 +38,13 @@ it("no page of usual names breaks a word on a phone", async () => {
     if (server === 0) world.show(0, "idle");
   }
   await world.poll(2);
+  await world.daemon().api(addSilence, {
+    match: { rule: "server-error", region: "us", server_id: world.serverIds[3] ?? "" },
+    author: "ann",
+    reason: "maintenance of the servers",
+    duration: "2h",
+  });
+  await world.poll();
   const address = await world.address();
   const { page } = await openChromium();
   await page.goto(`${address}/servers`);
