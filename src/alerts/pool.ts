@@ -109,7 +109,8 @@ export function holdsForPool(rule: PoolRule, { counts }: PoolCount): boolean | n
 export function poolCondition({ measure, side, limit }: PoolRule, { counts }: PoolCount): string {
   const value = valueOf[measure](counts);
   if (measure === "idle" || measure === "servers" || measure === "sandboxes") {
-    return `with ${side === "above" ? "more" : "fewer"} than ${limit} ${measure} (${value})`;
+    const what = limit === 1 ? measure.replace(/e?s$/, "") : measure;
+    return `with ${side === "above" ? "more" : "fewer"} than ${limit} ${what} (${value})`;
   }
   const what = measure === "occupied_ratio" ? "occupied" : "in error";
   const found = value === null ? "none known" : percent(value);

@@ -1,6 +1,6 @@
 import { findSandbox, findServer } from "../fleet/snapshot.ts";
 import { conditionOfIncident, type Incident } from "./incident.ts";
-import { flappingCondition } from "./subjects.ts";
+import { flappingCondition, isPool } from "./subjects.ts";
 import type { WatchedView } from "./target-view.ts";
 
 /** What a subject is while the condition of its incident does not hold. */
@@ -14,13 +14,15 @@ export interface PresentSubject {
 export function presentSubject(
   watched: WatchedView | null,
   incident: Incident,
+  targets: readonly WatchedView[],
 ): PresentSubject | null {
   const { phase, subject } = incident;
   if (phase.name !== "firing" || phase.clearSinceMs === null) return null;
+  if (isUnobserved(watched, incident, targets)) return null;
   if (subject.kind !== "server" && subject.kind !== "sandbox" && subject.kind !== "target") {
     return { status: "well", sinceMs: null };
   }
-  if (watched === null || isUnobserved(watched, incident)) return null;
+  if (watched === null) return null;
   if (subject.kind === "target") return { status: watched.up ? "up" : "down", sinceMs: null };
   const { snapshot } = watched.state;
   const found =
@@ -32,9 +34,23 @@ export function presentSubject(
     : { status: "gone", sinceMs: null };
 }
 
-/** Whether it is of a server or sandbox of a target whose last state is too old to be shown as the present one. */
-export function isUnobserved(watched: WatchedView | null, { subject }: Incident): boolean {
-  return watched?.withheld === true && (subject.kind === "server" || subject.kind === "sandbox");
+/**
+ * Whether it is of a server or sandbox of a target whose last state is too old to be shown as the present one, or of a
+ * pool of such targets alone.
+ */
+export function isUnobserved(
+  watched: WatchedView | null,
+  { subject }: Incident,
+  targets: readonly WatchedView[],
+): boolean {
+  if (!isPool(subject)) {
+    return watched?.withheld === true && (subject.kind === "server" || subject.kind === "sandbox");
+  }
+  const { region, key } = subject;
+  return targets.every(
+    ({ target, withheld }) =>
+      withheld || target.region !== (region ?? target.region) || target.key !== (key ?? target.key),
+  );
 }
 
 /** Such as "flapping, now idle". */

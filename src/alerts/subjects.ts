@@ -104,7 +104,7 @@ function textsOfPools(
   const name = ({ serverName }: Pick<SubjectFacts, "serverName">): string =>
     `${pooled}${isBlank(serverName) ? "" : ` named ${shownName(serverName ?? "")}`}`;
   return {
-    condition: () => "beyond its limit",
+    condition: () => "beyond the limit",
     name,
     statement({ all, condition, where }) {
       const pools = all.length === 1 ? name(all[0]) : counted(all.length, "pool");

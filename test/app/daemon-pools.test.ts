@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
@@ -44,4 +45,24 @@ it("a pool of sandboxes counts these instead of servers, also over a restart", a
   world.show(0, "idle");
   await world.poll();
   expect(notifications(world)).toEqual(["none-free firing", "none-free resolved"]);
+});
+
+it("pools of targets that are not observed are listed apart from what is so at present, on the page and in the API", async () => {
+  const rule = { name: "few", on: "pool", by: ["region"], servers: { below: 9 } };
+  const world = await watchWorld({ regions: ["us", "eu"], alerts: { rules: [rule] } });
+  await world.poll(2);
+  world.fail({ kind: "status", status: 400, region: "eu" });
+  await world.poll(4);
+  const { incidents } = await world.daemon().api(listIncidents, { state: "firing" });
+  expect(new Map(incidents.map(({ region, observed }) => [region, observed]))).toEqual(
+    new Map([
+      ["us", true],
+      ["eu", false],
+    ]),
+  );
+  const page = await fetch(`${await world.address()}/`).then((response) => response.text());
+  const [present, apart] = page.split("Not observed at present");
+  expect(present).toContain("servers in us with fewer than 9 servers (3)");
+  expect(present).not.toContain("servers in eu");
+  expect(apart).toContain("servers in eu beyond the limit");
 });

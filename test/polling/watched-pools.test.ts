@@ -45,7 +45,7 @@ describe("a pool", () => {
     [{ measure: "idle", side: "below", limit: 2 }, "oi", "with fewer than 2 idle (1)"],
     [{ measure: "error_ratio", limit: 0.2 }, "eii", "over 20% in error (33.3%)"],
     [{ measure: "servers", side: "below", limit: 3 }, "iu", "with fewer than 3 servers (2)"],
-    [{ measure: "servers", limit: 1 }, "ii", "with more than 1 servers (2)"],
+    [{ measure: "servers", limit: 1 }, "ii", "with more than 1 server (2)"],
     [{ side: "below" }, "iio", "under 50% occupied (33.3%)"],
     [{}, "uooo", "over 50% occupied (100%)"],
   ])("is measured by %j", (rule, statuses, condition) => {

@@ -33,7 +33,9 @@ export const incidentView = z.object({
   holds: z.boolean().describe("Whether its condition holds at present, as far as it is observed"),
   observed: z
     .boolean()
-    .describe("Whether that is known: servers and sandboxes of a stale target are unobserved"),
+    .describe(
+      "Whether that is known: servers, sandboxes and pools of stale targets are unobserved",
+    ),
   present_status: nullableText.describe(
     "What its subject is now, while it fires and its condition does not hold",
   ),
@@ -151,17 +153,18 @@ export function incidentViewer({ targets, clock }: Pick<StoreContext, "targets" 
   const watched = new Map(targets.map((each) => [targetName(each.target), each]));
   return (stored: StoredIncident): IncidentView => {
     const found = stored.target && watched.get(targetName(stored.target));
-    return viewIncident(stored, found ?? null, nowMs);
+    return viewIncident(stored, found ?? null, targets, nowMs);
   };
 }
 
 function viewIncident(
   { incident, target, acknowledgement }: StoredIncident,
   watched: WatchedView | null,
+  targets: readonly WatchedView[],
   nowMs: number,
 ): IncidentView {
   const { rule, severity, phase, firedAtMs, receivers, inhibitedBy } = incident;
-  const now = presentSubject(watched, incident);
+  const now = presentSubject(watched, incident, targets);
   const inForce = acknowledgementAt(acknowledgement, incident.resolvedAtMs ?? nowMs);
   return toView({
     ...notifiedIncident(target, incident, inForce?.author ?? null),
@@ -170,7 +173,7 @@ function viewIncident(
     state: phase.name,
     muted: isMuted(incident),
     holds: phase.name === "pending" || (phase.name === "firing" && phase.clearSinceMs === null),
-    observed: phase.name === "resolved" || !isUnobserved(watched, incident),
+    observed: phase.name === "resolved" || !isUnobserved(watched, incident, targets),
     presentStatus: now?.status ?? null,
     presentSince: timeText(now?.sinceMs ?? null),
     inhibitedBy,

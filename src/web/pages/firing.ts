@@ -71,7 +71,7 @@ export interface Firing {
   readonly silenced: readonly FiringGroup[];
   /** Receivers were notified of them, and their condition does not hold at present: they flap, or `keep_firing_for` runs. */
   readonly cleared: readonly FiringGroup[];
-  /** Of servers and sandboxes that are not observed at present. */
+  /** Of servers, sandboxes and pools that are not observed at present. */
   readonly unobserved: readonly FiringGroup[];
   /** How many are a consequence of another one. */
   readonly inhibited: number;
@@ -120,8 +120,8 @@ export function* findFiring(view: FiringView & Pick<QuietView, "silences">): Sli
       inhibited += 1;
       return;
     }
-    const isLost = isUnobserved(watched, incident);
-    const now = presentSubject(watched, incident);
+    const isLost = isUnobserved(watched, incident, view.targets);
+    const now = presentSubject(watched, incident, view.targets);
     const list =
       phase.notifiedAtMs === null ? silenced : isLost ? unobserved : now ? cleared : notified;
     const author = acknowledgedBy.get(incident.id) ?? null;
