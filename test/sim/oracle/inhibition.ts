@@ -137,7 +137,8 @@ export function checkInhibition(
       if (!holdsFor(rule, poll, present.server)) return [];
       const { id, inhibitedBy, receivers, server } = present;
       const subject = server === null ? target : `${target} ${server}`;
-      const before = versionAt(versions, polls[at - 1]?.toMs ?? -1);
+      const before =
+        versionAt(versions, polls[at - 1]?.toMs ?? -1) ?? endedFor(own, versions[0] ?? present);
       const possible = inhibitors(rule, server, poll, false);
       const sure = inhibitors(rule, server, poll, true);
       const silenced = silencedAt(
@@ -173,6 +174,27 @@ export function checkInhibition(
       ].map((what) => violation(`${id} of ${subject} ${what} (at ${poll.fromMs} ms)`, id, target));
     }),
   );
+}
+
+/**
+ * What the store has of the incident that ended as this one began: of one that is silenced the end is notified, and it goes on
+ * as another one since the same time. PagerDuty keeps its alert meanwhile.
+ */
+function endedFor(
+  own: readonly (readonly StoredIncident[])[],
+  { id, rule, server, startedUtcMs, moment }: StoredIncident,
+): StoredIncident | undefined {
+  return own
+    .flatMap((versions) => versions.at(-1) ?? [])
+    .find(
+      (last) =>
+        last.id !== id &&
+        last.phase === "over" &&
+        last.rule === rule &&
+        last.server === server &&
+        last.startedUtcMs === startedUtcMs &&
+        last.moment === moment,
+    );
 }
 
 function holdsFor(rule: ScenarioRule, poll: JudgedPoll, server: string | null): boolean {
