@@ -94,13 +94,7 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
     ],
     ["note", note],
     ["silenced until", shownTime(incident.silenced_until)],
-    ...silences.map(
-      (each) =>
-        [
-          "silence",
-          html`<a href="../silences/${each.id}">by ${each.author ?? ""}: ${each.reason ?? ""}</a>`,
-        ] as const,
-    ),
+    ...silenceFacts(silences, "../"),
     ["runbook", runbook && html`<a href="${runbook.url}">${runbook.text}</a>`],
   ];
   const isOver = incident.state === "resolved";
@@ -121,7 +115,16 @@ export function renderIncident(incident: IncidentDetails, at: PageAt): string {
   );
 }
 
-function endLinks(silences: IncidentDetails["silences"], root: string): readonly Html[] {
+type Silences = IncidentDetails["silences"];
+
+export function silenceFacts(silences: Silences, root: string): readonly Fact[] {
+  return silences.map(({ id, author, reason }) => [
+    "Silence",
+    html`<a href="${root}silences/${id}">by ${author ?? ""}: ${reason ?? ""}</a>`,
+  ]);
+}
+
+export function endLinks(silences: Silences, root: string): readonly Html[] {
   return silences.map(
     ({ id }) =>
       html`<a class="button" href="${root}silences/${id ?? ""}/end" data-act>End silence</a> `,

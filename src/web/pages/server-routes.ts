@@ -4,6 +4,7 @@ import { explainServer, type ExplanationView } from "../../api/operations/explai
 import { explainSandbox, type SandboxExplanation } from "../../api/operations/explain-sandbox.ts";
 import { listIncidents } from "../../api/operations/incidents.ts";
 import { showSandbox } from "../../api/operations/sandboxes.ts";
+import { listSilences } from "../../api/operations/silences.ts";
 import { showSandboxTimeline, showTimeline } from "../../api/operations/show-timeline.ts";
 import { listServers } from "../../api/operations/targets.ts";
 import { allows, type Permission } from "../../lib/access.ts";
@@ -57,7 +58,8 @@ export function addServerPages(
     const timeline = showTimeline.response.parse(
       await call(showTimeline, { region, key, sandbox, server: id, from: range }),
     );
-    return { place, explanation, present, range, timeline, incidents, remarks };
+    const silences = await silencesOf(call, place, "server_id", id);
+    return { place, explanation, present, range, timeline, incidents, silences, remarks };
   };
 
   const readSandbox = async ({ range: wanted, before, ...asked }: Texts) => {
@@ -76,7 +78,8 @@ export function addServerPages(
     const timeline = showSandboxTimeline.response.parse(
       await call(showSandboxTimeline, { region, key, sandbox, from: range }),
     );
-    return { place, explanation, present, servers, range, timeline, incidents, remarks };
+    const silences = await silencesOf(call, place, "sandbox_id", sandbox);
+    return { place, explanation, present, servers, range, timeline, incidents, silences, remarks };
   };
 
   addPage("/server", (request, at) => {
@@ -152,6 +155,23 @@ async function findSandboxPlace(
 async function lastChanges(call: ApiDeps["call"], of: object) {
   const found = await call(listChanges, { ...of, limit: 1_000 });
   return listChanges.response.parse(found).changes;
+}
+
+/** Those of a subject alone, as its page makes them. */
+async function silencesOf(
+  call: ApiDeps["call"],
+  { region, key }: Pick<SandboxPlace, "region" | "key">,
+  name: "server_id" | "sandbox_id",
+  id: string,
+) {
+  const { silences } = listSilences.response.parse(await call(listSilences, { limit: 1_000 }));
+  return silences.filter(
+    ({ kind, match }) =>
+      kind === "silence" &&
+      match[name]?.includes(id) &&
+      match.region?.includes(region) !== false &&
+      match.key?.includes(key) !== false,
+  );
 }
 
 function placeOf({ query }: FastifyRequest): SandboxPlace {

@@ -4,6 +4,7 @@ import { commandText, factRows, html, type Fact, type Html } from "../html.ts";
 import type { Timeline } from "./band.ts";
 import { shortText } from "./fleet-list.ts";
 import { historyCard, incidentsCard, timelineCard, type Range } from "./history-cards.ts";
+import { endLinks, silenceFacts, type IncidentDetails } from "./incident-pages.ts";
 import { page, type PageAt } from "./layout.ts";
 import type { SandboxPlace } from "./servers-address.ts";
 import { shellWord } from "./shell-word.ts";
@@ -14,6 +15,8 @@ export interface SubjectView {
   readonly range: Range;
   readonly timeline: Timeline;
   readonly incidents: readonly IncidentView[];
+  /** Of it alone. */
+  readonly silences: IncidentDetails["silences"];
   readonly explanation: Pick<ExplanationView, "events" | "next">;
   readonly remarks: readonly string[];
   readonly mayAct: boolean;
@@ -46,7 +49,7 @@ export function idText(id: string): string {
 
 /** The page of a server or a sandbox. */
 export function renderSubject(view: SubjectView, subject: SubjectPage, at: PageAt): string {
-  const { range, timeline, incidents, explanation, remarks, mayAct } = view;
+  const { range, timeline, incidents, silences, explanation, remarks, mayAct } = view;
   const { kind, section, title, address, place, facts } = subject;
   return page({ title, section, ...at }, [
     hatch,
@@ -57,9 +60,9 @@ export function renderSubject(view: SubjectView, subject: SubjectPage, at: PageA
       <dl>
         <dt>Region / key</dt>
         <dd><a href="${subject.targetAddress}">${place.region} / ${place.key}</a></dd>
-        ${factRows(facts)}
+        ${factRows([...facts, ...silenceFacts(silences, "")])}
       </dl>
-      ${mayAct ? html`<p class="actions">${subject.actions}</p>` : ""}
+      ${mayAct ? html`<p class="actions">${subject.actions} ${endLinks(silences, "")}</p>` : ""}
     </div>`,
     ...subject.cards,
     timelineCard(address, range, timeline),
