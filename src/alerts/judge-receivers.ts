@@ -29,7 +29,8 @@ export type ReceiverEvent =
   | { readonly kind: "time_passed" };
 
 /**
- * Decides what becomes of a receiver's incident, of which it has one at most. All other receivers are notified of it.
+ * Decides what becomes of a receiver's incident, of which it has one at most. All other receivers are notified of it, those of
+ * the escalation of all rules at their steps.
  */
 export function judgeReceiver(
   { receiver, incident, lastStartedAtMs }: ReceiverState,
@@ -60,13 +61,23 @@ export function ruleOnReceiver(
   failing: string | null,
   hold: Hold = { kind: "duration", ms: 0 },
 ): ReceiverRule {
+  const others = [...receivers].filter(([name]) => name !== failing);
+  const steps = Map.groupBy(others, ([, { escalatedAfterMs }]) => escalatedAfterMs);
+  const namesOf = (afterMs?: number): readonly string[] =>
+    (steps.get(afterMs) ?? []).map(([name]) => name);
   return {
     ...receiverRule,
     on: "receiver",
     for: hold,
     keepFiringForMs: 0,
     remindEveryMs: null,
-    receivers: [...receivers.keys()].filter((name) => name !== failing),
+    receivers: namesOf(),
+    escalation: steps
+      .keys()
+      .filter((afterMs) => afterMs !== undefined)
+      .map((afterMs) => ({ afterMs, receivers: namesOf(afterMs) }))
+      .toArray()
+      .toSorted((one, other) => one.afterMs - other.afterMs),
     match: {},
     summaryTemplate: null,
     runbookUrlTemplate: null,

@@ -241,6 +241,8 @@ export interface ConfiguredReceiver {
   readonly keepsAlert?: boolean;
   /** The incidents that it is notified of; null or missing: all. */
   readonly route?: ReceiverRoute | null;
+  /** The step for all rules at which it is notified: how long something fires that nobody has acknowledged. Missing: at once. */
+  readonly escalatedAfterMs?: number | undefined;
   /** Whether it is notified that something fires at a moment (UTC milliseconds). Null or missing: always. */
   readonly isOpenAt?: ((atMs: number) => boolean) | null;
 }

@@ -99,8 +99,8 @@ function reachText({ rule, steps }: RuleReach): string {
     const when = afterMs === 0 ? "at once" : `after ${formatDuration(afterMs)}`;
     const later = closed.length === 0 ? "" : `${closed.join(", ")} when its hours begin`;
     const others = rule.on === "receiver" ? " (but for the one that fails)" : "";
-    const who = [receivers.join(", "), later].filter((part) => part !== "").join("; ") + others;
-    return `  ${when.padEnd(12)}  ${who === "" ? "nobody" : who}\n`;
+    const who = [receivers.join(", "), later].filter((part) => part !== "").join("; ");
+    return `  ${when.padEnd(12)}  ${who === "" ? "nobody" : who + others}\n`;
   });
   return `${rule.name} (${rule.severity})\n${lines.join("")}`;
 }

@@ -12,14 +12,16 @@ type NotifiedReceiver = Exclude<ReceiverConfig, { readonly type: "heartbeat" }>;
 /** All receivers but heartbeats, and which incidents each is notified of, and when. */
 export function notifiedReceivers(config: Config): ConfiguredReceivers {
   const targets = configuredTargets(config);
+  const { receivers, escalate } = config.alerts;
   return new Map(
-    config.alerts.receivers
+    receivers
       .filter((receiver) => receiver.type !== "heartbeat")
       .map((receiver) => {
         const { name, hours } = receiver;
         const isOpenAt = hours && weeklyHours(hours.open, hours.timeZone);
         const route = routeOf(receiver, config, targets);
-        return [name, { ...receiver, route, isOpenAt }];
+        const step = escalate.find((each) => each.receivers.includes(name));
+        return [name, { ...receiver, route, isOpenAt, escalatedAfterMs: step?.afterMs }];
       }),
   );
 }

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { judgeReceiver } from "../../src/alerts/judge-receivers.ts";
 import type { AlertOptions } from "../../src/alerts/incident-engine.ts";
-import type { ConfiguredReceivers } from "../../src/alerts/recipients.ts";
+import type { ConfiguredReceiver, ConfiguredReceivers } from "../../src/alerts/recipients.ts";
 import type { ReceiverEvent, ReceiverState } from "../../src/alerts/judge-receivers.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import { startMs, wantAll } from "../support/fleet.ts";
@@ -50,6 +50,25 @@ function watchReceivers(receivers: readonly string[], more: Partial<AlertOptions
 }
 
 describe("that a receiver loses a notification", () => {
+  it("is notified at their steps to those of the escalation of all rules, while nobody acknowledges it", () => {
+    const wants = { sendResolved: true, sendAcknowledged: true };
+    const escalated = new Map<string, ConfiguredReceiver>([
+      ["a", wants],
+      ["b", wants],
+      ["boss", { ...wants, escalatedAfterMs: 60 * minute }],
+      ["lead", { ...wants, escalatedAfterMs: 15 * minute }],
+    ]);
+    const { see } = watchReceivers([], { receivers: escalated });
+    expect(see("b", lost)).toEqual(["firing to a"]);
+    expect(see("b", timePassed, 14 * minute)).toEqual([]);
+    expect(see("b", timePassed, 15 * minute)).toEqual(["firing to lead"]);
+    expect(see("b", timePassed, 59 * minute)).toEqual([]);
+    expect(see("b", took, 61 * minute)).toEqual(["resolved to a", "resolved to lead"]);
+    // One of the escalation that fails is reported to the others.
+    expect(see("lead", lost, 70 * minute)).toEqual(["firing to a", "firing to b"]);
+    expect(see("lead", timePassed, 130 * minute)).toEqual(["firing to boss"]);
+  });
+
   it("is notified to all the others", () => {
     const { see, stateOf } = watchReceivers(["a", "b", "c"]);
     expect(see("b", lost)).toEqual(["firing to a", "firing to c"]);

@@ -125,7 +125,7 @@ it("route shows who is notified at once, later, and once hours begin", async () 
 
 it("route shows who is notified of a receiver that fails, which is a built-in rule", async () => {
   expect(await route("--key", "search", "--rule", "receiver-failing", "--at", night)).toBe(
-    "receiver-failing (warning)\n  at once       search-chat, agents-chat; office when its hours begin (but for the one that fails)\n",
+    "receiver-failing (warning)\n  at once       search-chat, agents-chat; office when its hours begin (but for the one that fails)\n  after 15m     nobody\n",
   );
 });
 
