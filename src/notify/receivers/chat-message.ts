@@ -61,10 +61,13 @@ export function linksOf(notification: Notification, externalUrl: string | null):
 /** The parts of a message in plain text, which each type of receiver escapes and lays out. */
 export function chatMessage(notification: Notification, nowMs: number, externalUrl: string | null) {
   const state = stateOf(notification);
+  const summary = shownSummary(notification, nowMs, longestSummary);
   return {
     ...state,
     heading: headingOf(notification, longestHeading),
-    summary: shownSummary(notification, nowMs, longestSummary),
+    summary,
+    /** What stands below the heading, which says already that it still fires. */
+    text: summary.replace(/^Still: /, ""),
     links: linksOf(notification, externalUrl),
     isOver: state.title === "Resolved" || state.title === "Alert ended",
   };

@@ -144,7 +144,14 @@ export function emailOf(
   externalUrl: string | null = null,
 ) {
   const { id, type, incidents } = notification;
-  const { icon, title, heading, summary, links } = chatMessage(notification, nowMs, externalUrl);
+  const {
+    icon,
+    title,
+    heading,
+    summary,
+    text: said,
+    links,
+  } = chatMessage(notification, nowMs, externalUrl);
   const domain = from.address.slice(from.address.lastIndexOf("@") + 1);
   const references = incidents.slice(0, mostReferences).map((each) => `<${each.id}@${domain}>`);
   const lines = linesWithin(
@@ -165,12 +172,12 @@ export function emailOf(
       "X-Auto-Response-Suppress": "All",
       "X-Sandwatch-Type": type,
     },
-    text: [heading, summary, lines, linkLines.join("\n"), "sandwatch"]
+    text: [heading, said, lines, linkLines.join("\n"), "sandwatch"]
       .filter((part) => part !== "")
       .join("\n\n"),
     html: [
       `<h2>${escapeHtml(heading)}</h2>`,
-      `<p><strong>${escapeHtml(summary)}</strong></p>`,
+      `<p><strong>${escapeHtml(said)}</strong></p>`,
       ...(lines === "" ? [] : [`<p>${escapeHtml(lines).replaceAll("\n", "<br>\n")}</p>`]),
       ...(links.length === 0
         ? []

@@ -38,7 +38,7 @@ export function ntfyMessage(
   externalUrl: string | null = null,
 ) {
   const { type, severity } = notification;
-  const { heading, summary, links } = chatMessage(notification, nowMs, externalUrl);
+  const { heading, text: summary, links } = chatMessage(notification, nowMs, externalUrl);
   const isUrgent = type === "incident.firing" || type === "incident.reminder";
   const [first, ...others] = links;
   const lines = linesWithin(

@@ -39,7 +39,7 @@ export function teamsMessage(
   nowMs: number,
   externalUrl: string | null = null,
 ) {
-  const { heading, summary, links, isOver } = chatMessage(notification, nowMs, externalUrl);
+  const { heading, text: summary, links, isOver } = chatMessage(notification, nowMs, externalUrl);
   const colors = { critical: "attention", warning: "warning", info: "accent" } as const;
   const color = isOver ? "good" : colors[notification.severity];
   const message = (incidents: readonly object[]) => ({

@@ -82,7 +82,7 @@ export function telegramMessage(
   externalUrl: string | null = null,
 ) {
   const message = chatMessage(notification, nowMs, externalUrl);
-  const head = `<b>${escapeHtml(message.heading)}</b>\n${code(message.summary)}`;
+  const head = `<b>${escapeHtml(message.heading)}</b>\n${code(message.text)}`;
   const links = message.links.map(({ text, url }) => `<a href="${escapeHtml(url)}">${text}</a>`);
   const linkLine = links.join("  ·  ");
   const space = longestText - shownLength(head) - shownLength(linkLine) - 2;
