@@ -6,8 +6,7 @@ import { advanceIncident, goesOnFiring, isNotified, untimed } from "./incident-p
 import type { ClockReading, IncidentEvent } from "./incident-phase.ts";
 import type { IncidentStep, IncidentTiming, SubjectEvent } from "./incident-phase.ts";
 import { applyTransition, conditionOfIncident, incidentKey } from "./incident.ts";
-import { notifiedIncident } from "./incident.ts";
-import type { Incident } from "./incident.ts";
+import { notifiedIncident, withNotified, type Incident } from "./incident.ts";
 import { plainText } from "./notification.ts";
 import type { IncidentMessage, ItemText, OutboxItem } from "./notification.ts";
 import { textOf, type Observed } from "./observed.ts";
@@ -151,6 +150,7 @@ export class IncidentEngine {
       ruleFingerprint: ruleFingerprint(rule),
       severity: rule.severity,
       receivers: [],
+      owed: [],
       inhibitedBy,
       subject,
       status,
@@ -159,7 +159,9 @@ export class IncidentEngine {
       firedAtMs: null,
       resolvedAtMs: null,
     };
-    const after = { ...applyTransition(current, transition, this.atMs, receivers), inhibitedBy };
+    const again = current.owed.filter((name) => this.recipients.isNotified(name));
+    const applied = applyTransition(current, transition, this.atMs, [...again, ...receivers]);
+    const after = { ...applied, inhibitedBy };
     const isOther = step === "resolved" && after.status !== status;
     const shown = isOther ? { ...after, status, previousStatus: after.status } : after;
     // Who was just notified that it fires needs no reminder.
@@ -243,7 +245,7 @@ export class IncidentEngine {
     incident: Incident,
     step: IncidentStep | null,
     text: ItemText,
-    notified = incident.receivers,
+    notified = step === "resolved" ? [...incident.owed, ...incident.receivers] : incident.receivers,
   ): void {
     this.latest.set(incidentKey(incident.rule, incident.subject), incident);
     if (step === "dropped") this.dropped.push(incident);
@@ -265,13 +267,13 @@ export class IncidentEngine {
     text: ItemText,
   ): Incident {
     const added = wanted.filter((name) => !incident.receivers.includes(name));
-    const joined = { ...incident, receivers: [...incident.receivers, ...added] };
+    let joined = withNotified(incident, added);
     const escalated = escalate(joined);
     if (added.length + escalated.length === 0) return incident;
     this.notify(incident, "incident.firing", added, text);
     for (const { afterMs, receivers } of escalated) {
       this.notify(incident, "incident.firing", receivers, { ...text, escalatedAfterMs: afterMs });
-      joined.receivers.push(...receivers);
+      joined = withNotified(joined, receivers);
     }
     if (escalated.length > 0) this.steps.push({ step: "escalated", incident: joined });
     return joined;
@@ -285,8 +287,10 @@ export class IncidentEngine {
     if (incident.phase.name !== "firing") return incident;
     const phase = { ...incident.phase, clearSinceMs: null, notifiedAtMs: null };
     const id = this.newIncidentId();
-    const receivers = incident.receivers.filter((name) => this.configured.get(name)?.keepsAlert);
-    const muted = { ...incident, id, phase, receivers, firedAtMs: null };
+    const owed = [...incident.owed, ...incident.receivers].filter(
+      (name) => this.configured.get(name)?.keepsAlert,
+    );
+    const muted = { ...incident, id, phase, receivers: [], owed, firedAtMs: null };
     this.record(muted, "muted", text);
     return muted;
   }

@@ -15,6 +15,8 @@ export interface Incident {
   readonly severity: Severity;
   /** Those that were notified that it fires, and so are notified of what follows. */
   readonly receivers: readonly string[];
+  /** Those with an alert that stayed open during a silence: they get the end, but were not notified that this one fires. */
+  readonly owed: readonly string[];
   /** The firing incident because of which some or all receivers are not notified of this one; null: there is none. */
   readonly inhibitedBy: string | null;
   readonly subject: Subject;
@@ -143,7 +145,7 @@ export function conditionOfIncident({ subject, status, ruleFingerprint }: Incide
   return kindOf(subject.kind).condition(status, troubleOf(ruleFingerprint));
 }
 
-/** @param receivers those that are notified of it */
+/** @param receivers those that are notified if it fires now */
 export function applyTransition(
   incident: Omit<Incident, "phase">,
   { phase, step }: Transition,
@@ -151,8 +153,16 @@ export function applyTransition(
   receivers: readonly string[],
 ): Incident {
   if (phase === null) return { ...incident, phase: { name: "resolved", reason: "recovered" } };
-  // Receivers whose alert stayed open during a silence are owed its end.
-  const notified = new Set([...incident.receivers, ...receivers]);
-  const fired = step === "fired" && { firedAtMs: atMs, receivers: [...notified] };
-  return { ...incident, phase, ...fired, ...(step === "resolved" && { resolvedAtMs: atMs }) };
+  const known =
+    step === "fired" ? withNotified({ ...incident, firedAtMs: atMs }, receivers) : incident;
+  return { ...known, phase, ...(step === "resolved" && { resolvedAtMs: atMs }) };
+}
+
+/** An incident of which these receivers, too, were notified that it fires. */
+export function withNotified<Given extends Pick<Incident, "receivers" | "owed">>(
+  incident: Given,
+  names: readonly string[],
+): Given {
+  const receivers = [...new Set([...incident.receivers, ...names])];
+  return { ...incident, receivers, owed: incident.owed.filter((name) => !names.includes(name)) };
 }

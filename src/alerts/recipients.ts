@@ -117,7 +117,8 @@ export class Recipients {
     return steps.filter(({ afterMs }) => this.atMs - firedAtMs >= afterMs);
   }
 
-  private isNotified(name: string): boolean {
+  /** Whether a receiver is notified that something fires, at this moment. */
+  isNotified(name: string): boolean {
     return wants(this.receivers, name, "incident.firing") && this.isOpen(name);
   }
 

@@ -17,14 +17,16 @@ import type { Db, Tables } from "./tables.ts";
 
 /** Open and resolved ones, as {@link readIncidents} reads them. */
 export function selectIncidents(reader: Db) {
-  return reader.selectFrom("incidents").selectAll("incidents").select(receiversOf);
+  return reader.selectFrom("incidents").selectAll("incidents").select([receiversOf, owedOf]);
 }
 
 /** In one text, which costs less than a query of its own and shows the same moment. No name has a comma. */
-const receiversOf = sql<string | null>`(
+const namesWhere = (notified: 0 | 1) => sql<string | null>`(
   select string_agg(receiver, ',') from incident_receivers
-  where incident_id = incidents.id
-)`.as("receivers");
+  where incident_id = incidents.id and notified = ${sql.lit(notified)}
+)`;
+const receiversOf = namesWhere(1).as("receivers");
+const owedOf = namesWhere(0).as("owed");
 
 type IncidentRow = Omit<InferResult<ReturnType<typeof selectIncidents>>[number], "revision">;
 
@@ -67,6 +69,7 @@ export function incidentFromRow(row: IncidentRow): Incident {
     ruleFingerprint: row.rule_fingerprint,
     severity: oneOf(severities, row.severity),
     receivers: row.receivers?.split(",").toSorted() ?? [],
+    owed: row.owed?.split(",").toSorted() ?? [],
     inhibitedBy: row.inhibited_by,
     subject: subjectOf(oneOf(subjectKinds, row.subject), factsOfNames(row)),
     phase: phaseFromRow(row),
@@ -191,9 +194,10 @@ export async function writeIncidents(
     if ((await upsertIncidents(trx, rows)) < written.length) throw new IdTakenError();
     const receivers = written
       .values()
-      .flatMap(({ id, receivers: names }) =>
-        names.map((name) => ({ incident_id: id, receiver: name })),
-      );
+      .flatMap(({ id, receivers: names, owed }) => [
+        ...names.map((name) => ({ incident_id: id, receiver: name, notified: 1 })),
+        ...owed.map((name) => ({ incident_id: id, receiver: name, notified: 0 })),
+      ]);
     await upsertReceivers(trx, receivers);
   }
   for await (const some of paced(batches(dropped, idsPerStatement))) {

@@ -310,10 +310,12 @@ function incidentTables({
     `create index incidents_of_sandbox on incidents (sandbox_id) where sandbox_id is not null`,
     `create index incidents_of_receiver on incidents (receiver, started_at_ms) where receiver is not null`,
 
-    // The receivers that were notified that an incident fires. They are only added to.
+    // The receivers that were notified that an incident fires, or are owed its end. They are only added to.
     `create table incident_receivers (
       incident_id ${text} not null references incidents (id) on delete cascade,
       receiver ${text} not null,
+      -- 0: it was not notified that this incident fires, but has an alert that stayed open during a silence.
+      notified integer not null,
       primary key (incident_id, receiver)
     )${clustered}`,
 

@@ -65,7 +65,7 @@ export interface Tables {
       phase: "pending" | "firing" | "resolved";
       resolved_reason: ResolvedReason | null;
     };
-  incident_receivers: Texts<"incident_id" | "receiver">;
+  incident_receivers: Texts<"incident_id" | "receiver"> & Numbers<"notified">;
   flap_records: Numbers<"target_id"> &
     Texts<"rule" | "rule_fingerprint" | "sandbox_id" | "server_id" | "entered"> &
     OrNull<Texts<"server_name">> & { subject: SubjectKind };

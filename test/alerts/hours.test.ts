@@ -1,14 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { startMs } from "../support/fleet.ts";
 import { broken, createReader, createWatch, idle, inPolls, lasting } from "./support/watch.ts";
-import { serverRule, targetRule, type WatchOptions } from "./support/watch.ts";
+import { serverRule, targetRule, type Watch, type WatchOptions } from "./support/watch.ts";
 
 const minute = 60_000;
 
 describe("hours", () => {
   const opensAtMs = startMs + 60 * minute;
   const closesAtMs = startMs + 120 * minute;
-  const isOpenAt = (atMs: number) => atMs >= opensAtMs && atMs < closesAtMs;
+  const day = 24 * 60 * minute;
+  const isOpenAt = (atMs: number) => {
+    const ofDayMs = startMs + ((atMs - startMs) % day);
+    return ofDayMs >= opensAtMs && ofDayMs < closesAtMs;
+  };
+
+  function opensAgain(watch: Watch): void {
+    watch.wait(23 * 60 * minute);
+    watch.see(broken);
+  }
 
   function start(more: WatchOptions = {}) {
     const watch = createWatch({
@@ -50,6 +59,52 @@ describe("hours", () => {
     expect(sent()).toEqual(["oncall firing incident-2"]);
     watch.see(idle);
     expect(sent()).toEqual(["office resolved incident-2", "oncall resolved incident-2"]);
+  });
+
+  it.each([
+    ["", false],
+    [" after a restart", true],
+  ])("notify a receiver again whose alert a silence kept, once they begin%s", (_, restarts) => {
+    const { watch, sent } = start({ routing: { office: { isOpenAt, keepsAlert: true } } });
+    watch.wait(60 * minute);
+    watch.see(broken);
+    watch.silence({});
+    watch.see(broken);
+    watch.wait(60 * minute);
+    watch.silence(null);
+    watch.see(broken);
+    sent();
+    if (restarts) watch.restart();
+    watch.acknowledge();
+    opensAgain(watch);
+    expect(sent()).toEqual(["office firing incident-2"]);
+    watch.see(broken);
+    watch.see(idle);
+    expect(sent()).toEqual(["oncall resolved incident-2", "office resolved incident-2"]);
+  });
+
+  it("notify a receiver of an escalation again whose alert a silence kept, once they begin", () => {
+    const escalation = [{ afterMs: 5 * minute, receivers: ["office"] }];
+    const rules = [serverRule({ receivers: ["oncall"], escalation })];
+    const routing = { office: { isOpenAt, keepsAlert: true } };
+    const { watch, sent } = start({ rules, routing });
+    watch.wait(55 * minute);
+    watch.see(broken);
+    watch.wait(5 * minute);
+    watch.see(broken);
+    expect(sent()).toEqual(["oncall firing incident-1", "office firing incident-1"]);
+    watch.silence({});
+    watch.see(broken);
+    watch.wait(60 * minute);
+    watch.silence(null);
+    watch.see(broken);
+    watch.wait(30 * minute);
+    watch.restart();
+    watch.see(broken);
+    sent();
+    opensAgain(watch);
+    watch.see(broken);
+    expect(sent()).toEqual(["office firing incident-2"]);
   });
 
   it("do not let an incident of others inhibit one that closed receivers wait for", () => {

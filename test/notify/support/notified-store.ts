@@ -54,6 +54,7 @@ export function firing(id: string, more: Partial<Incident> = {}): Incident {
     ruleFingerprint: "1",
     severity: "critical",
     receivers: ["am"],
+    owed: [],
     inhibitedBy: null,
     subject: { kind: "server", sandboxId: "sandbox-1", serverId: `of-${id}`, serverName: "github" },
     phase: { name: "firing", heldSince, clearSinceMs: null, notifiedAtMs: 0, flapping: false },

@@ -52,13 +52,14 @@ describe.each(engines)("incidents on $name", (engine) => {
       fc.asyncProperty(subjects, phases, phases, async (subject, first, second) => {
         const id = `incident-${(count += 1)}`;
         const owner = subject.kind === "server" || subject.kind === "target" ? targetId : null;
-        for (const [phase, receivers] of [
-          [first, []],
-          [second, ["am", "chat.1"]],
-          [second, ["am", "chat.1", "oncall_2"]],
+        for (const [phase, receivers, owed] of [
+          [first, [], ["am", "boss"]],
+          [second, ["am", "chat.1"], ["boss"]],
+          [second, ["am", "boss", "chat.1", "oncall_2"], []],
         ] as const) {
           const resolvedAtMs = phase.name === "resolved" ? 3 : null;
-          const incident: Incident = { ...firing(id), subject, phase, receivers, resolvedAtMs };
+          const who = { receivers, owed };
+          const incident: Incident = { ...firing(id), subject, phase, ...who, resolvedAtMs };
           await store.commitIncidents(owner, { ...noOutcome, written: [incident] });
           const query = selectIncidents(kysely).where("id", "=", id);
           const row = await query.executeTakeFirstOrThrow();
@@ -133,7 +134,7 @@ describe.each(engines)("incidents on $name", (engine) => {
       { id: "incident-2", phase: "firing", resolved_reason: null },
     ]);
     expect(await rows("incident_receivers")).toEqual([
-      { incident_id: "incident-1", receiver: "oncall" },
+      { incident_id: "incident-1", receiver: "oncall", notified: 1 },
     ]);
   });
 });
