@@ -5,7 +5,7 @@ import { startPagerduty } from "../notify/support/pagerduty.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
 /** Servers in error, of which PagerDuty was notified. */
-async function openWorld(...inError: readonly number[]) {
+async function openWorld(inError: readonly number[], more: object = {}) {
   const pagerduty = await startPagerduty();
   const pager = {
     name: "pager",
@@ -13,6 +13,7 @@ async function openWorld(...inError: readonly number[]) {
     routing_key: "k".repeat(32),
     url: `${pagerduty.server.origin}/`,
     group_wait: "0s",
+    ...more,
   };
   const rules = [{ name: "err", on: "server", status: "error" }];
   const world = await watchWorld({ alerts: { receivers: [pager], rules } });
@@ -32,7 +33,7 @@ const since = "in error in us/research since 09:30 UTC";
 
 describe("a silence of what PagerDuty was notified of", () => {
   it("acknowledges the alert, which pages again if the error outlasts the silence", async () => {
-    const { world, silence, sent, state } = await openWorld(0);
+    const { world, silence, sent, state } = await openWorld([0]);
     const { id } = await silence({ region: "us" });
     await world.poll(2);
     await world.restart();
@@ -58,7 +59,7 @@ describe("a silence of what PagerDuty was notified of", () => {
   });
 
   it("ends the alert when the server recovers meanwhile, and not before", async () => {
-    const { world, silence, sent, state } = await openWorld(0);
+    const { world, silence, sent, state } = await openWorld([0]);
     await silence({ region: "us" });
     await world.poll(20);
     expect(state.open.size).toBe(1);
@@ -69,8 +70,33 @@ describe("a silence of what PagerDuty was notified of", () => {
     expect([state.opened, state.open.size]).toEqual([1, 0]);
   });
 
+  it("pages again when the hours begin, where the silence ended outside them", async () => {
+    const hours = { open: ["mon-sun 09:00-09:32", "mon-sun 09:34-10:00"], time_zone: "UTC" };
+    const { world, silence, sent, state } = await openWorld([0], { hours });
+    const pollUntil = async (minute: number) => {
+      while (new Date(world.clock.now().utcMs).getUTCMinutes() < minute) await world.poll();
+    };
+    const { id } = await silence({ region: "us" });
+    await pollUntil(33);
+    await world.daemon().api(expireSilence, { id });
+    await world.poll(2);
+    await world.restart();
+    await world.poll(2);
+    expect([...state.open.values()]).toMatchObject([{ state: "acknowledged" }]);
+    expect(sent()).toHaveLength(2);
+    await pollUntil(35);
+    expect(sent().slice(2)).toEqual([
+      expect.stringContaining("resolve Silence is over, still firing: 1 server in error"),
+      expect.stringContaining("trigger 1 server in error"),
+    ]);
+    expect([state.opened, ...state.open.values()]).toMatchObject([2, { state: "triggered" }]);
+    world.show(0, "idle");
+    await world.poll(2);
+    expect(state.open.size).toBe(0);
+  });
+
   it("leaves the alert as it is while another server fires, and acknowledges it then", async () => {
-    const { world, silence, sent, serverIds } = await openWorld(0, 1);
+    const { world, silence, sent, serverIds } = await openWorld([0, 1]);
     await silence({ server_id: serverIds[0] });
     await world.poll(2);
     expect(sent()).toHaveLength(1);
