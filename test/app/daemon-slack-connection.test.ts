@@ -92,6 +92,19 @@ it("is tried again less and less often while Slack refuses the token, which is l
   expect(await world.metrics()).toContain('sandwatch_receiver_connected{receiver="app"} 1');
 });
 
+it("is not opened again before the time that Slack asks to wait", async () => {
+  const { world, slack } = await start();
+  const calls = () =>
+    slack.server.requests.filter(({ path }) => path.endsWith("/apps.connections.open")).length;
+  slack.state.retryAfter = "60";
+  slack.open()[0]?.peer.close();
+  await passUntil(world, () => logged(world, "slack.not_connected").length === 1);
+  slack.state.retryAfter = null;
+  const before = { calls: calls(), utcMs: world.clock.now().utcMs };
+  await passUntil(world, () => calls() > before.calls);
+  expect(world.clock.now().utcMs - before.utcMs).toBeGreaterThanOrEqual(60_000);
+});
+
 it("is one for all receivers of an app, whose clicks act for the receiver that has the message", async () => {
   let world: WatchedWorld | null = null;
   const slack = await startSlackService(() => world?.clock.now().utcMs ?? 0);

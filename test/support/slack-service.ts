@@ -40,8 +40,9 @@ export async function startSlackService(now: () => number) {
   /** What only one user sees, as "user: text". */
   const answers: string[] = [];
   const waiting = new Map<string, (isAcknowledged: boolean) => void>();
-  /** `refuses` and `answersNot`: the error of connections, and of answers to one user. */
+  /** `refuses` and `answersNot`: the error of connections, and of answers to one user; `retryAfter` in seconds. */
   const state = {
+    retryAfter: null as string | null,
     refuses: null as string | null,
     answersNot: null as string | null,
     opened: 0,
@@ -51,6 +52,7 @@ export async function startSlackService(now: () => number) {
   const change = (): void => changed.forEach((look) => look());
 
   const openConnection = (authorization = ""): Answer => {
+    if (state.retryAfter !== null) return status(429, { "retry-after": state.retryAfter });
     if (state.refuses !== null) return slackError(state.refuses);
     if (authorization === `Bearer ${botToken}`) return slackError("not_allowed_token_type");
     if (authorization !== `Bearer ${appToken}`) return slackError("invalid_auth");

@@ -42,8 +42,12 @@ const envelopeSchema = z.object({
   payload: z.unknown().optional(),
 });
 
-/** Why there is no connection. */
-type Problem = { readonly detail: string; readonly isRefused: boolean };
+/** Why there is no connection, and how long Slack asked to wait. */
+type Problem = {
+  readonly detail: string;
+  readonly isRefused?: boolean;
+  readonly retryAfterMs?: number | null;
+};
 
 /**
  * A connection to Slack in Socket Mode, by which it sends what people do with the messages of an app. Slack replaces it
@@ -81,7 +85,8 @@ export class SlackSocket {
       failures = problem === null ? 0 : failures + 1;
       if (problem !== null && !signal.aborted) this.#report(problem);
       const waitMs = failures === 0 ? 0 : backoffMs(failures, random);
-      await delay(clock, Math.max(shortestPauseMs, waitMs), signal);
+      const askedMs = problem?.retryAfterMs ?? 0;
+      await delay(clock, Math.max(shortestPauseMs, waitMs, askedMs), signal);
     }
   }
 
@@ -89,14 +94,14 @@ export class SlackSocket {
   async #connect(): Promise<Problem | null> {
     const { api, appToken, outbound, isEncrypted } = this.#deps;
     const { result, read } = await api("apps.connections.open", appToken, {}, this.#ending.signal);
-    if (result.kind === "aborted" || !outbound.mayAct()) return { detail: "", isRefused: false };
+    if (result.kind === "aborted" || !outbound.mayAct()) return { detail: "" };
     if (result.kind === "failed") {
-      const { reason, detail } = result;
-      return { detail, isRefused: reason === "gone" };
+      const { reason, detail, retryAfterMs } = result;
+      return { detail, isRefused: reason === "gone", retryAfterMs };
     }
     const url = URL.parse(read?.url ?? "");
     if (url?.protocol !== "wss:" && (isEncrypted || url?.protocol !== "ws:")) {
-      return { detail: "Slack named no address to connect to", isRefused: false };
+      return { detail: "Slack named no address to connect to" };
     }
     return this.#serve(url);
   }
@@ -107,8 +112,7 @@ export class SlackSocket {
     const { socket, end } = outbound.openWebSocket(url);
     return new Promise((resolve) => {
       let isGreeted = false;
-      const replace = (detail: string): void =>
-        resolve(isGreeted ? null : { detail, isRefused: false });
+      const replace = (detail: string): void => resolve(isGreeted ? null : { detail });
       const stop = (detail = "the connection was closed"): void => {
         this.#open.delete(stop);
         if (this.#greeted.delete(stop)) this.#deps.onState(this.#greeted.size > 0);
