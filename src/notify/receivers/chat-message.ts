@@ -44,6 +44,11 @@ export function headingOf(notification: Notification, longest: number): string {
   return readable(`${icon} ${what}: ${[rule, ...labels].join(", ")}`, longest - 1);
 }
 
+/** A summary as it stands below a heading, which says already that it still fires. */
+export function belowHeading(summary: string): string {
+  return summary.replace(/^Still: /, "");
+}
+
 export interface Link {
   readonly text: string;
   readonly url: string;
@@ -66,8 +71,7 @@ export function chatMessage(notification: Notification, nowMs: number, externalU
     ...state,
     heading: headingOf(notification, longestHeading),
     summary,
-    /** What stands below the heading, which says already that it still fires. */
-    text: summary.replace(/^Still: /, ""),
+    text: belowHeading(summary),
     links: linksOf(notification, externalUrl),
     isOver: state.title === "Resolved" || state.title === "Alert ended",
   };

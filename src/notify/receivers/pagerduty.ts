@@ -279,8 +279,12 @@ function namedIncidents(
   const named = incidents.slice(0, mostNamed);
   const more = incidents.length + truncated - named.length;
   const lines = named.map((incident) => {
-    const line = `${incident.id}: ${incidentLine(incident)}; since ${isoTime(incident.startedAtMs)}`;
-    return readable(line, longestValue);
+    const { id, startedAtMs, resolvedAtMs } = incident;
+    const times =
+      resolvedAtMs === null || isSilenced(incident)
+        ? `since ${isoTime(startedAtMs)}`
+        : `from ${isoTime(startedAtMs)} to ${isoTime(resolvedAtMs)}`;
+    return readable(`${id}: ${incidentLine(incident)}; ${times}`, longestValue);
   });
   return more === 0 ? lines : [...lines, `and ${more} more`];
 }

@@ -5,7 +5,7 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, readJson } from "../outbound.ts";
 import type { Answer, SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
-import { entriesOf, entryText, headingOf, stateOf, utcText } from "./chat-message.ts";
+import { belowHeading, entriesOf, entryText, headingOf, stateOf, utcText } from "./chat-message.ts";
 import type { Entry, Link } from "./chat-message.ts";
 import { createChatReceiver } from "./chat-receiver.ts";
 import { runbookLink, shownSummary } from "./message-text.ts";
@@ -95,7 +95,7 @@ export function slackMessage(
     text: `${icon} ${summary}`,
     blocks: [
       { type: "header", text: { type: "plain_text", text: header, emoji: true } },
-      section(summary),
+      section(belowHeading(summary)),
       ...entryLists(notification).map(section),
       ...(links.length === 0 ? [] : [section(`*${links.join("  ·  ")}*`)]),
       ...(buttons.length === 0 ? [] : [{ type: "actions", elements: buttons.map(button) }]),
