@@ -6,6 +6,7 @@ import type { ItemText } from "../../alerts/notification.ts";
 import { headlineOf, summarize } from "../../alerts/notification-summary.ts";
 import type { Rule } from "../../alerts/rule.ts";
 import { isInForce, silences, type SilenceMatch } from "../../alerts/silence.ts";
+import { conditionOfStatus } from "../../alerts/subjects.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import { targetName } from "../../fleet/model.ts";
 import { notificationStates } from "../../store/notifications.ts";
@@ -107,12 +108,18 @@ export const showIncident = defineOperation({
   },
 });
 
-/** What fails of a region may be more by now than receivers were notified of. */
+/**
+ * What fails of a region may be more by now than receivers were notified of. What has recovered has another status than
+ * its incident was about.
+ */
 async function presentText(
   { store, targets, clock }: StoreContext,
   { phase, subject }: Incident,
   rule: Rule | undefined,
 ): Promise<Partial<ItemText> | null> {
+  if (phase.name === "resolved" && (rule?.on === "server" || rule?.on === "sandbox")) {
+    return { condition: conditionOfStatus(rule.status) };
+  }
   if (phase.name !== "firing" || subject.kind !== "region" || rule?.on !== "region") return null;
   const configured = new Set(targets.map(({ target }) => targetName(target)));
   const stored = (await store.regions.read(subject.region)).targets;
