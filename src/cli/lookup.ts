@@ -3,7 +3,7 @@ import { lookUp } from "../api/operations/lookups.ts";
 import type { FailedView, LookupView } from "../api/operations/lookups.ts";
 import { operationNames, takesId } from "../fleet/operation-names.ts";
 import type { OperationName } from "../fleet/operation-names.ts";
-import { isArray, isObject, type JsonValue } from "../service/json.ts";
+import { isArray, isObject, type JsonValue } from "../service/json-value.ts";
 import { printableLine } from "../lib/printable.ts";
 import { apiCommand } from "./api-command.ts";
 import { callOperation } from "./call-api.ts";

@@ -8,7 +8,7 @@ import { systemClock } from "../lib/clock.ts";
 import { Secret } from "../lib/secret.ts";
 import { createServiceClient } from "../service/client.ts";
 import type { CallFailure, ValidationEntry } from "../service/failure.ts";
-import type { JsonValue } from "../service/json.ts";
+import type { JsonValue } from "../service/json-value.ts";
 import type { Lookup } from "../service/operations.ts";
 import { readListing, readUniverses, readUser, readWhiteLabel } from "../service/responses.ts";
 import type { Universe, User, WhiteLabel, WholeListing } from "../service/responses.ts";

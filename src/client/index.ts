@@ -3,6 +3,6 @@ export type { CallOptions, CallResult, CallSuccess, Client, ClientOptions } from
 export type { Deviation, DeviationProblem, OperationProblem } from "../fleet/deviation.ts";
 export type { FailureReason } from "../fleet/model.ts";
 export type { CallFailure, ValidationEntry } from "../service/failure.ts";
-export type { JsonObject, JsonValue } from "../service/json.ts";
+export type { JsonObject, JsonValue } from "../service/json-value.ts";
 export type { Sandbox, SandboxServer, WholeListing } from "../service/responses.ts";
 export type { Universe, User, WhiteLabel } from "../service/responses.ts";

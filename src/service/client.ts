@@ -10,7 +10,7 @@ import { acceptedEncodings } from "./response-body.ts";
 import { Deviations } from "./deviations.ts";
 import type { Answer } from "./http-get.ts";
 import { type CallFailure, failure } from "./failure.ts";
-import type { JsonValue } from "./json.ts";
+import type { JsonValue } from "./json-value.ts";
 import { BodyFault, parseJson } from "./json.ts";
 import { createListingReader, type ReadListing } from "./listing-reader.ts";
 import { hasShape, type Lookup, lookupPath, promisedOperations } from "./operations.ts";

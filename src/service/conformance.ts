@@ -6,7 +6,7 @@ import type { Deviation } from "../fleet/deviation.ts";
 import type { CallResult } from "./client.ts";
 import { Deviations } from "./deviations.ts";
 import type { CallFailure } from "./failure.ts";
-import { isArray, isObject, type JsonValue } from "./json.ts";
+import { isArray, isObject, type JsonValue } from "./json-value.ts";
 import { canStandInPath, type Lookup, promisedOperations } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";
 import { createWalker, type FieldCount } from "./schema-walker.ts";

@@ -1,6 +1,6 @@
 import type { Deviation, DeviationProblem } from "../fleet/deviation.ts";
 import { counted } from "../fleet/text.ts";
-import { isArray, isObject, type JsonValue } from "./json.ts";
+import { isArray, isObject, type JsonValue } from "./json-value.ts";
 
 interface Noted {
   readonly problem: DeviationProblem;

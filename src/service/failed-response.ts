@@ -5,7 +5,7 @@ import type { Secret } from "../lib/secret.ts";
 import { Deviations } from "./deviations.ts";
 import type { Answer } from "./http-get.ts";
 import { type CallFailure, failure, type ValidationEntry } from "./failure.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import { BodyFault, parseJson } from "./json.ts";
 import { promisedOperations } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";

@@ -1,4 +1,5 @@
 import { type Buffer, isUtf8 } from "node:buffer";
+import type { JsonValue } from "./json-value.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 
 /** Why a body cannot be used. Thrown while it is read. The message never quotes the body. */
@@ -157,18 +158,4 @@ function endsScalar(byte: number | undefined): boolean {
 
 export function endsTooEarly(): BodyFault {
   return invalidBody("is not JSON (it ends too early)");
-}
-
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
-export interface JsonObject {
-  readonly [field: string]: JsonValue;
-}
-
-/** `Array.isArray` widens a readonly array to `any[]`; this does not. */
-export function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

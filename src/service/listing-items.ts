@@ -3,7 +3,7 @@ import type { Deviation } from "../fleet/deviation.ts";
 import { asListed, isAsKnown } from "../fleet/snapshot.ts";
 import type { ListedSandbox, ListedServer, SandboxText, Snapshot } from "../fleet/snapshot.ts";
 import { Deviations } from "./deviations.ts";
-import type { JsonValue } from "./json.ts";
+import type { JsonValue } from "./json-value.ts";
 import {
   closeBrace,
   closeBracket,

@@ -7,7 +7,7 @@ import type { Deviation } from "../fleet/deviation.ts";
 import type { Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
 import { Deviations, shapeOf } from "./deviations.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import {
   afterMark,
   BodyFault,

@@ -4,7 +4,7 @@ import type { Slices } from "../fleet/slices.ts";
 import { runInSlices } from "../lib/run-in-slices.ts";
 import type { Secret } from "../lib/secret.ts";
 import { fieldName, shapeOf } from "./deviations.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import { promisedOperations } from "./operations.ts";
 import { asType, unwrap } from "./schema-walker.ts";
 

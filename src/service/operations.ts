@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Operation } from "../fleet/model.ts";
-import { isArray, isObject, type JsonValue } from "./json.ts";
+import { isArray, isObject, type JsonValue } from "./json-value.ts";
 import {
   listingSchema,
   universeDataSchema,

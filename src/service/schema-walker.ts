@@ -2,7 +2,7 @@ import { z } from "zod";
 import { wholeAnswer } from "../fleet/deviation.ts";
 import type { DeviationProblem } from "../fleet/deviation.ts";
 import type { Deviations } from "./deviations.ts";
-import { isArray, isObject, type JsonValue } from "./json.ts";
+import { isArray, isObject, type JsonValue } from "./json-value.ts";
 
 /**
  * Compares responses with a schema of the interface: the only place that decides what a deviation is. Drift

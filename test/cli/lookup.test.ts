@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { linesOf } from "../../src/cli/lookup.ts";
 import { cutToWidth } from "../../src/cli/table.ts";
-import type { JsonValue } from "../../src/service/json.ts";
+import type { JsonValue } from "../../src/service/json-value.ts";
 import { answerJson, startPeer } from "../service/peer.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { freeAddress } from "../support/free-address.ts";

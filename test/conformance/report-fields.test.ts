@@ -8,7 +8,7 @@ import {
   validationSchema,
   whiteLabelSchema,
 } from "../../src/service/schemas.ts";
-import type { JsonValue } from "../../src/service/json.ts";
+import type { JsonValue } from "../../src/service/json-value.ts";
 
 const schemas = [listingSchema, universesSchema, userSchema, validationSchema, whiteLabelSchema];
 

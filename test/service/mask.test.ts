@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/fleet/model.ts";
 import { Secret } from "../../src/lib/secret.ts";
-import type { JsonValue } from "../../src/service/json.ts";
+import type { JsonValue } from "../../src/service/json-value.ts";
 import { createMask } from "../../src/service/mask.ts";
 
 const mask = createMask(new Secret("key-7f3a91"));

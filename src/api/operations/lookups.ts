@@ -9,7 +9,7 @@ import {
 import { failureReasons } from "../../fleet/model.ts";
 import { BusyError, RefusedError } from "../../lib/refused-error.ts";
 import { mayResend } from "../../polling/key-limits.ts";
-import type { JsonValue } from "../../service/json.ts";
+import type { JsonValue } from "../../service/json-value.ts";
 import { createMask } from "../../service/mask.ts";
 import type { Lookup } from "../../service/operations.ts";
 import type { ServiceContext } from "../context.ts";

@@ -2,9 +2,9 @@ import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts
 import type { Status } from "../../../src/fleet/status.ts";
 import type { Deviation } from "../../../src/fleet/deviation.ts";
 import { Deviations } from "../../../src/service/deviations.ts";
-import { isArray, isObject } from "../../../src/service/json.ts";
+import { isArray, isObject } from "../../../src/service/json-value.ts";
 import { parseJson } from "../../../src/service/json.ts";
-import type { JsonObject, JsonValue } from "../../../src/service/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/service/json-value.ts";
 import { keptListingSchema } from "../../../src/service/schemas.ts";
 import { createWalker } from "../../../src/service/schema-walker.ts";
 
