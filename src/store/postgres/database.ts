@@ -1,7 +1,17 @@
-import { CompiledQuery, Kysely, OperatorNode, PrimitiveValueListNode, ValueListNode } from "kysely";
-import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from "kysely";
-import type { BinaryOperationNode, DatabaseConnection, Driver } from "kysely";
 import { setTimeout } from "node:timers/promises";
+import {
+  CompiledQuery,
+  Kysely,
+  OperatorNode,
+  PrimitiveValueListNode,
+  ValueListNode,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type BinaryOperationNode,
+  type DatabaseConnection,
+  type Driver,
+} from "kysely";
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import type { Migration } from "../migrations.ts";
 import { StoreError, type StoreLostError } from "../store-error.ts";
@@ -10,9 +20,7 @@ import type { Db, Tables } from "../tables.ts";
 import { openCandidate, usualLeaseMs, type Candidate } from "./candidate.ts";
 import { lockHolder, processesQuery, type Process } from "./processes.ts";
 import { checkCurrent, checkServer, nameOf, StoreMissingError } from "./schema-check.ts";
-import { createConnector, execute, streamQuery } from "./session.ts";
-import type { Connector, Session } from "./session.ts";
-import { createWriterDriver } from "./writer.ts";
+import { createConnector, execute, streamQuery, type Connector, type Session } from "./session.ts";
 
 export interface PostgresOptions {
   readonly clock?: Clock | undefined;
@@ -256,6 +264,53 @@ function createReaderDriver(connector: Connector, other: Driver | null = null): 
     },
     async destroy() {
       await Promise.all(idle.splice(0).map((session) => session.close()));
+    },
+  };
+}
+
+/**
+ * Writes by the session that holds the lock of the store, one transaction after the other, as with SQLite. When the session
+ * has ended, every statement fails: the process then reads what is stored before it writes again.
+ */
+function createWriterDriver(session: Session): Driver {
+  let last = Promise.resolve();
+  let release = (): void => {};
+
+  const commit = async (): Promise<void> => {
+    const { command } = await session.query("commit");
+    // PostgreSQL says so where a statement of the transaction failed before.
+    if (command !== "ROLLBACK") return;
+    throw new StoreError(
+      "PostgreSQL rolled the transaction back, and nothing of it is stored. Polls and deliveries are repeated by themselves; repeat a command. The log of PostgreSQL has the cause.",
+    );
+  };
+  const connection: DatabaseConnection = {
+    executeQuery: <Row>(query: CompiledQuery) => execute<Row>(session, query),
+    streamQuery,
+  };
+  return {
+    async init() {},
+    async acquireConnection() {
+      const before = last;
+      const ended = Promise.withResolvers<void>();
+      last = ended.promise;
+      await before;
+      release = ended.resolve;
+      return connection;
+    },
+    async beginTransaction() {
+      await session.query("begin");
+    },
+    commitTransaction: commit,
+    async rollbackTransaction() {
+      // A lost connection has rolled back already, and the error of a second time would hide the cause.
+      if (session.isOpen()) await session.query("rollback").catch(() => session.abort());
+    },
+    async releaseConnection() {
+      release();
+    },
+    async destroy() {
+      await last;
     },
   };
 }
