@@ -3,8 +3,8 @@ import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts
 import { judgeReceiver, type ReceiverEvent } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
 import { type Clock, delay } from "../lib/clock.ts";
-import type { Attempt, Settlement } from "../store/notification-delivery.ts";
-import type { DueNotification, Outbox } from "../store/outbox.ts";
+import type { Attempt } from "../store/notifications.ts";
+import type { DueNotification, Outbox, Settlement } from "../store/outbox.ts";
 import type { DeliveryFailureReason, DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";
 

@@ -2,7 +2,7 @@ import { sql, type InferResult, type Transaction } from "kysely";
 import { incidentMessages, noIncidentDetails, type Notification } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { fillPage } from "./sql-helpers.ts";
+import { fillPage, storableText } from "./sql-helpers.ts";
 import { createRowReading, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -282,4 +282,48 @@ async function readAttempts(reader: Db, notificationSeqs: readonly number[]) {
     attempts.push(...rows);
   }
   return attempts;
+}
+
+/** How an attempt to deliver ended. */
+export interface Attempt {
+  readonly atMs: number;
+  readonly failure: { readonly reason: string; readonly detail: string } | null;
+  readonly note?: string;
+  readonly takenBy?: readonly string[];
+}
+
+/** A receiver that is down for weeks is asked thousands of times: the first and the last ten attempts are kept. */
+const keptAttempts = 10;
+
+/** @param attempts how many there were, this one included */
+export async function writeAttempt(
+  trx: Db,
+  seq: number,
+  { atMs, failure, note }: Attempt,
+  attempts: number,
+): Promise<void> {
+  await trx
+    .insertInto("delivery_attempts")
+    .values({
+      notification_seq: seq,
+      at_ms: atMs,
+      reason: failure?.reason ?? null,
+      detail: storableText(failure?.detail ?? note ?? null),
+    })
+    .execute();
+  if (attempts <= 2 * keptAttempts) return;
+  const outermost = (direction: "asc" | "desc") =>
+    trx
+      .selectFrom("delivery_attempts")
+      .select("id")
+      .where("notification_seq", "=", seq)
+      .orderBy("id", direction)
+      .offset(keptAttempts - 1)
+      .limit(1);
+  await trx
+    .deleteFrom("delivery_attempts")
+    .where("notification_seq", "=", seq)
+    .where("id", ">", outermost("asc"))
+    .where("id", "<", outermost("desc"))
+    .execute();
 }

@@ -2,13 +2,20 @@ import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { sql, type Selectable } from "kysely";
 import { subjectKey } from "../alerts/grouping.ts";
-import { incidentMessages, noIncidentDetails, plainText } from "../alerts/notification.ts";
-import type { OutboxItem, StoredOutboxItem } from "../alerts/notification.ts";
+import {
+  incidentMessages,
+  noIncidentDetails,
+  plainText,
+  type OutboxItem,
+  type StoredOutboxItem,
+  type NewNotification,
+} from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
 import { subjectKinds } from "../alerts/subjects.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { prepareRows, rowsPerInsert } from "./sql-helpers.ts";
+import { latestBlockerOfNewest } from "./notifications.ts";
 import { oneOf, textIn, type RowReading } from "./row-reading.ts";
+import { prepareRows, prepareUpsert, rowsPerInsert } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
 
 const insertRows = prepareRows((db, rows: readonly ReturnType<typeof itemToRow>[]) =>
@@ -71,7 +78,7 @@ function readItem(
   };
 }
 
-/** Reading this many items takes about a millisecond. */
+/** Reading or updating this many items takes about a millisecond. */
 const itemsAtOnce = 200;
 
 export async function readOpenItems(
@@ -151,4 +158,178 @@ async function composeAlone(
       .where("seq", "=", itemSeq)
       .execute();
   });
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+const upsertGroupTimes = prepareUpsert("group_times", ["receiver", "group_name"]);
+
+/** In few statements for all: on PostgreSQL each takes its time, and others wait for the transaction. */
+export async function insertNotifications(trx: Db, all: readonly NewNotification[]): Promise<void> {
+  const rows = all.map(({ notification, nextAttemptAtMs, giveUpAtMs }) => ({
+    id: notification.id,
+    receiver: notification.receiver,
+    state: "pending" as const,
+    created_at_ms: notification.createdAtMs,
+    caused_at_ms: notification.causedAtMs,
+    attempts: 0,
+    next_attempt_at_ms: nextAttemptAtMs,
+    give_up_at_ms: giveUpAtMs,
+    body: JSON.stringify(notification),
+  }));
+  if (rows.length === 0) return;
+  const inserted = await trx
+    .insertInto("notifications")
+    .values(rows)
+    .returning(["seq", "id"])
+    .execute();
+  const seqOf = new Map(inserted.map(({ id, seq }) => [id, seq]));
+  for (const { notification, itemSeqs } of all) {
+    await takeItems(trx, notification.id, seqOf.get(notification.id) ?? 0, itemSeqs);
+  }
+  await sql`
+    update notifications set waits_for = ${latestBlockerOfNewest}
+    where seq in (${sql.join([...seqOf.values()])})
+  `.execute(trx);
+  await noteGroupTimes(trx, all);
+}
+
+/** Whose notification these items are. */
+async function takeItems(
+  trx: Db,
+  id: string,
+  notificationSeq: number,
+  itemSeqs: readonly number[],
+): Promise<void> {
+  for await (const seqs of paced(batches(itemSeqs, itemsAtOnce))) {
+    const { numUpdatedRows } = await trx
+      .updateTable("outbox_items")
+      .set({ notification_seq: notificationSeq })
+      .where("seq", "in", seqs)
+      .where("notification_seq", "is", null)
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows !== BigInt(seqs.length)) {
+      throw new Error(`some items of the notification ${id} are in another one, or gone`);
+    }
+  }
+}
+
+async function noteGroupTimes(trx: Db, all: readonly NewNotification[]): Promise<void> {
+  const last = new Map(
+    all.flatMap(({ notification: { receiver, createdAtMs }, groupNames }) =>
+      groupNames.map((name) => [
+        `${receiver} ${name}`,
+        { receiver, group_name: name, notified_at_ms: createdAtMs },
+      ]),
+    ),
+  );
+  if (last.size === 0) return;
+  await upsertGroupTimes(trx, last.values());
+  const newest = new Map(
+    Array.from(last.values(), (row) => [row.receiver, row.notified_at_ms] as const),
+  );
+  for (const [receiver, notifiedAtMs] of newest) {
+    // No group interval is as long as a day.
+    await trx
+      .deleteFrom("group_times")
+      .where("receiver", "=", receiver)
+      .where("notified_at_ms", "<", notifiedAtMs - dayMs)
+      .execute();
+  }
+}
+
+interface OutboxFigures {
+  readonly receiver: string;
+  /** Items that are in no notification yet. */
+  readonly openItems: number;
+  readonly pending: number;
+  readonly dead: number;
+  /** The earliest cause of what was not delivered yet, open items included. UTC milliseconds. */
+  readonly oldestCausedAtMs: number | null;
+}
+
+/** UTC milliseconds; null: there is none. */
+interface Waiting {
+  readonly receiver: string;
+  readonly oldestPendingMs: number | null;
+  readonly oldestItemMs: number | null;
+}
+
+const mostUndelivered = 10_000;
+
+/** Of a receiver that was not notified of an incident. Failing is 1 if an attempt failed, and else 0. */
+interface Undelivered {
+  readonly receiver: string;
+  readonly incidentId: string;
+  readonly failing: number;
+}
+
+export async function readFigures(reader: Db): Promise<readonly OutboxFigures[]> {
+  const { rows } = await sql<OutboxFigures>`
+    select
+      receiver,
+      sum(open) as "openItems",
+      sum(pending) as "pending",
+      sum(dead) as "dead",
+      min(caused) as "oldestCausedAtMs"
+    from (
+      select receiver, count(*) as open, 0 as pending, 0 as dead, min(caused_at_ms) as caused
+      from outbox_items where notification_seq is null group by receiver
+      union all
+      select receiver, 0, count(*), 0, min(caused_at_ms)
+      from notifications where state = 'pending' group by receiver
+      union all
+      select receiver, 0, 0, count(*), null
+      from notifications where state = 'dead' group by receiver
+    ) as parts
+    group by receiver
+    order by receiver
+  `.execute(reader);
+  return rows;
+}
+
+export async function readUndelivered(reader: Db): Promise<readonly Undelivered[]> {
+  const { rows } = await sql<Undelivered>`
+    select receiver, incident_id as "incidentId", max(failing) as "failing"
+    from (
+      select receiver, incident_id, 0 as failing
+      from outbox_items where notification_seq is null
+      union all
+      select items.receiver, incident_id, case when attempts > 0 then 1 else 0 end
+      from notifications
+      join outbox_items as items on items.notification_seq = notifications.seq
+      where state = 'pending'
+      union all
+      select items.receiver, incident_id, 1
+      from notifications
+      join outbox_items as items on items.notification_seq = notifications.seq
+      where state = 'dead'
+      limit ${mostUndelivered}
+    ) as parts
+    where exists (
+      select 1 from incidents where incidents.id = incident_id and phase <> 'resolved'
+    ) and not exists (
+      select 1 from outbox_items as earlier
+      join notifications on notifications.seq = earlier.notification_seq
+      where earlier.incident_id = parts.incident_id and earlier.receiver = parts.receiver
+        and state = 'delivered'
+    )
+    group by receiver, incident_id
+  `.execute(reader);
+  return rows;
+}
+
+export async function readWaiting(reader: Db): Promise<readonly Waiting[]> {
+  const { rows } = await sql<Waiting>`
+    select receiver, min(pending) as "oldestPendingMs", min(item) as "oldestItemMs"
+    from (
+      select receiver, min(created_at_ms) as pending, null as item
+      from notifications where state = 'pending' group by receiver
+      union all
+      select receiver, null, min(caused_at_ms)
+      from outbox_items where notification_seq is null group by receiver
+    ) as parts
+    group by receiver
+  `.execute(reader);
+  return rows;
 }

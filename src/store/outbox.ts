@@ -1,11 +1,14 @@
 import { sql, type RawBuilder } from "kysely";
+import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { ReceiverState } from "../alerts/judge-receivers.ts";
 import { groupFields } from "../alerts/notification.ts";
 import type { GroupField, NewNotification, Notification } from "../alerts/notification.ts";
-import { pending, readNotification } from "./notifications.ts";
-import { readOpenItems } from "./outbox-items.ts";
+import { readReceiver, writeIncidents } from "./incidents.ts";
+import { pending, readNotification, unblockWaiting, writeAttempt } from "./notifications.ts";
+import type { Attempt } from "./notifications.ts";
+import { insertNotifications, readOpenItems } from "./outbox-items.ts";
+import { readFigures, readUndelivered, readWaiting } from "./outbox-items.ts";
 import { createRowReading, type RowReading } from "./row-reading.ts";
-import { insertNotifications } from "./notification-delivery.ts";
-import { createDeliveryResults } from "./notification-delivery.ts";
 import type { Db } from "./tables.ts";
 
 export type Outbox = ReturnType<typeof createOutbox>;
@@ -110,26 +113,17 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
     },
 
     /** For the metrics: each part is answered from an index alone. Of receivers with anything, configured or not. */
-    figures: (): Promise<readonly OutboxFigures[]> => readFigures(reader),
+    figures: () => readFigures(reader),
 
     /**
      * Who was not notified yet of which open incident: a message about it waits, or its attempts fail, and none before was
      * delivered. Of very many messages only the first are looked at.
      */
-    undelivered: (): Promise<readonly Undelivered[]> => readUndelivered(reader),
+    undelivered: () => readUndelivered(reader),
 
     /** Since when each receiver waits: when its oldest notification was composed, its oldest item caused. */
-    waiting: (): Promise<readonly Waiting[]> => readWaiting(reader),
+    waiting: () => readWaiting(reader),
   };
-}
-
-const mostUndelivered = 10_000;
-
-/** Of a receiver that was not notified of an incident. Failing is 1 if an attempt failed, and else 0. */
-export interface Undelivered {
-  readonly receiver: string;
-  readonly incidentId: string;
-  readonly failing: number;
 }
 
 function readTexts(json: string | null): readonly string[] {
@@ -149,23 +143,6 @@ const columnsOfGroup: Readonly<Record<GroupField, RawBuilder<unknown>>> = {
   incident: sql.ref("incidents.id"),
 };
 
-interface OutboxFigures {
-  readonly receiver: string;
-  /** Items that are in no notification yet. */
-  readonly openItems: number;
-  readonly pending: number;
-  readonly dead: number;
-  /** The earliest cause of what was not delivered yet, open items included. UTC milliseconds. */
-  readonly oldestCausedAtMs: number | null;
-}
-
-/** UTC milliseconds; null: there is none. */
-interface Waiting {
-  readonly receiver: string;
-  readonly oldestPendingMs: number | null;
-  readonly oldestItemMs: number | null;
-}
-
 function atLeast(value: RawBuilder<unknown>, bound: number): RawBuilder<unknown> {
   return sql`(case when ${value} < ${bound} then ${bound} else ${value} end)`;
 }
@@ -182,76 +159,6 @@ function selectReady(kysely: Db, receiver: string, inFlight: readonly number[]) 
     .where("state", "=", pending)
     .where("waits_for", "is", null);
   return inFlight.length === 0 ? ready : ready.where("seq", "not in", inFlight);
-}
-
-async function readFigures(reader: Db): Promise<readonly OutboxFigures[]> {
-  const { rows } = await sql<OutboxFigures>`
-    select
-      receiver,
-      sum(open) as "openItems",
-      sum(pending) as "pending",
-      sum(dead) as "dead",
-      min(caused) as "oldestCausedAtMs"
-    from (
-      select receiver, count(*) as open, 0 as pending, 0 as dead, min(caused_at_ms) as caused
-      from outbox_items where notification_seq is null group by receiver
-      union all
-      select receiver, 0, count(*), 0, min(caused_at_ms)
-      from notifications where state = 'pending' group by receiver
-      union all
-      select receiver, 0, 0, count(*), null
-      from notifications where state = 'dead' group by receiver
-    ) as parts
-    group by receiver
-    order by receiver
-  `.execute(reader);
-  return rows;
-}
-
-async function readUndelivered(reader: Db): Promise<readonly Undelivered[]> {
-  const { rows } = await sql<Undelivered>`
-    select receiver, incident_id as "incidentId", max(failing) as "failing"
-    from (
-      select receiver, incident_id, 0 as failing
-      from outbox_items where notification_seq is null
-      union all
-      select items.receiver, incident_id, case when attempts > 0 then 1 else 0 end
-      from notifications
-      join outbox_items as items on items.notification_seq = notifications.seq
-      where state = 'pending'
-      union all
-      select items.receiver, incident_id, 1
-      from notifications
-      join outbox_items as items on items.notification_seq = notifications.seq
-      where state = 'dead'
-      limit ${mostUndelivered}
-    ) as parts
-    where exists (
-      select 1 from incidents where incidents.id = incident_id and phase <> 'resolved'
-    ) and not exists (
-      select 1 from outbox_items as earlier
-      join notifications on notifications.seq = earlier.notification_seq
-      where earlier.incident_id = parts.incident_id and earlier.receiver = parts.receiver
-        and state = 'delivered'
-    )
-    group by receiver, incident_id
-  `.execute(reader);
-  return rows;
-}
-
-async function readWaiting(reader: Db): Promise<readonly Waiting[]> {
-  const { rows } = await sql<Waiting>`
-    select receiver, min(pending) as "oldestPendingMs", min(item) as "oldestItemMs"
-    from (
-      select receiver, min(created_at_ms) as pending, null as item
-      from notifications where state = 'pending' group by receiver
-      union all
-      select receiver, null, min(caused_at_ms)
-      from outbox_items where notification_seq is null group by receiver
-    ) as parts
-    group by receiver
-  `.execute(reader);
-  return rows;
 }
 
 async function countFiring(
@@ -320,4 +227,76 @@ async function readDue(
     const whole = reading.read("notifications", row.seq, row, read);
     return { ...rest, ...(whole ?? { notification: null, takenBy: [] }) };
   });
+}
+
+/** A count that is out of range could not be incremented. */
+const oneMoreAttempt = sql<number>`case when attempts < 1000000000 then attempts + 1 else 1000000000 end`;
+
+export interface Settlement {
+  readonly state: "delivered" | "dead";
+  readonly reason?: string;
+  readonly settledAtMs: number;
+}
+
+type JudgeReceiver = (state: ReceiverState) => IncidentOutcome;
+
+/** How attempts end. */
+function createDeliveryResults(kysely: Db, reading: RowReading) {
+  // The incident must be written in the same transaction as what it is about: a crash between the
+  // two would leave a receiver that lost something unreported, or report it twice.
+  const judgeReceiver = async (trx: Db, receiver: string, judge: JudgeReceiver) => {
+    const outcome = judge(await readReceiver(trx, receiver, reading));
+    await writeIncidents(trx, null, outcome);
+    return outcome;
+  };
+  return {
+    /**
+     * Ends a notification with its last attempt. What that means for the receiver is judged and stored in the same
+     * transaction.
+     *
+     * @returns what was judged; null: the notification was not pending any more
+     */
+    settle: (
+      seq: number,
+      { state, reason, settledAtMs }: Settlement,
+      attempt: Attempt,
+      judge: JudgeReceiver,
+    ): Promise<IncidentOutcome | null> =>
+      kysely.transaction().execute(async (trx) => {
+        const settled = await trx
+          .updateTable("notifications")
+          .set({
+            state,
+            attempts: oneMoreAttempt,
+            last_reason: reason ?? null,
+            settled_at_ms: settledAtMs,
+            waits_for: null,
+          })
+          .where("seq", "=", seq)
+          .where("state", "=", pending)
+          .returning(["receiver", "attempts"])
+          .executeTakeFirst();
+        if (!settled) return null;
+        await writeAttempt(trx, seq, attempt, settled.attempts);
+        await unblockWaiting(trx, seq);
+        return judgeReceiver(trx, settled.receiver, judge);
+      }),
+
+    retryLater: (seq: number, nextAttemptAtMs: number, attempt: Attempt): Promise<void> =>
+      kysely.transaction().execute(async (trx) => {
+        const retried = await trx
+          .updateTable("notifications")
+          .set({
+            attempts: oneMoreAttempt,
+            last_reason: attempt.failure?.reason ?? null,
+            next_attempt_at_ms: nextAttemptAtMs,
+            ...(attempt.takenBy && { taken_by: JSON.stringify(attempt.takenBy) }),
+          })
+          .where("seq", "=", seq)
+          .where("state", "=", pending)
+          .returning("attempts")
+          .executeTakeFirst();
+        if (retried) await writeAttempt(trx, seq, attempt, retried.attempts);
+      }),
+  };
 }

@@ -1,5 +1,5 @@
 import type { NewNotification } from "../alerts/notification.ts";
-import { insertNotifications } from "./notification-delivery.ts";
+import { insertNotifications } from "./outbox-items.ts";
 import type { Db } from "./tables.ts";
 
 /** A configured report: with another schedule, also of the same name, it is like a new one. */

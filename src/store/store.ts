@@ -10,16 +10,19 @@ import { createStoredDrift } from "./drift.ts";
 import { createForgetting } from "./forgetting.ts";
 import { createIncidentHistory } from "./incident-history.ts";
 import { createIncidentsWithoutTarget } from "./incidents.ts";
-import { createMessageThreads, createReceiverEvents } from "./receiver-state.ts";
+import {
+  createMessageThreads,
+  createNotifiedIncidents,
+  createReceiverEvents,
+} from "./receiver-state.ts";
 import { createNotifications } from "./notifications.ts";
-import { createNotifiedIncidents } from "./notified-incidents.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPollCommits } from "./poll-commits.ts";
 import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
-import { createStoredRegions } from "./regions.ts";
 import { rollUp, type RollUpOptions } from "./roll-up.ts";
+import { createStoredRegions } from "./regions.ts";
 import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
 import { expect, it } from "vitest";
-import { createNotifiedIncidents } from "../../src/store/notified-incidents.ts";
+import { createNotifiedIncidents } from "../../src/store/receiver-state.ts";
 import { createOutbox } from "../../src/store/outbox.ts";
 import { createPruning } from "../../src/store/pruning.ts";
 import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
