@@ -145,6 +145,9 @@ describe("the page of an incident", () => {
     expect(text).toContain("<dt>state</dt><dd>resolved (silenced)</dd>");
     expect(text).toContain(`<a class="button" href="../silences/${silence.id}/end" data-act`);
     expect(text).not.toContain("/acknowledge");
+    const acknowledge = (await read(`/incidents/${id}/acknowledge`)).text;
+    expect(acknowledge).toContain("It was silenced, and goes on as another one of");
+    expect(acknowledge).toContain('<a href="../../incidents">');
     // A message about several links to their list. On the overview, silencing again is not what comes next.
     const list = (await read("/incidents?rule=server-error&region=us&key=research")).text;
     expect(list).toContain(`<a class="button" href="silences/${silence.id}/end" data-act`);

@@ -23,7 +23,10 @@ export function renderAcknowledge(incident: IncidentDetails, actor: Actor, at: P
           <a href="../${id}/unacknowledge">Unacknowledge</a>`
       : state === "firing"
         ? null
-        : `It is ${state}: there is nothing to acknowledge.`;
+        : incident.resolved_reason === "silenced"
+          ? html`It was silenced, and goes on as another one of
+              <a href="../../incidents">the open incidents</a>.`
+          : `It is ${state}: there is nothing to acknowledge.`;
   return renderAction(at, {
     title: "Acknowledge",
     what: html`${subjectOf(incident)}
