@@ -4,7 +4,6 @@ import type { ConfigOf, ReceiverConfig } from "../config/schema-receivers.ts";
 import { counted } from "../fleet/text.ts";
 import { batches } from "../lib/iterables.ts";
 import type { Secret } from "../lib/secret.ts";
-import type { NotifiedAlert } from "../notify/receivers/notified-alerts.ts";
 import { keyOfAlert } from "../notify/receivers/pagerduty.ts";
 import {
   isSignedByPagerduty,
@@ -12,7 +11,7 @@ import {
 } from "../notify/receivers/pagerduty-webhook.ts";
 import type { PagerdutyEvent } from "../notify/receivers/pagerduty-webhook.ts";
 import { StoreError } from "../store/store-error.ts";
-import type { IncidentNote } from "../store/receiver-state.ts";
+import type { IncidentNote, NotifiedAlert } from "../store/receiver-state.ts";
 import { BusyError } from "../lib/refused-error.ts";
 import type { ReceivedWebhook, WebhookOutcome } from "../web/api/webhooks-route.ts";
 import { acknowledgeAll, createActs, notesOn, nothing, refused } from "./receiver-acts.ts";

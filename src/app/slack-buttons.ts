@@ -5,7 +5,7 @@ import type { ReceiverConfig } from "../config/schema-receivers.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Outbound } from "../notify/outbound.ts";
-import type { NotifiedAlert } from "../notify/receivers/notified-alerts.ts";
+import type { NotifiedAlert } from "../store/receiver-state.ts";
 import { escapeMrkdwn } from "../notify/receivers/slack.ts";
 import { createSlackApi, type SlackApi } from "../notify/receivers/slack-api.ts";
 import { firingInMessage } from "../notify/receivers/slack-app.ts";

@@ -117,6 +117,16 @@ export function createReceiverEvents(kysely: Db, reader: Db) {
 
 const upsertThreads = prepareUpsert("message_threads", ["receiver", "rule", "group_name"]);
 
+/** A message about the firing incidents of a group, which later messages change and continue. */
+export interface MessageThread {
+  /** Identifies the group among those of its rule. */
+  readonly group: string;
+  /** What the receiver needs to find the message again, as text. */
+  readonly message: string;
+}
+
+export type MessageThreads = ReturnType<typeof createMessageThreads>;
+
 /** The messages that receivers changed and will change again. */
 export function createMessageThreads(kysely: Db, reader: Db) {
   return {
@@ -136,11 +146,11 @@ export function createMessageThreads(kysely: Db, reader: Db) {
         .where("receiver", "=", receiver)
         .execute(),
 
-    /** Also removes old ones of the receiver, whose groups were never resolved. */
+    /** Replaces the one of the same group. Also removes old ones of the receiver, whose groups were never resolved. */
     save: (
       receiver: string,
       rule: string,
-      { group, message }: { readonly group: string; readonly message: string },
+      { group, message }: MessageThread,
       nowMs: number,
     ): Promise<void> =>
       kysely.transaction().execute(async (trx) => {
@@ -163,11 +173,16 @@ export function createMessageThreads(kysely: Db, reader: Db) {
   };
 }
 
-interface NotifiedIncident {
+export interface NotifiedAlert {
+  /** Null for an incident of a pool or a receiver. */
   readonly target: Target | null;
   readonly incident: Incident;
+  /** It may be over. */
   readonly acknowledgement: Acknowledgement | null;
 }
+
+/** What a receiver that is notified of states, not of changes, needs of the store. */
+export type NotifiedAlerts = ReturnType<typeof createNotifiedIncidents>;
 
 /** There may be a hundred thousand incidents, and polls come in between. */
 const incidentsAtOnce = 500;
@@ -177,8 +192,8 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
   const readNotified = async (
     receiver: string,
     ids: readonly string[],
-  ): Promise<readonly NotifiedIncident[]> => {
-    const found: NotifiedIncident[] = [];
+  ): Promise<readonly NotifiedAlert[]> => {
+    const found: NotifiedAlert[] = [];
     for await (const some of paced(batches(ids, incidentsAtOnce))) {
       const rows = await selectStored(reader)
         .innerJoin("incident_receivers", "incident_receivers.incident_id", "incidents.id")
@@ -196,11 +211,17 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
   };
 
   return {
+    /**
+     * The incidents that the receiver was notified of and that are firing, or were resolved at or after a moment (UTC
+     * milliseconds).
+     *
+     * @param about only these incidents and others of the same rules and subjects; the result may contain more
+     */
     async notifiedTo(
       receiver: string,
       resolvedSinceMs: number,
       about: readonly string[] | "all",
-    ): Promise<readonly NotifiedIncident[]> {
+    ): Promise<readonly NotifiedAlert[]> {
       const ids =
         about === "all"
           ? await selectAll(reader, resolvedSinceMs)
@@ -208,7 +229,8 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
       return readNotified(receiver, ids);
     },
 
-    async firingOf(receiver: string, rule: string): Promise<readonly NotifiedIncident[]> {
+    /** The firing incidents of a rule that the receiver was notified of. */
+    async firingOf(receiver: string, rule: string): Promise<readonly NotifiedAlert[]> {
       const { rows } = await sql<{ readonly id: string }>`
         select id from incidents
         where rule = ${rule} and phase <> 'resolved' and phase = 'firing'
@@ -219,6 +241,7 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
       );
     },
 
+    /** By incident id. Without incidents whose notifications are not kept any more. */
     async textsOf(
       receiver: string,
       incidentIds: readonly string[],

@@ -4,8 +4,8 @@ import type { LabelsOf, Notification } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import { alertLabels, isoTime, shortTexts, stateFields, type Texts } from "./message-text.ts";
-import { alertItem, withTexts } from "./notified-alerts.ts";
-import type { CurrentAlert, NotifiedAlert, NotifiedAlerts } from "./notified-alerts.ts";
+import type { NotifiedAlert, NotifiedAlerts } from "../../store/receiver-state.ts";
+import { alertItem, withTexts, type CurrentAlert } from "./notified-alerts.ts";
 
 /** Resolved alerts are posted for this long, for instances that were down when they ended. */
 const resolvedForMs = 15 * 60_000;

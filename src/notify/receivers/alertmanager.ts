@@ -3,6 +3,7 @@ import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { batches } from "../../lib/iterables.ts";
 import type { Secret } from "../../lib/secret.ts";
+import type { NotifiedAlerts } from "../../store/receiver-state.ts";
 import type { SenderDeps } from "../outbound.ts";
 import { failed } from "../receiver.ts";
 import type { AttemptFailure, DeliveryObserver, Log, Receiver, SendResult } from "../receiver.ts";
@@ -11,7 +12,7 @@ import { isFinal } from "../retry.ts";
 import { currentAlerts, renderAlert, renderTestAlerts } from "./alertmanager-alerts.ts";
 import { repostEveryMs } from "./alertmanager-alerts.ts";
 import type { PostableAlert } from "./alertmanager-alerts.ts";
-import type { CurrentAlert, NotifiedAlerts } from "./notified-alerts.ts";
+import type { CurrentAlert } from "./notified-alerts.ts";
 
 export interface AlertmanagerDeps extends SenderDeps {
   readonly log: Log;

@@ -1,34 +1,7 @@
-import { acknowledgementAt, type Acknowledgement } from "../../alerts/acknowledgement.ts";
-import { currentItem, type Incident } from "../../alerts/incident.ts";
+import { acknowledgementAt } from "../../alerts/acknowledgement.ts";
+import { currentItem } from "../../alerts/incident.ts";
 import type { ItemText, OutboxItem } from "../../alerts/notification.ts";
-import type { Target } from "../../fleet/model.ts";
-
-export interface NotifiedAlert {
-  /** Null for an incident of a pool or a receiver. */
-  readonly target: Target | null;
-  readonly incident: Incident;
-  /** It may be over. */
-  readonly acknowledgement: Acknowledgement | null;
-}
-
-/** What a receiver that is notified of states, not of changes, needs of the store. */
-export interface NotifiedAlerts {
-  /**
-   * The incidents that the receiver was notified of and that are firing, or were resolved at or after a moment (UTC
-   * milliseconds).
-   *
-   * @param about only these incidents and others of the same rules and subjects; the result may contain more
-   */
-  notifiedTo(
-    receiver: string,
-    resolvedSinceMs: number,
-    about: readonly string[] | "all",
-  ): Promise<readonly NotifiedAlert[]>;
-  /** The firing incidents of a rule that the receiver was notified of. */
-  firingOf(receiver: string, rule: string): Promise<readonly NotifiedAlert[]>;
-  /** By incident id. Without incidents whose notifications are not kept any more. */
-  textsOf(receiver: string, incidentIds: readonly string[]): Promise<ReadonlyMap<string, ItemText>>;
-}
+import type { NotifiedAlert, NotifiedAlerts } from "../../store/receiver-state.ts";
 
 export interface CurrentAlert extends NotifiedAlert {
   readonly text: ItemText | null;

@@ -8,13 +8,13 @@ import { summarize } from "../../alerts/notification-summary.ts";
 import { namedFacts } from "../../alerts/subjects.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { readable } from "../../fleet/text.ts";
+import type { NotifiedAlert, NotifiedAlerts } from "../../store/receiver-state.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
 import { linksOf } from "./chat-message.ts";
 import { commonLabels, delayedSeconds, incidentLine, inCommon, isoTime } from "./message-text.ts";
 import { shortTexts, shownSummary, stateFields } from "./message-text.ts";
 import { alertItem, withTexts } from "./notified-alerts.ts";
-import type { NotifiedAlert, NotifiedAlerts } from "./notified-alerts.ts";
 
 export interface PagerdutyDeps extends SenderDeps {
   readonly notifiedAlerts: NotifiedAlerts;

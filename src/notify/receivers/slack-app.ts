@@ -3,11 +3,15 @@ import { groupValue } from "../../alerts/grouping.ts";
 import { groupFields, type Notification, type OutboxItem } from "../../alerts/notification.ts";
 import { summarize } from "../../alerts/notification-summary.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
+import type {
+  MessageThread,
+  MessageThreads,
+  NotifiedAlert,
+  NotifiedAlerts,
+} from "../../store/receiver-state.ts";
 import type { SenderDeps } from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
-import type { MessageThread, MessageThreads } from "./message-threads.ts";
 import { alertItem, withTexts } from "./notified-alerts.ts";
-import type { NotifiedAlert, NotifiedAlerts } from "./notified-alerts.ts";
 import { slackMessage } from "./slack.ts";
 import { createSlackApi } from "./slack-api.ts";
 

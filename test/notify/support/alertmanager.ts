@@ -4,7 +4,7 @@ import type { Notification } from "../../../src/alerts/notification.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { requestTimeoutMs } from "../../../src/notify/outbound.ts";
-import type { NotifiedAlerts } from "../../../src/notify/receivers/notified-alerts.ts";
+import type { NotifiedAlerts } from "../../../src/store/receiver-state.ts";
 import { createAlertmanagerReceiver } from "../../../src/notify/receivers/alertmanager.ts";
 import type { AlertmanagerSettings } from "../../../src/notify/receivers/alertmanager.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
