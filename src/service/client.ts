@@ -2,12 +2,12 @@ import type { Snapshot } from "../fleet/snapshot.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 import type { Operation } from "../fleet/model.ts";
 import type { Secret } from "../lib/secret.ts";
-import { runInSlices } from "../lib/run-in-slices.ts";
+import { runInSlices } from "../lib/iterables.ts";
 import { type BodyBuffer, BodyBuffers } from "./response-body.ts";
 import { connectionsLimit } from "../lib/descriptor-limit.ts";
 import { type ConnectionOptions, createConnections } from "./connections.ts";
 import { acceptedEncodings } from "./response-body.ts";
-import { Deviations } from "./deviations.ts";
+import { createWalker, Deviations, type Walker } from "./deviations.ts";
 import type { Answer } from "./http-get.ts";
 import { type CallFailure, failure } from "./failure.ts";
 import type { JsonValue } from "./json-value.ts";
@@ -22,7 +22,6 @@ import {
   userSchema,
   whiteLabelSchema,
 } from "./schemas.ts";
-import { createWalker, type Walker } from "./schema-walker.ts";
 
 export interface ServiceClientOptions extends Omit<
   ConnectionOptions,

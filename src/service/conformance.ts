@@ -4,12 +4,11 @@ import type { Operation } from "../fleet/model.ts";
 import { wholeAnswer } from "../fleet/deviation.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 import type { CallResult } from "./client.ts";
-import { Deviations } from "./deviations.ts";
+import { createWalker, Deviations, type FieldCount } from "./deviations.ts";
 import type { CallFailure } from "./failure.ts";
 import { isArray, isObject, type JsonValue } from "./json-value.ts";
 import { canStandInPath, type Lookup, promisedOperations } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";
-import { createWalker, type FieldCount } from "./schema-walker.ts";
 
 const fieldReport = z.object({
   /** Such as `universes[].name`; `(answer)`: the response as a whole. */

@@ -2,14 +2,13 @@ import type { FailureReason, Operation } from "../fleet/model.ts";
 import { wholeAnswer, type OperationProblem } from "../fleet/deviation.ts";
 import { parseRetryAfter } from "../lib/retry.ts";
 import type { Secret } from "../lib/secret.ts";
-import { Deviations } from "./deviations.ts";
+import { createWalker, Deviations } from "./deviations.ts";
 import type { Answer } from "./http-get.ts";
 import { type CallFailure, failure, type ValidationEntry } from "./failure.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import { BodyFault, parseJson } from "./json.ts";
 import { promisedOperations } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";
-import { createWalker } from "./schema-walker.ts";
 
 export interface Refused {
   readonly operation: Operation;

@@ -6,7 +6,7 @@ import { problemText, wholeAnswer } from "../fleet/deviation.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 import type { Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
-import { Deviations, shapeOf } from "./deviations.ts";
+import { createWalker, Deviations, shapeOf } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import {
   afterMark,
@@ -30,7 +30,6 @@ import {
 import { CommonTexts, type Unkept } from "./parse-sandbox.ts";
 import { ListingItems, pollsPerReread, type ReaderMemory, valueLimits } from "./listing-items.ts";
 import { keptListingSchema } from "./schemas.ts";
-import { createWalker } from "./schema-walker.ts";
 
 export interface ReadListing {
   readonly kind: "read";

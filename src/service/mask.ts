@@ -1,12 +1,11 @@
 import { z } from "zod";
 import type { Operation } from "../fleet/model.ts";
 import type { Slices } from "../fleet/slices.ts";
-import { runInSlices } from "../lib/run-in-slices.ts";
+import { runInSlices } from "../lib/iterables.ts";
 import type { Secret } from "../lib/secret.ts";
-import { fieldName, shapeOf } from "./deviations.ts";
+import { asType, fieldName, shapeOf, unwrap } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import { promisedOperations } from "./operations.ts";
-import { asType, unwrap } from "./schema-walker.ts";
 
 /** Shows of a response only what the interface's schemas mark as `shown`. */
 export type Mask = ReturnType<typeof createMask>;

@@ -1,13 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
-import { Deviations } from "../../src/service/deviations.ts";
+import { createWalker, Deviations } from "../../src/service/deviations.ts";
 import {
   keptListingSchema,
   keptSandboxSchema,
   universesSchema,
 } from "../../src/service/schemas.ts";
-import { createWalker } from "../../src/service/schema-walker.ts";
 
 describe("a walker", () => {
   const anyValue = fc.oneof(

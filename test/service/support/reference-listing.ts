@@ -1,12 +1,11 @@
 import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts";
 import type { Status } from "../../../src/fleet/status.ts";
 import type { Deviation } from "../../../src/fleet/deviation.ts";
-import { Deviations } from "../../../src/service/deviations.ts";
+import { createWalker, Deviations } from "../../../src/service/deviations.ts";
 import { isArray, isObject } from "../../../src/service/json-value.ts";
 import { parseJson } from "../../../src/service/json.ts";
 import type { JsonObject, JsonValue } from "../../../src/service/json-value.ts";
 import { keptListingSchema } from "../../../src/service/schemas.ts";
-import { createWalker } from "../../../src/service/schema-walker.ts";
 
 /** What a body says when it is parsed as a whole, read for its reader rather than for the machine. */
 export type Reading =
