@@ -7,8 +7,7 @@ import {
 import type { GroupTimes } from "../alerts/grouping.ts";
 import { mostCounted, type NewNotification } from "../alerts/notification.ts";
 import type { Clock } from "../lib/clock.ts";
-import { batches, paced } from "../lib/iterables.ts";
-import { runInSlices } from "../lib/run-in-slices.ts";
+import { batches, paced, runInSlices } from "../lib/iterables.ts";
 import type { Outbox } from "../store/outbox.ts";
 
 /** More items than this at once become several notifications, so that memory use stays flat. */

@@ -10,7 +10,7 @@ import type { PollDetail } from "../alerts/target-view.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { runInSlices } from "../lib/run-in-slices.ts";
+import { runInSlices } from "../lib/iterables.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
 import type { Store } from "../store/store.ts";

@@ -4,7 +4,7 @@ import type { Verdict } from "../alerts/judge.ts";
 import { emptySnapshot, restoreSnapshot } from "../fleet/snapshot.ts";
 import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
 import { statuses } from "../fleet/status.ts";
-import { runInSlices } from "../lib/run-in-slices.ts";
+import { runInSlices } from "../lib/iterables.ts";
 import { isBeyond, prepareUpsert } from "./sql-helpers.ts";
 import type { Together } from "./shared-commits.ts";
 import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { runInSlices } from "../../src/lib/run-in-slices.ts";
+import { runInSlices } from "../../src/lib/iterables.ts";
 
 it("the event loop turns while long work is done, and not between short slices", async () => {
   let slices = 0;

@@ -7,7 +7,7 @@ import { searchFleet } from "../../fleet/fleet-search.ts";
 import { findSandbox, type Sandbox } from "../../fleet/snapshot.ts";
 import { noneByStatus } from "../../fleet/tallies.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
-import { runInSlices } from "../../lib/run-in-slices.ts";
+import { runInSlices } from "../../lib/iterables.ts";
 import type { FleetContext } from "../context.ts";
 import { cursorOf, cursorText, limitField, listed, listOfWords, names } from "../fields.ts";
 import { nextField, notes, nullableText, nullableTime, pageOf, sandboxText } from "../fields.ts";

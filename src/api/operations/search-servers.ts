@@ -2,7 +2,7 @@ import { z } from "zod";
 import { searchFleet, searchedServers, serverSorts } from "../../fleet/fleet-search.ts";
 import { shownStatuses } from "../../fleet/fleet-search.ts";
 import type { Sandbox, Server } from "../../fleet/snapshot.ts";
-import { runInSlices } from "../../lib/run-in-slices.ts";
+import { runInSlices } from "../../lib/iterables.ts";
 import type { FleetContext } from "../context.ts";
 import { flag, limitField, listed, listOfWords, names, notes, targetFields } from "../fields.ts";
 import { matchNotes } from "../match-notes.ts";

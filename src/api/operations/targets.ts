@@ -5,7 +5,7 @@ import { failureReasons, statuses, type Target } from "../../fleet/model.ts";
 import { pageOfItems, serversOf } from "../../fleet/fleet-page.ts";
 import type { PlacedServer } from "../../fleet/snapshot.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
-import { runInSlices } from "../../lib/run-in-slices.ts";
+import { runInSlices } from "../../lib/iterables.ts";
 import type { ActContext, FleetContext } from "../context.ts";
 import { cursorOf, cursorText, limitField, listed, listOfWords, names } from "../fields.ts";
 import { nextField, notes, nullableText, nullableTime, pageOf, sandboxText } from "../fields.ts";

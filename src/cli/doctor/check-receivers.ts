@@ -4,8 +4,12 @@ import type { ConnectOptions } from "../../lib/connector.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { destinationOf, ProxyError } from "../../lib/proxy.ts";
 import { userAgent } from "../../lib/version.ts";
-import { createGuardedConnector, DeniedAddressError } from "../../notify/guarded-connector.ts";
-import { createOutbound, type Outbound } from "../../notify/outbound.ts";
+import {
+  createGuardedConnector,
+  DeniedAddressError,
+  createOutbound,
+  type Outbound,
+} from "../../notify/outbound.ts";
 import { createSlackApi } from "../../notify/receivers/slack-api.ts";
 import { refusedAdvice } from "../../notify/receivers/slack-socket.ts";
 import { connectionFailure } from "../../service/failure.ts";

@@ -2,8 +2,7 @@ import type { Notification, NotifiedReport } from "../../alerts/notification.ts"
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { ProxyError } from "../../lib/proxy.ts";
 import { zoneOffset } from "../../lib/zone-offset.ts";
-import { DeniedAddressError } from "../guarded-connector.ts";
-import type { SenderDeps } from "../outbound.ts";
+import { DeniedAddressError, type SenderDeps } from "../outbound.ts";
 import { failed, type AttemptFailure, type Receiver, type SendResult } from "../receiver.ts";
 import { chatMessage, escapeHtml, entryText, linesWithin } from "./chat-message.ts";
 import { isoTime } from "./message-text.ts";

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { allows } from "../../lib/access.ts";
-import { runInSlices } from "../../lib/run-in-slices.ts";
+import { runInSlices } from "../../lib/iterables.ts";
 import type { ApiDeps } from "../api/api.ts";
 import { subjectFacts } from "../../alerts/incident.ts";
 import type { Html } from "../html.ts";
