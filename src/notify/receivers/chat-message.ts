@@ -1,8 +1,15 @@
 import { messageLinks } from "../../alerts/links.ts";
-import { endedUnobserved, isSilenced } from "../../alerts/notification.ts";
-import type { Notification, NotifiedIncident } from "../../alerts/notification.ts";
+import {
+  endedUnobserved,
+  isSilenced,
+  type Notification,
+  type NotifiedIncident,
+} from "../../alerts/notification.ts";
 import { placeText } from "../../alerts/subjects.ts";
 import { readable } from "../../fleet/text.ts";
+import type { Secret } from "../../lib/secret.ts";
+import type { Answer, SenderDeps } from "../outbound.ts";
+import type { Receiver, SendResult } from "../receiver.ts";
 import { commonLabels, incidentLine, runbookLink, shownSummary } from "./message-text.ts";
 
 const icons = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
@@ -188,4 +195,35 @@ export function escapeHtml(text: string): string {
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;");
+}
+
+interface ChatService {
+  readonly name: string;
+  readonly url: URL;
+  readonly secretHeaders?: ReadonlyMap<string, Secret>;
+  readonly restMs: number;
+  /** The body, as JSON. */
+  readonly messageOf: (
+    notification: Notification,
+    nowMs: number,
+    externalUrl: string | null,
+  ) => object;
+  readonly readAnswer?: (answer: Answer) => SendResult;
+}
+
+/** A receiver that posts each notification as one message for people. */
+export function createChatReceiver(
+  { outbound, clock, externalUrl = null }: SenderDeps,
+  { name, url, secretHeaders, restMs, messageOf, readAnswer }: ChatService,
+): Receiver {
+  const headers = { "content-type": "application/json" };
+  return {
+    name,
+    restMs,
+    send(notification, signal) {
+      const body = JSON.stringify(messageOf(notification, clock.now().utcMs, externalUrl));
+      const request = { url, body, headers, ...(secretHeaders && { secretHeaders }) };
+      return outbound.send(request, signal, readAnswer);
+    },
+  };
 }

@@ -4,8 +4,13 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
-import { chatMessage, entryText, linesWithin, utcText } from "./chat-message.ts";
-import { createChatReceiver } from "./chat-receiver.ts";
+import {
+  chatMessage,
+  createChatReceiver,
+  entryText,
+  linesWithin,
+  utcText,
+} from "./chat-message.ts";
 
 /** Discord accepts 30 messages a minute in a channel. */
 const restMs = 2_000;

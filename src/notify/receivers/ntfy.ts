@@ -2,8 +2,7 @@ import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
 import type { Receiver } from "../receiver.ts";
-import { chatMessage, entryText, linesWithin } from "./chat-message.ts";
-import { createChatReceiver } from "./chat-receiver.ts";
+import { chatMessage, createChatReceiver, entryText, linesWithin } from "./chat-message.ts";
 
 /** A visitor of ntfy.sh has 60 requests, and another one every five seconds. */
 const restMs = 1_000;

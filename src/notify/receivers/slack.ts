@@ -2,12 +2,25 @@ import { z } from "zod";
 import { messageLinks } from "../../alerts/links.ts";
 import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { parseReceiverUrl, readAnswer, readJson } from "../outbound.ts";
-import type { Answer, SenderDeps } from "../outbound.ts";
+import {
+  parseReceiverUrl,
+  readAnswer,
+  readJson,
+  type Answer,
+  type SenderDeps,
+} from "../outbound.ts";
 import { failed, type Receiver, type SendResult } from "../receiver.ts";
-import { belowHeading, entriesOf, entryText, headingOf, stateOf, utcText } from "./chat-message.ts";
-import type { Entry, Link } from "./chat-message.ts";
-import { createChatReceiver } from "./chat-receiver.ts";
+import {
+  belowHeading,
+  createChatReceiver,
+  entriesOf,
+  entryText,
+  headingOf,
+  stateOf,
+  utcText,
+  type Entry,
+  type Link,
+} from "./chat-message.ts";
 import { runbookLink, shownSummary } from "./message-text.ts";
 
 /** Slack accepts about one message a second from an incoming webhook. */
@@ -105,8 +118,8 @@ export function slackMessage(
 }
 
 /** What a click on a button of a message does. */
-export const slackActions = ["acknowledge", "silence"] as const;
-export type SlackAction = (typeof slackActions)[number];
+const slackActions = ["acknowledge", "silence"] as const;
+type SlackAction = (typeof slackActions)[number];
 
 const buttonTexts: Readonly<Record<SlackAction, string>> = {
   acknowledge: "Acknowledge",
@@ -157,4 +170,47 @@ function mrkdwn(text: string) {
 
 export function escapeMrkdwn(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+const longestClickText = 200;
+const clickText = z.string().min(1).max(longestClickText);
+
+/** Of what Slack sends of a click, what is used (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload). */
+const clickSchema = z.object({
+  type: z.literal("block_actions"),
+  user: z.object({ id: clickText, username: clickText.nullish(), name: clickText.nullish() }),
+  container: z.object({ type: z.literal("message"), channel_id: clickText, message_ts: clickText }),
+  actions: z.tuple(
+    [z.object({ action_id: z.enum(slackActions), action_ts: z.string().regex(/^\d{1,12}\.\d+$/) })],
+    z.unknown(),
+  ),
+});
+
+/** A click on a button of a message. */
+export interface SlackClick {
+  /** Of this click, however often it is sent. */
+  readonly id: string;
+  readonly action: SlackAction;
+  /** UTC milliseconds. */
+  readonly occurredAtMs: number;
+  readonly user: { readonly id: string; readonly name: string };
+  readonly channel: string;
+  readonly ts: string;
+}
+
+/** Null: it is no click on a button of sandwatch. */
+export function readSlackClick(payload: unknown): SlackClick | null {
+  const read = clickSchema.safeParse(payload);
+  if (!read.success) return null;
+  const { user, container, actions } = read.data;
+  const { channel_id: channel, message_ts: ts } = container;
+  const [{ action_id: action, action_ts: atText }] = actions;
+  return {
+    id: `${channel} ${ts} ${user.id} ${action} ${atText}`,
+    action,
+    occurredAtMs: Math.round(Number(atText) * 1_000),
+    user: { id: user.id, name: user.username ?? user.name ?? user.id },
+    channel,
+    ts,
+  };
 }

@@ -2,8 +2,7 @@ import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
-import { chatMessage, entryText, itemsWithin } from "./chat-message.ts";
-import { createChatReceiver } from "./chat-receiver.ts";
+import { chatMessage, createChatReceiver, entryText, itemsWithin } from "./chat-message.ts";
 
 /** Teams accepts a few messages a second in a channel. */
 const restMs = 1_000;

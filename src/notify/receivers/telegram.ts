@@ -4,8 +4,13 @@ import type { ConfigOf } from "../../config/schema-receivers.ts";
 import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
 import type { SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
-import { chatMessage, escapeHtml, entryText, linesWithin } from "./chat-message.ts";
-import { createChatReceiver } from "./chat-receiver.ts";
+import {
+  chatMessage,
+  createChatReceiver,
+  entryText,
+  escapeHtml,
+  linesWithin,
+} from "./chat-message.ts";
 
 /** Telegram accepts 20 messages a minute in a group. */
 const restMs = 3_000;
