@@ -74,7 +74,8 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     between: "delete from silences",
   },
   "forgets acknowledgements at a restart": {
-    from: 49,
+    from: 55,
+    caughtAs: /acknowledg|reminded/,
     between: "delete from acknowledgements",
   },
   "notifies each time of what flaps": {
