@@ -182,7 +182,7 @@ function life(): Row {
         queries: [
           overTime(
             `time() - max((${series(lastSuccess, ofTarget)} > 0) ${ofItsTarget})`,
-            "since it was seen",
+            "since it was observed",
           ),
         ],
       }),
