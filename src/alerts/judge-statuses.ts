@@ -1,5 +1,5 @@
 import { type Diff, statusBefore } from "../fleet/diff.ts";
-import type { Presence } from "../fleet/model.ts";
+import type { Presence, Status } from "../fleet/model.ts";
 import { eachInSlices, sandboxesPerSlice, type Slices } from "../fleet/slices.ts";
 import {
   type Sandbox,
@@ -10,7 +10,6 @@ import {
   type Server,
 } from "../fleet/snapshot.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
-import type { Status } from "../fleet/status.ts";
 import type { IncidentEngine } from "./incident-engine.ts";
 import type { Inhibitor } from "./recipients.ts";
 import type { ClockReading, SubjectEvent } from "./incident-phase.ts";

@@ -4,7 +4,7 @@ import { createApi } from "../api/operation.ts";
 import type { CallApi } from "../api/operation.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { shortId } from "../lib/short-id.ts";
+import { shortId } from "../lib/random.ts";
 import { createRegionWatch } from "../polling/region-watch.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";

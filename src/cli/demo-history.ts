@@ -11,7 +11,7 @@ import { isFullyObserved } from "../alerts/target-state.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
-import { shortId } from "../lib/short-id.ts";
+import { shortId } from "../lib/random.ts";
 import { createCommitLoop } from "../polling/commit-loop.ts";
 import { restorePools, restoreTargets } from "../polling/restore.ts";
 import { draw } from "../simulator/hash.ts";

@@ -5,7 +5,7 @@ import { noIncidentDetails } from "../alerts/notification.ts";
 import type { Notification, NotifiedIncident } from "../alerts/notification.ts";
 import { counted } from "../fleet/text.ts";
 import { systemClock } from "../lib/clock.ts";
-import { shortId } from "../lib/short-id.ts";
+import { shortId } from "../lib/random.ts";
 import { userAgent } from "../lib/version.ts";
 import { createOutbound } from "../notify/outbound.ts";
 import { silentLog } from "../notify/receiver.ts";

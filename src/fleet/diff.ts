@@ -2,7 +2,7 @@ import { sandboxesPerSlice } from "./slices.ts";
 import type { Slices } from "./slices.ts";
 import type { Observation } from "./next-snapshot.ts";
 import type { Sandbox, Server, Snapshot } from "./snapshot.ts";
-import type { Presence } from "./status.ts";
+import type { Presence } from "./model.ts";
 
 /**
  * What differs between a snapshot and the next one, found by comparing references: what is the same object in both is

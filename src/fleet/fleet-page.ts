@@ -1,7 +1,7 @@
 import { sandboxesPerSlice } from "./slices.ts";
 import type { Slices } from "./slices.ts";
 import type { Sandbox, Server, Since, Snapshot } from "./snapshot.ts";
-import type { Status } from "./status.ts";
+import type { Status } from "./model.ts";
 
 /** A server, or a sandbox. */
 export interface FleetItem {

@@ -1,6 +1,6 @@
 import { emptyAccount, type Bucket, type NameAccount, type Peaks } from "./buckets.ts";
 import { addDwells, dwellsOf, noDwells, type DwellHistogram } from "./dwell.ts";
-import { statuses, type Status } from "./status.ts";
+import { statuses, type Status } from "./model.ts";
 import { addTimes, noneByStatus, type CountByStatus } from "./tallies.ts";
 
 /** How many servers or sandboxes of one value are in each status while they are listed, and how many are missing. */

@@ -4,7 +4,7 @@ import { asListed, emptySnapshot, indexSandboxes, isServerAsKnown } from "./snap
 import type { ListedSandbox, ListedServer, Listing, Sandbox } from "./snapshot.ts";
 import type { SandboxText, Server, Since, Snapshot } from "./snapshot.ts";
 import { statedAfter, statusOfServer, worstStated } from "./snapshot.ts";
-import type { Status } from "./status.ts";
+import type { Status } from "./model.ts";
 import { TallyChange } from "./tallies.ts";
 
 /** How a listing was observed. */

@@ -1,6 +1,6 @@
 import type { Deviation } from "./deviation.ts";
 import { sandboxesPerSlice, type Slices } from "./slices.ts";
-import type { Status } from "./status.ts";
+import type { Status } from "./model.ts";
 import { noTallies, TallyChange, type Tallies } from "./tallies.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { statuses } from "./status.ts";
-import type { Status } from "./status.ts";
+import { statuses, type Status } from "./model.ts";
 
 /**
  * How many servers and sandboxes of a target are in which status, so that no metric, rule or report has to walk over

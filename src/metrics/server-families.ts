@@ -1,6 +1,5 @@
-import type { Target } from "../fleet/model.ts";
+import { type Target, statuses, type Status } from "../fleet/model.ts";
 import type { Sandbox, Server, Snapshot } from "../fleet/snapshot.ts";
-import { statuses, type Status } from "../fleet/status.ts";
 import { byStatus } from "../fleet/tallies.ts";
 import { escapeLabelValue, familyHeader, type ExpositionSyntax } from "./exposition-text.ts";
 import { targetLabels } from "./target-families.ts";

@@ -1,8 +1,13 @@
 import type { Verdict } from "../alerts/judge.ts";
-import type { FailureReason } from "../fleet/model.ts";
+import {
+  type FailureReason,
+  presences,
+  statuses,
+  type Presence,
+  type Status,
+} from "../fleet/model.ts";
 import { unobservedMsOf } from "../fleet/recorded-time.ts";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
-import { presences, statuses, type Presence, type Status } from "../fleet/status.ts";
 import { aggregateName, countByStatus } from "../fleet/tallies.ts";
 import type { CountByStatus, Tallies } from "../fleet/tallies.ts";
 

@@ -1,6 +1,5 @@
-import { failureReasons, type Target } from "../fleet/model.ts";
+import { failureReasons, type Target, presences, statuses } from "../fleet/model.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
-import { presences, statuses } from "../fleet/status.ts";
 import { bucketBoundText, escapeLabelValue, type ExpositionSyntax } from "./exposition-text.ts";
 import { countsOfName, dwellBounds, dwellsOf } from "./target-counts.ts";
 import { observedSeconds, transitions } from "./target-counts.ts";

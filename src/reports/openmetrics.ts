@@ -1,6 +1,5 @@
 import { bucketStart, resolutionMs, type Bucket, type Resolution } from "../fleet/buckets.ts";
-import { targetName, type Target } from "../fleet/model.ts";
-import { statuses, type Status } from "../fleet/status.ts";
+import { targetName, type Target, statuses, type Status } from "../fleet/model.ts";
 import { byStatus } from "../fleet/tallies.ts";
 import { endings, escapeLabelValue, familyHeader } from "../metrics/exposition-text.ts";
 import type { TargetFilter } from "../store/occupancy-history.ts";

@@ -1,7 +1,6 @@
 import type { keyLabels } from "../config/configured-targets.ts";
-import { targetName, type Target } from "../fleet/model.ts";
+import { targetName, type Target, type Presence } from "../fleet/model.ts";
 import { eachServer, type Server, type Snapshot } from "../fleet/snapshot.ts";
-import type { Presence } from "../fleet/status.ts";
 import type { ChangeSubject } from "../store/changes.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../store/report-queries.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Deviation, DeviationProblem } from "../fleet/deviation.ts";
 import type { ListedSandbox, ListedServer } from "../fleet/snapshot.ts";
-import type { Status } from "../fleet/status.ts";
+import type { Status } from "../fleet/model.ts";
 import { createWalker, Deviations, shapeOf } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import { keptSandboxSchema, keptServerSchema, maxIdLength, maxNameLength } from "./schemas.ts";

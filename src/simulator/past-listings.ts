@@ -1,6 +1,5 @@
-import type { FailureReason, Target } from "../fleet/model.ts";
+import { type FailureReason, type Target, statuses, type Status } from "../fleet/model.ts";
 import type { ListedSandbox } from "../fleet/snapshot.ts";
-import { statuses, type Status } from "../fleet/status.ts";
 import { draw, identityOf } from "./hash.ts";
 import { episodeAt, type EpisodeKind } from "./server-status.ts";
 import type { SimulatedSandbox } from "./world.ts";

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Standing } from "../fleet/fold.ts";
 import type { Gap } from "../fleet/recorded-time.ts";
-import { presences, type Presence } from "../fleet/status.ts";
+import { presences, type Presence } from "../fleet/model.ts";
 import { batches } from "../lib/iterables.ts";
 import { changeSubjects, observations, type ChangeSubject } from "./changes.ts";
 import { listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type InferResult } from "kysely";
-import { presences, type Presence } from "../fleet/status.ts";
+import { presences, type Presence } from "../fleet/model.ts";
 import { beginsWith, isBeyond, lastSequence } from "./sql-helpers.ts";
 import { beyond, place, timesBetween, windowEnd } from "./change-windows.ts";
 import { cursorText, readCursor, type ChangeCursor } from "./change-windows.ts";

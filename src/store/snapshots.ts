@@ -3,7 +3,7 @@ import type { Insertable, Selectable } from "kysely";
 import type { Verdict } from "../alerts/judge.ts";
 import { emptySnapshot, restoreSnapshot } from "../fleet/snapshot.ts";
 import type { Sandbox, Server, Since, Snapshot } from "../fleet/snapshot.ts";
-import { statuses } from "../fleet/status.ts";
+import { statuses } from "../fleet/model.ts";
 import { runInSlices } from "../lib/iterables.ts";
 import { isBeyond, prepareUpsert } from "./sql-helpers.ts";
 import type { Together } from "./shared-commits.ts";

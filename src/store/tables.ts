@@ -5,9 +5,8 @@ import type { Severity } from "../alerts/rule.ts";
 import type { SubjectKind } from "../alerts/subjects.ts";
 import type { Counted, RolledUp } from "../fleet/buckets.ts";
 import type { DeviationProblem } from "../fleet/deviation.ts";
-import type { FailureReason, Operation } from "../fleet/model.ts";
+import type { FailureReason, Operation, Presence, Status } from "../fleet/model.ts";
 import type { GapReason } from "../fleet/recorded-time.ts";
-import type { Presence, Status } from "../fleet/status.ts";
 
 export type Db = Kysely<Tables>;
 

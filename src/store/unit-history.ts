@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from "kysely";
 import type { Bucket } from "../fleet/buckets.ts";
 import { addCounts, countOf, noCounts, type Counts, type Standing } from "../fleet/fold.ts";
-import { statuses, type Status } from "../fleet/status.ts";
+import { statuses, type Status } from "../fleet/model.ts";
 import { StepReader, endedDwells, subjectTables, type StoredStep } from "./change-steps.ts";
 import { isServer, subjectRows, type ChangeSubject, type SubjectRow } from "./changes.ts";
 import { oneOf, type RowReading } from "./row-reading.ts";

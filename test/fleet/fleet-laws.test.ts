@@ -8,7 +8,7 @@ import {
   listedServers,
   restoreSnapshot,
 } from "../../src/fleet/snapshot.ts";
-import { statuses } from "../../src/fleet/status.ts";
+import { statuses } from "../../src/fleet/model.ts";
 import { listings, take } from "./support/listings.ts";
 import { noFleet, plainStep } from "./support/plain-fleet.ts";
 import { expectStep, expectTallies, serverRows } from "./support/rows.ts";

@@ -4,7 +4,7 @@ import { searchedSandboxes, searchedServers } from "../../src/fleet/fleet-search
 import { searchFleet, serverSorts, sortedWindow } from "../../src/fleet/fleet-search.ts";
 import type { Found, sandboxSorts, Search } from "../../src/fleet/fleet-search.ts";
 import type { Sandbox, Server } from "../../src/fleet/snapshot.ts";
-import type { Status } from "../../src/fleet/status.ts";
+import type { Status } from "../../src/fleet/model.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { listing, sandbox, server, snapshotOf, take } from "./support/listings.ts";
 

@@ -5,7 +5,7 @@ import { runAtOnce } from "../../src/fleet/slices.ts";
 import { emptySnapshot, findServer } from "../../src/fleet/snapshot.ts";
 import type { ListedSandbox, Listing, Sandbox, SandboxText } from "../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../src/fleet/snapshot.ts";
-import type { Status } from "../../src/fleet/status.ts";
+import type { Status } from "../../src/fleet/model.ts";
 import { aggregateName, maxDistinctNames, noneByStatus } from "../../src/fleet/tallies.ts";
 import { boxOf, listing, sandbox, server, snapshotOf, take } from "./support/listings.ts";
 

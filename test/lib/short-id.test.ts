@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { shortId } from "../../src/lib/short-id.ts";
+import { shortId } from "../../src/lib/random.ts";
 
 it("a short id is eight characters, none of which is read as another one", () => {
   const ids = Array.from({ length: 2_000 }, () => shortId());

@@ -1,6 +1,6 @@
 import { statusAfter, statusBefore, type Diff } from "../../src/fleet/diff.ts";
 import type { ListedSandbox, Listing as ReadListing } from "../../src/fleet/snapshot.ts";
-import type { Presence } from "../../src/fleet/status.ts";
+import type { Presence } from "../../src/fleet/model.ts";
 
 /** What one response holds, reduced to what sandwatch keeps: nothing in it is secret. */
 export interface Listing {

@@ -5,7 +5,7 @@ import { incidentViewer } from "../../src/api/operations/incidents.ts";
 import { viewTarget } from "../../src/api/operations/targets.ts";
 import { lookOf } from "../../src/cli/look.ts";
 import { statusText } from "../../src/cli/status.ts";
-import type { Status } from "../../src/fleet/status.ts";
+import type { Status } from "../../src/fleet/model.ts";
 import { runAtOnce } from "../../src/fleet/slices.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { seededRandom } from "../../src/lib/random.ts";

@@ -4,7 +4,7 @@ import { nextSnapshot, type Observation } from "../../../src/fleet/next-snapshot
 import { runAtOnce } from "../../../src/fleet/slices.ts";
 import { emptySnapshot } from "../../../src/fleet/snapshot.ts";
 import type { ListedSandbox, ListedServer, Snapshot } from "../../../src/fleet/snapshot.ts";
-import { statuses, type Status } from "../../../src/fleet/status.ts";
+import { statuses, type Status } from "../../../src/fleet/model.ts";
 
 /** A listing without the texts that it was read from. */
 export interface PlainListing {

@@ -1,6 +1,6 @@
 import type { Observation } from "../../../src/fleet/next-snapshot.ts";
 import type { ListedSandbox } from "../../../src/fleet/snapshot.ts";
-import type { Presence, Status } from "../../../src/fleet/status.ts";
+import type { Presence, Status } from "../../../src/fleet/model.ts";
 
 /** What listings mean, written for its reader rather than for the machine: maps of rows, written again each time. */
 export interface PlainFleet {

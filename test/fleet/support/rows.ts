@@ -3,7 +3,7 @@ import { statusAfter, statusBefore, type Diff } from "../../../src/fleet/diff.ts
 import { eachServer, findServer, listedServers } from "../../../src/fleet/snapshot.ts";
 import { findListedServer } from "../../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../../src/fleet/snapshot.ts";
-import { statuses } from "../../../src/fleet/status.ts";
+import { statuses } from "../../../src/fleet/model.ts";
 import { countByStatus } from "../../../src/fleet/tallies.ts";
 import { ownStatus, plainKey, type PlainStep } from "./plain-fleet.ts";
 

@@ -1,5 +1,5 @@
 import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts";
-import type { Status } from "../../../src/fleet/status.ts";
+import type { Status } from "../../../src/fleet/model.ts";
 import type { Deviation } from "../../../src/fleet/deviation.ts";
 import { createWalker, Deviations } from "../../../src/service/deviations.ts";
 import { isArray, isObject } from "../../../src/service/json-value.ts";

@@ -2,7 +2,7 @@ import { createApi, type CallApi } from "../../../src/api/operation.ts";
 import type { FleetContext } from "../../../src/api/context.ts";
 import { restoreSnapshot, type Server } from "../../../src/fleet/snapshot.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
-import type { Status } from "../../../src/fleet/status.ts";
+import type { Status } from "../../../src/fleet/model.ts";
 import { nothingKnown } from "../../../src/alerts/target-state.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
