@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { sql, type InferResult } from "kysely";
 import { presences, type Presence } from "../fleet/model.ts";
 import { beginsWith, isBeyond, lastSequence } from "./sql-helpers.ts";
-import { beyond, place, timesBetween, windowEnd } from "./change-windows.ts";
-import { cursorText, readCursor, type ChangeCursor } from "./change-windows.ts";
+import { beyond, place, timesBetween, windowEnd } from "./change-rows.ts";
+import { cursorText, readCursor, type ChangeCursor } from "./change-rows.ts";
 import { createRowReading, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 

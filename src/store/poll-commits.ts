@@ -1,32 +1,16 @@
 import { flapKey } from "../alerts/flap-record.ts";
 import type { IncidentOutcome } from "../alerts/incident-engine.ts";
+import type { PoolClock, PoolOutcome } from "../alerts/judge-pools.ts";
 import { isQuiet, type Verdict } from "../alerts/judge.ts";
-import type { PoolOutcome } from "../alerts/judge-pools.ts";
-import type { QuietClocks } from "./quiet-clocks.ts";
+import { countByStatus } from "../fleet/tallies.ts";
+import type { Clock } from "../lib/clock.ts";
+import { writeChanges } from "./change-rows.ts";
 import { writeGaps } from "./gaps.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
-import { countByStatus } from "../fleet/tallies.ts";
 import type { SharedCommits } from "./shared-commits.ts";
-import { writeSnapshot, recordedAtMs, type PollDiff } from "./snapshots.ts";
-import {
-  writeClocks,
-  writePoolClocks,
-  writeTargets,
-  type PolledTarget,
-  progressToRow,
-} from "./targets.ts";
-import { sql, type RawBuilder } from "kysely";
-import {
-  statusAfter,
-  statusBefore,
-  type Diff,
-  type SandboxDiff,
-  type ServerDiff,
-} from "../fleet/diff.ts";
-import { batches, paced } from "../lib/iterables.ts";
-import type { ChangeSubject } from "./changes.ts";
-import { prepareRows, rowsPerInsert, storableText, takeSequence } from "./sql-helpers.ts";
-import type { Db } from "./tables.ts";
+import { writeSnapshot } from "./snapshots.ts";
+import { progressToRow, writeClocks, writePoolClocks, writeTargets } from "./targets.ts";
+import type { PolledTarget } from "./targets.ts";
 
 /** Consecutive polls of a target, to be written together. Rows that several of them write are written once. */
 interface JoinedPolls {
@@ -137,171 +121,110 @@ function joinIncidents(verdicts: readonly Verdict[]): IncidentOutcome {
   };
 }
 
+/** How often clocks are written. A kill loses what was counted since. */
+export const clocksEveryMs = 5_000;
+
 /**
- * Within the transaction of the polls, after their snapshots were written: each change refers to the row of its sandbox or
- * server, which the statement looks up, so that no map of row ids has to be kept.
- *
- * @param polls in their order
+ * The clocks of targets whose last polls changed nothing, and of their pools. They are kept in memory and written together.
+ * While they cannot be written, each poll is committed by itself, so that it shows that nothing is stored.
  */
-export async function writeChanges(
-  trx: Db,
-  targetId: number,
-  polls: readonly PollDiff[],
-): Promise<void> {
-  const ofPolls = polls.map((poll) => ({ atMs: recordedAtMs(poll), ...changesOf(poll.diff) }));
-  const all = ofPolls.flatMap(({ sandboxes, servers }) => [...sandboxes, ...servers]);
-  if (all.length === 0) return;
-  const setOf = await valueSets(trx, all, ofPolls.at(-1)?.atMs ?? 0);
-  let seq = (await takeSequence(trx, all.length)) - all.length;
-  for (const { atMs, sandboxes, servers } of ofPolls) {
-    const ofSandboxes = sandboxes
-      .values()
-      .map((each) => [++seq, targetId, atMs, each.sandboxId, ...changeColumns(each, setOf)]);
-    await insert(trx, insertSandboxChanges, ofSandboxes);
-    const ofServers = servers.values().map((each) => {
-      const serverId = (each.after ?? each.before)?.id ?? "";
-      return [++seq, targetId, atMs, each.sandboxId, serverId, ...changeColumns(each, setOf)];
-    });
-    await insert(trx, insertServerChanges, ofServers);
+export class QuietClocks {
+  private readonly commits: SharedCommits;
+  /** Null: every poll is committed by itself. */
+  private readonly clock: Clock | null;
+  private readonly onFailed: (error: unknown) => void;
+  private readonly targets = new Map<number, PolledTarget>();
+  private readonly pools = new Map<string, PoolClock>();
+  private isWritable = true;
+  private cancelTimer: (() => void) | null = null;
+
+  constructor(
+    commits: SharedCommits,
+    clock: Clock | null,
+    onFailed: (error: unknown) => void = () => {},
+  ) {
+    this.commits = commits;
+    this.clock = clock;
+    this.onFailed = onFailed;
+  }
+
+  /** @returns whether they will be written; otherwise the poll is to be committed by itself */
+  take(target: PolledTarget): boolean {
+    if (!this.mayWait()) return false;
+    this.targets.set(target.id, target);
+    return true;
+  }
+
+  takePools(pools: readonly PoolClock[]): boolean {
+    if (!this.mayWait()) return false;
+    for (const pool of pools) this.pools.set(poolName(pool), pool);
+    return true;
+  }
+
+  /** At most one. */
+  waitingOf(targetId: number): readonly PolledTarget[] {
+    const waiting = this.targets.get(targetId);
+    return waiting ? [waiting] : [];
+  }
+
+  /** A commit has a later one. */
+  supersede(targetId: number): void {
+    this.targets.delete(targetId);
+  }
+
+  supersedePools(pools: readonly PoolClock[]): void {
+    for (const pool of pools) this.pools.delete(poolName(pool));
+  }
+
+  private mayWait(): boolean {
+    if (!this.clock || !this.isWritable) return false;
+    this.cancelTimer ??= this.clock.setTimer(clocksEveryMs, () => void this.writeInTime());
+    return true;
+  }
+
+  async end(): Promise<void> {
+    this.cancelTimer?.();
+    await this.write();
+  }
+
+  private async writeInTime(): Promise<void> {
+    await this.write();
+    this.cancelTimer = null;
+    if (this.clock && this.targets.size + this.pools.size > 0) {
+      this.cancelTimer = this.clock.setTimer(clocksEveryMs, () => void this.writeInTime());
+    }
+  }
+
+  private async write(): Promise<void> {
+    let [targets, pools]: [Map<number, PolledTarget>, Map<string, PoolClock>] = [
+      new Map(),
+      new Map(),
+    ];
+    const writeNumbered: Parameters<SharedCommits["add"]>[0]["writeNumbered"] = async (trx) => {
+      // Commits that were added before have superseded theirs.
+      [targets, pools] = [new Map(this.targets), new Map(this.pools)];
+      await writeClocks(trx, targets.values());
+      await writePoolClocks(trx, pools.values());
+    };
+    try {
+      const rows = this.targets.size + this.pools.size;
+      if (rows > 0) await this.commits.add({ owner: null, rows, writeNumbered });
+      this.isWritable = true;
+    } catch (error) {
+      if (this.isWritable) this.onFailed(error);
+      this.isWritable = false;
+      return;
+    }
+    deleteSame(this.targets, targets);
+    deleteSame(this.pools, pools);
   }
 }
 
-/** What is stored of a diff: also that attributes changed, as servers and sandboxes are counted by them. */
-export function changesOf({ sandboxes, servers }: Diff): Pick<Diff, "sandboxes" | "servers"> {
-  return { sandboxes: sandboxes.filter(isStored), servers: servers.filter(isStored) };
+/** Leaves what was replaced meanwhile. */
+function deleteSame<Key, Value>(from: Map<Key, Value>, written: ReadonlyMap<Key, Value>): void {
+  for (const [key, value] of written) if (from.get(key) === value) from.delete(key);
 }
 
-function isStored({ kind, before, after }: SandboxDiff | ServerDiff): boolean {
-  if (kind === "updated") return setKey(before) !== setKey(after);
-  return kind !== "still_missing";
-}
-
-type Subject = SandboxDiff["after"] | ServerDiff["after"];
-
-/** The attributes by which it is counted, as one text. */
-function setKey(subject: Subject): string {
-  const { name = null, tags = [] } = subject && "tags" in subject ? subject : {};
-  const texts = [name ?? "", subject?.benchmark ?? "", JSON.stringify(tags)];
-  return JSON.stringify(texts.map(storableText));
-}
-
-type SetOf = (subject: Subject) => number | null;
-
-/**
- * The ids of sets of attributes. Always looked up: a transaction that adds some may be rolled back, so ids that it saw must
- * not outlive it.
- */
-async function valueSets(
-  trx: Db,
-  diffs: readonly (SandboxDiff | ServerDiff)[],
-  atMs: number,
-): Promise<SetOf> {
-  const subjects = diffs.flatMap(({ before, after }) =>
-    [before, after].filter((each) => each !== null),
-  );
-  const keys = new Set(subjects.map(setKey));
-  const ids = new Map<string, number>();
-  for (const some of batches(keys, setsAtOnce)) {
-    const texts = some.map((key) => {
-      const [name = "", benchmark = "", tags = ""]: string[] = JSON.parse(key);
-      return { name, benchmark, tags, used_at_ms: atMs };
-    });
-    const values = texts.map(({ name, benchmark, tags }) => sql`(${name}, ${benchmark}, ${tags})`);
-    const select = () =>
-      trx
-        .selectFrom("value_sets")
-        .selectAll()
-        .where(sql<boolean>`(name, benchmark, tags) in (values ${sql.join(values)})`)
-        .execute();
-    let rows = await select();
-    if (rows.length < some.length) {
-      await trx
-        .insertInto("value_sets")
-        .values(texts)
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-      rows = await select();
-    }
-    const renewed = rows.filter((row) => row.used_at_ms < atMs - dayMs).map(({ id }) => id);
-    if (renewed.length > 0) {
-      const renew = trx.updateTable("value_sets").set({ used_at_ms: atMs });
-      await renew.where("id", "in", renewed).execute();
-    }
-    for (const { id, name, benchmark, tags } of rows) {
-      ids.set(JSON.stringify([name, benchmark, tags]), id);
-    }
-  }
-  return (subject) => ids.get(setKey(subject)) ?? null;
-}
-
-const setsAtOnce = 200;
-/** So seldom is it written that a set is in use. */
-const dayMs = 24 * 60 * 60_000;
-
-type ChangeRow = readonly (string | number | null)[];
-
-function changeColumns(diff: SandboxDiff | ServerDiff, setOf: SetOf): ChangeRow {
-  const { kind, before, after, dwellMs } = diff;
-  const isObservation = kind === "missing" || kind === "seen" || kind === "updated";
-  const set = setOf(after ?? before);
-  const previous = before && setOf(before);
-  return [
-    statusBefore(diff),
-    statusAfter(diff),
-    dwellMs,
-    isObservation ? kind : null,
-    Number(before !== null && before.missing > 0),
-    set,
-    previous === set ? null : previous,
-  ];
-}
-
-async function insert(
-  trx: Db,
-  insertRows: typeof insertServerChanges,
-  rows: Iterable<ChangeRow>,
-): Promise<void> {
-  for await (const some of paced(batches(rows, rowsPerInsert))) await insertRows(trx, some);
-}
-
-const insertSandboxChanges = prepareRows(
-  (db, rows: readonly ChangeRow[]) => {
-    const values = rows.map(
-      ([seq, targetId, atMs, sandboxId, ...change]) => sql`(${seq}, ${targetId}, ${atMs}, (
-        select id from sandboxes where target_id = ${targetId} and sandbox_id = ${sandboxId}
-      ), ${sql.join(change)})`,
-    );
-    return insertInto(db, "sandbox", values);
-  },
-  ([seq, targetId, atMs, ...rest]) => [seq, targetId, atMs, targetId, ...rest],
-);
-
-const insertServerChanges = prepareRows(
-  (db, rows: readonly ChangeRow[]) => {
-    const values = rows.map(
-      ([
-        seq,
-        targetId,
-        atMs,
-        sandboxId,
-        serverId,
-        ...change
-      ]) => sql`(${seq}, ${targetId}, ${atMs}, (
-        select id from servers
-        where target_id = ${targetId} and sandbox_id = ${sandboxId} and server_id = ${serverId}
-      ), ${sql.join(change)})`,
-    );
-    return insertInto(db, "server", values);
-  },
-  ([seq, targetId, atMs, ...rest]) => [seq, targetId, atMs, targetId, ...rest],
-);
-
-function insertInto(db: Db, subject: ChangeSubject, values: readonly RawBuilder<unknown>[]) {
-  const statement = sql`
-    insert into changes
-      (seq, target_id, at_ms, ${sql.ref(subject)}, from_status, to_status, dwell_ms, observation,
-       was_missing, value_set, previous_set)
-    values ${sql.join(values)}
-  `;
-  return { compile: () => statement.compile(db) };
+function poolName({ rule, region, key }: PoolClock): string {
+  return JSON.stringify([rule, region, key]);
 }

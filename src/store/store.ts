@@ -18,7 +18,7 @@ import {
 import { createNotifications } from "./notifications.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
 import { createOutbox } from "./outbox.ts";
-import { createPollCommits } from "./poll-commits.ts";
+import { createPollCommits, QuietClocks } from "./poll-commits.ts";
 import { createStoredProbes } from "./probes.ts";
 import { createPruning } from "./pruning.ts";
 import { rollUp, type RollUpOptions } from "./roll-up.ts";
@@ -28,7 +28,6 @@ import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";
 import { createRowReading, type RowReading } from "./row-reading.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
-import { QuietClocks } from "./quiet-clocks.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import {
   openDatabase,

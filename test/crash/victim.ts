@@ -6,7 +6,7 @@ import { acknowledgeIncidents } from "../../src/api/operations/acknowledgements.
 import { createDaemon } from "../../src/app/daemon.ts";
 import { systemClock, type Clock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { clocksEveryMs } from "../../src/store/quiet-clocks.ts";
+import { clocksEveryMs } from "../../src/store/poll-commits.ts";
 import { openConfiguredStore, type Store } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
 

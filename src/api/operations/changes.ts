@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { presences } from "../../fleet/model.ts";
 import { firstOf } from "../../lib/iterables.ts";
-import { isChangeCursor } from "../../store/change-windows.ts";
+import { isChangeCursor } from "../../store/change-rows.ts";
 import { changeSubjects, type StoredSubjectChange } from "../../store/changes.ts";
 import type { StoreContext } from "../context.ts";
 import { continuation, cursorField, flag, historyRange, historyRequest } from "../fields.ts";

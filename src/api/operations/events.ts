@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isChangeCursor } from "../../store/change-windows.ts";
+import { isChangeCursor } from "../../store/change-rows.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
 import { cursorField, flag, listOfWords, serverFields } from "../fields.ts";
 import { readRequest, type CallApi } from "../operation.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { judgePoll, type Verdict } from "../../../src/alerts/judge.ts";
 import type { Diff } from "../../../src/fleet/diff.ts";
 import { resolutions } from "../../../src/fleet/buckets.ts";
-import { changesOf } from "../../../src/store/poll-commits.ts";
+import { changesOf } from "../../../src/store/change-rows.ts";
 import { statuses } from "../../../src/fleet/model.ts";
 import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../../src/polling/watched-target.ts";

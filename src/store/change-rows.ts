@@ -1,0 +1,252 @@
+import { sql, type RawBuilder } from "kysely";
+import { statusAfter, statusBefore } from "../fleet/diff.ts";
+import type { Diff, SandboxDiff, ServerDiff } from "../fleet/diff.ts";
+import { batches, paced } from "../lib/iterables.ts";
+import { recordedAtMs, type PollDiff } from "./snapshots.ts";
+import { isBeyond, lookedAtOnce, prepareRows, rowsPerInsert } from "./sql-helpers.ts";
+import { storableText, takeSequence } from "./sql-helpers.ts";
+import type { Db } from "./tables.ts";
+
+/** UTC milliseconds. */
+interface QueriedTimes {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly direction: "asc" | "desc";
+}
+
+export const place = ["changes.at_ms", "changes.seq"];
+
+export function beyond(direction: QueriedTimes["direction"]): "<" | ">" {
+  return direction === "desc" ? "<" : ">";
+}
+
+/** SQLite seeks in an index by one bound of each side: without the nearest ones it would begin each page at the first row. */
+export function timesBetween(
+  { fromMs, toMs, direction }: QueriedTimes,
+  after: ChangeCursor | null,
+  end: ChangeCursor | null,
+): Pick<QueriedTimes, "fromMs" | "toMs"> {
+  const [first, last] = direction === "desc" ? [end, after] : [after, end];
+  return {
+    fromMs: Math.max(fromMs, first?.atMs ?? fromMs),
+    toMs: Math.min(toMs, (last?.atMs ?? toMs) + 1),
+  };
+}
+
+/** The last of the changes that one statement looks at; null: all that follow. */
+export async function windowEnd(
+  reader: Db,
+  query: QueriedTimes,
+  after: ChangeCursor | null,
+): Promise<ChangeCursor | null> {
+  const { direction } = query;
+  const { fromMs, toMs } = timesBetween(query, after, null);
+  let rows = reader
+    .selectFrom("changes")
+    .select(["changes.at_ms as atMs", "changes.seq"])
+    .where("changes.at_ms", ">=", fromMs)
+    .where("changes.at_ms", "<", toMs);
+  if (after) rows = rows.where(isBeyond(place, beyond(direction), [after.atMs, after.seq]));
+  const end = await rows
+    .orderBy("changes.at_ms", direction)
+    .orderBy("changes.seq", direction)
+    .offset(lookedAtOnce - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return end ?? null;
+}
+
+/** The position of a change among all that are stored. As text it is for others to hand back, and for nothing else. */
+export interface ChangeCursor {
+  readonly atMs: number;
+  /** The order in which changes were stored, whatever the clock said. */
+  readonly seq: number;
+}
+
+export function cursorText({ atMs, seq }: ChangeCursor): string {
+  return `${atMs}_${seq}`;
+}
+
+const cursorPattern = /^(-?\d{1,15})_(\d{1,15})$/;
+
+export function isChangeCursor(text: string): boolean {
+  return cursorPattern.test(text);
+}
+
+/** @throws {RangeError} when it is not a cursor */
+export function readCursor(text: string): ChangeCursor {
+  const [, atMs, seq] = cursorPattern.exec(text) ?? [];
+  if (atMs === undefined || seq === undefined) {
+    throw new RangeError("a cursor of changes must be one that they gave");
+  }
+  return { atMs: Number(atMs), seq: Number(seq) };
+}
+
+/**
+ * Within the transaction of the polls, after their snapshots were written: each change refers to the row of its sandbox or
+ * server, which the statement looks up, so that no map of row ids has to be kept.
+ *
+ * @param polls in their order
+ */
+export async function writeChanges(
+  trx: Db,
+  targetId: number,
+  polls: readonly PollDiff[],
+): Promise<void> {
+  const ofPolls = polls.map((poll) => ({ atMs: recordedAtMs(poll), ...changesOf(poll.diff) }));
+  const all = ofPolls.flatMap(({ sandboxes, servers }) => [...sandboxes, ...servers]);
+  if (all.length === 0) return;
+  const setOf = await valueSets(trx, all, ofPolls.at(-1)?.atMs ?? 0);
+  let seq = (await takeSequence(trx, all.length)) - all.length;
+  for (const { atMs, sandboxes, servers } of ofPolls) {
+    const ofSandboxes = sandboxes
+      .values()
+      .map((each) => [++seq, targetId, atMs, each.sandboxId, ...changeColumns(each, setOf)]);
+    await insert(trx, insertSandboxChanges, ofSandboxes);
+    const ofServers = servers.values().map((each) => {
+      const serverId = (each.after ?? each.before)?.id ?? "";
+      return [++seq, targetId, atMs, each.sandboxId, serverId, ...changeColumns(each, setOf)];
+    });
+    await insert(trx, insertServerChanges, ofServers);
+  }
+}
+
+/** What is stored of a diff: also that attributes changed, as servers and sandboxes are counted by them. */
+export function changesOf({ sandboxes, servers }: Diff): Pick<Diff, "sandboxes" | "servers"> {
+  return { sandboxes: sandboxes.filter(isStored), servers: servers.filter(isStored) };
+}
+
+function isStored({ kind, before, after }: SandboxDiff | ServerDiff): boolean {
+  if (kind === "updated") return setKey(before) !== setKey(after);
+  return kind !== "still_missing";
+}
+
+type Subject = SandboxDiff["after"] | ServerDiff["after"];
+
+/** The attributes by which it is counted, as one text. */
+function setKey(subject: Subject): string {
+  const { name = null, tags = [] } = subject && "tags" in subject ? subject : {};
+  const texts = [name ?? "", subject?.benchmark ?? "", JSON.stringify(tags)];
+  return JSON.stringify(texts.map(storableText));
+}
+
+type SetOf = (subject: Subject) => number | null;
+
+/**
+ * The ids of sets of attributes. Always looked up: a transaction that adds some may be rolled back, so ids that it saw must
+ * not outlive it.
+ */
+async function valueSets(
+  trx: Db,
+  diffs: readonly (SandboxDiff | ServerDiff)[],
+  atMs: number,
+): Promise<SetOf> {
+  const subjects = diffs.flatMap(({ before, after }) =>
+    [before, after].filter((each) => each !== null),
+  );
+  const keys = new Set(subjects.map(setKey));
+  const ids = new Map<string, number>();
+  for (const some of batches(keys, setsAtOnce)) {
+    const texts = some.map((key) => {
+      const [name = "", benchmark = "", tags = ""]: string[] = JSON.parse(key);
+      return { name, benchmark, tags, used_at_ms: atMs };
+    });
+    const values = texts.map(({ name, benchmark, tags }) => sql`(${name}, ${benchmark}, ${tags})`);
+    const select = () =>
+      trx
+        .selectFrom("value_sets")
+        .selectAll()
+        .where(sql<boolean>`(name, benchmark, tags) in (values ${sql.join(values)})`)
+        .execute();
+    let rows = await select();
+    if (rows.length < some.length) {
+      await trx
+        .insertInto("value_sets")
+        .values(texts)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      rows = await select();
+    }
+    const renewed = rows.filter((row) => row.used_at_ms < atMs - dayMs).map(({ id }) => id);
+    if (renewed.length > 0) {
+      const renew = trx.updateTable("value_sets").set({ used_at_ms: atMs });
+      await renew.where("id", "in", renewed).execute();
+    }
+    for (const { id, name, benchmark, tags } of rows) {
+      ids.set(JSON.stringify([name, benchmark, tags]), id);
+    }
+  }
+  return (subject) => ids.get(setKey(subject)) ?? null;
+}
+
+const setsAtOnce = 200;
+/** So seldom is it written that a set is in use. */
+const dayMs = 24 * 60 * 60_000;
+
+type ChangeRow = readonly (string | number | null)[];
+
+function changeColumns(diff: SandboxDiff | ServerDiff, setOf: SetOf): ChangeRow {
+  const { kind, before, after, dwellMs } = diff;
+  const isObservation = kind === "missing" || kind === "seen" || kind === "updated";
+  const set = setOf(after ?? before);
+  const previous = before && setOf(before);
+  return [
+    statusBefore(diff),
+    statusAfter(diff),
+    dwellMs,
+    isObservation ? kind : null,
+    Number(before !== null && before.missing > 0),
+    set,
+    previous === set ? null : previous,
+  ];
+}
+
+async function insert(
+  trx: Db,
+  insertRows: typeof insertServerChanges,
+  rows: Iterable<ChangeRow>,
+): Promise<void> {
+  for await (const some of paced(batches(rows, rowsPerInsert))) await insertRows(trx, some);
+}
+
+const insertSandboxChanges = prepareRows(
+  (db, rows: readonly ChangeRow[]) => {
+    const values = rows.map(
+      ([seq, targetId, atMs, sandboxId, ...change]) => sql`(${seq}, ${targetId}, ${atMs}, (
+        select id from sandboxes where target_id = ${targetId} and sandbox_id = ${sandboxId}
+      ), ${sql.join(change)})`,
+    );
+    return insertInto(db, "sandbox", values);
+  },
+  ([seq, targetId, atMs, ...rest]) => [seq, targetId, atMs, targetId, ...rest],
+);
+
+const insertServerChanges = prepareRows(
+  (db, rows: readonly ChangeRow[]) => {
+    const values = rows.map(
+      ([
+        seq,
+        targetId,
+        atMs,
+        sandboxId,
+        serverId,
+        ...change
+      ]) => sql`(${seq}, ${targetId}, ${atMs}, (
+        select id from servers
+        where target_id = ${targetId} and sandbox_id = ${sandboxId} and server_id = ${serverId}
+      ), ${sql.join(change)})`,
+    );
+    return insertInto(db, "server", values);
+  },
+  ([seq, targetId, atMs, ...rest]) => [seq, targetId, atMs, targetId, ...rest],
+);
+
+function insertInto(db: Db, subject: "sandbox" | "server", values: readonly RawBuilder<unknown>[]) {
+  const statement = sql`
+    insert into changes
+      (seq, target_id, at_ms, ${sql.ref(subject)}, from_status, to_status, dwell_ms, observation,
+       was_missing, value_set, previous_set)
+    values ${sql.join(values)}
+  `;
+  return { compile: () => statement.compile(db) };
+}
