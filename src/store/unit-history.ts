@@ -256,6 +256,7 @@ export async function foldTimeline(
   const segments: Segment[] = [];
   let atMs = fromMs;
   const add = (status: Segment["status"], untilMs: number): void => {
+    if (untilMs <= atMs) return;
     const last = segments.at(-1);
     if (last?.status === status) segments[segments.length - 1] = { ...last, toMs: untilMs };
     else segments.push({ status, fromMs: atMs, toMs: untilMs });
@@ -293,7 +294,7 @@ export async function foldTimeline(
   const range = { fromMs: startMs, toMs, untilMs: toMs, gaps };
   const values = (): readonly string[] => [""];
   const { fold, steps } = await beginFold(reader, target.id, subject, rows, values, range, reading);
-  if (startMs > fromMs) add("unobserved", startMs);
+  add("unobserved", startMs);
   const edges = gaps.flatMap((gap) => [gap.fromMs, gap.toMs]);
   let next = 0;
   const endCell = (untilMs: number): void => {

@@ -55,6 +55,14 @@ describe.each(engines)("the timeline of a server on $name", (engine) => {
     expect((await read({ toMs, isUp: true })).spent).toEqual(["idle 60", "error 30"]);
   });
 
+  it("is empty for a range without length, also of a target of which nothing is recorded", async () => {
+    const { read } = await openWith([]);
+    expect((await read({ fromMs: startMs, toMs: startMs })).spent).toEqual([]);
+    expect((await read({ fromMs: startMs, toMs: startMs + 1_000 })).spent).toEqual([
+      "unobserved 1",
+    ]);
+  });
+
   it("has the latest changes of one that changed very often, and says that these are not all", async () => {
     const words = Array.from({ length: 2_100 }, (_, at) => (at % 2 === 0 ? "idle" : "error"));
     const { read } = await openWith(words.map((word, at) => [word, at === 0 ? 0 : 5] as const));
