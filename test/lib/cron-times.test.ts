@@ -231,7 +231,8 @@ describe("where clocks are changed", () => {
     .map((seconds) => seconds * secondMs);
 
   it("a cron expression comes just as one finds by looking at every second", () => {
-    const mostCompared = 200;
+    // In a repeated hour, croner takes up to 40 ms for each of an expression that comes every second.
+    const mostCompared = 50;
     fc.assert(
       fc.property(expressions, some, offsets, (fields, transition, offsetMs) => {
         const fromMs = transition.atMs + offsetMs;
