@@ -3,8 +3,11 @@ import { expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { StoreError } from "../../src/store/store-error.ts";
 import type { Store } from "../../src/store/store.ts";
-import { ann as annInPagerduty, startPagerdutyService } from "../support/pagerduty-service.ts";
-import { webhookSecret } from "../support/pagerduty-service.ts";
+import {
+  ann as annInPagerduty,
+  pagerAt,
+  startPagerdutyService,
+} from "../support/pagerduty-service.ts";
 import { ann, startSlackService } from "../support/slack-service.ts";
 import { receiverOf, slackRules } from "../support/slack-world.ts";
 import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
@@ -51,16 +54,7 @@ it.each<[End, number]>([
       async () => (await world?.address()) ?? "",
       () => world?.clock.now().utcMs ?? 0,
     );
-    const receivers = [
-      {
-        name: "pager",
-        type: "pagerduty",
-        routing_key: "T0PSECRET".padEnd(32, "0"),
-        url: `${pagerduty.server.origin}/v2/enqueue`,
-        webhook_secret: webhookSecret,
-        users: { [annInPagerduty.id]: "ann" },
-      },
-    ];
+    const receivers = [pagerAt(pagerduty.server.origin)];
     world = await watchWorld({ wrapStore, alerts: { rules: slackRules, receivers } });
     world.show(0, "error");
     await world.poll();

@@ -8,7 +8,7 @@ import {
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { showIncident } from "../../src/api/operations/show-incident.ts";
 import type { Store } from "../../src/store/store.ts";
-import { ann, bob, startPagerdutyService, webhookSecret } from "../support/pagerduty-service.ts";
+import { ann, bob, pagerAt, startPagerdutyService } from "../support/pagerduty-service.ts";
 import { watchWorld, type WatchedWorld, type WorldOptions } from "../support/watched-world.ts";
 
 /** A daemon with a PagerDuty receiver, of whose users the configuration names Ann. */
@@ -16,16 +16,7 @@ async function start(options: WorldOptions = {}) {
   let world: WatchedWorld | null = null;
   const address = async (): Promise<string> => (await world?.address()) ?? "";
   const pagerduty = await startPagerdutyService(address, () => world?.clock.now().utcMs ?? 0);
-  const receivers = [
-    {
-      name: "pager",
-      type: "pagerduty",
-      routing_key: "T0PSECRET".padEnd(32, "0"),
-      url: `${pagerduty.server.origin}/v2/enqueue`,
-      webhook_secret: webhookSecret,
-      users: { [ann.id]: "ann" },
-    },
-  ];
+  const receivers = [pagerAt(pagerduty.server.origin)];
   const rules = [{ name: "err", on: "server", status: "error", remind_every: "10s" }];
   world = await watchWorld({ ...options, alerts: { rules, receivers } });
   return { world, pagerduty };

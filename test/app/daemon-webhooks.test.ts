@@ -2,7 +2,12 @@ import { expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { isSignedByPagerduty } from "../../src/notify/receivers/pagerduty-webhook.ts";
-import { ann, startPagerdutyService, webhookSecret } from "../support/pagerduty-service.ts";
+import {
+  ann,
+  pagerAt,
+  startPagerdutyService,
+  webhookSecret,
+} from "../support/pagerduty-service.ts";
 import type { SendOptions } from "../support/pagerduty-service.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { serveStandby } from "../web/support/serve-standby.ts";
@@ -16,19 +21,9 @@ async function start() {
     () => Promise.resolve(at),
     () => world.clock.now().utcMs,
   );
-  const common = { url: `${pagerduty.server.origin}/v2/enqueue` };
-  const routing_key = "T0PSECRET".padEnd(32, "0");
-  const receivers = [
-    {
-      name: "pager",
-      type: "pagerduty",
-      routing_key,
-      ...common,
-      webhook_secret: webhookSecret,
-      users: { [ann.id]: "ann" },
-    },
-    { name: "deaf", type: "pagerduty", routing_key, ...common },
-  ];
+  const pager = pagerAt(pagerduty.server.origin);
+  const { type, routing_key, url } = pager;
+  const receivers = [pager, { name: "deaf", type, routing_key, url }];
   const rules = [{ name: "err", on: "server", status: "error" }];
   const world = await watchWorld({
     alerts: { rules, receivers },

@@ -2,8 +2,11 @@ import { expect, it } from "vitest";
 import { postgresFolder, postgresSettings } from "../store/support/postgres.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { startOneServerService } from "../support/one-server-service.ts";
-import { ann as annInPagerduty, startPagerdutyService } from "../support/pagerduty-service.ts";
-import { webhookSecret } from "../support/pagerduty-service.ts";
+import {
+  ann as annInPagerduty,
+  pagerAt,
+  startPagerdutyService,
+} from "../support/pagerduty-service.ts";
 import { queryPostgres } from "../support/query-postgres.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { ann, startSlackService } from "../support/slack-service.ts";
@@ -17,14 +20,7 @@ async function openWorld() {
   const slack = await startSlackService(Date.now);
   let address = "";
   const pagerduty = await startPagerdutyService(() => Promise.resolve(address), Date.now);
-  const pager = {
-    name: "pager",
-    type: "pagerduty",
-    routing_key: "T0PSECRET".padEnd(32, "0"),
-    url: `${pagerduty.server.origin}/v2/enqueue`,
-    webhook_secret: webhookSecret,
-    users: { [annInPagerduty.id]: "ann" },
-  };
+  const pager = pagerAt(pagerduty.server.origin);
   const schema = `acts_${process.pid}`;
   const url = postgresSettings(postgresFolder ?? "", schema).url.reveal();
   const start = async () => {

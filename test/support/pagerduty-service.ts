@@ -27,6 +27,18 @@ export interface SendOptions {
   readonly data?: object;
 }
 
+/** A receiver at it, of whose users the configuration names Ann. */
+export function pagerAt(origin: string) {
+  return {
+    name: "pager",
+    type: "pagerduty",
+    routing_key: "T0PSECRET".padEnd(32, "0"),
+    url: `${origin}/v2/enqueue`,
+    webhook_secret: webhookSecret,
+    users: { [ann.id]: "ann" },
+  };
+}
+
 /**
  * PagerDuty with one service: its Events API v2, and a webhook subscription whose payloads are as in
  * https://developer.pagerduty.com/docs/webhooks-overview, signed as in
