@@ -177,7 +177,7 @@ export class IncidentEngine {
     return this.latest.get(key) ?? this.incidents.get(key);
   }
 
-  /** Those who are notified of the incidents of a rule, now or once they are open. */
+  /** Names the receivers that are notified of the incidents of a rule, now or once they are open. */
   informed(rule: Rule, subject: Subject, seen?: Seen): readonly string[] {
     return this.recipients.informed(rule, subject, seen);
   }

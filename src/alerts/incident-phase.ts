@@ -232,7 +232,7 @@ export const untimed: IncidentTiming = {
   remindEveryMs: null,
 };
 
-/** Whether receivers were notified that it fires. */
+/** Says whether receivers were notified that it fires. */
 export function isNotified(phase: IncidentPhase | null | undefined): boolean {
   return phase?.name === "firing" && phase.notifiedAtMs !== null;
 }

@@ -15,7 +15,7 @@ export interface Incident {
   readonly severity: Severity;
   /** Those that were notified that it fires, and so are notified of what follows. */
   readonly receivers: readonly string[];
-  /** Those with an alert that stayed open during a silence: they get the end, but were not notified that this one fires. */
+  /** Their alert stayed open during a silence: they get the end, but were not notified that this one fires. */
   readonly owed: readonly string[];
   /** The firing incident because of which some or all receivers are not notified of this one; null: there is none. */
   readonly inhibitedBy: string | null;

@@ -3,7 +3,7 @@ import { conditionOfIncident, type Incident } from "./incident.ts";
 import { flappingCondition, isPool } from "./subjects.ts";
 import type { WatchedView } from "./target-view.ts";
 
-/** What a subject is while the condition of its incident does not hold. */
+/** Describes a subject while the condition of its incident does not hold. */
 export interface PresentSubject {
   readonly status: string;
   /** UTC milliseconds; null: not known, or not stated. */
