@@ -12,7 +12,7 @@ export const statusColours: Readonly<Record<Status, string>> = {
 };
 
 /** Neither is a status: whether something is as it should be. */
-export const well = "super-light-green";
+const well = "super-light-green";
 export const unwell = "orange";
 
 /** A status as a number, for panels that can show nothing else. */
@@ -32,15 +32,12 @@ export const statusMapping: ValueMapping = {
 };
 
 /** What a metric is shown as that is 1 when all is well, and 0 otherwise. */
-export function wellnessMapping(texts: {
-  readonly well: string;
-  readonly unwell: string;
-}): ValueMapping {
+export function wellness(textOfWell: string, textOfUnwell: string): ValueMapping {
   return {
     type: MappingType.ValueToText,
     options: {
-      "1": { text: texts.well, color: well, index: 0 },
-      "0": { text: texts.unwell, color: unwell, index: 1 },
+      "1": { text: textOfWell, color: well, index: 0 },
+      "0": { text: textOfUnwell, color: unwell, index: 1 },
     },
   };
 }

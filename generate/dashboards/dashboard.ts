@@ -5,8 +5,8 @@ import type {
   RowPanel,
   VariableModel,
 } from "@grafana/grafana-foundation-sdk/dashboard";
-import type { SizedPanel } from "./about.ts";
 import { tag, toOthers } from "./links.ts";
+import type { PanelPlan } from "./panel-plan.ts";
 
 /** The width of the grid that panels are laid out on. */
 const columns = 24;
@@ -14,7 +14,7 @@ const columns = 24;
 export interface Row {
   readonly title: string;
   /** Side by side, as many as fit. */
-  readonly panels: readonly SizedPanel[];
+  readonly panels: readonly Pick<PanelPlan, "width" | "height" | "build">[];
 }
 
 export interface DashboardPlan {
@@ -67,12 +67,13 @@ function layOut(rows: readonly Row[]): (Panel | RowPanel)[] {
     };
     placed.push(row);
     let [x, lineHeight] = [0, 0];
-    for (const { panel, width, height } of panels) {
+    for (const panel of panels) {
+      const { width, height } = panel;
       if (x + width > columns) {
         y += lineHeight;
         [x, lineHeight] = [0, 0];
       }
-      placed.push({ ...panel, id: ++id, gridPos: { x, y, w: width, h: height } });
+      placed.push({ ...panel.build(), id: ++id, gridPos: { x, y, w: width, h: height } });
       x += width;
       lineHeight = Math.max(lineHeight, height);
     }

@@ -4,7 +4,6 @@ import { toServerOfRow, toServerOfSeries } from "./links.ts";
 import { lines, timeline } from "./panels.ts";
 import { identity, increase, named, ofName, ofTarget, series, statusNumber } from "./promql.ts";
 import { sandboxes, servers } from "./promql.ts";
-import { overTime, rows } from "./queries.ts";
 import { table } from "./tables.ts";
 
 /** Servers in error at the end of the time range. */
@@ -15,6 +14,7 @@ const withName = `* on (${identity}) group_left (server_name)
     max by (${identity}, server_name) (${series("sandbox_server_info", ofName, ofErring)})`;
 
 const perServerOnly = "Needs series per server: empty with metrics.per_server off.";
+const inError = 'status="error"';
 
 /** @param window how far back, and from when */
 function newErrors(window: string): string {
@@ -22,108 +22,69 @@ function newErrors(window: string): string {
   return `sum by (server_name) (increase(${selector}${window}))`;
 }
 
-export function fleetErrors(): Row {
-  const since = `max by (${identity}) (${series("sandbox_server_status_since_timestamp_seconds", ofTarget, ofErring)})`;
-  const inError = `max by (${identity}) (${series("sandbox_server_status", ofTarget, ofErring, 'status="error"')}) == 1`;
-  const status = statusNumber("sandbox_server_status", `${ofTarget},${ofErring}`, identity);
-  return {
-    title: "Errors",
-    panels: [
-      timeline(
-        {
-          title: "Where servers are in error",
-          description:
-            "Servers in error by name, for the thirty worst names. No line: none is in error, or the target is down.",
-          unit: "short",
-          width: 12,
-          height: 9,
-          queries: [
-            overTime(
-              `topk(30, sum by (region, key, server_name) (${servers(ofName, 'status="error"')}) > 0)`,
-              "{{region}} {{key}} {{server_name}}",
-            ),
-          ],
-        },
-        { limits: [[1, statusColours.error]], none: "No server is in error" },
-      ),
-      table(
-        {
-          title: "Servers in error now",
-          description: `The hundred servers that have been in error for longest, of at most two hundred. The id of a server links to its dashboard. ${perServerOnly}`,
-          unit: "s",
-          width: 12,
-          height: 9,
-          queries: [rows(`topk(100,\n  (time() - ${since}\n    and ${inError})\n  ${withName}\n)`)],
-        },
-        {
-          values: ["in error for"],
-          columns: { region: 60, key: 90, server_name: null, "in error for": 100 },
-          links: { server: toServerOfRow },
-          none: "No server is in error",
-        },
-      ),
-      timeline(
-        {
-          title: "History of servers in error",
-          description: `Past status of the servers that are in error now, at most two hundred. A band links to the dashboard of the server. No band: it was gone or unobserved. ${perServerOnly}`,
-          unit: "short",
-          width: 12,
-          height: 9,
-          queries: [overTime(`${status}\n${withName}`, "{{server_name}} {{server}}")],
-        },
-        { mapping: statusMapping, links: [toServerOfSeries], none: "No server is in error" },
-      ),
-      lines(
-        {
-          title: "New errors",
-          description: "Changes into error, of the ten names with the most in the time range.",
-          unit: "short",
-          width: 12,
-          height: 9,
-          interval: "2m",
-          queries: [
-            overTime(
-              named(
-                `${newErrors("[$__rate_interval]")}\nand on (server_name) topk(10, ${newErrors("[$__range] @ end()")})`,
-              ),
-              "{{server_name}}",
-            ),
-          ],
-        },
-        { bars: true, stacked: true },
-      ),
-      timeline(
-        {
-          title: "Where sandboxes are in error",
-          description:
-            "Sandboxes in error by target, for the thirty worst targets. No line: none is in error, or the target is down.",
-          unit: "short",
-          width: 12,
-          queries: [
-            overTime(
-              `topk(30, sum by (region, key) (${sandboxes(ofTarget, 'status="error"')}) > 0)`,
-              "{{region}} {{key}}",
-            ),
-          ],
-        },
-        { limits: [[1, statusColours.error]], none: "No sandbox is in error" },
-      ),
-      lines(
-        {
-          title: "New errors of sandboxes",
-          description: "Changes of sandboxes into error, of the twenty targets with the most.",
-          unit: "short",
-          width: 12,
-          interval: "2m",
-          queries: [
-            overTime(
-              `topk(20, sum by (region, key) (${increase(series("sandbox_transitions_total", ofTarget, 'to="error"'))}))`,
-              "{{region}} {{key}}",
-            ),
-          ],
-        },
-        { bars: true, stacked: true },
-      ),
-    ],
-  };
-}
+const since = `max by (${identity}) (${series("sandbox_server_status_since_timestamp_seconds", ofTarget, ofErring)})`;
+const isInError = `max by (${identity}) (${series("sandbox_server_status", ofTarget, ofErring, inError)}) == 1`;
+const status = statusNumber("sandbox_server_status", `${ofTarget},${ofErring}`, identity);
+
+export const fleetErrors: Row = {
+  title: "Errors",
+  panels: [
+    timeline("Where servers are in error", "short", 12)
+      .about(
+        "Servers in error by name, for the thirty worst names. No line: none is in error, or the target is down.",
+      )
+      .high(9)
+      .over(
+        `topk(30, sum by (region, key, server_name) (${servers(ofName, inError)}) > 0)`,
+        "{{region}} {{key}} {{server_name}}",
+      )
+      .as({ limits: [[1, statusColours.error]], none: "No server is in error" }),
+    table("Servers in error now", "s", 12)
+      .about(
+        `The hundred servers that have been in error for longest, of at most two hundred. The id of a server links to its dashboard. ${perServerOnly}`,
+      )
+      .high(9)
+      .rows(`topk(100,\n  (time() - ${since}\n    and ${isInError})\n  ${withName}\n)`)
+      .as({
+        values: ["in error for"],
+        columns: { region: 60, key: 90, server_name: null, "in error for": 100 },
+        links: { server: toServerOfRow },
+        none: "No server is in error",
+      }),
+    timeline("History of servers in error", "short", 12)
+      .about(
+        `Past status of the servers that are in error now, at most two hundred. A band links to the dashboard of the server. No band: it was gone or unobserved. ${perServerOnly}`,
+      )
+      .high(9)
+      .over(`${status}\n${withName}`, "{{server_name}} {{server}}")
+      .as({ mapping: statusMapping, links: [toServerOfSeries], none: "No server is in error" }),
+    lines("New errors", "short", 12)
+      .about("Changes into error, of the ten names with the most in the time range.")
+      .high(9)
+      .every("2m")
+      .over(
+        named(
+          `${newErrors("[$__rate_interval]")}\nand on (server_name) topk(10, ${newErrors("[$__range] @ end()")})`,
+        ),
+        "{{server_name}}",
+      )
+      .as({ bars: true, stacked: true }),
+    timeline("Where sandboxes are in error", "short", 12)
+      .about(
+        "Sandboxes in error by target, for the thirty worst targets. No line: none is in error, or the target is down.",
+      )
+      .over(
+        `topk(30, sum by (region, key) (${sandboxes(ofTarget, inError)}) > 0)`,
+        "{{region}} {{key}}",
+      )
+      .as({ limits: [[1, statusColours.error]], none: "No sandbox is in error" }),
+    lines("New errors of sandboxes", "short", 12)
+      .about("Changes of sandboxes into error, of the twenty targets with the most.")
+      .every("2m")
+      .over(
+        `topk(20, sum by (region, key) (${increase(series("sandbox_transitions_total", ofTarget, 'to="error"'))}))`,
+        "{{region}} {{key}}",
+      )
+      .as({ bars: true, stacked: true }),
+  ],
+};

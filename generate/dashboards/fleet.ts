@@ -4,10 +4,69 @@ import { fleetOccupancy, fleetWeeks } from "./fleet-occupancy.ts";
 import { uids } from "./links.ts";
 import { lines, stat, timeline } from "./panels.ts";
 import { ofName, ofTarget, rate, sandboxes, series, servers, targetsUp } from "./promql.ts";
-import { atEnd, overTime } from "./queries.ts";
-import { unwell, wellnessMapping } from "./colours.ts";
+import { unwell, wellness } from "./colours.ts";
 import type { Row } from "./dashboard.ts";
 import { fleetVariables } from "./variables.ts";
+
+const total = (...matchers: readonly string[]): string => `sum(${servers(ofName, ...matchers)})`;
+const unobserved = series("sandbox_unobserved_seconds_total", ofTarget);
+
+const now: Row = {
+  title: "Now",
+  panels: [
+    stat("Servers", "short", 3)
+      .about("Listed servers in any status. Servers of targets that are down are not counted.")
+      .atEnd(total(), "servers"),
+    stat("Sandboxes", "short", 3)
+      .about("Listed sandboxes in any status. Sandboxes of targets that are down are not counted.")
+      .atEnd(`sum(${sandboxes(ofTarget)})`, "sandboxes"),
+    stat("Servers in error", "short", 3)
+      .about("Number of servers in error.")
+      .atEnd(total('status="error"'), "in error")
+      .as({ limits: [[1, "red"]] }),
+    stat("Sandboxes in error", "short", 3)
+      .about(
+        "Number of sandboxes in error, by their own status or, where they state none, by that of their servers.",
+      )
+      .atEnd(`sum(${sandboxes(ofTarget, 'status="error"')})`, "in error")
+      .as({ limits: [[1, "red"]] }),
+    stat("Occupied", "percentunit", 3)
+      .about("The share of servers with a known status that are occupied.")
+      .atEnd(`${total('status="occupied"')}\n/ (${total('status!="unknown"')} > 0)`, "occupied")
+      .as({ limits: [[0.9, unwell]] }),
+    stat("Targets down", "short", 3)
+      .about("Targets whose last poll failed. Their servers are not included in the other numbers.")
+      .atEnd(`sum(${targetsUp(ofTarget)} == bool 0)`, "down")
+      .as({ limits: [[1, unwell]] }),
+    stat("Unobserved", "percentunit", 3)
+      .about("The share of the time range that was unobserved, averaged over targets.")
+      .atEnd(`avg(sum by (region, key) (rate(${unobserved}[$__range])))`, "unobserved")
+      .as({ limits: [[0.01, unwell]] }),
+    stat("Firing incidents", "short", 3)
+      .about("Incidents of sandwatch's rules, of all regions, keys and names.")
+      .atEnd('sum(sandwatch_incidents{state!="pending"})', "firing")
+      .as({ limits: [[1, "red"]] }),
+  ],
+};
+
+const unobservedTime: Row = {
+  title: "Unobserved time",
+  panels: [
+    timeline("Targets", "short", 12)
+      .about(
+        "Whether the last poll of each target succeeded: at most fifty targets, those that were down first.",
+      )
+      .over(`bottomk(50, ${targetsUp(ofTarget)})`, "{{region}} {{key}}")
+      .as({ mapping: wellness("up", "down") }),
+    lines("Unobserved time by target", "percentunit", 12)
+      .about(
+        "The share of unobserved time of the twenty worst targets. Unobserved time counts for no status and no occupancy.",
+      )
+      .every("2m")
+      .over(`topk(20, sum by (region, key) (${rate(unobserved)}))`, "{{region}} {{key}}")
+      .as({ share: true }),
+  ],
+};
 
 export function fleet(): string {
   return dashboardText({
@@ -17,139 +76,6 @@ export function fleet(): string {
     since: "24h",
     refresh: "1m",
     variables: fleetVariables,
-    rows: [now(), fleetErrors(), fleetOccupancy(), fleetWeeks(), unobservedRow()],
+    rows: [now, fleetErrors, fleetOccupancy, fleetWeeks, unobservedTime],
   });
-}
-
-function now(): Row {
-  const total = (...matchers: readonly string[]): string => `sum(${servers(ofName, ...matchers)})`;
-  return {
-    title: "Now",
-    panels: [
-      stat({
-        title: "Servers",
-        description:
-          "Listed servers in any status. Servers of targets that are down are not counted.",
-        unit: "short",
-        width: 3,
-        queries: [atEnd(total(), "servers")],
-      }),
-      stat({
-        title: "Sandboxes",
-        description:
-          "Listed sandboxes in any status. Sandboxes of targets that are down are not counted.",
-        unit: "short",
-        width: 3,
-        queries: [atEnd(`sum(${sandboxes(ofTarget)})`, "sandboxes")],
-      }),
-      stat(
-        {
-          title: "Servers in error",
-          description: "Number of servers in error.",
-          unit: "short",
-          width: 3,
-          queries: [atEnd(total('status="error"'), "in error")],
-        },
-        { limits: [[1, "red"]] },
-      ),
-      stat(
-        {
-          title: "Sandboxes in error",
-          description:
-            "Number of sandboxes in error, by their own status or, where they state none, by that of their servers.",
-          unit: "short",
-          width: 3,
-          queries: [atEnd(`sum(${sandboxes(ofTarget, 'status="error"')})`, "in error")],
-        },
-        { limits: [[1, "red"]] },
-      ),
-      stat(
-        {
-          title: "Occupied",
-          description: "The share of servers with a known status that are occupied.",
-          unit: "percentunit",
-          width: 3,
-          queries: [
-            atEnd(
-              `${total('status="occupied"')}\n/ (${total('status!="unknown"')} > 0)`,
-              "occupied",
-            ),
-          ],
-        },
-        { limits: [[0.9, unwell]] },
-      ),
-      stat(
-        {
-          title: "Targets down",
-          description:
-            "Targets whose last poll failed. Their servers are not included in the other numbers.",
-          unit: "short",
-          width: 3,
-          queries: [atEnd(`sum(${targetsUp(ofTarget)} == bool 0)`, "down")],
-        },
-        { limits: [[1, unwell]] },
-      ),
-      stat(
-        {
-          title: "Unobserved",
-          description: "The share of the time range that was unobserved, averaged over targets.",
-          unit: "percentunit",
-          width: 3,
-          queries: [
-            atEnd(
-              `avg(sum by (region, key) (rate(${series("sandbox_unobserved_seconds_total", ofTarget)}[$__range])))`,
-              "unobserved",
-            ),
-          ],
-        },
-        { limits: [[0.01, unwell]] },
-      ),
-      stat(
-        {
-          title: "Firing incidents",
-          description: "Incidents of sandwatch's rules, of all regions, keys and names.",
-          unit: "short",
-          width: 3,
-          queries: [atEnd('sum(sandwatch_incidents{state!="pending"})', "firing")],
-        },
-        { limits: [[1, "red"]] },
-      ),
-    ],
-  };
-}
-
-function unobservedRow(): Row {
-  return {
-    title: "Unobserved time",
-    panels: [
-      timeline(
-        {
-          title: "Targets",
-          description:
-            "Whether the last poll of each target succeeded: at most fifty targets, those that were down first.",
-          unit: "short",
-          width: 12,
-          queries: [overTime(`bottomk(50, ${targetsUp(ofTarget)})`, "{{region}} {{key}}")],
-        },
-        { mapping: wellnessMapping({ well: "up", unwell: "down" }) },
-      ),
-      lines(
-        {
-          title: "Unobserved time by target",
-          description:
-            "The share of unobserved time of the twenty worst targets. Unobserved time counts for no status and no occupancy.",
-          unit: "percentunit",
-          width: 12,
-          interval: "2m",
-          queries: [
-            overTime(
-              `topk(20, sum by (region, key) (${rate(series("sandbox_unobserved_seconds_total", ofTarget))}))`,
-              "{{region}} {{key}}",
-            ),
-          ],
-        },
-        { share: true },
-      ),
-    ],
-  };
 }

@@ -23,9 +23,14 @@ interface About {
   readonly description: string;
 }
 
-/** A label's values in some series. What is gone is offered for as long as the time range shows it. */
-function labelValues(about: About, label: string, selector: string): VariableModel {
-  return asked(about, 1, `label_values(${selector}, ${label})`);
+/** The values of the label of that name in some series. What is gone is offered for as long as the time range shows it. */
+function labelValues(
+  name: string,
+  label: string,
+  description: string,
+  selector: string,
+): VariableModel {
+  return asked({ name, label, description }, 1, `label_values(${selector}, ${name})`);
 }
 
 /** @param kind of query, as Grafana numbers them */
@@ -52,59 +57,43 @@ function orAny(variable: VariableModel): VariableModel {
   return { ...several(variable), allValue: ".*" };
 }
 
-const region = orAny(
-  labelValues(
-    { name: "region", label: "Region", description: "Deployments of the service." },
-    "region",
-    "sandwatch_target_up",
-  ),
-);
-
+const targetUp = "sandwatch_target_up";
+const region = orAny(labelValues("region", "Region", "Deployments of the service.", targetUp));
 const key = orAny(
   labelValues(
-    { name: "key", label: "Key", description: "API keys, by their configured names." },
     "key",
-    series("sandwatch_target_up", 'region=~"$region"'),
+    "Key",
+    "API keys, by their configured names.",
+    series(targetUp, 'region=~"$region"'),
   ),
 );
-
 const serverName = orAny(
   labelValues(
-    {
-      name: "server_name",
-      label: "Server name",
-      description: "Names of servers; all includes those without one.",
-    },
     "server_name",
+    "Server name",
+    "Names of servers; all includes those without one.",
     series("sandbox_servers", ofTarget),
   ),
 );
-
 const sandbox = labelValues(
-  {
-    name: "sandbox",
-    label: "Sandbox",
-    description: "The id of a sandbox. There are fewer to choose from with a region, key and name.",
-  },
   "sandbox",
+  "Sandbox",
+  "The id of a sandbox. There are fewer to choose from with a region, key and name.",
   series("sandbox_server_info", ofName),
 );
-
 const server = labelValues(
-  { name: "server", label: "Server", description: "The id of a server in that sandbox." },
   "server",
+  "Server",
+  "The id of a server in that sandbox.",
   series("sandbox_server_info", ofTarget, 'sandbox="$sandbox"'),
 );
 
 // Not any: other programs have instances too, with metrics of the same names.
 const instance = several(
   labelValues(
-    {
-      name: "instance",
-      label: "Instance",
-      description: "Which sandwatch, by where it is scraped.",
-    },
     "instance",
+    "Instance",
+    "Which sandwatch, by where it is scraped.",
     "sandwatch_build_info",
   ),
 );
