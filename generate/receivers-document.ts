@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parse } from "yaml";
 import { z } from "zod";
 
 const root = join(import.meta.dirname, "..");
@@ -25,7 +26,7 @@ function firingIn(format: string, beginning: string): unknown {
   const file = readFileSync(join(root, `test/notify/golden/${format}.txt`), "utf8");
   const heading = `${beginning}incident.firing\n`;
   const [, text = ""] = `\n${file}`.split(`\n${heading}`);
-  return JSON.parse(text.split("\n# ")[0] ?? "");
+  return parse(text.split("\n# ")[0] ?? "");
 }
 
 function fenced(language: string, shown: string): string {

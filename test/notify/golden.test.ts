@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
+import { stringify } from "yaml";
 import type { Incident } from "../../src/alerts/incident.ts";
 import type { IncidentMessage, Notification, OutboxItem } from "../../src/alerts/notification.ts";
 import { seededRandom, shortId } from "../../src/lib/random.ts";
@@ -75,6 +76,10 @@ function abridged(value: unknown): unknown {
 
 function between(list: readonly unknown[], what: string): readonly unknown[] {
   return list.length > 8 ? [list[0], `(${list.length - 2} ${what})`, list.at(-1)] : list;
+}
+
+function reviewable(heading: string, value: unknown): string {
+  return `# ${heading}\n${stringify(abridged(value), { lineWidth: 0, aliasDuplicateObjects: false })}`;
 }
 
 /** As a store has it that receivers are notified from. */
@@ -173,11 +178,12 @@ it.each(Object.entries(formats))(
   "messages of %s are those that were reviewed",
   async (format, render) => {
     const texts: string[] = [];
-    for (const count of [1, 5, 300]) {
-      for (const type of ["incident.firing", "incident.resolved"] as const) {
-        const sent = abridged(await render(count, type));
-        texts.push(`# ${count} ${type}\n${JSON.stringify(sent, null, 2)}\n`);
-      }
+    for (const [count, type] of [
+      [1, "incident.firing"],
+      [5, "incident.resolved"],
+      [300, "incident.firing"],
+    ] as const) {
+      texts.push(reviewable(`${count} ${type}`, await render(count, type)));
     }
     await expect(texts.join("\n")).toMatchFileSnapshot(`golden/${format}.txt`);
   },
@@ -189,32 +195,29 @@ it("messages about sandboxes are those that were reviewed", async () => {
     ["slack", 2],
     [null, 2],
   ] as const;
-  const both = [0, 1].map((n) =>
-    outboxItem({
-      rule: "sandbox-error",
-      servers: n === 0 ? servers : null,
-      incident: {
-        id: incidentId(n),
-        subject: "sandbox",
-        sandboxId: server(n).sandboxId,
-        serverId: null,
-        serverName: null,
-        benchmark: "MCP_Atlas",
-      },
-    }),
+  const notification = composeOne(
+    [
+      outboxItem({
+        rule: "sandbox-error",
+        servers,
+        incident: {
+          id: incidentId(0),
+          subject: "sandbox",
+          sandboxId: server(0).sandboxId,
+          serverId: null,
+          serverName: null,
+          benchmark: "MCP_Atlas",
+        },
+      }),
+    ],
+    startMs + 5_000,
   );
-  const texts = [1, 2].flatMap((count) => {
-    const notification = composeOne(both.slice(0, count), startMs + 5_000);
-    const shown = Object.entries({
-      webhook: webhookBody(notification, startMs, externalUrl),
-      "webhook-alertmanager": alertmanagerBody(notification, startMs, externalUrl),
-      slack: slackMessage(notification, startMs, externalUrl),
-      pagerduty: pagerdutyEvent("0".repeat(32), "trigger", "key", notification, startMs),
-    });
-    return shown.map(
-      ([format, body]) => `# ${count} ${format}\n${JSON.stringify(body, null, 2)}\n`,
-    );
-  });
+  const texts = Object.entries({
+    webhook: webhookBody(notification, startMs, externalUrl),
+    "webhook-alertmanager": alertmanagerBody(notification, startMs, externalUrl),
+    slack: slackMessage(notification, startMs, externalUrl),
+    pagerduty: pagerdutyEvent("0".repeat(32), "trigger", "key", notification, startMs),
+  }).map(([format, body]) => reviewable(format, body));
   await expect(texts.join("\n")).toMatchFileSnapshot("golden/sandboxes.txt");
 });
 
@@ -241,7 +244,7 @@ it.each(Object.entries(reportFormats))(
   async (format, render) => {
     const texts = [reportOf(0), reportOf(3), reportOf(100, 200)].map((report) => {
       const { length } = report.report?.rows ?? [];
-      return `# ${length + report.truncated} rows\n${JSON.stringify(abridged(render(report)), null, 2)}\n`;
+      return reviewable(`${length + report.truncated} rows`, render(report));
     });
     await expect(texts.join("\n")).toMatchFileSnapshot(`golden/report-${format}.txt`);
   },

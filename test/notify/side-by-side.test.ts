@@ -124,7 +124,7 @@ function messageOf({ type, afterMs, servers = 1, names = 1, incident, item, stil
     const own = { id: `incident${n}`, serverId: `server-${n}`, serverName, ...incident };
     return outboxItem({ type, causedAtMs: startMs + afterMs, ...item, incident: own });
   });
-  return { ...composeOne(items, startMs + afterMs), ...(stillFiring && { stillFiring }) };
+  return { ...composeOne(items, startMs + afterMs, 3), ...(stillFiring && { stillFiring }) };
 }
 
 it("the texts of all types, side by side as a phone shows them, are those that were reviewed", async () => {
