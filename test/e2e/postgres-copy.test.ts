@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -7,6 +6,7 @@ import { createStore } from "../../src/store/store.ts";
 import { openPostgres } from "../../src/store/postgres/database.ts";
 import { runOn } from "../store/support/store-files.ts";
 import { postgresFolder, postgresSettings } from "../store/support/postgres.ts";
+import { storeOfVersion1 } from "../store/support/version-1.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { freeAddress } from "../support/free-address.ts";
@@ -21,7 +21,6 @@ import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import { queryPostgres } from "../support/query-postgres.ts";
 
 const folder = postgresFolder ?? "";
-const version1 = readFileSync(join(import.meta.dirname, "../store/fixtures/version-1.sql"), "utf8");
 let schemas = 0;
 
 /** A schema of its own, in which there is nothing yet. */
@@ -39,10 +38,9 @@ const isThere = async (schema: string): Promise<boolean> =>
   (await query(`select 1 from pg_namespace where nspname = '${schema}'`)).length > 0;
 
 /** With rows in every table that the fixture has rows for, and texts that PostgreSQL cannot keep. */
-function fullStore(more = ""): string {
-  const path = join(tempFolder(), "store.db");
+async function fullStore(more = ""): Promise<string> {
+  const path = await storeOfVersion1();
   using database = new DatabaseSync(path);
-  database.exec(version1);
   database.prepare("update servers set server_name = ?").run("nul \0 and half \ud83d of a pair 🏖");
   database.exec(more);
   return path;
@@ -52,7 +50,9 @@ const copy = (path: string, to: string) => runOn(path, "store", "copy", "--to", 
 
 describe("store copy", () => {
   it("copies every row of every table, and new rows get numbers that no row had", async () => {
-    const path = fullStore("update sqlite_sequence set seq = 4711 where name = 'outbox_items'");
+    const path = await fullStore(
+      "update sqlite_sequence set seq = 4711 where name = 'outbox_items'",
+    );
     const { schema, config } = newSchema();
     const ended = await copy(path, config);
     expect([ended.code, ended.err]).toEqual([0, ""]);
@@ -97,7 +97,7 @@ describe("store copy", () => {
   });
 
   it("refuses a schema with a store or with other tables, and a store that is in use", async () => {
-    const path = fullStore();
+    const path = await fullStore();
     const { schema, config } = newSchema();
     const { close } = await openPostgres(postgresSettings(folder, schema));
     expect((await copy(path, config)).err).toContain("in use by another sandwatch process");
@@ -130,7 +130,7 @@ describe("store copy", () => {
     ],
   ])("names the row that cannot be copied, and copies nothing: %s", async (_, spoil, words) => {
     const { schema, config } = newSchema();
-    const { code, err } = await copy(fullStore(spoil), config);
+    const { code, err } = await copy(await fullStore(spoil), config);
     expect([code, err]).toEqual([1, expect.stringContaining(words)]);
     expect(await isThere(schema)).toBe(false);
   });
@@ -142,14 +142,14 @@ describe("store copy", () => {
     const { schema, storeAt } = newSchema();
     const url = `postgresql:///postgres?user=rounding&host=${encodeURIComponent(folder)}`;
     const { config } = writeConfig(storeAt(url), tempFolder());
-    const path = fullStore("update servers set since_observed_ms = 1234.56789012345");
+    const path = await fullStore("update servers set since_observed_ms = 1234.56789012345");
     const { code, err } = await copy(path, config);
     expect([code, err]).toEqual([1, expect.stringContaining("table servers differs")]);
     expect(await isThere(schema)).toBe(false);
   });
 
   it("leaves no store when its connection is cut, whenever that is, and says which it is", async () => {
-    const path = fullStore();
+    const path = await fullStore();
     const { schema, storeAt } = newSchema();
     const outcomes = new Set<string>();
     for (const part of ["savepoint batch", "declare copied", "setval", "commit\0"]) {
@@ -241,7 +241,7 @@ describe("store copy", () => {
   });
 
   it("shows how far it is", async () => {
-    const path = fullStore();
+    const path = await fullStore();
     const clock = createFakeClock();
     const late = {
       ...clock,
