@@ -7,6 +7,7 @@ import type { Permission } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
+import type { CallApi } from "../api/operation.ts";
 import { addApi, type ApiDeps } from "./api/api.ts";
 import { asProblem, clientStatus, sayRetryAfter, sendProblem, wrongMethod } from "./api/problem.ts";
 import type { AccessControl, Identity } from "./access.ts";
@@ -120,14 +121,17 @@ interface RouteDeps {
 
 /** @throws when a file of its TLS cannot be used */
 export function createWebServer(deps: WebDeps): WebServer {
-  const { clock, requestReload } = deps;
+  const { requestReload } = deps;
+  const call: CallApi = async (operation, request) =>
+    operation.response.parse(await deps.api.call(operation, request));
   return createBaseServer(deps, (server, routes) => {
     const api = { ...deps.api, ...deps, ...routes, takeTurn: createHeavyTurns() };
-    addOverview(server, api, [addOccupancy(server, api)]);
-    addIncidentPages(server, { ...deps.api, clock });
-    addListPages(server, { ...deps.api, clock, targets: deps.targets });
-    addRunbookPages(server, { clock });
-    addServerPages(server, { ...deps.api, clock });
+    const pages = { ...api, call };
+    addOverview(server, pages, [addOccupancy(server, pages)]);
+    addIncidentPages(server, pages);
+    addListPages(server, pages);
+    addRunbookPages(server, pages);
+    addServerPages(server, pages);
     addAssets(server);
     addApi(server, api);
     if (requestReload) addReload(server, requestReload);

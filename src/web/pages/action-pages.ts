@@ -8,6 +8,38 @@ import { page, type PageAt } from "./layout.ts";
 import { sandboxAddress, type SandboxPlace } from "./servers-address.ts";
 import { shellWord } from "./shell-word.ts";
 
+/** Incidents on which one page acts together. */
+export interface ActedOn {
+  /** The fields that select them, which are options of the commands, too. Without any: all incidents. */
+  readonly fields: Readonly<Partial<Record<SelectingField, string>>>;
+  /** Of what they are, in words; empty: of anything. */
+  readonly of: Html | "";
+  /** The page that shows them, below the root. */
+  readonly next: string;
+}
+
+type SelectingField = "rule" | "region" | "key" | "sandbox" | "server";
+
+export function ofSelection(selection: Selection): ActedOn {
+  const query = queryOf(selection);
+  const of = query === "" ? "" : html` of ${textOf(selection)}`;
+  return { fields: { ...selection }, of, next: `incidents${query}` };
+}
+
+/** Of a sandbox and of its servers. */
+export function ofSandbox(place: SandboxPlace): ActedOn {
+  const { region, key, sandbox_id: sandbox } = place;
+  const of = html` of sandbox <span class="id">${sandbox}</span> in ${region}/${key} and of its
+    servers`;
+  return { fields: { region, key, sandbox }, of, next: sandboxAddress(place) };
+}
+
+/** Those that fire, or the first of them. */
+export interface FoundIncidents {
+  readonly incidents: readonly IncidentView[];
+  readonly hasMore: boolean;
+}
+
 /** Whether the reader may act, and what has to be asked first. */
 export type Actor =
   /** The name is asked for: the request has none. */
@@ -49,29 +81,26 @@ export function subjectOf({ id, headline, rule, started_at: at }: IncidentDetail
 }
 
 export function renderAcknowledgeAll(
-  selection: Selection,
-  incidents: readonly IncidentView[],
-  hasMore: boolean,
+  actedOn: ActedOn,
+  { incidents, hasMore }: FoundIncidents,
   actor: Actor,
   at: PageAt,
 ): string {
-  const query = queryOf(selection);
   const count = `${hasMore ? "more than " : ""}${counted(incidents.length, "firing incident")}`;
   const reason = "No such incident is firing: there is nothing to acknowledge.";
   return renderAction(at, {
     title: "Acknowledge",
     what: html`<p>
-        <strong>${count}</strong> ${query === "" ? "" : `of ${textOf(selection)}`}, with those that
-        begin to fire until you confirm
+        <strong>${count}</strong>${actedOn.of}, with those that begin to fire until you confirm
       </p>
       <p>This stops their reminders. You are still notified when they resolve.</p>
       ${listOf(incidents, at)}`,
     actor: incidents.length === 0 ? { kind: "refused", reason } : actor,
     post: "incidents/acknowledge",
-    fields: query === "" ? { all: true } : selection,
+    fields: selectingFields(actedOn),
     inputs: acknowledgeInputs,
-    next: `incidents${query}`,
-    command: `sandwatch ack ${query === "" ? "--all" : optionsOf(selection)} --author NAME`,
+    next: actedOn.next,
+    command: `sandwatch ack ${optionsOf(actedOn)} --author NAME`,
   });
 }
 
@@ -91,39 +120,27 @@ export function renderSilence(incident: IncidentDetails, actor: Actor, at: PageA
   });
 }
 
-export function renderSilenceAll(selection: Selection, actor: Actor, at: PageAt): string {
-  const match = Object.fromEntries(
-    Object.entries(selection).map(([name, value]) => [name, [value]]),
+/** Whatever matches, now and later. */
+export function renderSilenceAll(actedOn: ActedOn, actor: Actor, at: PageAt): string {
+  const { sandbox, server, ...fields } = actedOn.fields;
+  const named = {
+    ...fields,
+    ...(sandbox && { sandbox_id: sandbox }),
+    ...(server && { server_id: server }),
+  };
+  const match: SilenceMatch = Object.fromEntries(
+    Object.entries(named).map(([name, value]) => [name, [value]]),
   );
-  const command = `sandwatch silence add ${optionsOf(selection)}`;
-  // The status page lists what is silenced.
-  return renderMatchSilence({ match, command, next: "" }, actor, at);
-}
-
-/** Of the servers of a sandbox, too. */
-export function renderSandboxAcknowledge(
-  place: SandboxPlace,
-  incidents: readonly IncidentView[],
-  actor: Actor,
-  at: PageAt,
-): string {
-  const { region, key, sandbox_id: sandbox } = place;
-  const reason = "No incident of it is firing: there is nothing to acknowledge.";
   return renderAction(at, {
-    title: "Acknowledge",
-    what: html`<p>
-        <strong>${counted(incidents.length, "firing incident")}</strong> of sandbox
-        <span class="id">${sandbox}</span> in ${region}/${key} and of its servers, with those that
-        begin to fire until you confirm
-      </p>
-      <p>This stops their reminders. You are still notified when they resolve.</p>
-      ${listOf(incidents, at)}`,
-    actor: incidents.length === 0 ? { kind: "refused", reason } : actor,
-    post: "incidents/acknowledge",
-    fields: { region, key, sandbox },
-    inputs: acknowledgeInputs,
-    next: sandboxAddress(place),
-    command: `sandwatch ack --region ${shellWord(region)} --key ${shellWord(key)} --sandbox ${shellWord(sandbox)} --author NAME`,
+    title: "Silence",
+    what: silenceText(match),
+    actor,
+    post: "silences",
+    // It may be gone by now.
+    fields: { match, force: true },
+    inputs: silenceInputs,
+    next: actedOn.next,
+    command: `sandwatch silence add ${optionsOf(actedOn)} --for 1h --reason TEXT --author NAME`,
   });
 }
 
@@ -140,53 +157,6 @@ export function listOf(incidents: readonly IncidentView[], at: PageAt): Html | s
     <summary>Which they are</summary>
     ${list}
   </details>`;
-}
-
-export function renderSandboxSilence(place: SandboxPlace, actor: Actor, at: PageAt): string {
-  const { region, key, sandbox_id: id } = place;
-  const match = { region: [region], key: [key], sandbox_id: [id] };
-  const command = `${silenceCommand(place)} --sandbox ${shellWord(id)}`;
-  return renderMatchSilence({ match, command, next: sandboxAddress(place) }, actor, at);
-}
-
-export function renderServerSilence(
-  server: { readonly region: string; readonly key: string; readonly server_id: string },
-  actor: Actor,
-  at: PageAt,
-): string {
-  const { region, key, server_id: id } = server;
-  const match = { region: [region], key: [key], server_id: [id] };
-  const command = `${silenceCommand(server)} --server ${shellWord(id)}`;
-  const next = `server?${new URLSearchParams({ server: id }).toString()}`;
-  return renderMatchSilence({ match, command, next }, actor, at);
-}
-
-function silenceCommand({
-  region,
-  key,
-}: {
-  readonly region: string;
-  readonly key: string;
-}): string {
-  return `sandwatch silence add --region ${shellWord(region)} --key ${shellWord(key)}`;
-}
-
-function renderMatchSilence(
-  { match, command, next }: Pick<Action, "command" | "next"> & { readonly match: SilenceMatch },
-  actor: Actor,
-  at: PageAt,
-): string {
-  return renderAction(at, {
-    title: "Silence",
-    what: silenceText(match),
-    actor,
-    post: "silences",
-    // It may be gone by now.
-    fields: { match, force: true },
-    inputs: silenceInputs,
-    next,
-    command: `${command} --for 1h --reason TEXT --author NAME`,
-  });
 }
 
 export interface Action {
@@ -260,8 +230,11 @@ function silenceText(match: SilenceMatch): Html {
   </p>`;
 }
 
-export function optionsOf(selection: Selection): string {
-  return Object.entries(selection)
-    .map(([name, value]) => `--${name} ${value}`)
-    .join(" ");
+export function selectingFields({ fields }: ActedOn): object {
+  return Object.keys(fields).length === 0 ? { all: true } : fields;
+}
+
+export function optionsOf({ fields }: ActedOn): string {
+  const options = Object.entries(fields).map(([name, value]) => `--${name} ${shellWord(value)}`);
+  return options.length === 0 ? "--all" : options.join(" ");
 }

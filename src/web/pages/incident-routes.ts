@@ -5,14 +5,15 @@ import { listIncidents } from "../../api/operations/incidents.ts";
 import { showIncident } from "../../api/operations/show-incident.ts";
 import { allows } from "../../lib/access.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
-import type { ApiDeps } from "../api/api.ts";
-import { renderAcknowledge, renderAcknowledgeAll } from "./action-pages.ts";
+import { ofSandbox, ofSelection, renderAcknowledge, renderAcknowledgeAll } from "./action-pages.ts";
 import { renderSilence, renderSilenceAll, type Actor } from "./action-pages.ts";
 import { renderIncident, renderIncidents } from "./incident-pages.ts";
 import type { Selection } from "./incident-pages.ts";
 import { readLabels } from "./label-filter.ts";
-import { pageRoutes } from "./page-route.ts";
+import { pageRoutes, textsOf, type PageDeps } from "./page-route.ts";
+import type { PageAt } from "./layout.ts";
 import { renderChangeSilence, renderEndSilence, renderSilencePage } from "./undo-pages.ts";
+import type { Silence } from "./undo-pages.ts";
 import { renderUnacknowledge, renderUnacknowledgeAll } from "./undo-pages.ts";
 
 const mostRows = 200;
@@ -23,21 +24,13 @@ const name = z.stringFormat("name", /^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,62}$/).exact
 const selectionSchema = z.strictObject({ rule: name, region: name, key: name });
 
 /** Pages that messages link to. They only read: what they offer, a script posts to the API. */
-export function addIncidentPages(
-  server: FastifyInstance,
-  { call, clock }: Pick<ApiDeps, "call" | "clock">,
-): void {
-  const find = async (id: string) => showIncident.response.parse(await call(showIncident, { id }));
-  const list = async (
-    selection: Selection & { readonly label?: readonly string[] },
-    state: readonly string[],
-    limit = mostRows,
-  ) => {
-    const request = { ...selection, state, limit };
-    const { incidents, next } = listIncidents.response.parse(await call(listIncidents, request));
+export function addIncidentPages(server: FastifyInstance, { call, clock }: PageDeps): void {
+  const find = (request: FastifyRequest) => call(showIncident, { id: idOf(request) });
+  const list = async (selection: object, state: readonly string[], limit = mostRows) => {
+    const { incidents, next } = await call(listIncidents, { ...selection, state, limit });
     return { incidents, hasMore: next !== null };
   };
-  const addPage = pageRoutes(server, clock);
+  const { addPage } = pageRoutes(server, clock);
 
   addPage("/incidents", async ({ query }, at) => {
     const label = readLabels(query);
@@ -48,46 +41,68 @@ export function addIncidentPages(
     const { incidents: resolved } = await list(asked, ["resolved"], mostResolved);
     // What one of a selection is silenced by, silences most likely all of it.
     const muted = Object.keys(selection).length > 0 && open.find((incident) => incident.muted);
-    const { silences } = muted ? await find(muted.id) : { silences: [] };
+    const { silences } = muted ? await call(showIncident, { id: muted.id }) : { silences: [] };
     return renderIncidents(selection, label, { open, hasMore, resolved, silences }, at);
   });
-  addPage("/incidents/acknowledge", async (request, at) => {
-    const selection = readSelection(request.query);
-    const { incidents, hasMore } = await list(selection, ["firing"]);
-    return renderAcknowledgeAll(selection, incidents, hasMore, actorOf(request), at);
-  });
+  const actedOn = {
+    incidents: ({ query }: FastifyRequest) => ofSelection(readSelection(query)),
+    sandbox: ({ query }: FastifyRequest) => ofSandbox(sandboxPlace(query)),
+  };
+  for (const [path, read] of Object.entries(actedOn)) {
+    for (const [action, render] of Object.entries({
+      acknowledge: renderAcknowledgeAll,
+      unacknowledge: renderUnacknowledgeAll,
+    })) {
+      addPage(`/${path}/${action}`, async (request, at) => {
+        const some = read(request);
+        const { sandbox } = some.fields;
+        const { incidents, hasMore } = await list(some.fields, ["firing"]);
+        // An id may be the beginning of another one.
+        const own = incidents.filter(({ sandbox_id: id }) => (sandbox ?? id) === id);
+        return render(some, { incidents: own, hasMore }, actorOf(request), at);
+      });
+    }
+  }
   addPage("/incidents/silence", (request, at) => {
-    const selection = readSelection(request.query);
-    if (Object.keys(selection).length === 0) throw noSelection();
-    return renderSilenceAll(selection, actorOf(request), at);
+    const some = actedOn.incidents(request);
+    if (Object.keys(some.fields).length === 0) throw noSelection();
+    // The status page lists what is silenced.
+    return renderSilenceAll({ ...some, next: "" }, actorOf(request), at);
   });
-  addPage("/incidents/unacknowledge", async (request, at) => {
-    const selection = readSelection(request.query);
-    const { incidents } = await list(selection, ["firing"]);
-    return renderUnacknowledgeAll(selection, incidents, actorOf(request), at);
+  addPage("/sandbox/silence", (request, at) =>
+    renderSilenceAll(actedOn.sandbox(request), actorOf(request), at),
+  );
+  addPage("/server/silence", (request, at) => {
+    const { region = "", key = "", server: id = "" } = textsOf(request.query);
+    const next = `server?${new URLSearchParams({ server: id }).toString()}`;
+    const some = { fields: { region, key, server: id }, of: "", next } as const;
+    return renderSilenceAll(some, actorOf(request), at);
   });
-  addPage("/incidents/:id", async (request, at) => renderIncident(await find(idOf(request)), at));
-  addPage("/incidents/:id/acknowledge", async (request, at) =>
-    renderAcknowledge(await find(idOf(request)), actorOf(request), at),
-  );
-  addPage("/incidents/:id/unacknowledge", async (request, at) =>
-    renderUnacknowledge(await find(idOf(request)), actorOf(request), at),
-  );
-  addPage("/incidents/:id/silence", async (request, at) =>
-    renderSilence(await find(idOf(request)), actorOf(request), at),
-  );
+  addPage("/incidents/:id", async (request, at) => renderIncident(await find(request), at));
+  for (const [action, render] of Object.entries({
+    acknowledge: renderAcknowledge,
+    unacknowledge: renderUnacknowledge,
+    silence: renderSilence,
+  })) {
+    addPage(`/incidents/:id/${action}`, async (request, at) =>
+      render(await find(request), actorOf(request), at),
+    );
+  }
 
-  const findSilence = async (request: FastifyRequest) =>
-    showSilence.response.parse(await call(showSilence, { id: idOf(request) }));
-  addPage("/silences/:id", async (request, at) =>
-    renderSilencePage(await findSilence(request), at),
-  );
-  addPage("/silences/:id/change", async (request, at) =>
-    renderChangeSilence(await findSilence(request), actorOf(request), at),
-  );
-  addPage("/silences/:id/end", async (request, at) =>
-    renderEndSilence(await findSilence(request), actorOf(request), at),
-  );
+  for (const [action, render] of Object.entries({
+    "": (silence: Silence, _: Actor, at: PageAt) => renderSilencePage(silence, at),
+    "/change": renderChangeSilence,
+    "/end": renderEndSilence,
+  })) {
+    addPage(`/silences/:id${action}`, async (request, at) =>
+      render(await call(showSilence, { id: idOf(request) }), actorOf(request), at),
+    );
+  }
+}
+
+function sandboxPlace(query: unknown) {
+  const { region = "", key = "", sandbox = "" } = textsOf(query);
+  return { region, key, sandbox_id: sandbox };
 }
 
 function idOf({ params }: FastifyRequest): string {
@@ -105,7 +120,7 @@ function noSelection(): RefusedError {
 }
 
 /** A browser that has sent no credentials asks for them when the API refuses what it posts. */
-export function actorOf({ identity }: FastifyRequest): Actor {
+function actorOf({ identity }: FastifyRequest): Actor {
   if (!identity || (identity.name === null && allows(identity.role, "act"))) {
     return { kind: "unnamed" };
   }

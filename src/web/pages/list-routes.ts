@@ -2,9 +2,9 @@ import type { FastifyInstance } from "fastify";
 import type { WatchedView } from "../../alerts/target-view.ts";
 import { searchSandboxes } from "../../api/operations/sandboxes.ts";
 import { searchServers } from "../../api/operations/search-servers.ts";
-import type { ApiDeps } from "../api/api.ts";
-import { rowsOfPage, type FleetList, type KnownNames } from "./fleet-list.ts";
-import { pageRoutes, shareRenderings } from "./page-route.ts";
+import { sandboxSorts, serverSorts } from "../../fleet/fleet-search.ts";
+import { rowsOfPage, type KnownNames } from "./fleet-list.ts";
+import { pageRoutes, type PageDeps } from "./page-route.ts";
 import { renderSandboxes } from "./sandboxes.ts";
 import { readListQuery, type ListKind } from "./servers-address.ts";
 import { renderServers } from "./servers.ts";
@@ -12,25 +12,21 @@ import { renderServers } from "./servers.ts";
 /** A search of servers leads to this many sandboxes. */
 const mostMatching = 3;
 
-/** The lists of servers and of sandboxes. */
-export function addListPages(
-  server: FastifyInstance,
-  {
-    call,
-    clock,
-    targets,
-  }: Pick<ApiDeps, "call" | "clock"> & { readonly targets: readonly WatchedView[] },
-): void {
-  const addPage = pageRoutes(server, clock);
-  const share = shareRenderings();
+interface ListDeps extends PageDeps {
+  readonly targets: readonly WatchedView[];
+}
 
-  const read = (kind: ListKind, asked: unknown) => {
+/** The lists of servers and of sandboxes. */
+export function addListPages(server: FastifyInstance, { call, clock, targets }: ListDeps): void {
+  const { addSharedPage } = pageRoutes(server, clock);
+
+  const read = <By extends string>(kind: ListKind, sorts: readonly By[], asked: unknown) => {
     const known = knownNames(targets);
     const { query, remarks } = readListQuery(kind, asked, known);
     const { name, sort, page, ...filter } = query;
     const request = { ...filter, server_name: name };
     const order = {
-      sort: sort.by,
+      sort: sorts.find((by) => by === sort.by),
       descending: sort.descending,
       offset: (page - 1) * rowsOfPage,
       limit: rowsOfPage,
@@ -38,30 +34,18 @@ export function addListPages(
     return { list: { kind, query, known, remarks }, request, order };
   };
 
-  addPage("/servers", ({ query, url }, at) =>
-    share(url, async () => {
-      const { list, request, order } = read("servers", query);
-      const found = searchServers.response.parse(
-        await call(searchServers, { ...request, ...order }),
-      );
-      const matching = searchSandboxes.response.parse(
-        await call(searchSandboxes, { ...request, limit: mostMatching }),
-      );
-      const shown: FleetList = { ...list, found };
-      return renderServers(shown, found.servers, matching, { ...at, nowMs: clock.now().utcMs });
-    }),
-  );
+  addSharedPage("/servers", async ({ query }, at) => {
+    const { list, request, order } = read("servers", serverSorts, query);
+    const found = await call(searchServers, { ...request, ...order });
+    const matching = await call(searchSandboxes, { ...request, limit: mostMatching });
+    return renderServers({ ...list, found }, found.servers, matching, at);
+  });
 
-  addPage("/sandboxes", ({ query, url }, at) =>
-    share(url, async () => {
-      const { list, request, order } = read("sandboxes", query);
-      const found = searchSandboxes.response.parse(
-        await call(searchSandboxes, { ...request, ...order }),
-      );
-      const shown: FleetList = { ...list, found };
-      return renderSandboxes(shown, found.sandboxes, { ...at, nowMs: clock.now().utcMs });
-    }),
-  );
+  addSharedPage("/sandboxes", async ({ query }, at) => {
+    const { list, request, order } = read("sandboxes", sandboxSorts, query);
+    const found = await call(searchSandboxes, { ...request, ...order });
+    return renderSandboxes({ ...list, found }, found.sandboxes, at);
+  });
 }
 
 /** Names of few targets: nobody looks through more. */

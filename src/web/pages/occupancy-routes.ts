@@ -1,8 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { asError } from "../../lib/as-error.ts";
 import { BusyError } from "../../lib/refused-error.ts";
-import type { HistoryContext } from "../../api/context.ts";
-import type { CallApi } from "../../api/operation.ts";
 import type { ApiDeps } from "../api/api.ts";
 import { ownerOf } from "../slow-readers.ts";
 import { html, type Html } from "../html.ts";
@@ -13,22 +11,19 @@ import { hoursCard } from "./hours-card.ts";
 import { chartCard, emptyCard } from "./occupancy-card.ts";
 import { createOccupancyData, soon } from "./occupancy-data.ts";
 import { everything, readQuery, understand, unknownFields } from "./occupancy-query.ts";
-import { pageRoutes, shareRenderings } from "./page-route.ts";
+import { pageRoutes, type PageDeps } from "./page-route.ts";
 import { hatch } from "./status-bar.ts";
 
-type OccupancyDeps = Pick<ApiDeps, "call" | "clock" | "onError" | "takeTurn">;
+type OccupancyDeps = PageDeps & Pick<ApiDeps, "onError" | "takeTurn">;
 
 /** The pages on how busy servers were. Gives the cards that the overview has of them. */
 export function addOccupancy(
   server: FastifyInstance,
   { call, clock, onError, takeTurn }: OccupancyDeps,
 ) {
-  const api: CallApi<HistoryContext> = async (operation, request) =>
-    operation.response.parse(await call(operation, request));
   // What cards show is shared by all who look at them.
-  const data = createOccupancyData((...asked) => takeTurn("cards", () => api(...asked)));
-  const share = shareRenderings();
-  const addPage = pageRoutes(server, clock);
+  const data = createOccupancyData((...asked) => takeTurn("cards", () => call(...asked)));
+  const { addSharedPage } = pageRoutes(server, clock);
 
   const cards = async (
     given: unknown,
@@ -62,27 +57,23 @@ export function addOccupancy(
       </div>`;
   };
 
-  addPage("/occupancy", ({ query, url }, asked) =>
-    share(`${asked.zone} ${url}`, async () => {
-      const at = { ...asked, nowMs: clock.now().utcMs };
-      const options = { page: "occupancy", most: 30, waitMs: 5_000 } as const;
-      const body = await cards(query, at, { ...options, faults: unknownFields(query) });
-      return page(
-        { title: "Occupancy", section: "Occupancy", modules: ["occupancy"], reloads: false, ...at },
-        html`${hatch}
-          <h1>Occupancy</h1>
-          ${body}`,
-      );
-    }),
-  );
+  addSharedPage("/occupancy", async ({ query }, at) => {
+    const options = { page: "occupancy", most: 30, waitMs: 5_000 } as const;
+    const body = await cards(query, at, { ...options, faults: unknownFields(query) });
+    return page(
+      { title: "Occupancy", section: "Occupancy", modules: ["occupancy"], reloads: false, ...at },
+      html`${hatch}
+        <h1>Occupancy</h1>
+        ${body}`,
+    );
+  });
 
-  addPage(
+  addSharedPage(
     "/report",
-    (request) =>
-      share(request.url, async () => {
-        const asked = { from: "30d", ...Object(request.query) };
-        return (await takeTurn(ownerOf(request), () => htmlReport(api, asked))).text;
-      }),
+    async (request) => {
+      const asked = { from: "30d", ...Object(request.query) };
+      return (await takeTurn(ownerOf(request), () => htmlReport(call, asked))).text;
+    },
     reportPolicy,
   );
 

@@ -1,16 +1,15 @@
 import type { FastifyInstance } from "fastify";
 import { allows } from "../../lib/access.ts";
 import { runInSlices } from "../../lib/iterables.ts";
-import type { ApiDeps } from "../api/api.ts";
 import { subjectFacts } from "../../alerts/incident.ts";
 import type { Html } from "../html.ts";
 import { keysWith, readLabels, type LabelledKeys } from "./label-filter.ts";
 import type { PageAt } from "./layout.ts";
 import { renderOverview, type StatusView } from "./overview.ts";
 import { createServersCard } from "./servers-card.ts";
-import { pageRoutes, shareReads, shareRenderings } from "./page-route.ts";
+import { pageRoutes, shareReads, type PageDeps } from "./page-route.ts";
 
-interface OverviewDeps extends Pick<ApiDeps, "call" | "clock"> {
+interface OverviewDeps extends PageDeps {
   readonly status: () => Promise<StatusView>;
   readonly keys: LabelledKeys;
 }
@@ -38,21 +37,17 @@ export function addOverview(
   cards: readonly OverviewCard[] = [],
 ): void {
   const { clock } = deps;
-  const share = shareRenderings();
   // These are the same whatever an address says.
   const readStatus = shareReads(deps.status);
   const serversCard = createServersCard(deps);
   const readServers = shareReads(() => serversCard(clock.now().utcMs));
-  pageRoutes(server, clock)("/", ({ identity, query, url }, { root, zone }) => {
+  pageRoutes(server, clock).addSharedPage("/", async ({ identity, query }, at) => {
     const mayAct = identity !== null && allows(identity.role, "act");
-    return share(`${mayAct} ${zone} ${url}`, async () => {
-      const at = { root, zone, nowMs: clock.now().utcMs };
-      const label = readLabels(query);
-      const keys = keysWith(label, deps.keys);
-      const servers = keys ? serversCard(at.nowMs, label) : readServers();
-      const shown = await Promise.all([...cards.map((card) => card(query, at, keys)), servers]);
-      const view = keys ? ofKeys(await readStatus(), keys) : await readStatus();
-      return runInSlices(renderOverview(view, shown, { mayAct, label }, at));
-    });
+    const label = readLabels(query);
+    const keys = keysWith(label, deps.keys);
+    const servers = keys ? serversCard(at.nowMs, label) : readServers();
+    const shown = await Promise.all([...cards.map((card) => card(query, at, keys)), servers]);
+    const view = keys ? ofKeys(await readStatus(), keys) : await readStatus();
+    return runInSlices(renderOverview(view, shown, { mayAct, label }, at));
   });
 }

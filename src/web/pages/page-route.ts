@@ -8,6 +8,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { statusText } from "../../lib/http-status.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { openZone, utc } from "../../reports/zone.ts";
+import type { CallApi } from "../../api/operation.ts";
 import { asProblem, sayRetryAfter, type Problem } from "../api/problem.ts";
 import { loadAssets } from "../assets.ts";
 import { strictHeaders } from "../browser-protection.ts";
@@ -24,6 +25,12 @@ const pagePolicy = [
   "img-src 'self' data:",
   "form-action 'self'",
 ].join("; ");
+
+/** What pages show comes from the API. */
+export interface PageDeps {
+  readonly call: CallApi;
+  readonly clock: Clock;
+}
 
 /** What is sent of a page. It is the same for as long as the page says the same, but for ages. */
 interface PageBody {
@@ -43,9 +50,17 @@ function zoneOfReader(cookie: string | undefined): string {
   return openZone(written)?.name ?? utc.name;
 }
 
+/** The fields of an address: of one that is given several times, the first value. */
+export function textsOf(query: unknown): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(
+    Object.entries(Object(query)).map(([name, value]) => [name, String([value].flat()[0])]),
+  );
+}
+
 /** Adds pages for those who may read. What the API refuses is answered by a page, too. */
 export function pageRoutes(server: FastifyInstance, clock: Clock) {
-  return (path: string, render: RenderPage, policy = pagePolicy): void => {
+  const share = shareRenderings();
+  const addPage = (path: string, render: RenderPage, policy = pagePolicy): void => {
     const root = "../".repeat(path.split("/").length - 2);
     server.get(path, { config: { permission: "read" } }, async (request, reply) => {
       const zone = zoneOfReader(request.headers.cookie);
@@ -63,6 +78,19 @@ export function pageRoutes(server: FastifyInstance, clock: Clock) {
       }
     });
   };
+  /** Readers of the same role and zone share what they ask for at once. */
+  const addSharedPage = (
+    path: string,
+    render: (request: FastifyRequest, at: PageAt) => Promise<string>,
+    policy?: string,
+  ): void => {
+    const renderShared: RenderPage = (request, at) =>
+      share(`${request.identity?.role} ${at.zone} ${request.url}`, () =>
+        render(request, { ...at, nowMs: clock.now().utcMs }),
+      );
+    addPage(path, renderShared, policy);
+  };
+  return { addPage, addSharedPage };
 }
 
 function sendPage(
@@ -106,7 +134,7 @@ const mostShared = 64;
  * Gives readers of the same page the same rendering, at most four times a second. It began after each of them asked, so
  * that none of them is shown what was before the news that it had.
  */
-export function shareRenderings() {
+function shareRenderings() {
   const shared = new Map<string, () => Promise<PageBody>>();
   return (name: string, render: () => Promise<string>): Promise<PageBody> => {
     if (shared.size > mostShared) shared.clear();

@@ -8,7 +8,7 @@ import { runbooks, type Runbook, type Step } from "./runbooks.ts";
 
 /** Messages link to these pages, so they must work where nothing else does: without the Internet, and on a phone. */
 export function addRunbookPages(server: FastifyInstance, { clock }: { readonly clock: Clock }) {
-  const addPage = pageRoutes(server, clock);
+  const { addPage } = pageRoutes(server, clock);
   addPage("/runbooks", (_, at) => renderRunbooks(at));
   addPage("/runbooks/:name", ({ params }, at) => {
     const name: unknown = Object(params).name;

@@ -1,20 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { listChanges } from "../../api/operations/changes.ts";
-import { explainServer, type ExplanationView } from "../../api/operations/explain.ts";
-import { explainSandbox, type SandboxExplanation } from "../../api/operations/explain-sandbox.ts";
+import { explainServer } from "../../api/operations/explain.ts";
+import { explainSandbox } from "../../api/operations/explain-sandbox.ts";
 import { listIncidents } from "../../api/operations/incidents.ts";
 import { showSandbox } from "../../api/operations/sandboxes.ts";
 import { listSilences } from "../../api/operations/silences.ts";
 import { showSandboxTimeline, showTimeline } from "../../api/operations/show-timeline.ts";
 import { listServers } from "../../api/operations/targets.ts";
-import { allows, type Permission } from "../../lib/access.ts";
-import type { ApiDeps } from "../api/api.ts";
-import { renderSandboxAcknowledge, renderSandboxSilence } from "./action-pages.ts";
-import { renderSandboxUnacknowledge } from "./undo-pages.ts";
-import { renderServerSilence } from "./action-pages.ts";
+import { allows } from "../../lib/access.ts";
 import { readRange } from "./history-cards.ts";
-import { actorOf } from "./incident-routes.ts";
-import { pageRoutes, shareRenderings } from "./page-route.ts";
+import { pageRoutes, textsOf, type PageDeps } from "./page-route.ts";
 import { renderSandbox } from "./sandbox.ts";
 import { renderServer, type ServerPlace } from "./server.ts";
 import type { SandboxPlace } from "./servers-address.ts";
@@ -24,169 +19,97 @@ const mostOpen = 1_000;
 const mostResolved = 10;
 
 /** The pages of each server and sandbox. */
-export function addServerPages(
-  server: FastifyInstance,
-  { call, clock }: Pick<ApiDeps, "call" | "clock">,
-): void {
-  const addPage = pageRoutes(server, clock);
-  const share = shareRenderings();
-  const now = () => clock.now().utcMs;
+export function addServerPages(server: FastifyInstance, { call, clock }: PageDeps): void {
+  const { addSharedPage } = pageRoutes(server, clock);
 
-  /** The open ones, and those that were resolved last. */
-  const readIncidents = async (request: object) => {
+  /** What concerns one subject alone: an id may be the beginning of another one. */
+  const readAbout = async (
+    { region, key }: Pick<SandboxPlace, "region" | "key">,
+    field: "server_id" | "sandbox_id",
+    id: string,
+  ) => {
     const list = async (state: readonly string[], limit: number) => {
-      const found = await call(listIncidents, { ...request, state, limit });
-      return listIncidents.response.parse(found).incidents;
+      const of = field === "server_id" ? { server: id } : { sandbox: id };
+      const request = { region: [region], key: [key], ...of, state, limit };
+      return (await call(listIncidents, request)).incidents;
     };
     const open = await list(["firing", "pending"], mostOpen);
-    return [...open, ...(await list(["resolved"], mostResolved))];
+    const resolved = await list(["resolved"], mostResolved);
+    const { silences } = await call(listSilences, { limit: 1_000 });
+    return {
+      incidents: [...open, ...resolved].filter((each) => each[field] === id),
+      silences: silences.filter(
+        ({ kind, match }) =>
+          kind === "silence" &&
+          match[field]?.includes(id) &&
+          match.region?.includes(region) !== false &&
+          match.key?.includes(key) !== false,
+      ),
+    };
+  };
+
+  /** Where the address says, or where it is listed, or where it was last. */
+  const findPlace = async <Own extends Pick<ServerPlace, "server_id"> | SandboxId>(
+    { region, key, sandbox }: Texts,
+    own: Own,
+    [listed]: readonly SandboxPlace[],
+    of: { readonly server: string } | { readonly sandbox: string },
+  ): Promise<SandboxPlace & Own> => {
+    if (region !== undefined && key !== undefined && sandbox !== undefined) {
+      return { region, key, sandbox_id: sandbox, ...own };
+    }
+    if (listed) return { ...listed, ...own };
+    const { changes } = await call(listChanges, { ...of, limit: 1_000 });
+    const isOwn = (change: object) =>
+      Object.entries(own).every(([name, id]) => Object(change)[name] === id);
+    return { region: "", key: "", sandbox_id: "", ...changes.find(isOwn), ...own };
   };
 
   const readServer = async ({ range: wanted, before, ...asked }: Texts) => {
     const { range, remarks } = readRange(wanted);
-    const explanation = explainServer.response.parse(
-      await call(explainServer, { server: asked["server"] ?? "", limit: mostEvents, before }),
-    );
-    const place = await findPlace(call, asked, explanation);
-    const { region, key, sandbox_id: sandbox, server_id: id } = place;
-    const { servers } = listServers.response.parse(
-      await call(listServers, { region: [region], key: [key], server: id, sandbox, limit: 1_000 }),
-    );
+    const request = { server: asked["server"] ?? "", limit: mostEvents, before };
+    const explanation = await call(explainServer, request);
+    const { server_id: id, listed } = explanation;
+    const place = await findPlace(asked, { server_id: id }, listed, { server: id });
+    const { region, key, sandbox_id: sandbox } = place;
+    const there = { region: [region], key: [key], server: id, sandbox, limit: 1_000 };
+    const { servers } = await call(listServers, there);
     const present = servers.find((each) => each.sandbox_id === sandbox && each.server_id === id);
-    const found = await readIncidents({ region: [region], key: [key], server: id });
-    const incidents = found.filter(({ server_id }) => server_id === id);
-    const timeline = showTimeline.response.parse(
-      await call(showTimeline, { region, key, sandbox, server: id, from: range }),
-    );
-    const silences = await silencesOf(call, place, "server_id", id);
-    return { place, explanation, present, range, timeline, incidents, silences, remarks };
+    const timeline = await call(showTimeline, { region, key, sandbox, server: id, from: range });
+    const about = await readAbout(place, "server_id", id);
+    return { place, explanation, present, range, timeline, ...about, remarks };
   };
 
   const readSandbox = async ({ range: wanted, before, ...asked }: Texts) => {
     const { range, remarks } = readRange(wanted);
-    const explanation = explainSandbox.response.parse(
-      await call(explainSandbox, { sandbox: asked["sandbox"] ?? "", limit: mostEvents, before }),
-    );
-    const place = await findSandboxPlace(call, asked, explanation);
-    const { region, key, sandbox_id: sandbox } = place;
-    const isListed = explanation.listed.some((each) => each.region === region && each.key === key);
+    const request = { sandbox: asked["sandbox"] ?? "", limit: mostEvents, before };
+    const explanation = await call(explainSandbox, request);
+    const { sandbox_id: sandbox, listed } = explanation;
+    const places = listed.map((each) => ({ ...each, sandbox_id: sandbox }));
+    const place = await findPlace(asked, { sandbox_id: sandbox }, places, { sandbox });
+    const { region, key } = place;
+    const isListed = listed.some((each) => each.region === region && each.key === key);
     const { sandbox: present, servers } = isListed
-      ? showSandbox.response.parse(await call(showSandbox, { region, key, sandbox }))
+      ? await call(showSandbox, { region, key, sandbox })
       : { sandbox: undefined, servers: [] };
-    const found = await readIncidents({ region: [region], key: [key], sandbox });
-    const incidents = found.filter(({ sandbox_id }) => sandbox_id === sandbox);
-    const timeline = showSandboxTimeline.response.parse(
-      await call(showSandboxTimeline, { region, key, sandbox, from: range }),
-    );
-    const silences = await silencesOf(call, place, "sandbox_id", sandbox);
-    return { place, explanation, present, servers, range, timeline, incidents, silences, remarks };
+    const timeline = await call(showSandboxTimeline, { region, key, sandbox, from: range });
+    const about = await readAbout(place, "sandbox_id", sandbox);
+    return { place, explanation, present, servers, range, timeline, ...about, remarks };
   };
 
-  addPage("/server", (request, at) => {
-    const mayAct = may(request, "act");
-    const mayCall = may(request, "call");
-    return share(`${mayAct} ${mayCall} ${request.url}`, async () => {
-      const view = await readServer(textsOf(request.query));
-      return renderServer({ ...view, mayAct, mayCall }, { ...at, nowMs: now() });
-    });
-  });
-
-  addPage("/server/silence", (request, at) => {
-    const { region = "", key = "", server: id = "" } = textsOf(request.query);
-    return renderServerSilence({ region, key, server_id: id }, actorOf(request), at);
-  });
-
-  addPage("/sandbox", (request, at) => {
-    const mayAct = may(request, "act");
-    const mayCall = may(request, "call");
-    return share(`${mayAct} ${mayCall} ${request.url}`, async () => {
-      const view = await readSandbox(textsOf(request.query));
-      return renderSandbox({ ...view, mayAct, mayCall }, { ...at, nowMs: now() });
-    });
-  });
-
-  const firingOf = async ({ region, key, sandbox_id: sandbox }: SandboxPlace) => {
-    const query = { region: [region], key: [key], sandbox, state: ["firing"], limit: 1_000 };
-    const { incidents } = listIncidents.response.parse(await call(listIncidents, query));
-    return incidents.filter(({ sandbox_id }) => sandbox_id === sandbox);
-  };
-  addPage("/sandbox/acknowledge", async (request, at) => {
-    const place = placeOf(request);
-    return renderSandboxAcknowledge(place, await firingOf(place), actorOf(request), at);
-  });
-  addPage("/sandbox/unacknowledge", async (request, at) => {
-    const place = placeOf(request);
-    return renderSandboxUnacknowledge(place, await firingOf(place), actorOf(request), at);
-  });
-
-  addPage("/sandbox/silence", (request, at) =>
-    renderSandboxSilence(placeOf(request), actorOf(request), at),
+  addSharedPage("/server", async (request, at) =>
+    renderServer({ ...(await readServer(textsOf(request.query))), ...rightsOf(request) }, at),
+  );
+  addSharedPage("/sandbox", async (request, at) =>
+    renderSandbox({ ...(await readSandbox(textsOf(request.query))), ...rightsOf(request) }, at),
   );
 }
 
-/** Where the address says, or where it is listed, or where it was last. */
-async function findPlace(
-  call: ApiDeps["call"],
-  { region, key, sandbox }: Texts,
-  { server_id, listed }: Pick<ExplanationView, "server_id" | "listed">,
-): Promise<ServerPlace> {
-  if (region !== undefined && key !== undefined && sandbox !== undefined) {
-    return { region, key, sandbox_id: sandbox, server_id };
-  }
-  const [first] = listed;
-  if (first) return { ...first, server_id };
-  const changes = await lastChanges(call, { server: server_id });
-  const last = changes.find((change) => change.server_id === server_id);
-  return { region: "", key: "", sandbox_id: "", ...last, server_id };
-}
+type Texts = ReturnType<typeof textsOf>;
+type SandboxId = Pick<SandboxPlace, "sandbox_id">;
 
-async function findSandboxPlace(
-  call: ApiDeps["call"],
-  { region, key }: Texts,
-  { sandbox_id, listed: [first] }: Pick<SandboxExplanation, "sandbox_id" | "listed">,
-): Promise<SandboxPlace> {
-  if (region !== undefined && key !== undefined) return { region, key, sandbox_id };
-  if (first) return { ...first, sandbox_id };
-  const changes = await lastChanges(call, { sandbox: sandbox_id });
-  const last = changes.find((change) => change.sandbox_id === sandbox_id);
-  return { region: "", key: "", ...last, sandbox_id };
-}
-
-async function lastChanges(call: ApiDeps["call"], of: object) {
-  const found = await call(listChanges, { ...of, limit: 1_000 });
-  return listChanges.response.parse(found).changes;
-}
-
-/** Those of a subject alone, as its page makes them. */
-async function silencesOf(
-  call: ApiDeps["call"],
-  { region, key }: Pick<SandboxPlace, "region" | "key">,
-  name: "server_id" | "sandbox_id",
-  id: string,
-) {
-  const { silences } = listSilences.response.parse(await call(listSilences, { limit: 1_000 }));
-  return silences.filter(
-    ({ kind, match }) =>
-      kind === "silence" &&
-      match[name]?.includes(id) &&
-      match.region?.includes(region) !== false &&
-      match.key?.includes(key) !== false,
-  );
-}
-
-function placeOf({ query }: FastifyRequest): SandboxPlace {
-  const { region = "", key = "", sandbox = "" } = textsOf(query);
-  return { region, key, sandbox_id: sandbox };
-}
-
-type Texts = Readonly<Record<string, string | undefined>>;
-
-function textsOf(query: unknown): Texts {
-  return Object.fromEntries(
-    Object.entries(Object(query)).map(([name, value]) => [name, String([value].flat()[0])]),
-  );
-}
-
-function may({ identity }: FastifyRequest, permission: Permission): boolean {
-  return identity !== null && allows(identity.role, permission);
+function rightsOf({ identity }: FastifyRequest) {
+  const may = (permission: "act" | "call") =>
+    identity !== null && allows(identity.role, permission);
+  return { mayAct: may("act"), mayCall: may("call") };
 }

@@ -1,10 +1,10 @@
 import { searchServers } from "../../api/operations/search-servers.ts";
 import { showTimeline } from "../../api/operations/show-timeline.ts";
 import type { ServerView } from "../../api/operations/targets.ts";
-import type { ApiDeps } from "../api/api.ts";
 import { ageOf, html, type Html } from "../html.ts";
 import { band, type Timeline } from "./band.ts";
 import { placeOf, shortText, statusChips, statusOf } from "./fleet-list.ts";
+import type { PageDeps } from "./page-route.ts";
 import { serverAddress } from "./servers-address.ts";
 import { nameOf } from "./servers.ts";
 
@@ -13,7 +13,7 @@ const mostServers = 5;
 const bandsKeptMs = 30_000;
 
 /** The card of the overview: a search of servers, how many there are in each status, and the worst of them. */
-export function createServersCard({ call }: Pick<ApiDeps, "call">) {
+export function createServersCard({ call }: Pick<PageDeps, "call">) {
   let kept = new Map<string, { readonly timeline: Timeline; readonly readAtMs: number }>();
   const timelineOf = async (server: ServerView, nowMs: number) => {
     const name = JSON.stringify([serverAddress(server), server.status, server.since, server.stale]);
@@ -21,12 +21,12 @@ export function createServersCard({ call }: Pick<ApiDeps, "call">) {
     if (known && nowMs - known.readAtMs < bandsKeptMs) return { name, ...known };
     const { region, key, sandbox_id: sandbox, server_id: id } = server;
     const request = { region, key, sandbox, server: id };
-    const timeline = showTimeline.response.parse(await call(showTimeline, request));
+    const timeline = await call(showTimeline, request);
     return { name, timeline, readAtMs: nowMs };
   };
   return async (nowMs: number, label: readonly string[] = []): Promise<Html> => {
     const asked = { label, limit: mostServers };
-    const found = searchServers.response.parse(await call(searchServers, asked));
+    const found = await call(searchServers, asked);
     const bands = await Promise.all(found.servers.map((server) => timelineOf(server, nowMs)));
     kept = new Map(bands.map(({ name, ...each }) => [name, each]));
     const rows = found.servers.map((server, index) =>

@@ -1,18 +1,15 @@
 import type { z } from "zod";
 import { matchText } from "../../alerts/silence.ts";
-import type { IncidentView } from "../../api/operations/incidents.ts";
 import type { silenceView } from "../../api/operations/silences.ts";
 import { counted } from "../../fleet/text.ts";
 import { factRows, html, type Fact, type Html } from "../html.ts";
-import { listOf, optionsOf, renderAction, silenceLasts, subjectOf } from "./action-pages.ts";
-import type { Action, Actor } from "./action-pages.ts";
-import { queryOf, shownTime, textOf } from "./incident-pages.ts";
-import type { IncidentDetails, Selection } from "./incident-pages.ts";
+import { listOf, optionsOf, renderAction, selectingFields } from "./action-pages.ts";
+import { silenceLasts, subjectOf } from "./action-pages.ts";
+import type { ActedOn, Actor, FoundIncidents } from "./action-pages.ts";
+import { shownTime, type IncidentDetails } from "./incident-pages.ts";
 import { page, type PageAt } from "./layout.ts";
-import { sandboxAddress, type SandboxPlace } from "./servers-address.ts";
-import { shellWord } from "./shell-word.ts";
 
-type Silence = z.output<typeof silenceView>;
+export type Silence = z.output<typeof silenceView>;
 
 const title = "Unacknowledge";
 const nothing = "No such incident is acknowledged: there is nothing to withdraw.";
@@ -36,57 +33,26 @@ export function renderUnacknowledge(incident: IncidentDetails, actor: Actor, at:
 }
 
 export function renderUnacknowledgeAll(
-  selection: Selection,
-  incidents: readonly IncidentView[],
-  actor: Actor,
-  at: PageAt,
-): string {
-  const query = queryOf(selection);
-  const isAll = query === "";
-  const action = {
-    fields: isAll ? { all: true } : selection,
-    next: `incidents${query}`,
-    command: `sandwatch unack ${isAll ? "--all" : optionsOf(selection)} --author NAME`,
-  };
-  return renderWithdrawal(incidents, isAll ? "" : ` of ${textOf(selection)}`, action, actor, at);
-}
-
-/** Of the servers of a sandbox, too. */
-export function renderSandboxUnacknowledge(
-  place: SandboxPlace,
-  incidents: readonly IncidentView[],
-  actor: Actor,
-  at: PageAt,
-): string {
-  const { region, key, sandbox_id: sandbox } = place;
-  const action = {
-    fields: { region, key, sandbox },
-    next: sandboxAddress(place),
-    command: `sandwatch unack --region ${shellWord(region)} --key ${shellWord(key)} --sandbox ${shellWord(sandbox)} --author NAME`,
-  };
-  const of = ` of sandbox ${sandbox} and of its servers`;
-  return renderWithdrawal(incidents, of, action, actor, at);
-}
-
-/** @param of what they are of, in words */
-function renderWithdrawal(
-  incidents: readonly IncidentView[],
-  of: string,
-  action: Pick<Action, "fields" | "next" | "command">,
+  actedOn: ActedOn,
+  { incidents }: FoundIncidents,
   actor: Actor,
   at: PageAt,
 ): string {
   const acknowledged = incidents.filter(({ acknowledged_by: author }) => author !== null);
   const isNone = acknowledged.length === 0;
   return renderAction(at, {
-    ...action,
     title,
-    what: html`<p><strong>${counted(acknowledged.length, "acknowledged incident")}</strong>${of}</p>
+    what: html`<p>
+        <strong>${counted(acknowledged.length, "acknowledged incident")}</strong>${actedOn.of}
+      </p>
       <p>Their reminders go on.</p>
       ${listOf(acknowledged, at)}`,
     actor: isNone ? { kind: "refused", reason: nothing } : actor,
     post: "incidents/unacknowledge",
+    fields: selectingFields(actedOn),
     inputs: html``,
+    next: actedOn.next,
+    command: `sandwatch unack ${optionsOf(actedOn)} --author NAME`,
   });
 }
 
