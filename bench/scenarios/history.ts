@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { resolutionMs } from "../../src/fleet/buckets.ts";
-import { names, writeBusyDay } from "../support/busy-day.ts";
+import { openStore } from "../../src/store/store.ts";
+import { names, writeChanges } from "../support/changes.ts";
 import { buildProgram } from "../support/daemon.ts";
 import type { Scenario } from "../support/row.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -27,7 +28,7 @@ export const history: Scenario = {
     const endMs = Math.floor(Date.now() / dayMs) * dayMs;
     const dayFile = join(folder.path, "day.db");
     const file = join(folder.path, "year.db");
-    await writeBusyDay(dayFile, dayTargets, startMs);
+    await writeDay(dayFile);
     await writeYear(file, {
       dayFile,
       dayMs: startMs,
@@ -72,6 +73,15 @@ export const history: Scenario = {
     ];
   },
 };
+
+/** Writes a day of targets of which every server changes status 12 times, and rolls it up. */
+async function writeDay(file: string): Promise<void> {
+  const day = { fromMs: startMs, toMs: startMs + dayMs, isRolledUp: false };
+  await writeChanges(file, { targets: dayTargets, servers: 5 * names, changesEach: 12, ...day });
+  const store = openStore(file);
+  while (await store.rollUp());
+  await store.close();
+}
 
 function configOf(path: string, regions: number): object {
   const named = Array.from({ length: regions }, (_, index) => [

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { buildProgram, startDaemon } from "../support/daemon.ts";
+import { writeChanges } from "../support/changes.ts";
 import { untilShown } from "../support/fleet-polls.ts";
 import type { Scenario } from "../support/row.ts";
 import { startService } from "../support/service.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { writeChanges } from "../support/year-of-changes.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const region = "main";
@@ -20,10 +20,12 @@ export const reports: Scenario = {
     const toMs = Math.floor(Date.now() / dayMs) * dayMs;
     const fromMs = toMs - 365 * dayMs;
     await writeChanges(join(folder.path, "sandwatch.db"), {
+      targets: 1,
       servers,
       changesEach: 99,
       fromMs,
       toMs,
+      isRolledUp: true,
     });
     const program = await buildProgram(folder.path);
     await using service = await startService();

@@ -2,8 +2,6 @@ import type { Fault } from "../../src/simulator/faults.ts";
 
 export const regions = ["us", "eu", "ap"];
 export const keys = ["research", "production", "key-3"];
-/** Receivers whose messages are counted. */
-export const webhooks = ["oncall", "grouped"];
 
 export interface Places {
   /** The base address of each region. */
@@ -15,10 +13,10 @@ export interface Places {
 
 type Section = Record<string, unknown>;
 
-/** What the daemon runs with where it is measured. No rule has flap detection: each step of an incident is sent once. */
+/** What the daemon runs with where it is measured. */
 function usual({ services, sink, port, store }: Places) {
   const message = { give_up_after: "1h", max_incidents: 1_000, group_wait: "1s" };
-  const others = [...webhooks, "instances"];
+  const others = ["oncall", "grouped", "instances"];
   const regionsOf: Section = Object.fromEntries(
     Array.from(services, ([name, base_url]) => [name, { base_url }]),
   );
