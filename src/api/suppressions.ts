@@ -1,6 +1,12 @@
 import { acknowledgementAt, type Acknowledgement } from "../alerts/acknowledgement.ts";
 import { isInForce } from "../alerts/silence.ts";
-import type { MaintenanceWindow, Silencing, Suppressions } from "../alerts/silence.ts";
+import type {
+  MaintenanceWindow,
+  RegionDown,
+  RegionsDown,
+  Silencing,
+  Suppressions,
+} from "../alerts/silence.ts";
 import type { Clock } from "../lib/clock.ts";
 import { parseCronTimes } from "../lib/cron-times.ts";
 import type { Store } from "../store/store.ts";
@@ -66,6 +72,7 @@ export async function restoreSuppressions(
     const { silences, acknowledgements } = await store.suppressions.read(nowMs);
     return { silences, ...acknowledgedAt(acknowledgements, nowMs) };
   };
+  let regionsDown: RegionsDown = new Map();
   let known = await read();
   let reading = Promise.resolve();
   let next: Promise<void> | null = null;
@@ -93,11 +100,11 @@ export async function restoreSuppressions(
     at: (atMs: number): Suppressions => {
       if (atMs >= known.untilMs)
         known = { ...known, ...acknowledgedAt(known.acknowledgements, atMs) };
-      return {
-        silenced: inForce(atMs),
-        acknowledgedBy: known.acknowledgedBy,
-        regionsDown: new Map(),
-      };
+      return { silenced: inForce(atMs), acknowledgedBy: known.acknowledgedBy, regionsDown };
+    },
+    /** As it was last committed. */
+    setRegionDown(region: string, down: readonly RegionDown[]): void {
+      regionsDown = new Map([...regionsDown, [region, down]]);
     },
     /** What silences at a moment, and why. */
     inForce,

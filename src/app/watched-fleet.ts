@@ -2,11 +2,11 @@ import { configuredTargets } from "../config/configured-targets.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { createRetryBudget, retryShare } from "../lib/retry.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { createProbeUnits, type Answered, type ProbeDecision } from "../polling/probe-unit.ts";
+import { createProbeUnits, type Answered } from "../polling/probe-unit.ts";
 import { createPoolWatch } from "../polling/watched-pools.ts";
 import { restorePools, restoreProbes, restoreTargets } from "../polling/restore.ts";
 import { Runner } from "../polling/runner.ts";
-import { createTargetUnits, type Listed, type PollDecision } from "../polling/poll.ts";
+import { createTargetUnits, type Listed } from "../polling/poll.ts";
 import type { TargetUnitsDeps } from "../polling/poll.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedProbe } from "../polling/watched-probe.ts";
@@ -48,10 +48,10 @@ interface FleetRunnersDeps extends DaemonCore, DaemonCalls {
 export function createFleetRunners(deps: FleetRunnersDeps) {
   const { config, fleet, clock, wakeAt, log } = deps;
   const running = { ...deps, ticking: { clock, wakeAt, log } };
-  const polling = new Runner<Listed, PollDecision>({ ...running, loop: "polls" });
+  const polling = new Runner<Listed>({ ...running, loop: "polls" });
   // Probes that fail leave polls their own budget.
   const budget = createRetryBudget(retryShare);
-  const probing = new Runner<Answered, ProbeDecision>({ ...running, loop: "probes", budget });
+  const probing = new Runner<Answered>({ ...running, loop: "probes", budget });
   const { targets, pools, probes } = fleet;
   const { schedule } = config.poll;
   const watch = createPoolWatch({ ...deps, pools });

@@ -108,7 +108,7 @@ export async function makeHistory(
     const verdict = judgePoll(state, outcomeAt(target, nowMs, troubleAt(nowMs)), at, judge);
     const { snapshot, progress } = verdict;
     const polled = { target, at, snapshot, whole: isFullyObserved(progress) };
-    const ofPools = pools.judge(polled, judge);
+    const ofPools = pools.judge(pools.observe(polled), judge);
     polls.push(verdict);
     if (polls.length >= leastToWrite) await store.importPolls(id, polls.splice(0));
     await store.commitPools(id, ofPools.outcome);

@@ -13,7 +13,7 @@ export interface Decision {
   readonly incidents: IncidentOutcome;
   /** When it was decided. UTC milliseconds. */
   readonly atMs: number;
-  /** Stores it, together with others that are decided meanwhile. Rejects if it is not stored. */
+  /** Stores it, together with all others that are gathered. Rejects if one of them cannot be stored. */
   commit(): Promise<void>;
   /** Takes it on: views and metrics show it from now on. */
   accept?(): void;
@@ -22,6 +22,8 @@ export interface Decision {
   /** Logs it, before its incidents. */
   log?(): Promise<void>;
 }
+
+type Decide = () => Decision | null | Promise<Decision | null>;
 
 /** What a person does about notifications. */
 export interface Act<Done> {
@@ -40,6 +42,19 @@ export type CommitLoop = ReturnType<typeof createCommitLoop>;
 /** The one way from an input to what is shown of it: decide, commit, publish. */
 export function createCommitLoop(log: Logger) {
   const listeners: ((causedAtMs: number) => void)[] = [];
+  let decidedAgain: Promise<unknown> = Promise.resolve();
+
+  const decideAndCommit = async (decide: Decide): Promise<Decision | null> => {
+    const decision = await decide();
+    await decision?.commit();
+    return decision;
+  };
+  /** One after the other: all are stored but for the one because of which those that were gathered with it failed. */
+  const decideAgain = (decide: Decide): Promise<Decision | null> => {
+    const decided = decidedAgain.then(() => decideAndCommit(decide));
+    decidedAgain = decided.catch(() => {});
+    return decided;
+  };
 
   const wake = (causedAtMs: number): void => {
     for (const listener of listeners) listener(causedAtMs);
@@ -53,16 +68,15 @@ export function createCommitLoop(log: Logger) {
     onOutbox: (listener: (causedAtMs: number) => void): void => void listeners.push(listener),
 
     /**
-     * Decides an input, commits the decision and publishes it. Rejects if it is not stored: nothing shows it then, and
-     * the next input of its kind decides again.
+     * Decides an input, commits the decision and publishes it. If the commit fails, all that was gathered for it fails
+     * and is decided again. Rejects if it is not stored then either: nothing shows it, and the next input of its kind decides.
      *
-     * @param decide is called right before the commit; null: there is nothing to store
+     * @param decide is called right before each commit; null: there is nothing to store
      */
-    async submit(decide: () => Decision | null | Promise<Decision | null>): Promise<void> {
-      const decision = await decide();
+    async submit(decide: Decide): Promise<void> {
+      const decision = await decideAndCommit(decide).catch(() => decideAgain(decide));
       if (decision === null) return;
       const { target, incidents, atMs } = decision;
-      await decision.commit();
       decision.accept?.();
       await decision.follow?.();
       notify(incidents, atMs);

@@ -2,7 +2,7 @@ import { isQuiet, judgeInSlices } from "../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome, Verdict } from "../alerts/judge.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
-import type { Target } from "../fleet/model.ts";
+import type { Instant, Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import type { CurrentSuppressions } from "../alerts/silence.ts";
 import { isFullyObserved } from "../alerts/target-state.ts";
@@ -24,15 +24,6 @@ import type { WatchedTarget } from "./watched-target.ts";
 
 export type Listed = Extract<CallResult<TakenListing>, { readonly kind: "ok" }>;
 
-/** What one poll means, and what it says beyond that. */
-export interface PollDecision {
-  readonly verdict: Verdict;
-  /** What it was judged by. */
-  readonly polled: PollOutcome;
-  readonly options: JudgeOptions;
-  readonly detail: PollDetail | null;
-}
-
 export interface TargetUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
   readonly schedule: Schedule;
@@ -40,7 +31,7 @@ export interface TargetUnitsDeps {
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
   readonly pools: PoolWatch;
-  readonly regions: Pick<RegionWatch, "down" | "wake">;
+  readonly regions: Pick<RegionWatch, "wake">;
   readonly recordDrift: (drift: Drift) => void;
   readonly store: Pick<Store, "commitPoll">;
   readonly commits: Pick<CommitLoop, "submit">;
@@ -53,27 +44,28 @@ export interface TargetUnitsDeps {
 export function createTargetUnits(
   targets: readonly WatchedTarget[],
   deps: TargetUnitsDeps,
-): readonly Unit<Listed, PollDecision>[] {
+): readonly Unit<Listed>[] {
   const { service, judge, suppressions, pools, regions, recordDrift } = deps;
   const { store, commits, metrics, log, clock, schedule } = deps;
 
-  return targets.flatMap((watched): Unit<Listed, PollDecision>[] => {
+  return targets.flatMap((watched): Unit<Listed>[] => {
     const { id, target } = watched;
     const { region, key } = target;
     const name = targetName(target);
     const apiKey = deps.apiKeys.get(key);
     if (!apiKey) return [];
+    const isPooled = pools.isPooled(target);
     let logged = noListing;
-    /** A silence that was added while a large listing was judged suppresses what is not committed yet. */
-    const verdictNow = async ({ verdict, polled, options }: PollDecision): Promise<Verdict> => {
+    /** A silence that is added while a large listing is judged suppresses what is not committed yet. */
+    const judgeBySilences = async (polled: PollOutcome, at: Instant): Promise<Verdict> => {
       const current = suppressions.at(clock.now().utcMs);
-      const { regionsDown, acknowledgedBy } = options.suppressions;
-      if (current.acknowledgedBy === acknowledgedBy) return verdict;
-      const by = { ...options, suppressions: { ...current, regionsDown } };
-      return runInSlices(judgeInSlices(watched.state, polled, verdict.at, by));
+      const options = { ...judge, suppressions: current };
+      const verdict = await runInSlices(judgeInSlices(watched.state, polled, at, options));
+      const { acknowledgedBy } = suppressions.at(clock.now().utcMs);
+      return acknowledgedBy === current.acknowledgedBy ? verdict : judgeBySilences(polled, at);
     };
 
-    const unit: Unit<Listed, PollDecision> = {
+    const unit: Unit<Listed> = {
       name,
       target,
       schedule,
@@ -88,7 +80,7 @@ export function createTargetUnits(
         return result;
       },
 
-      async decide(outcome, { startedMs, endedMs, deadlineMs, isNewlyRefused }) {
+      async commit(outcome, { startedMs, endedMs, deadlineMs, isNewlyRefused }) {
         if (isNewlyRefused) logRefusal(log, target, deadlineMs - startedMs);
         const { polled, detail } = readOutcome(outcome);
         if (polled.kind !== "backing_off") {
@@ -97,37 +89,31 @@ export function createTargetUnits(
         }
         if (outcome.kind === "ok") logged = logListing(log, target, outcome.value, logged);
         const at = clock.now();
-        const regionsDown = regions.down();
-        const options = { ...judge, suppressions: { ...suppressions.at(at.utcMs), regionsDown } };
-        const verdict = await runInSlices(judgeInSlices(watched.state, polled, at, options));
-        return { verdict, polled, options, detail };
-      },
-
-      commit: (decision) =>
-        commits.submit(async () => {
-          const { lostPolls } = watched;
-          const detail = decision.detail?.text ?? null;
-          const verdict = await verdictNow(decision);
-          const { at, snapshot, progress, reachability, incidents } = verdict;
-          const startedMs = clock.now().monotonicMs;
+        const { lostPolls } = watched;
+        await commits.submit(async () => {
+          const verdict = await judgeBySilences(polled, at);
+          const { snapshot, progress, reachability, incidents } = verdict;
+          const committingMs = clock.now().monotonicMs;
           return {
             target,
             incidents,
             atMs: at.utcMs,
             commit: () => store.commitPoll(id, verdict),
             accept() {
-              const tookMs = clock.now().monotonicMs - startedMs;
-              watched.accept(verdict, decision.detail);
+              const tookMs = clock.now().monotonicMs - committingMs;
+              watched.accept(verdict, detail);
               metrics.committed(watched, verdict, isQuiet(verdict) ? null : tookMs);
             },
-            follow() {
+            async follow() {
               if (progress.failuresInARow > 0 || reachability !== null) regions.wake(region);
+              const whole = isFullyObserved(progress);
               // Servers and the pool that contains them can be one message.
-              return pools.judge(id, { target, at, snapshot, whole: isFullyObserved(progress) });
+              if (isPooled) await pools.judge(id, { target, at, snapshot, whole });
             },
-            log: () => logPoll(log, target, verdict, { detail, lostPolls }),
+            log: () => logPoll(log, target, verdict, { detail: detail?.text ?? null, lostPolls }),
           };
-        }),
+        });
+      },
 
       lose(err) {
         watched.losePoll(err);

@@ -21,7 +21,6 @@ import type { Call, ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
 import type { Store } from "../store/store.ts";
 import type { CommitLoop } from "./commit-loop.ts";
-import type { RegionWatch } from "./region-watch.ts";
 import type { Unit } from "./runner.ts";
 import type { WatchedProbe } from "./watched-probe.ts";
 
@@ -34,9 +33,6 @@ export interface Answered {
   readonly deviations: readonly Deviation[];
 }
 
-/** Gives what one run means. */
-export type ProbeDecision = () => ProbeVerdict;
-
 export interface ProbeUnitsDeps {
   readonly apiKeys: ReadonlyMap<string, Secret>;
   readonly targets: readonly WatchedView[];
@@ -44,7 +40,6 @@ export interface ProbeUnitsDeps {
   readonly recordDrift: (drift: Drift) => void;
   readonly judge: Omit<ProbeJudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
-  readonly regions: Pick<RegionWatch, "down">;
   readonly store: { readonly probes: Pick<Store["probes"], "commitRun"> };
   readonly commits: Pick<CommitLoop, "submit">;
   readonly metrics: Pick<Metrics["polls"], "lost">;
@@ -56,7 +51,7 @@ export interface ProbeUnitsDeps {
 export function createProbeUnits(
   probes: readonly WatchedProbe[],
   deps: ProbeUnitsDeps,
-): readonly Unit<Answered, ProbeDecision>[] {
+): readonly Unit<Answered>[] {
   const { service, recordDrift, judge, suppressions, store, commits, metrics, log, clock } = deps;
   const targets = new Map(deps.targets.map((each) => [targetName(each.target), each]));
   /** The region may be notified as down before it fires that the target is. */
@@ -64,10 +59,11 @@ export function createProbeUnits(
     const state = targets.get(targetName(target))?.state;
     if (!state || state.progress.failuresInARow === 0) return false;
     const informed = ({ receivers }: Rule) => receivers;
-    return regionInhibitors(deps.regions.down(), judge.rules, target, { informed }).length > 0;
+    const { regionsDown } = suppressions.at(clock.now().utcMs);
+    return regionInhibitors(regionsDown, judge.rules, target, { informed }).length > 0;
   };
 
-  return probes.flatMap((watched): Unit<Answered, ProbeDecision>[] => {
+  return probes.flatMap((watched): Unit<Answered>[] => {
     const { probe, subject } = watched;
     const { region, key } = subject;
     const apiKey = deps.apiKeys.get(key);
@@ -75,7 +71,7 @@ export function createProbeUnits(
     const name = subjectName(subject);
     const target = { region, key };
 
-    const unit: Unit<Answered, ProbeDecision> = {
+    const unit: Unit<Answered> = {
       name,
       target,
       schedule: probe.schedule,
@@ -88,22 +84,16 @@ export function createProbeUnits(
         return result;
       },
 
-      decide(outcome, { calledMs, endedMs }) {
+      commit(outcome, { calledMs, endedMs }) {
         const durationMs = calledMs === null ? null : endedMs - calledMs;
         const run = { outcome: outcome.kind === "ok" ? outcome.outcome : outcome, durationMs };
-        const ofTarget = targets.get(targetName(target))?.state.incidents.values() ?? [];
-        const isDown = isNotifiedAsDown(ofTarget) || isOfRegionDown(target);
         const at = clock.now();
-        return Promise.resolve(() => {
+        const { lostRuns } = watched;
+        return commits.submit(() => {
+          const ofTarget = targets.get(targetName(target))?.state.incidents.values() ?? [];
+          const isDown = isNotifiedAsDown(ofTarget) || isOfRegionDown(target);
           const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
-          return judgeProbe(watched.state, run, at, options, isDown);
-        });
-      },
-
-      commit: (judgeRun) =>
-        commits.submit(() => {
-          const { lostRuns } = watched;
-          const verdict = judgeRun();
+          const verdict = judgeProbe(watched.state, run, at, options, isDown);
           return {
             target: null,
             incidents: verdict.incidents,
@@ -112,7 +102,8 @@ export function createProbeUnits(
             accept: () => watched.accept(verdict),
             log: async () => logRun(log, watched, verdict, lostRuns),
           };
-        }),
+        });
+      },
 
       lose(err) {
         watched.loseRun();

@@ -1,7 +1,7 @@
 import { judgeRegion } from "../alerts/judge-region.ts";
 import type { JudgeOptions } from "../alerts/judge.ts";
 import { holdIncidents } from "../alerts/target-state.ts";
-import type { CurrentSuppressions, RegionsDown } from "../alerts/silence.ts";
+import type { CurrentSuppressions, RegionDown } from "../alerts/silence.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -15,7 +15,9 @@ export interface RegionWatchDeps {
   readonly targets: readonly Target[];
   readonly store: Pick<Store["regions"], "withIncidents" | "read" | "commit">;
   readonly judge: Omit<JudgeOptions, "suppressions">;
-  readonly suppressions: CurrentSuppressions;
+  readonly suppressions: CurrentSuppressions & {
+    setRegionDown(region: string, down: readonly RegionDown[]): void;
+  };
   readonly commits: Pick<CommitLoop, "submit">;
   /** Of polls. Milliseconds. */
   readonly intervalMs: number;
@@ -32,7 +34,6 @@ export function createRegionWatch(deps: RegionWatchDeps) {
   const configured = new Set(deps.targets.map(targetName));
   const polledRegions = new Set(deps.targets.map(({ region }) => region));
   const isJudged = judge.rules.some(({ on }) => on === "region");
-  let down: RegionsDown = new Map();
   const due = new Set<string>();
   let cancelTimer: (() => void) | null = null;
   let isGathering = false;
@@ -40,25 +41,29 @@ export function createRegionWatch(deps: RegionWatchDeps) {
 
   /** @returns whether the region has an incident, which may end by time alone */
   const judgeNow = async (region: string): Promise<boolean> => {
-    const { targets, openIncidents, flaps } = await store.read(region);
-    const known = targets.filter(({ target }) => configured.has(targetName(target)));
-    const held = holdIncidents(openIncidents, flaps);
-    const state = { region, targets: known, ...held };
-    const atMs = clock.now().utcMs;
-    const options = { ...judge, suppressions: suppressions.at(atMs) };
-    const { incidents, down: regionDown } = judgeRegion(state, atMs, options);
-    await commits.submit(() => ({
-      target: null,
-      incidents,
-      atMs,
-      async commit() {
-        const { written, dropped, flaps: changedFlaps } = incidents;
-        if (written.length + dropped.length + changedFlaps.length > 0)
-          await store.commit(region, incidents);
-      },
-      accept: () => void (down = new Map([...down, [region, regionDown]])),
-    }));
-    return openIncidents.length > 0 || incidents.written.length > 0;
+    let hasIncident = false;
+    await commits.submit(async () => {
+      const { targets, openIncidents, flaps } = await store.read(region);
+      const known = targets.filter(({ target }) => configured.has(targetName(target)));
+      const held = holdIncidents(openIncidents, flaps);
+      const atMs = clock.now().utcMs;
+      const options = { ...judge, suppressions: suppressions.at(atMs) };
+      const judged = judgeRegion({ region, targets: known, ...held }, atMs, options);
+      const { incidents } = judged;
+      const { written, dropped, flaps: changedFlaps } = incidents;
+      hasIncident = openIncidents.length + written.length > 0;
+      return {
+        target: null,
+        incidents,
+        atMs,
+        async commit() {
+          if (written.length + dropped.length + changedFlaps.length > 0)
+            await store.commit(region, incidents);
+        },
+        accept: () => suppressions.setRegionDown(region, judged.down),
+      };
+    });
+    return hasIncident;
   };
 
   const judgeIn = (ms: number): void => {
@@ -91,8 +96,6 @@ export function createRegionWatch(deps: RegionWatchDeps) {
   const runOnce = (): Promise<void> => (running = running.then(judgeDue));
 
   return {
-    /** Of which the failures of targets are a consequence, as it was last committed. */
-    down: (): RegionsDown => down,
     /** A target of the region failed, or is up again. */
     wake(region: string): void {
       if (!isJudged) return;

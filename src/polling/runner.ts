@@ -8,7 +8,7 @@ import { createTicker } from "./ticker.ts";
 import type { Ticker, TickerDeps } from "./ticker.ts";
 
 /** What is called on a schedule with a key in a region: a target for its listing, or a probe. */
-export interface Unit<Success extends { readonly kind: "ok" }, Decision> {
+export interface Unit<Success extends { readonly kind: "ok" }> {
   /** Unique among the units of a runner. It says when in a round the unit is run. */
   readonly name: string;
   readonly target: Target;
@@ -21,10 +21,8 @@ export interface Unit<Success extends { readonly kind: "ok" }, Decision> {
   readonly expectedStatus?: number;
   /** One attempt. */
   call(attempt: AttemptCall): Promise<Success | CallFailure>;
-  /** What the outcome means. The unit's state stays as it is. */
-  decide(outcome: Outcome<Success>, run: Run): Promise<Decision>;
-  /** Stores the decision; only then the unit's state, metrics and log show it, and messages are sent. */
-  commit(decision: Decision): Promise<void>;
+  /** Decides what the outcome means and stores it; only then the unit's state, metrics and log show it, and messages are sent. */
+  commit(outcome: Outcome<Success>, run: Run): Promise<void>;
   /** A run threw, most likely in the store. It is ignored; the next run decides again. */
   lose(error: unknown): void;
   /** Runs are missing, as the process was held up: the time until now was not observed. */
@@ -75,13 +73,13 @@ interface UnitState {
 const latestStartFactor = 1.1;
 
 /** Runs units on their schedules, and never one twice at a time. */
-export class Runner<Success extends { readonly kind: "ok" }, Decision> {
+export class Runner<Success extends { readonly kind: "ok" }> {
   private readonly deps: RunnerDeps;
-  private readonly states = new Map<Unit<Success, Decision>, UnitState>();
+  private readonly states = new Map<Unit<Success>, UnitState>();
   /** By their schedules. */
   private readonly scheduled = new Map<
     string,
-    Pick<UnitState, "ticker"> & { scheduler: Scheduler<Unit<Success, Decision>> }
+    Pick<UnitState, "ticker"> & { scheduler: Scheduler<Unit<Success>> }
   >();
   private readonly calls = new AbortController();
   private phase: "new" | "started" | "stopped" = "new";
@@ -96,7 +94,7 @@ export class Runner<Success extends { readonly kind: "ok" }, Decision> {
   }
 
   /** Runs these from now on too, once the runner is started. */
-  add(units: readonly Unit<Success, Decision>[]): void {
+  add(units: readonly Unit<Success>[]): void {
     for (const alike of Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule)).values()) {
       const [first] = alike;
       if (!first) continue;
@@ -115,7 +113,7 @@ export class Runner<Success extends { readonly kind: "ok" }, Decision> {
   }
 
   /** Runs a unit now, also during the back-off after its key was refused. Never rejects. */
-  async runNow(unit: Unit<Success, Decision>): Promise<void> {
+  async runNow(unit: Unit<Success>): Promise<void> {
     const state = this.states.get(unit);
     if (!state) return;
     state.refusal = { ...state.refusal, backOffUntilMs: Number.NEGATIVE_INFINITY };
@@ -142,11 +140,12 @@ export class Runner<Success extends { readonly kind: "ok" }, Decision> {
     return this.deps.clock.now().monotonicMs;
   }
 
-  private async decide(
-    unit: Unit<Success, Decision>,
+  /** @returns null: the runner was stopped meanwhile */
+  private async call(
+    unit: Unit<Success>,
     state: UnitState,
     { startedMs, deadlineMs, intervalMs }: RunTimes,
-  ): Promise<Decision | null> {
+  ): Promise<{ readonly outcome: Outcome<Success>; readonly run: Run } | null> {
     const { target, order, expectedStatus } = unit;
     const { refusal } = state;
     const { signal } = this.calls;
@@ -164,38 +163,33 @@ export class Runner<Success extends { readonly kind: "ok" }, Decision> {
     state.refusal = refusalAfter(refusal, end, startedMs, intervalMs);
     const isNewlyRefused = refusal.inARow === 0 && state.refusal.inARow === 1;
     const endedMs = this.nowMs();
-    return unit.decide(outcome, { startedMs, calledMs, endedMs, deadlineMs, isNewlyRefused });
+    return { outcome, run: { startedMs, calledMs, endedMs, deadlineMs, isNewlyRefused } };
   }
 
-  private async runOf(
-    unit: Unit<Success, Decision>,
-    state: UnitState,
-    deadlineMs: number,
-  ): Promise<void> {
+  private async runOf(unit: Unit<Success>, state: UnitState, deadlineMs: number): Promise<void> {
     const startedMs = this.nowMs();
     // This run may have started late.
     const intervalMs = Math.max(state.ticker.intervalMs, deadlineMs - startedMs);
     const firstMs =
       state.observedUntilMs === null ? startedMs + state.ticker.firstRoundMs() : -Infinity;
-    let decidedMs = startedMs;
+    let endedMs = startedMs;
     if (startedMs > (state.observedUntilMs ?? Infinity)) unit.noteGap?.();
     try {
       const times = { startedMs, deadlineMs, intervalMs };
-      const decision = await this.decide(unit, state, times).finally(() => {
-        decidedMs = this.nowMs();
-      });
-      if (decision !== null) await unit.commit(decision);
+      const called = await this.call(unit, state, times);
+      endedMs = this.nowMs();
+      if (called !== null) await unit.commit(called.outcome, called.run);
     } catch (error) {
       unit.lose(error);
     }
     // A run may be skipped where this one was slow or the next one is late, and the schedule may pause right
     // after the start. With more runs missing, the process was held up, or the commit was.
-    const dueMs = Math.max(deadlineMs, firstMs, decidedMs);
+    const dueMs = Math.max(deadlineMs, firstMs, endedMs);
     state.observedUntilMs = dueMs + latestStartFactor * intervalMs;
   }
 
   /** Runs a unit now; while it runs already, that run counts. Never rejects. */
-  run(unit: Unit<Success, Decision>, deadlineMs: number): Promise<void> {
+  run(unit: Unit<Success>, deadlineMs: number): Promise<void> {
     const state = this.states.get(unit);
     if (!state || this.phase === "stopped") return Promise.resolve();
     state.running ??= this.runOf(unit, state, deadlineMs).finally(() => {
@@ -204,7 +198,7 @@ export class Runner<Success extends { readonly kind: "ok" }, Decision> {
     return state.running;
   }
 
-  private async runScheduled(unit: Unit<Success, Decision>, deadlineMs: number): Promise<void> {
+  private async runScheduled(unit: Unit<Success>, deadlineMs: number): Promise<void> {
     this.deps.watchdog.noteRun(this.deps.loop, unit.name);
     await this.run(unit, deadlineMs);
     this.deps.watchdog.noteRun(this.deps.loop, unit.name);
@@ -215,8 +209,7 @@ export class Runner<Success extends { readonly kind: "ok" }, Decision> {
     const known = this.scheduled.get(key);
     if (known) return known;
     const ticker = createTicker(schedule, this.deps.ticking);
-    const run = (unit: Unit<Success, Decision>, deadlineMs: number) =>
-      this.runScheduled(unit, deadlineMs);
+    const run = (unit: Unit<Success>, deadlineMs: number) => this.runScheduled(unit, deadlineMs);
     const made = { ticker, scheduler: createScheduler({ ticker, clock: this.deps.clock, run }) };
     this.scheduled.set(key, made);
     if (this.phase === "started") made.scheduler.start();

@@ -37,10 +37,13 @@ export interface PoolObservation {
   readonly whole: boolean;
 }
 
-export interface PoolVerdict {
+/** What a poll means for each scope that its target is in. */
+interface PoolPoll extends Pick<PoolObservation, "target" | "at"> {
+  readonly scopes: readonly { readonly scope: WatchedScope; readonly poll: ScopePoll }[];
+}
+
+export interface PoolVerdict extends Pick<PoolPoll, "scopes"> {
   readonly outcome: PoolOutcome;
-  /** What the poll means for each scope that the target is in. */
-  readonly polls: readonly { readonly scope: WatchedScope; readonly poll: ScopePoll }[];
 }
 
 interface WatchPoolsOptions {
@@ -91,15 +94,20 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
     /** Whether the target adds to any pool. */
     isPooled: (target: Target): boolean => scopesWith(target).length > 0,
 
-    /**
-     * Judges the pools that the target adds to, over what this poll and those before it showed. While any target of a pool
-     * is down, its incidents neither open nor resolve nor age. To be accepted once it is committed, or else lost.
-     */
-    judge({ target, at, snapshot, whole }: PoolObservation, options: AlertOptions): PoolVerdict {
-      const polls = scopesWith(target).map((scope) => {
+    /** Takes what a poll showed. What it means is to be accepted once it is committed, or else the target is lost. */
+    observe({ target, at, snapshot, whole }: PoolObservation): PoolPoll {
+      const observeIn = (scope: WatchedScope) => {
         const counts = whole ? countPools(scope.rule, target, snapshot) : null;
         return { scope, poll: scope.observe(targetName(target), at.monotonicMs, counts) };
-      });
+      };
+      return { target, at, scopes: scopesWith(target).map(observeIn) };
+    },
+
+    /**
+     * Judges the pools that a target adds to, over what a poll of it and those before showed. While any target of a pool is
+     * down, its incidents neither open nor resolve nor age.
+     */
+    judge({ target, at, scopes: polls }: PoolPoll, options: AlertOptions): PoolVerdict {
       const observed = polls.map(({ scope, poll }) => scope.observed(poll));
       const incidents = judgePools(observed, held, at.utcMs, options);
       const changed = new Set(incidents.written.map(scopeWith));
@@ -111,12 +119,12 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
             isOpen(scope) ? [{ rule: scope.rule.name, ...placeOf(scope.rule, target), ms }] : [],
           ),
         },
-        polls,
+        scopes: polls,
       };
     },
 
     /** What was decided is committed. */
-    accept({ outcome, polls }: PoolVerdict): void {
+    accept({ outcome, scopes: polls }: PoolVerdict): void {
       apply(outcome.incidents);
       for (const { scope, poll } of polls) scope.accept(poll);
     },
@@ -129,7 +137,7 @@ export function watchPools({ rules, targets, openIncidents, clocks }: WatchPools
     /** Ends the incidents that no rule owns any more. To be accepted before any poll. */
     retire(atMs: number, options: AlertOptions): PoolVerdict {
       const incidents = retirePools(rules, held, isWatched, atMs, options);
-      return { outcome: { incidents, clocks: [] }, polls: [] };
+      return { outcome: { incidents, clocks: [] }, scopes: [] };
     },
 
     /** Ends the incidents of pools that are not among these. */
@@ -262,9 +270,10 @@ export function createPoolWatch(deps: PoolWatchDeps) {
 
   const judgeNow = async (id: number, observation: PoolObservation): Promise<void> => {
     try {
+      const poll = pools.observe(observation);
       await commits.submit(() => {
-        const atMs = clock.now().utcMs;
-        const judged = pools.judge(observation, { ...judge, suppressions: suppressions.at(atMs) });
+        const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
+        const judged = pools.judge(poll, options);
         return {
           target: null,
           incidents: judged.outcome.incidents,
@@ -284,9 +293,9 @@ export function createPoolWatch(deps: PoolWatchDeps) {
   };
 
   return {
+    isPooled: pools.isPooled,
     /** Never rejects. */
     async judge(targetId: number, observation: PoolObservation): Promise<void> {
-      if (!pools.isPooled(observation.target)) return;
       const judging = last.then(() => judgeNow(targetId, observation));
       last = judging;
       await judging;

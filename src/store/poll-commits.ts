@@ -9,6 +9,7 @@ import { writeGaps } from "./gaps.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import { writeSnapshot } from "./snapshots.ts";
+import type { Db } from "./tables.ts";
 import { progressToRow, writeClocks, writePoolClocks, writeTargets } from "./targets.ts";
 import type { PolledTarget } from "./targets.ts";
 
@@ -129,7 +130,7 @@ export const clocksEveryMs = 5_000;
  * While they cannot be written, each poll is committed by itself, so that it shows that nothing is stored.
  */
 export class QuietClocks {
-  private readonly commits: SharedCommits;
+  private readonly kysely: Db;
   /** Null: every poll is committed by itself. */
   private readonly clock: Clock | null;
   private readonly onFailed: (error: unknown) => void;
@@ -138,12 +139,8 @@ export class QuietClocks {
   private isWritable = true;
   private cancelTimer: (() => void) | null = null;
 
-  constructor(
-    commits: SharedCommits,
-    clock: Clock | null,
-    onFailed: (error: unknown) => void = () => {},
-  ) {
-    this.commits = commits;
+  constructor(kysely: Db, clock: Clock | null, onFailed: (error: unknown) => void = () => {}) {
+    this.kysely = kysely;
     this.clock = clock;
     this.onFailed = onFailed;
   }
@@ -200,15 +197,15 @@ export class QuietClocks {
       new Map(),
       new Map(),
     ];
-    const writeNumbered: Parameters<SharedCommits["add"]>[0]["writeNumbered"] = async (trx) => {
-      // Commits that were added before have superseded theirs.
-      [targets, pools] = [new Map(this.targets), new Map(this.pools)];
-      await writeClocks(trx, targets.values());
-      await writePoolClocks(trx, pools.values());
-    };
     try {
-      const rows = this.targets.size + this.pools.size;
-      if (rows > 0) await this.commits.add({ owner: null, rows, writeNumbered });
+      if (this.targets.size + this.pools.size > 0) {
+        await this.kysely.transaction().execute(async (trx) => {
+          // Commits that began before have superseded theirs.
+          [targets, pools] = [new Map(this.targets), new Map(this.pools)];
+          await writeClocks(trx, targets.values());
+          await writePoolClocks(trx, pools.values());
+        });
+      }
       this.isWritable = true;
     } catch (error) {
       if (this.isWritable) this.onFailed(error);

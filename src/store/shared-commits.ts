@@ -8,7 +8,6 @@ export interface Part {
   readonly owner: number | string | null;
   /** About how many rows it writes. */
   readonly rows: number;
-  /** Called once more when the transaction was rolled back because of another part. */
   readonly write?: (trx: Transaction<Tables>, together: Together) => Promise<void>;
   /** The same for what comes after everything that is written together. */
   readonly writeNumbered?: (trx: Transaction<Tables>) => Promise<void>;
@@ -47,14 +46,10 @@ export function createSharedCommits(kysely: Db) {
   const commitTogether = async (parts: readonly Waiting[]): Promise<void> => {
     try {
       await kysely.transaction().execute((trx) => writeAll(trx, parts));
+      for (const { settle } of parts) settle.resolve();
     } catch (error) {
-      const [only, ...more] = parts;
-      // One of them cannot be written: give each a transaction of its own, so that the others are stored.
-      if (more.length > 0) for (const part of parts) await commitTogether([part]);
-      else only?.settle.reject(error);
-      return;
+      for (const { settle } of parts) settle.reject(error);
     }
-    for (const { settle } of parts) settle.resolve();
   };
 
   const commitWaiting = async (): Promise<void> => {
@@ -72,7 +67,7 @@ export function createSharedCommits(kysely: Db) {
   };
 
   return {
-    /** In the order of the calls. Resolves once the part is committed, rejects when it could not be. */
+    /** In the order of the calls. Resolves once the part is committed, rejects when its transaction could not be. */
     add(part: Part): Promise<void> {
       const settle = Promise.withResolvers<void>();
       waiting.push({ ...part, settle });

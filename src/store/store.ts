@@ -138,7 +138,7 @@ export function createStore(
   } = {},
 ) {
   const commits = createSharedCommits(kysely);
-  const quiet = new QuietClocks(commits, clock ?? null, onClocksFailed);
+  const quiet = new QuietClocks(kysely, clock ?? null, onClocksFailed);
   return {
     ...createPollCommits(commits, quiet),
     probes: createStoredProbes(kysely, reader, commits, reading),

@@ -213,7 +213,8 @@ function notifiedOf(rule: Rule, config: Config, server: Omit<ListedServer, "id" 
   if (rule.on !== "pool") return verdict.incidents.outbox.map(({ receiver }) => receiver);
   const pools = watchPools({ rules: [rule], targets: [search], openIncidents: [], clocks: [] });
   const polled = { target: search, at, snapshot, whole: true };
-  return pools.judge(polled, options).outcome.incidents.outbox.map(({ receiver }) => receiver);
+  const judged = pools.judge(pools.observe(polled), options);
+  return judged.outcome.incidents.outbox.map(({ receiver }) => receiver);
 }
 
 it("route says who is notified of what is judged, for random receivers and servers", () => {

@@ -56,7 +56,8 @@ it("a commit that fails leaves everything as it was; the next poll decides the s
   const { progress } = watched.state;
   await poll();
   await poll();
-  expect(heard().slice(0, 3)).toEqual(["polled us ok 0", "commit 1", "lost"]);
+  const heardOnce = ["polled us ok 0", "commit 1", "commit 1", "lost"];
+  expect(heard().slice(0, 4)).toEqual(heardOnce);
   expect(watched.state.progress).toBe(progress);
   expect([watched.polled, watched.up, watched.state.incidents.size]).toEqual([true, false, 0]);
   expect(watched.state.snapshot.sandboxes).toEqual([]);

@@ -10,7 +10,7 @@ import { Secret } from "../../src/lib/secret.ts";
 import { createCommitLoop } from "../../src/polling/commit-loop.ts";
 import { KeyLimits } from "../../src/polling/key-limits.ts";
 import { callProbe, createProbeUnits } from "../../src/polling/probe-unit.ts";
-import type { Answered, ProbeDecision } from "../../src/polling/probe-unit.ts";
+import type { Answered } from "../../src/polling/probe-unit.ts";
 import { Runner } from "../../src/polling/runner.ts";
 import { watchProbe } from "../../src/polling/watched-probe.ts";
 import { answerJson, createTestClient, startPeer } from "../service/peer.ts";
@@ -57,7 +57,6 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
       drift.push(...deviations.map(({ field }) => `${operation} ${field}`)),
     judge: judgeProbesBy([{ ...probeFailing, for: { kind: "polls", polls: 1 } }]),
     suppressions: { at: () => noSuppressions },
-    regions: { down: () => new Map() },
     store: { probes: { commitRun } },
     commits,
     metrics: { lost: () => heard.push("lost") },
@@ -65,7 +64,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     clock,
   });
   if (!unit) throw new Error("a probe with a key is run");
-  const probing = new Runner<Answered, ProbeDecision>({
+  const probing = new Runner<Answered>({
     loop: "probes",
     limits,
     budget: createRetryBudget(0),

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { RegionRule } from "../../src/alerts/rule.ts";
-import { noSuppressions } from "../../src/alerts/silence.ts";
+import { restoreSuppressions } from "../../src/api/suppressions.ts";
 import { createCommitLoop } from "../../src/polling/commit-loop.ts";
 import { createRegionWatch } from "../../src/polling/region-watch.ts";
 import { createStore } from "../../src/store/store.ts";
@@ -25,25 +25,29 @@ it("a region that fails as a whole is known to be down, also after a restart, un
   const clock = createFakeClock(startMs);
   const { log, lines } = captureLog();
   const judge = judgeBy([regionDown]);
-  const open = () =>
-    createRegionWatch({
+  const open = async () => {
+    const suppressions = await restoreSuppressions(store, [], clock);
+    const down = () => suppressions.at(clock.now().utcMs).regionsDown;
+    const regions = createRegionWatch({
       targets,
       regions: ["eu"],
       store: store.regions,
       judge,
-      suppressions: { at: () => noSuppressions },
+      suppressions,
       commits: createCommitLoop(log),
       intervalMs: 30_000,
       clock,
       log,
     });
+    return { ...regions, down };
+  };
   const fleets = await Promise.all(
     targets.map(async (target) => {
       const { id } = await addTarget(store, target);
       return { id, ...watchFleet(target, { judge, id }) };
     }),
   );
-  const regions = open();
+  const regions = await open();
   await regions.restore();
   const poll = async (outcome: Parameters<(typeof fleets)[0]["poll"]>[0]) => {
     clock.advance(30_000);
@@ -54,7 +58,7 @@ it("a region that fails as a whole is known to be down, also after a restart, un
   };
   for (const _ of [1, 2]) await poll("failed");
   expect(regions.down().get("eu")).toMatchObject([{ rule: "region-down" }]);
-  const next = open();
+  const next = await open();
   await next.restore();
   expect(next.down()).toEqual(regions.down());
   await next.stop();

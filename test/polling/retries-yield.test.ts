@@ -18,7 +18,7 @@ async function pollRegions(requests: number, rounds: number) {
   const beganMs = clock.now().monotonicMs;
   let calls = 0;
   let longestWaitMs = 0;
-  const units = Array.from({ length: 8 }, (_, index): Unit<typeof ok, true> => ({
+  const units = Array.from({ length: 8 }, (_, index): Unit<typeof ok> => ({
     name: `region-${index}`,
     target: { region: `region-${index}`, key: "research" },
     schedule: { kind: "every", ms: roundMs },
@@ -28,19 +28,17 @@ async function pollRegions(requests: number, rounds: number) {
       calls += Number(fails);
       return fails ? failed("server_error") : ok;
     },
-    decide({ kind }, { startedMs, calledMs }) {
+    async commit({ kind }, { startedMs, calledMs }) {
       // Right after the start all wait for one another.
       if (clock.now().monotonicMs > beganMs + 10 * roundMs)
         longestWaitMs = Math.max(longestWaitMs, (calledMs ?? Infinity) - startedMs);
       outcomes.set(kind, (outcomes.get(kind) ?? 0) + 1);
-      return Promise.resolve(true);
     },
-    commit: async () => {},
     lose(error) {
       throw error;
     },
   }));
-  const runner = new Runner<typeof ok, true>({
+  const runner = new Runner<typeof ok>({
     loop: "polls",
     limits: new KeyLimits(clock, { requests, perMs: second }),
     budget: createRetryBudget(1),

@@ -22,16 +22,13 @@ function start(
   let gaps = 0;
   const runs: { readonly name: string; readonly run: Run }[] = [];
   const noted: string[] = [];
-  const units = Object.entries(intervals).map(([name, seconds]): Unit<typeof ok, true> => ({
+  const units = Object.entries(intervals).map(([name, seconds]): Unit<typeof ok> => ({
     name,
     target: research,
     schedule: { kind: "every", ms: seconds * second },
     call: async ({ signal }) => call(signal),
-    decide(_, run) {
+    async commit(_, run) {
       runs.push({ name, run });
-      return Promise.resolve(true);
-    },
-    async commit() {
       await commits.may;
       committed += 1;
     },
@@ -41,7 +38,7 @@ function start(
     },
   }));
   const limits = new KeyLimits(clock, { requests: 1_000, perMs: second });
-  const runner = new Runner<typeof ok, true>({
+  const runner = new Runner<typeof ok>({
     loop: "probes",
     limits,
     budget: createRetryBudget(1),

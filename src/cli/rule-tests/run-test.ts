@@ -7,7 +7,6 @@ import { judgePoll } from "../../alerts/judge.ts";
 import type { JudgeOptions, PollOutcome } from "../../alerts/judge.ts";
 import type { Notification, OutboxItem, StoredOutboxItem } from "../../alerts/notification.ts";
 import { holdIncidents } from "../../alerts/target-state.ts";
-import type { RegionsDown } from "../../alerts/silence.ts";
 import { isFullyObserved, nothingKnown } from "../../alerts/target-state.ts";
 import type { Config } from "../../config/config.ts";
 import { configuredTargets } from "../../config/configured-targets.ts";
@@ -65,7 +64,6 @@ export async function runRuleTest(
     .entries()
     .map(([region, members]) => ({ region, members, held: holdIncidents([]) }))
     .toArray();
-  let regionsDown: RegionsDown = new Map();
 
   const added: Added[] = [];
   let seq = 0;
@@ -75,15 +73,14 @@ export async function runRuleTest(
   const pollAll = (poll: number): void => {
     const atMs = poll * test.every;
     const at = { utcMs: test.start + atMs, monotonicMs: atMs };
-    const suppressed = { ...suppressions.at(at.utcMs), regionsDown };
-    const judge: JudgeOptions = { ...options, suppressions: suppressed };
+    const judge: JudgeOptions = { ...options, suppressions: suppressions.at(at.utcMs) };
     for (const each of watched) {
       const { target, state } = each;
       const verdict = judgePoll(state, outcomeOf(test, target, poll), at, judge);
       each.accept(verdict);
       const { snapshot, progress } = verdict;
       const polled = { target, at, snapshot, whole: isFullyObserved(progress) };
-      const ofPools = pools.judge(polled, judge);
+      const ofPools = pools.judge(pools.observe(polled), judge);
       pools.accept(ofPools);
       add(atMs, [...verdict.incidents.outbox, ...ofPools.outcome.incidents.outbox]);
     }
@@ -97,7 +94,7 @@ export async function runRuleTest(
       const state = { region, targets: members.map(regionTarget), ...held };
       const { incidents: outcome, down } = judgeRegion(state, utcMs, judge);
       held.apply(outcome);
-      regionsDown = new Map([...regionsDown, [region, down]]);
+      suppressions.setRegionDown(region, down);
       add(atMs, outcome.outbox);
     }
   };

@@ -7,7 +7,7 @@ import { createCommitLoop } from "../../../src/polling/commit-loop.ts";
 import { KeyLimits } from "../../../src/polling/key-limits.ts";
 import { Runner } from "../../../src/polling/runner.ts";
 import { createTargetUnits } from "../../../src/polling/poll.ts";
-import type { Listed, PollDecision } from "../../../src/polling/poll.ts";
+import type { Listed } from "../../../src/polling/poll.ts";
 import type { CallResult, ListingCall, TakenListing } from "../../../src/service/client.ts";
 import { failure } from "../../../src/service/failure.ts";
 import type { CallFailure } from "../../../src/service/failure.ts";
@@ -81,8 +81,8 @@ export function startPolling(
     recordDrift() {},
     judge: judgeBy(),
     suppressions: { at: () => noSuppressions },
-    regions: { down: () => new Map(), wake() {} },
-    pools: { judge: async () => {}, lose() {} },
+    regions: { wake() {} },
+    pools: { isPooled: () => false, judge: async () => {}, lose() {} },
     store,
     commits,
     metrics: {
@@ -97,7 +97,7 @@ export function startPolling(
   });
   if (!unit) throw new Error("a target with a key is polled");
   const other = { ...unit, name: "another" };
-  const polling = new Runner<Listed, PollDecision>({
+  const polling = new Runner<Listed>({
     loop: "polls",
     limits: new KeyLimits(clock, { requests: 1_000, perMs: second }),
     budget: createRetryBudget(retryShare),

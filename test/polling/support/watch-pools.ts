@@ -84,7 +84,8 @@ export function watchPools(rules: readonly PoolRule[], targets: readonly Target[
   const judge = (target: Target, servers: Servers | null, whole = servers !== null) => {
     atMs += 10_000;
     const at = { utcMs: atMs, monotonicMs: atMs - startedAtMs };
-    return pools.judge({ target, at, snapshot: snapshotShowing(servers ?? {}), whole }, options);
+    const snapshot = snapshotShowing(servers ?? {});
+    return pools.judge(pools.observe({ target, at, snapshot, whole }), options);
   };
 
   return {
@@ -110,7 +111,7 @@ export function watchPools(rules: readonly PoolRule[], targets: readonly Target[
       pools = watch({ rules: changed, targets: configured, ...known });
       write(pools.retire(atMs, options));
       const incidents = pools.retireOthers(atMs, options);
-      write({ outcome: { incidents, clocks: [] }, polls: [] });
+      write({ outcome: { incidents, clocks: [] }, scopes: [] });
     },
   };
 }
