@@ -6,7 +6,8 @@ import { firstOf } from "../lib/iterables.ts";
 import { allTime } from "../reports/time-range.ts";
 import type { ChangeSelection, StoredSubjectChange } from "../store/changes.ts";
 import type { StoredIncident } from "../store/incidents.ts";
-import type { StoredAttempt, StoredNotificationItem } from "../store/notifications.ts";
+import type { StoredAttempt } from "../store/notifications.ts";
+import type { StoredNotificationItem } from "../store/outbox-items.ts";
 import type { IncidentNote } from "../store/receiver-state.ts";
 import type { StoredSilence } from "../store/suppressions.ts";
 import type { ListCursor } from "../store/sql-helpers.ts";
@@ -76,7 +77,7 @@ export async function pageOfEvents(
   const facts = [...subject.facts(changes), ...incidents.map(factsOfIncident)];
   const concerns: Concerns = ({ match }) => facts.some((each) => isAbout(match, each));
   const incidentIds = incidents.map(({ incident }) => incident.id);
-  const items = await store.notifications.about(incidentIds);
+  const items = await store.outbox.about(incidentIds);
   const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
   const all = timeline(
     {

@@ -3,7 +3,7 @@ import { targetName, type Target, type Presence } from "../fleet/model.ts";
 import { eachServer, type Server, type Snapshot } from "../fleet/snapshot.ts";
 import type { ChangeSubject } from "../store/changes.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
-import type { ServerIncidentTimes } from "../store/report-queries.ts";
+import type { ServerIncidentTimes } from "../store/incident-history.ts";
 import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/unit-history.ts";
 import type { ReportedKind } from "./report-fields.ts";
@@ -70,7 +70,7 @@ export interface PresentTargetState {
  * @param find those whose present state this process holds, so that it need not be read
  */
 export function storedSources(
-  { occupancy, changes, reports }: Pick<Store, "occupancy" | "changes" | "reports">,
+  { occupancy, changes, ...store }: Pick<Store, "occupancy" | "changes" | "incidents" | "targets">,
   configured: readonly Target[],
   find: (target: Target) => PresentTargetState | undefined = () => undefined,
   labelsOf: LabelsOf = () => ({}),
@@ -79,9 +79,9 @@ export function storedSources(
     labelsOf,
     occupancy,
     changes,
-    incidents: (range, of) => reports.incidents(range, of === "servers" ? "server" : "sandbox"),
+    incidents: (range, of) => store.incidents.times(range, of === "servers" ? "server" : "sandbox"),
     async targets() {
-      const known = await reports.targets();
+      const known = await store.targets.polled();
       const wanted = new Map(configured.map((target) => [targetName(target), target]));
       const watched = known.map((each) => {
         const { up = false, withheld = false } = find(each.target) ?? {};
@@ -95,7 +95,7 @@ export function storedSources(
       const state = find(target)?.state;
       const { lastPollAtMs, snapshot } = state
         ? { ...state.progress, snapshot: state.snapshot }
-        : ((await reports.present(target)) ?? { lastPollAtMs: null, snapshot: null });
+        : ((await store.targets.present(target)) ?? { lastPollAtMs: null, snapshot: null });
       return { lastPollAtMs, units: snapshot ? unitsOf(snapshot, of) : [] };
     },
   };

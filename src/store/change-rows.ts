@@ -3,7 +3,8 @@ import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { Diff, SandboxDiff, ServerDiff } from "../fleet/diff.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { recordedAtMs, type PollDiff } from "./snapshots.ts";
-import { isBeyond, lookedAtOnce, prepareRows, rowsPerInsert } from "./sql-helpers.ts";
+import { noteDeleted } from "./rollups.ts";
+import { deleteSome, isBeyond, lookedAtOnce, prepareRows, rowsPerInsert } from "./sql-helpers.ts";
 import { storableText, takeSequence } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
@@ -249,4 +250,28 @@ function insertInto(db: Db, subject: "sandbox" | "server", values: readonly RawB
     values ${sql.join(values)}
   `;
   return { compile: () => statement.compile(db) };
+}
+
+/**
+ * Deletes those that are rolled up. Also deletes sandboxes and servers that are gone and to which no change refers any more,
+ * and attributes that no change names any more.
+ *
+ * @returns whether there may be more
+ */
+export async function pruneChanges(kysely: Db, beforeMs: number): Promise<boolean> {
+  await noteDeleted(kysely, "changes", beforeMs);
+  const isOld = sql`at_ms < ${beforeMs}
+    and at_ms < (select rolled_up_to_ms from targets where id = changes.target_id) order by at_ms`;
+  const isUnused = (table: "sandboxes" | "servers", subject: "sandbox" | "server") =>
+    sql`gone_at_ms < ${beforeMs} and not exists (
+      select 1 from changes where ${sql.ref(`changes.${subject}`)} = ${sql.ref(`${table}.id`)}
+    ) order by gone_at_ms`;
+  const isUnnamed = sql`used_at_ms < ${beforeMs - dayMs}
+    and not exists (select 1 from changes where at_ms < ${beforeMs}) order by used_at_ms`;
+  return (
+    (await deleteSome(kysely, "changes", ["seq"], isOld)) ||
+    (await deleteSome(kysely, "servers", ["id"], isUnused("servers", "server"))) ||
+    (await deleteSome(kysely, "sandboxes", ["id"], isUnused("sandboxes", "sandbox"))) ||
+    deleteSome(kysely, "value_sets", ["id"], isUnnamed)
+  );
 }

@@ -9,21 +9,7 @@ import { listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import { isBeyond } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
 
-export type StepRow = Pick<
-  Tables["changes"],
-  | "seq"
-  | "target_id"
-  | "at_ms"
-  | "server"
-  | "sandbox"
-  | "from_status"
-  | "to_status"
-  | "dwell_ms"
-  | "observation"
-  | "was_missing"
-  | "value_set"
-  | "previous_set"
->;
+type StepRow = Tables["changes"];
 
 /** A change as it is stored, and what it means. */
 export interface StoredStep {
@@ -85,10 +71,7 @@ export class StepReader {
     atMs: number,
   ): Promise<ReadonlyMap<number, Standing | null>> {
     const known = this.states[subject];
-    for (const row of await this.readNearest(subject, ids, "before", atMs)) {
-      const step = this.readRow(row);
-      if (step) known.set(idOf(row), step.to);
-    }
+    await this.readBefore(subject, ids, atMs);
     const others = ids.filter((id) => !known.has(id));
     for (const row of await this.readNearest(subject, others, "from", atMs)) {
       const step = this.readRow(row);
@@ -110,7 +93,9 @@ export class StepReader {
     let windowMs = "ids" in selection ? firstWindowMs : toMs - fromMs;
     while (atMs < toMs) {
       const untilMs = Math.min(toMs, atMs + windowMs);
-      let page = this.select()
+      let page = this.reader
+        .selectFrom("changes")
+        .selectAll()
         .where("at_ms", ">=", atMs)
         .where("at_ms", "<", untilMs)
         .orderBy("at_ms")
@@ -135,13 +120,6 @@ export class StepReader {
       }
       await setImmediate();
     }
-  }
-
-  private select() {
-    return this.reader
-      .selectFrom("changes")
-      .select(["seq", "target_id", "at_ms", "server", "sandbox", "from_status", "to_status"])
-      .select(["dwell_ms", "observation", "was_missing", "value_set", "previous_set"]);
   }
 
   private async readSets(rows: readonly StepRow[]): Promise<void> {
@@ -193,46 +171,31 @@ export class StepReader {
           order by at_ms ${order}, seq ${order} limit 1)
         from ${sql.table(subjectTables[subject])} as subject where subject.id in (${sql.join(some)})
       )`;
-      found.push(...(await this.select().where("seq", "in", seqs).execute()));
+      const rows = this.reader.selectFrom("changes").selectAll().where("seq", "in", seqs);
+      found.push(...(await rows.execute()));
     }
     await this.readSets(found);
     return found;
   }
 
-  /** The changes before these, which are the first ones of servers or sandboxes. */
-  private async readPrevious(
-    firsts: readonly number[],
+  /** Reads what the last change before a moment left of servers or sandboxes. */
+  private async readBefore(
     subject: ChangeSubject,
-  ): Promise<readonly StepRow[]> {
-    const found: StepRow[] = [];
-    const [own, earlier] = [sql.ref(`first.${subject}`), sql.ref(`earlier.${subject}`)];
-    for (const some of batches(firsts, idsAtOnce)) {
-      const seqs = sql<number>`(
-        select (select earlier.seq from changes as earlier
-          where ${earlier} = ${own}
-            and (earlier.at_ms, earlier.seq) < (first.at_ms, first.seq)
-          order by earlier.at_ms desc, earlier.seq desc limit 1)
-        from changes as first where first.seq in (${sql.join(some)})
-      )`;
-      found.push(...(await this.select().where("seq", "in", seqs).execute()));
+    ids: readonly number[],
+    atMs: number,
+  ): Promise<void> {
+    for (const row of await this.readNearest(subject, ids, "before", atMs)) {
+      const step = this.readRow(row);
+      if (step) this.states[subject].set(idOf(row), step.to);
     }
-    await this.readSets(found);
-    return found;
   }
 
   /** @param rows in order of time */
   private async stepsOf(rows: readonly StepRow[]): Promise<readonly StoredStep[]> {
     for (const subject of changeSubjects) {
-      const known = this.states[subject];
-      const firsts = new Map<number, number>();
-      for (const row of rows) {
-        const id = row[subject];
-        if (id !== null && !known.has(id) && !firsts.has(id)) firsts.set(id, row.seq);
-      }
-      for (const row of await this.readPrevious([...firsts.values()], subject)) {
-        const step = this.readRow(row);
-        if (step) known.set(idOf(row), step.to);
-      }
+      const ids = new Set(rows.flatMap((row) => row[subject] ?? []));
+      const others = [...ids].filter((id) => !this.states[subject].has(id));
+      await this.readBefore(subject, others, rows[0]?.at_ms ?? 0);
     }
     await this.readSets(rows);
     return rows.flatMap((row) => {

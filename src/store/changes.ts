@@ -127,6 +127,16 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
         yield* readRows(reading, rows, readSubjectChange);
     },
 
+    /** How many there were since a moment, in UTC milliseconds. */
+    async countSince(sinceMs: number): Promise<number> {
+      const { count } = await reader
+        .selectFrom("changes")
+        .select(({ fn }) => fn.countAll<number>().as("count"))
+        .where("at_ms", ">=", sinceMs)
+        .executeTakeFirstOrThrow();
+      return count;
+    },
+
     /** The cursor of what was stored last: nothing was stored after it yet. */
     async newest(): Promise<string> {
       return cursorText(await newestCursor(reader));

@@ -5,6 +5,7 @@ import { StepReader, type StoredStep, type ValueSet, type ValuesOf } from "./cha
 import type { ChangeSubject } from "./changes.ts";
 import type { RowReading } from "./row-reading.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";
+import { keyOf } from "./rollups.ts";
 import type { Db } from "./tables.ts";
 
 /** A target whose changes are folded, from a moment at which its counts are known. */
@@ -31,18 +32,6 @@ export interface FoldQuery {
   readonly cellMs: number;
   /** Exclusive. */
   readonly toMs: number;
-}
-
-/** Separates what is counted from its value. */
-const separator = " ";
-
-export function keyOf(counted: Counted, value: string): string {
-  return `${counted}${separator}${value}`;
-}
-
-export function readKey(key: string): { readonly counted: string; readonly value: string } {
-  const end = key.indexOf(separator);
-  return { counted: key.slice(0, end), value: key.slice(end + 1) };
 }
 
 /** Cells in order, those of all targets together. */

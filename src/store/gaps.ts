@@ -1,6 +1,7 @@
+import { sql } from "kysely";
 import type { Verdict } from "../alerts/judge.ts";
 import type { Gap, GapReason } from "../fleet/recorded-time.ts";
-import { prepareUpsert } from "./sql-helpers.ts";
+import { deleteSome, prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 export interface StoredGap extends Gap {
@@ -64,4 +65,11 @@ export async function readGapsOf(
     else gaps.set(id, [gap]);
   }
   return gaps;
+}
+
+/** Deletes those that ended before and are rolled up. @returns whether there may be more */
+export function pruneGaps(kysely: Db, beforeMs: number): Promise<boolean> {
+  const isOld = sql`to_at_ms < ${beforeMs}
+    and to_at_ms <= (select rolled_up_to_ms from targets where id = gaps.target_id)`;
+  return deleteSome(kysely, "gaps", ["target_id", "from_at_ms"], isOld);
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { sql, type RawBuilder, type SqlBool } from "kysely";
+import { sql, type InferResult, type RawBuilder, type SqlBool } from "kysely";
 import type { Incident } from "../alerts/incident.ts";
 import type { Severity } from "../alerts/rule.ts";
 import { readStored, selectStored, type StoredIncident, type StoredRow } from "./incidents.ts";
@@ -7,6 +7,7 @@ import { beginsWith, fillPage, isBeyond, lastSequence, lookedAtOnce } from "./sq
 import type { ListCursor } from "./sql-helpers.ts";
 import { createRowReading, type RowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
+import type { ChangeSubject } from "./changes.ts";
 
 /** Which incidents are meant. Undefined or empty: all. */
 export interface IncidentSelection {
@@ -121,6 +122,9 @@ export function createIncidentHistory(reader: Db, reading = createRowReading()) 
     /** Reads the incidents of a sandbox and its servers as `ofServer` does. */
     ofSandbox: (sandboxId: string, begunByMs: number, limit: number) =>
       of("incidents.sandbox_id", sandboxId, begunByMs, limit),
+
+    /** Incidents of servers or sandboxes that fired or were over within a range of UTC milliseconds, in no order. */
+    times: (range: Range, subject: ChangeSubject) => readTimes(reader, range, subject),
 
     /** Servers whose id begins like this. */
     async serversBeginningWith(prefix: string, limit: number): Promise<readonly KnownServer[]> {
@@ -240,4 +244,64 @@ async function readAfter(
     incidents: rows.flatMap((row) => readStored(reading, row) ?? []),
     cursor: cursorText(last ?? newest),
   };
+}
+
+/** When an incident of a server began, fired, and was over because the server recovered. */
+export type ServerIncidentTimes = Omit<InferResult<ReturnType<typeof selectTimes>>[number], "id">;
+
+function selectTimes(reader: Db, subject: ChangeSubject) {
+  return reader
+    .selectFrom("incidents")
+    .innerJoin("targets", "targets.id", "incidents.target_id")
+    .leftJoin("servers", (join) =>
+      join
+        .onRef("servers.target_id", "=", "incidents.target_id")
+        .onRef("servers.sandbox_id", "=", "incidents.sandbox_id")
+        .onRef("servers.server_id", "=", "incidents.server_id"),
+    )
+    .where("subject", "=", subject)
+    .select(["incidents.id", "targets.region", "targets.key"])
+    .select(["incidents.sandbox_id as sandboxId", "incidents.server_id as serverId"])
+    .select(["incidents.server_name as serverName", "servers.tags"])
+    .select(({ fn }) => fn.coalesce("servers.benchmark", "incidents.benchmark").as("benchmark"))
+    .select(["started_at_ms as startedAtMs", "fired_at_ms as firedAtMs"])
+    .select(
+      sql<number | null>`case when resolved_reason = 'recovered' then resolved_at_ms end`.as(
+        "recoveredAtMs",
+      ),
+    );
+}
+
+/** Incidents that are read before the event loop turns. */
+const incidentsAtOnce = 1_000;
+
+interface Range {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+async function* readTimes(
+  reader: Db,
+  { fromMs, toMs }: Range,
+  subject: ChangeSubject,
+): AsyncIterable<ServerIncidentTimes> {
+  let after = "";
+  for (;;) {
+    const rows = await selectTimes(reader, subject)
+      .where("incidents.id", ">", after)
+      .where((eb) =>
+        eb.or([
+          eb.and([eb("fired_at_ms", ">=", fromMs), eb("fired_at_ms", "<", toMs)]),
+          eb.and([eb("resolved_at_ms", ">=", fromMs), eb("resolved_at_ms", "<", toMs)]),
+        ]),
+      )
+      .orderBy("incidents.id")
+      .limit(incidentsAtOnce)
+      .execute();
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < incidentsAtOnce) return;
+    after = last.id;
+    await setImmediate();
+  }
 }

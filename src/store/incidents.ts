@@ -271,3 +271,29 @@ export async function readReceiver(
     lastStartedAtMs: last?.started_at_ms ?? null,
   };
 }
+
+const prunedAtOnce = 100;
+
+/**
+ * Deletes incidents that were resolved before and have no notifications, with their acknowledgements.
+ *
+ * @returns whether there may be more
+ */
+export function pruneIncidents(kysely: Db, beforeMs: number): Promise<boolean> {
+  return kysely.transaction().execute(async (trx) => {
+    const rows = await trx
+      .selectFrom("incidents")
+      .select("id")
+      .where("phase", "=", sql.lit("resolved"))
+      .where("resolved_at_ms", "<", beforeMs)
+      .where(sql<boolean>`not exists (select 1 from outbox_items where incident_id = incidents.id)`)
+      .orderBy("resolved_at_ms")
+      .limit(prunedAtOnce)
+      .execute();
+    if (rows.length === 0) return false;
+    const ids = rows.map(({ id }) => id);
+    await trx.deleteFrom("acknowledgements").where("incident_id", "in", ids).execute();
+    await trx.deleteFrom("incidents").where("id", "in", ids).execute();
+    return rows.length === prunedAtOnce;
+  });
+}

@@ -3,10 +3,11 @@ import { JointFold } from "../fleet/fold.ts";
 import type { Target } from "../fleet/model.ts";
 import { StepReader } from "./change-steps.ts";
 import type { RowReading } from "./row-reading.ts";
-import { keysOf, readKey, subjectsOf } from "./fold-changes.ts";
+import { keysOf, subjectsOf } from "./fold-changes.ts";
 import { readGapsOf } from "./gaps.ts";
-import { readCounts, type HistoryTarget } from "./rolled-up.ts";
+import { readCounts, readKey } from "./rollups.ts";
 import type { Db } from "./tables.ts";
+import type { HistoryTarget } from "./targets.ts";
 
 export interface PeakQuery {
   /** UTC milliseconds. */

@@ -1,9 +1,9 @@
-import { sql, type InferResult, type Transaction } from "kysely";
+import { sql, type InferResult, type RawBuilder, type Transaction } from "kysely";
 import { incidentMessages, noIncidentDetails, type Notification } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { fillPage, storableText } from "./sql-helpers.ts";
-import { createRowReading, oneOf, textIn, type RowReading } from "./row-reading.ts";
+import { deleteSome, fillPage, storableText } from "./sql-helpers.ts";
+import { createRowReading, oneOf, textIn } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 export const notificationStates = ["pending", "delivered", "dead", "discarded"] as const;
@@ -24,15 +24,8 @@ export interface NotificationQuery {
 /** Which dead notifications: these, or all of one receiver. Others are left as they are. */
 export type DeadLetters = { readonly seqs: readonly number[] } | { readonly receiver: string };
 
-/** A message about an incident: an item of the outbox. Times are UTC milliseconds. */
-export type StoredNotificationItem = Awaited<
-  ReturnType<ReturnType<typeof createNotifications>["about"]>
->[number];
-
 /** An attempt to deliver a notification. Reason null: it was delivered. */
-export type StoredAttempt = Awaited<
-  ReturnType<ReturnType<typeof createNotifications>["attempts"]>
->[number];
+export type StoredAttempt = Awaited<ReturnType<typeof readAttempts>>[number];
 
 /** Polls commit between two transactions, or reads, of this many. */
 const atOnce = 100;
@@ -116,9 +109,6 @@ export function createNotifications(kysely: Db, reader = kysely, reading = creat
           )
           .execute();
       }),
-
-    /** The messages about incidents, in the order in which they were caused. */
-    about: (incidentIds: readonly string[]) => readAbout(reader, reading, incidentIds),
 
     /** Oldest first. Of very many, those between the first ten and the last ten are not kept. */
     attempts: (notificationSeqs: readonly number[]) => readAttempts(reader, notificationSeqs),
@@ -238,38 +228,6 @@ async function holdBackLater(trx: Db, seq: number): Promise<void> {
   `.execute(trx);
 }
 
-async function readAbout(reader: Db, reading: RowReading, incidentIds: readonly string[]) {
-  const items = [];
-  for (const ids of batches(incidentIds, atOnce)) {
-    const rows = await reader
-      .selectFrom("outbox_items")
-      .leftJoin("notifications", "notifications.seq", "outbox_items.notification_seq")
-      .select(["outbox_items.seq", "outbox_items.receiver", "outbox_items.type"])
-      .select(["incident_id as incidentId", "outbox_items.caused_at_ms as causedAtMs"])
-      .select(["notification_seq as notificationSeq", "id", "state"])
-      .select(["last_reason as lastReason", "settled_at_ms as settledAtMs"])
-      .where("incident_id", "in", ids)
-      .execute();
-    items.push(
-      ...reading.all(
-        "outbox_items",
-        rows,
-        (row) => row.seq,
-        ({ notificationSeq: seq, id, state, lastReason, settledAtMs, ...item }) => ({
-          ...item,
-          type: oneOf(incidentMessages, item.type),
-          /** Null: it is in none yet. */
-          notification:
-            seq === null || id === null || state === null
-              ? null
-              : { seq, id, state, lastReason, settledAtMs },
-        }),
-      ),
-    );
-  }
-  return items.toSorted((a, b) => a.seq - b.seq);
-}
-
 async function readAttempts(reader: Db, notificationSeqs: readonly number[]) {
   const attempts = [];
   for (const seqs of batches(notificationSeqs, atOnce)) {
@@ -327,3 +285,53 @@ export async function writeAttempt(
     .where("id", "<", outermost("desc"))
     .execute();
 }
+
+const prunedAtOnce = 50;
+
+/** UTC milliseconds. */
+export interface PruneBounds {
+  readonly deliveredBeforeMs: number;
+  readonly deadBeforeMs: number;
+}
+
+/**
+ * Deletes notifications that were settled before these moments, with their items and attempts.
+ *
+ * @returns whether there may be more
+ */
+export function pruneNotifications(kysely: Db, bounds: PruneBounds): Promise<boolean> {
+  return kysely.transaction().execute(async (trx) => {
+    const { deliveredBeforeMs, deadBeforeMs } = bounds;
+    const { rows } = await sql<{ readonly seq: number }>`
+      ${selectSettled(sql`state in ('delivered', 'discarded')`, deliveredBeforeMs)}
+      union all ${selectSettled(sql`state = 'dead'`, deadBeforeMs)}
+    `.execute(trx);
+    if (rows.length === 0) return false;
+    const seqs = rows.map(({ seq }) => seq);
+    const isItem = sql`notification_seq in (${sql.join(seqs)})`;
+    // A notification is deleted with the last of its items.
+    if (await deleteSome(trx, "outbox_items", ["seq"], isItem)) return true;
+    await trx.deleteFrom("delivery_attempts").where("notification_seq", "in", seqs).execute();
+    await trx.deleteFrom("notifications").where("seq", "in", seqs).execute();
+    return true;
+  });
+}
+
+function selectSettled(isState: RawBuilder<unknown>, beforeMs: number): RawBuilder<unknown> {
+  return sql`select seq from (
+    select seq from notifications
+    where ${isState} and settled_at_ms < ${beforeMs} and not ${isLastOfOpen}
+    order by settled_at_ms limit ${prunedAtOnce}
+  ) as done`;
+}
+
+/** The last message of an open incident is kept, as receivers of states are sent it repeatedly. */
+const isLastOfOpen = sql<boolean>`exists (
+  select 1 from outbox_items as item join incidents on incidents.id = item.incident_id
+  where item.notification_seq = notifications.seq and incidents.phase <> 'resolved'
+    and not exists (
+      select 1 from outbox_items as later
+      where later.incident_id = item.incident_id and later.receiver = item.receiver
+        and later.seq > item.seq
+    )
+)`;

@@ -12,20 +12,13 @@ import type { Target } from "../fleet/model.ts";
 import type { Gap, RecordedTime } from "../fleet/recorded-time.ts";
 import { createRowReading, type RowReading } from "./row-reading.ts";
 import { StepReader, endedDwells, hasMoreChanges } from "./change-steps.ts";
-import {
-  foldTargets,
-  keyOf,
-  keysOf,
-  readKey,
-  subjectsOf,
-  type FoldedTarget,
-} from "./fold-changes.ts";
+import { foldTargets, keysOf, subjectsOf, type FoldedTarget } from "./fold-changes.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";
 import { readJointPeaks, type PeakQuery } from "./joint-peaks.ts";
-import { createRollupReader, historyTargets, readCounts } from "./rolled-up.ts";
-import type { Found, HistoryTarget } from "./rolled-up.ts";
+import { createRollupReader, keyOf, readCounts, readKept, readKey, type Found } from "./rollups.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
+import { historyTargets, selectHistory, type HistoryTarget } from "./targets.ts";
 import { foldUnits, type UnitCell, type UnitQuery } from "./unit-history.ts";
 import { foldTimeline, type TimelineQuery, type UnitTimeline } from "./unit-history.ts";
 
@@ -174,34 +167,10 @@ async function readHistoryTargets(
   { region, key }: TargetFilter = {},
 ): Promise<readonly HistoryTarget[]> {
   if (region?.length === 0 || key?.length === 0) return [];
-  let select = reader
-    .selectFrom("targets")
-    .select(["id", "region", "key", "rolled_up_to_ms as rolledUpToMs"])
-    .select(["recorded_from_ms as fromMs", "recorded_to_ms as toMs"]);
+  let select = selectHistory(reader);
   if (region) select = select.where("region", "in", region);
   if (key) select = select.where("key", "in", key);
   return historyTargets(await select.orderBy("id").execute());
-}
-
-async function readKept(reader: Db) {
-  const rows = await reader.selectFrom("deleted_history").selectAll().execute();
-  const beforeMs = (what: string): number =>
-    rows.find((row) => row.what === what)?.before_ms ?? -Infinity;
-  const from = (resolution: RolledUp, ms: number): number =>
-    Math.ceil(ms / resolutionMs[resolution]) * resolutionMs[resolution];
-  // What is derived from changes continues from the counts of a whole hour.
-  const derivedFromMs = from("1h", Math.max(beforeMs("changes"), beforeMs("1h")));
-  const quartersFromMs = from("15m", beforeMs("15m"));
-  return {
-    changesKeptFromMs: beforeMs("changes"),
-    quartersFromMs,
-    keptFrom: {
-      "5m": derivedFromMs,
-      "15m": Math.min(derivedFromMs, quartersFromMs),
-      "1h": from("1h", beforeMs("1h")),
-      "1d": from("1d", beforeMs("1d")),
-    },
-  };
 }
 
 /** Rows that are read with one statement, in a few milliseconds: polls and deliveries go on in between. */

@@ -15,7 +15,7 @@ import { subjectKinds } from "../alerts/subjects.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { latestBlockerOfNewest } from "./notifications.ts";
 import { oneOf, textIn, type RowReading } from "./row-reading.ts";
-import { prepareRows, prepareUpsert, rowsPerInsert } from "./sql-helpers.ts";
+import { deleteSome, prepareRows, prepareUpsert, rowsPerInsert } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
 
 const insertRows = prepareRows((db, rows: readonly ReturnType<typeof itemToRow>[]) =>
@@ -194,6 +194,42 @@ export async function insertNotifications(trx: Db, all: readonly NewNotification
   await noteGroupTimes(trx, all);
 }
 
+/** A message about an incident: an item of the outbox. Times are UTC milliseconds. */
+export type StoredNotificationItem = Awaited<ReturnType<typeof readAbout>>[number];
+
+/** Each with the notification that it is part of. */
+export async function readAbout(reader: Db, reading: RowReading, incidentIds: readonly string[]) {
+  const items = [];
+  for (const ids of batches(incidentIds, itemsAtOnce)) {
+    const rows = await reader
+      .selectFrom("outbox_items")
+      .leftJoin("notifications", "notifications.seq", "outbox_items.notification_seq")
+      .select(["outbox_items.seq", "outbox_items.receiver", "outbox_items.type"])
+      .select(["incident_id as incidentId", "outbox_items.caused_at_ms as causedAtMs"])
+      .select(["notification_seq as notificationSeq", "id", "state"])
+      .select(["last_reason as lastReason", "settled_at_ms as settledAtMs"])
+      .where("incident_id", "in", ids)
+      .execute();
+    items.push(
+      ...reading.all(
+        "outbox_items",
+        rows,
+        (row) => row.seq,
+        ({ notificationSeq: seq, id, state, lastReason, settledAtMs, ...item }) => ({
+          ...item,
+          type: oneOf(incidentMessages, item.type),
+          /** Null: it is in none yet. */
+          notification:
+            seq === null || id === null || state === null
+              ? null
+              : { seq, id, state, lastReason, settledAtMs },
+        }),
+      ),
+    );
+  }
+  return items.toSorted((a, b) => a.seq - b.seq);
+}
+
 /** Whose notification these items are. */
 async function takeItems(
   trx: Db,
@@ -238,98 +274,32 @@ async function noteGroupTimes(trx: Db, all: readonly NewNotification[]): Promise
   }
 }
 
-interface OutboxFigures {
-  readonly receiver: string;
-  /** Items that are in no notification yet. */
-  readonly openItems: number;
-  readonly pending: number;
-  readonly dead: number;
-  /** The earliest cause of what was not delivered yet, open items included. UTC milliseconds. */
-  readonly oldestCausedAtMs: number | null;
+export async function readGroupTimes(
+  kysely: Db,
+  receiver: string,
+  sinceMs: number,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await kysely
+    .selectFrom("group_times")
+    .select(["group_name", "notified_at_ms"])
+    .where("receiver", "=", receiver)
+    .where("notified_at_ms", ">=", sinceMs)
+    .execute();
+  return new Map(rows.map((row) => [row.group_name, row.notified_at_ms]));
 }
 
-/** UTC milliseconds; null: there is none. */
-interface Waiting {
-  readonly receiver: string;
-  readonly oldestPendingMs: number | null;
-  readonly oldestItemMs: number | null;
-}
-
-const mostUndelivered = 10_000;
-
-/** Of a receiver that was not notified of an incident. Failing is 1 if an attempt failed, and else 0. */
-interface Undelivered {
-  readonly receiver: string;
-  readonly incidentId: string;
-  readonly failing: number;
-}
-
-export async function readFigures(reader: Db): Promise<readonly OutboxFigures[]> {
-  const { rows } = await sql<OutboxFigures>`
-    select
-      receiver,
-      sum(open) as "openItems",
-      sum(pending) as "pending",
-      sum(dead) as "dead",
-      min(caused) as "oldestCausedAtMs"
-    from (
-      select receiver, count(*) as open, 0 as pending, 0 as dead, min(caused_at_ms) as caused
-      from outbox_items where notification_seq is null group by receiver
-      union all
-      select receiver, 0, count(*), 0, min(caused_at_ms)
-      from notifications where state = 'pending' group by receiver
-      union all
-      select receiver, 0, 0, count(*), null
-      from notifications where state = 'dead' group by receiver
-    ) as parts
-    group by receiver
-    order by receiver
-  `.execute(reader);
-  return rows;
-}
-
-export async function readUndelivered(reader: Db): Promise<readonly Undelivered[]> {
-  const { rows } = await sql<Undelivered>`
-    select receiver, incident_id as "incidentId", max(failing) as "failing"
-    from (
-      select receiver, incident_id, 0 as failing
-      from outbox_items where notification_seq is null
-      union all
-      select items.receiver, incident_id, case when attempts > 0 then 1 else 0 end
-      from notifications
-      join outbox_items as items on items.notification_seq = notifications.seq
-      where state = 'pending'
-      union all
-      select items.receiver, incident_id, 1
-      from notifications
-      join outbox_items as items on items.notification_seq = notifications.seq
-      where state = 'dead'
-      limit ${mostUndelivered}
-    ) as parts
-    where exists (
-      select 1 from incidents where incidents.id = incident_id and phase <> 'resolved'
-    ) and not exists (
-      select 1 from outbox_items as earlier
-      join notifications on notifications.seq = earlier.notification_seq
-      where earlier.incident_id = parts.incident_id and earlier.receiver = parts.receiver
-        and state = 'delivered'
-    )
-    group by receiver, incident_id
-  `.execute(reader);
-  return rows;
-}
-
-export async function readWaiting(reader: Db): Promise<readonly Waiting[]> {
-  const { rows } = await sql<Waiting>`
-    select receiver, min(pending) as "oldestPendingMs", min(item) as "oldestItemMs"
-    from (
-      select receiver, min(created_at_ms) as pending, null as item
-      from notifications where state = 'pending' group by receiver
-      union all
-      select receiver, null, min(caused_at_ms)
-      from outbox_items where notification_seq is null group by receiver
-    ) as parts
-    group by receiver
-  `.execute(reader);
-  return rows;
+/**
+ * Deletes items for other receivers than these that were caused before.
+ *
+ * @returns whether there may be more
+ */
+export function pruneOwedItems(
+  kysely: Db,
+  beforeMs: number,
+  configured: readonly string[],
+): Promise<boolean> {
+  const isOther =
+    configured.length === 0 ? sql`true` : sql`receiver not in (${sql.join(configured)})`;
+  const isOwed = sql`notification_seq is null and caused_at_ms < ${beforeMs} and ${isOther}`;
+  return deleteSome(kysely, "outbox_items", ["seq"], isOwed);
 }

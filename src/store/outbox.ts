@@ -6,8 +6,8 @@ import type { GroupField, NewNotification, Notification } from "../alerts/notifi
 import { readReceiver, writeIncidents } from "./incidents.ts";
 import { pending, readNotification, unblockWaiting, writeAttempt } from "./notifications.ts";
 import type { Attempt } from "./notifications.ts";
-import { insertNotifications, readOpenItems } from "./outbox-items.ts";
-import { readFigures, readUndelivered, readWaiting } from "./outbox-items.ts";
+import { insertNotifications, readAbout, readGroupTimes, readOpenItems } from "./outbox-items.ts";
+import { readFigures, readUndelivered, readWaiting } from "./outbox-figures.ts";
 import { createRowReading, type RowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 
@@ -46,15 +46,10 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
       readOpenItems(kysely, reading, receiver, limit, onHeld),
 
     /** When the groups of the receiver were last notified, at or after a moment, by name. UTC milliseconds. */
-    async groupTimes(receiver: string, sinceMs: number): Promise<ReadonlyMap<string, number>> {
-      const rows = await kysely
-        .selectFrom("group_times")
-        .select(["group_name", "notified_at_ms"])
-        .where("receiver", "=", receiver)
-        .where("notified_at_ms", ">=", sinceMs)
-        .execute();
-      return new Map(rows.map((row) => [row.group_name, row.notified_at_ms]));
-    },
+    groupTimes: (receiver: string, sinceMs: number) => readGroupTimes(kysely, receiver, sinceMs),
+
+    /** The messages about incidents, in the order in which they were caused. */
+    about: (incidentIds: readonly string[]) => readAbout(reader, reading, incidentIds),
 
     /**
      * How many firing incidents of a rule the receiver was notified of, with these values of the fields of its groups.

@@ -10,17 +10,12 @@ import {
 import type { Bucket, Counted, RolledUp } from "../fleet/buckets.ts";
 import { batches } from "../lib/iterables.ts";
 import { oneOf, type RowReading } from "./row-reading.ts";
-import { foldTargets, keyOf, readKey, type FoldedCell } from "./fold-changes.ts";
-import {
-  historyTargets,
-  accountToColumns,
-  createRollupReader,
-  readCounts,
-  type HistoryTarget,
-} from "./rolled-up.ts";
-import { noteDeleted } from "./pruning.ts";
+import { foldTargets, type FoldedCell } from "./fold-changes.ts";
+import { accountToColumns, createRollupReader, keyOf } from "./rollups.ts";
+import { noteDeleted, readCounts, readKey } from "./rollups.ts";
 import { prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
+import { historyTargets, selectHistory, type HistoryTarget } from "./targets.ts";
 
 const hourMs = resolutionMs["1h"];
 
@@ -105,10 +100,7 @@ export function rollUp(
 
 async function readDue(trx: Db): Promise<readonly HistoryTarget[]> {
   const since = sql<number>`coalesce(rolled_up_to_ms, recorded_from_ms - recorded_from_ms % ${hourMs})`;
-  const rows = await trx
-    .selectFrom("targets")
-    .select(["id", "region", "key", "rolled_up_to_ms as rolledUpToMs"])
-    .select(["recorded_from_ms as fromMs", "recorded_to_ms as toMs"])
+  const rows = await selectHistory(trx)
     .where("recorded_to_ms", ">=", sql<number>`${since} + ${hourMs}`)
     .orderBy(since)
     .orderBy("id")

@@ -1,6 +1,6 @@
 /**
  * The whole schema of the store, as SQL that runs on SQLite and PostgreSQL. It is the baseline of version 1:
- * once published it stays as it is, and each later version adds a migration to `migrations.ts`.
+ * once published it stays as it is, and each later version adds a migration, which imports no live code.
  *
  * Conventions: `_ms` are milliseconds, `_at_ms` are UTC milliseconds since 1970, flags are 0 or 1, statuses and other words are
  * text. A column holds JSON only where nothing filters by its content, and says so.
@@ -22,8 +22,14 @@ export interface SchemaDialect {
   readonly clustered: string;
 }
 
+/** The statements that lead from one version of the schema to the next. */
+export type Migration = (dialect: SchemaDialect) => readonly string[];
+
+/** How an empty database becomes version 1, and so on: their number is the present version. Once published, they stay. */
+export const migrations: readonly Migration[] = [schemaStatements];
+
 /** The statements that make an empty store, in order. */
-export function schemaStatements(dialect: SchemaDialect): readonly string[] {
+function schemaStatements(dialect: SchemaDialect): readonly string[] {
   const areas = [
     observedTables,
     changeTables,

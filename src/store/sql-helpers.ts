@@ -61,6 +61,40 @@ export async function fillPage<Row, Value>(
   }
 }
 
+/** So few that a poll that waits for the store waits briefly. */
+export const deletedAtOnce = 500;
+
+/**
+ * Deletes some rows of a table.
+ *
+ * @param key the columns that identify a row
+ * @returns whether there may be more
+ */
+export async function deleteSome(
+  db: Db,
+  table: keyof Tables,
+  key: readonly string[],
+  condition: RawBuilder<unknown>,
+): Promise<boolean> {
+  return (await deleteFirst(db, table, key, condition)) === deletedAtOnce;
+}
+
+/** @returns how many were deleted */
+export async function deleteFirst(
+  db: Db,
+  table: keyof Tables,
+  key: readonly string[],
+  condition: RawBuilder<unknown>,
+): Promise<number> {
+  const [from, columns] = [sql.table(table), namesOf(key)];
+  const { numAffectedRows } = await sql`
+    delete from ${from} where (${columns}) in (
+      select ${columns} from ${from} where ${condition} limit ${deletedAtOnce}
+    )
+  `.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
 /** Takes the next numbers of the store's sequence, within the transaction that uses them, and gives the last of them. */
 export async function takeSequence(trx: Db, count: number): Promise<number> {
   const { last } = await trx

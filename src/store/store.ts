@@ -1,29 +1,33 @@
 import { sql } from "kysely";
+import type { RolledUp } from "../fleet/buckets.ts";
 import type { Clock } from "../lib/clock.ts";
 import {
   createAcknowledgements,
   createSilences,
   createStoredSuppressions,
+  pruneSilences,
 } from "./suppressions.ts";
 import { createChangeHistory } from "./changes.ts";
 import { createStoredDrift } from "./drift.ts";
 import { createForgetting } from "./forgetting.ts";
 import { createIncidentHistory } from "./incident-history.ts";
-import { createIncidentsWithoutTarget } from "./incidents.ts";
+import { createIncidentsWithoutTarget, pruneIncidents } from "./incidents.ts";
+import { pruneChanges } from "./change-rows.ts";
+import { pruneGaps } from "./gaps.ts";
+import { pruneOwedItems } from "./outbox-items.ts";
+import { pruneRollups } from "./rollups.ts";
 import {
   createMessageThreads,
   createNotifiedIncidents,
   createReceiverEvents,
 } from "./receiver-state.ts";
-import { createNotifications } from "./notifications.ts";
+import { createNotifications, pruneNotifications, type PruneBounds } from "./notifications.ts";
 import { createOccupancyHistory } from "./occupancy-history.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPollCommits, QuietClocks } from "./poll-commits.ts";
 import { createStoredProbes } from "./probes.ts";
-import { createPruning } from "./pruning.ts";
 import { rollUp, type RollUpOptions } from "./roll-up.ts";
 import { createStoredRegions } from "./regions.ts";
-import { createReportQueries } from "./report-queries.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";
 import { createRowReading, type RowReading } from "./row-reading.ts";
@@ -148,7 +152,18 @@ export function createStore(
     notifications: createNotifications(kysely, reader, reading),
     scheduledReports: createScheduledReports(kysely),
     incidentsWithoutTarget: createIncidentsWithoutTarget(kysely, reader, reading),
-    prune: createPruning(kysely),
+    /** Deletes old rows, a few with each call. All give whether there may be more. */
+    prune: {
+      notifications: (bounds: PruneBounds) => pruneNotifications(kysely, bounds),
+      owedItems: (beforeMs: number, configured: readonly string[]) =>
+        pruneOwedItems(kysely, beforeMs, configured),
+      changes: (beforeMs: number) => pruneChanges(kysely, beforeMs),
+      gaps: (beforeMs: number) => pruneGaps(kysely, beforeMs),
+      incidents: (beforeMs: number) => pruneIncidents(kysely, beforeMs),
+      silences: (beforeMs: number) => pruneSilences(kysely, beforeMs),
+      rollups: (resolution: RolledUp, beforeMs: number, nowMs: number) =>
+        pruneRollups(kysely, resolution, beforeMs, nowMs),
+    },
     forgetting: createForgetting(kysely),
     silences: createSilences(kysely, reader, reading),
     acknowledgements: createAcknowledgements(kysely, reading),
@@ -159,7 +174,6 @@ export function createStore(
     /** Rolls up some of what is over. Gives whether there may be more. */
     rollUp: (options: RollUpOptions = { isByQuarter: false }): Promise<boolean> =>
       rollUp(kysely, reading, options),
-    reports: createReportQueries(reader, reading),
     notified: createNotifiedIncidents(reader, reading),
     messageThreads: createMessageThreads(kysely, reader),
     receiverEvents: createReceiverEvents(kysely, reader),

@@ -107,6 +107,12 @@ export function createSilences(kysely: Db, reader = kysely, reading = createRowR
   };
 }
 
+/** Deletes those that ended before. @returns whether there may be more: no */
+export async function pruneSilences(kysely: Db, beforeMs: number): Promise<boolean> {
+  await kysely.deleteFrom("silences").where("ends_at_ms", "<", beforeMs).execute();
+  return false;
+}
+
 export function selectSilences(db: Db) {
   return db
     .selectFrom("silences")

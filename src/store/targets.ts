@@ -1,8 +1,9 @@
-import { type Selectable, PostgresAdapter, sql } from "kysely";
+import { type InferResult, PostgresAdapter, sql } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
 import type { PoolClock } from "../alerts/judge-pools.ts";
 import { initialProgress, nothingKnown, type TargetProgress } from "../alerts/target-state.ts";
+import { bucketStart } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
 import type { RecordedTime } from "../fleet/recorded-time.ts";
 import { emptySnapshot, type Snapshot } from "../fleet/snapshot.ts";
@@ -10,7 +11,7 @@ import { batches, paced } from "../lib/iterables.ts";
 import { flapFromRow, flapId } from "./flap-records.ts";
 import { idsPerStatement, readIncidents, selectIncidents } from "./incidents.ts";
 import { readConsistently, prepareUpsert } from "./sql-helpers.ts";
-import { createRowReading } from "./row-reading.ts";
+import { createRowReading, type RowReading } from "./row-reading.ts";
 import { groupsToRead, readSnapshot, readSnapshots } from "./snapshots.ts";
 import type { Db, RecordedColumn, Tables } from "./tables.ts";
 
@@ -25,57 +26,52 @@ export interface StoredTarget {
   readonly servers: number;
 }
 
+/** A target with what is stored of its history. */
+export interface HistoryTarget extends StoredName {
+  readonly recorded: RecordedTime;
+  /** The end of the last hour that is rolled up. */
+  readonly rolledUpToMs: number;
+}
+
+/** The rows of {@link historyTargets}. */
+export function selectHistory(reader: Db) {
+  return reader
+    .selectFrom("targets")
+    .select(["id", "region", "key", "rolled_up_to_ms as rolledUpToMs"])
+    .select(["recorded_from_ms as fromMs", "recorded_to_ms as toMs"]);
+}
+
+/** Those of which something was recorded. */
+export function historyTargets(
+  rows: InferResult<ReturnType<typeof selectHistory>>,
+): readonly HistoryTarget[] {
+  return rows.flatMap(({ id, region, key, fromMs, toMs, rolledUpToMs }) => {
+    if (fromMs === null || toMs === null) return [];
+    const recorded = { fromMs, toMs };
+    const rolledUp = rolledUpToMs ?? bucketStart("1h", fromMs);
+    return [{ id, target: { region, key }, recorded, rolledUpToMs: rolledUp }];
+  });
+}
+
 /** A target with its number in the store. */
 export type StoredName = Pick<StoredTarget, "id" | "target">;
 
 export function createStoredTargets(kysely: Db, reader: Db, reading = createRowReading()) {
-  /** @param ids null: of all targets */
-  const read = async (ids: readonly number[] | null): Promise<readonly StoredTarget[]> => {
-    const some = ids ?? [];
-    const isAll = ids === null;
-    const { targets, incidents, flaps } = await readConsistently(reader, async (trx) => ({
-      targets: await trx
-        .selectFrom("targets")
-        .selectAll()
-        .$if(!isAll, (query) => query.where("id", "in", some))
-        .orderBy("id")
-        .execute(),
-      incidents: await selectIncidents(trx)
-        .where("phase", "<>", "resolved")
-        .$if(!isAll, (query) => query.where("target_id", "in", some))
-        .execute(),
-      flaps: await trx
-        .selectFrom("flap_records")
-        .selectAll()
-        .$if(!isAll, (query) => query.where("target_id", "in", some))
-        .execute(),
-    }));
-    const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
-    const byTarget = Map.groupBy(incidents, (row) => row.target_id);
-    return targets.map((row) => {
-      const openIncidents = readIncidents(reading, byTarget.get(row.id) ?? []);
-      return {
-        id: row.id,
-        target: { region: row.region, key: row.key },
-        progress:
-          reading.read("targets", row.id, row, progressFromRow) ??
-          progressAfter(openIncidents, row),
-        openIncidents,
-        flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
-        servers: row.servers,
-      };
-    });
-  };
-
   return {
     /** All that were ever watched, also those that the configuration does not name any more. */
-    all: (): Promise<readonly StoredTarget[]> => read(null),
+    all: (): Promise<readonly StoredTarget[]> => readTargets(reader, reading, null),
 
     /** Some of them. */
     async some(targets: readonly StoredName[]): Promise<readonly StoredTarget[]> {
       const found: StoredTarget[] = [];
       for await (const batch of paced(batches(targets, idsPerStatement))) {
-        found.push(...(await read(batch.map(({ id }) => id))));
+        found.push(
+          ...(await readTargets(
+            reader,
+            reading,
+            batch.map(({ id }) => id),
+          )),
+        );
       }
       return found;
     },
@@ -104,6 +100,30 @@ export function createStoredTargets(kysely: Db, reader: Db, reading = createRowR
         return added;
       }),
 
+    /** All that were ever watched, with when they were last polled, in UTC milliseconds; null: never. */
+    async polled() {
+      const rows = await reader
+        .selectFrom("targets")
+        .select(["region", "key", "last_poll_at_ms as lastPollAtMs"])
+        .orderBy("id")
+        .execute();
+      return rows.map(({ lastPollAtMs, ...target }) => ({ target, lastPollAtMs }));
+    },
+
+    /** The snapshot of a target, and when it was polled with it. Null: there is no such target. */
+    present: ({ region, key }: Target) =>
+      readConsistently(reader, async (trx) => {
+        const row = await trx
+          .selectFrom("targets")
+          .select(["id", "last_poll_at_ms as lastPollAtMs"])
+          .where("region", "=", region)
+          .where("key", "=", key)
+          .executeTakeFirst();
+        if (!row) return null;
+        const snapshot = await readSnapshot(trx, row.id, reading);
+        return { lastPollAtMs: row.lastPollAtMs, snapshot };
+      }),
+
     snapshotOf: (targetId: number): Promise<Snapshot> =>
       readConsistently(reader, (trx) => readSnapshot(trx, targetId, reading)),
 
@@ -121,6 +141,47 @@ export function createStoredTargets(kysely: Db, reader: Db, reading = createRowR
     /** How long pools were watched. */
     poolClocks: (): Promise<readonly PoolClock[]> => readPoolClocks(kysely),
   };
+}
+
+/** @param ids null: of all targets */
+async function readTargets(
+  reader: Db,
+  reading: RowReading,
+  ids: readonly number[] | null,
+): Promise<readonly StoredTarget[]> {
+  const some = ids ?? [];
+  const isAll = ids === null;
+  const { targets, incidents, flaps } = await readConsistently(reader, async (trx) => ({
+    targets: await trx
+      .selectFrom("targets")
+      .selectAll()
+      .$if(!isAll, (query) => query.where("id", "in", some))
+      .orderBy("id")
+      .execute(),
+    incidents: await selectIncidents(trx)
+      .where("phase", "<>", "resolved")
+      .$if(!isAll, (query) => query.where("target_id", "in", some))
+      .execute(),
+    flaps: await trx
+      .selectFrom("flap_records")
+      .selectAll()
+      .$if(!isAll, (query) => query.where("target_id", "in", some))
+      .execute(),
+  }));
+  const flapsByTarget = Map.groupBy(flaps, (row) => row.target_id);
+  const byTarget = Map.groupBy(incidents, (row) => row.target_id);
+  return targets.map((row) => {
+    const openIncidents = readIncidents(reading, byTarget.get(row.id) ?? []);
+    return {
+      id: row.id,
+      target: { region: row.region, key: row.key },
+      progress:
+        reading.read("targets", row.id, row, progressFromRow) ?? progressAfter(openIncidents, row),
+      openIncidents,
+      flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
+      servers: row.servers,
+    };
+  });
 }
 
 /** The clocks of a target whose row is skipped, continued from the latest readings in its open incidents. */
@@ -145,26 +206,14 @@ function progressAfter(
   };
 }
 
-/** The columns of a target's row that every poll writes. */
-const progressColumns = [
-  "attempted_polls",
-  "attempted_ms",
-  "observed_polls",
-  "observed_ms",
-  "failures_in_a_row",
-  "last_failure",
-  "last_status",
-  "failing_since_at_ms",
-  "last_poll_at_ms",
-  "last_success_at_ms",
-  "last_complete",
-  "recorded_from_ms",
-  "recorded_to_ms",
-] as const;
+/** All that a poll writes into the row of its target. */
+export type PolledTarget = Omit<Tables["targets"], "id" | "region" | "key" | "rolled_up_to_ms"> & {
+  readonly id: number;
+};
 
-type ProgressColumn = (typeof progressColumns)[number];
+type ProgressColumns = Omit<PolledTarget, "id" | "servers">;
 
-export function progressToRow(progress: TargetProgress): Pick<Tables["targets"], ProgressColumn> {
+export function progressToRow(progress: TargetProgress): ProgressColumns {
   return {
     attempted_polls: progress.attempted.polls,
     attempted_ms: progress.attempted.ms,
@@ -182,7 +231,7 @@ export function progressToRow(progress: TargetProgress): Pick<Tables["targets"],
   };
 }
 
-function progressFromRow(row: Pick<Selectable<Tables["targets"]>, ProgressColumn>): TargetProgress {
+function progressFromRow(row: ProgressColumns): TargetProgress {
   return {
     attempted: { polls: row.attempted_polls, ms: row.attempted_ms },
     observed: { polls: row.observed_polls, ms: row.observed_ms },
@@ -238,34 +287,7 @@ async function readPoolClocks(kysely: Db): Promise<readonly PoolClock[]> {
   }));
 }
 
-/** All that a poll writes into the row of its target. */
-export type PolledTarget = Omit<Tables["targets"], "id" | "region" | "key" | "rolled_up_to_ms"> & {
-  readonly id: number;
-};
-
 const rowsAtOnce = 500;
-
-export async function writeTargets(trx: Db, rows: Iterable<PolledTarget>): Promise<void> {
-  if (isPostgres(trx)) return writeInOne(trx, rows);
-  for (const { id, ...columns } of rows) {
-    await trx.updateTable("targets").set(columns).where("id", "=", id).execute();
-  }
-}
-
-/** PostgreSQL answers each statement over the network. */
-async function writeInOne(trx: Db, rows: Iterable<PolledTarget>): Promise<void> {
-  for (const some of batches(rows, rowsAtOnce)) {
-    const { id: _, ...columns } = some[0] ?? {};
-    const set = Object.keys(columns).map(
-      (name) => sql`${sql.ref(name)} = ${sql.ref(`polled.${name}`)}`,
-    );
-    await sql`
-      update targets set ${sql.join(set)}
-      from json_populate_recordset(null::targets, ${JSON.stringify(some)}) as polled
-      where targets.id = polled.id
-    `.execute(trx);
-  }
-}
 
 /** The columns that differ after a poll that changed nothing, with their types. */
 const clockColumns = [
@@ -278,21 +300,42 @@ const clockColumns = [
   ["recorded_to_ms", "bigint"],
 ] as const;
 
-const clockAssignments = clockColumns
-  .map(([name, type], index) => `${name} = cast(clocks.value ->> ${index + 1} as ${type})`)
-  .join(", ");
-
 /** Writes the clocks of targets of which nothing else differs. */
-export async function writeClocks(trx: Db, rows: Iterable<PolledTarget>): Promise<void> {
-  const source = isPostgres(trx) ? "json_array_elements" : "json_each";
-  for await (const some of paced(batches(rows, rowsAtOnce))) {
-    const values = some.map((row) => [row.id, ...clockColumns.map(([name]) => row[name])]);
-    await sql`
-      update targets set ${sql.raw(clockAssignments)}
-      from ${sql.raw(source)}(${JSON.stringify(values)}) as clocks
-      where targets.id = cast(clocks.value ->> 0 as bigint)
-    `.execute(trx);
-  }
+export const writeClocks = prepareUpdate(clockColumns);
+
+export const writeTargets = prepareUpdate([
+  ...clockColumns,
+  ["failures_in_a_row", "bigint"],
+  ["last_failure", "text"],
+  ["last_status", "bigint"],
+  ["failing_since_at_ms", "bigint"],
+  ["last_complete", "bigint"],
+  ["servers", "bigint"],
+  ["recorded_from_ms", "bigint"],
+]);
+
+/** Writes some columns of many targets with one statement. */
+function prepareUpdate(columns: readonly (readonly [name: keyof PolledTarget, type: string])[]) {
+  const updateFrom = (source: string, valueOf: (index: number, type: string) => string): string => {
+    const set = columns.map(([name, type], index) => `${name} = ${valueOf(index + 1, type)}`);
+    return `update targets set ${set.join(", ")} from ${source}`;
+  };
+  const onSqlite = updateFrom("json_each", (index) => `polled.value ->> ${index}`);
+  // PostgreSQL gives all as text.
+  const onPostgres = updateFrom(
+    "json_array_elements",
+    (index, type) => `cast(polled.value ->> ${index} as ${type})`,
+  );
+  return async (trx: Db, rows: Iterable<PolledTarget>): Promise<void> => {
+    const isPostgres = trx.getExecutor().adapter instanceof PostgresAdapter;
+    for await (const some of paced(batches(rows, rowsAtOnce))) {
+      const values = some.map((row) => [row.id, ...columns.map(([name]) => row[name])]);
+      await sql`
+        ${sql.raw(isPostgres ? onPostgres : onSqlite)}(${JSON.stringify(values)}) as polled
+        where targets.id = cast(polled.value ->> 0 as bigint)
+      `.execute(trx);
+    }
+  };
 }
 
 const upsertPoolClocks = prepareUpsert("pool_clocks", ["rule", "region", "key"]);
@@ -302,8 +345,4 @@ export async function writePoolClocks(trx: Db, clocks: Iterable<PoolClock>): Pro
     return { rule, region: region ?? "", key: key ?? "", ms };
   });
   await upsertPoolClocks(trx, rows);
-}
-
-function isPostgres(db: Db): boolean {
-  return db.getExecutor().adapter instanceof PostgresAdapter;
 }

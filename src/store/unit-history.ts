@@ -8,9 +8,9 @@ import { oneOf, type RowReading } from "./row-reading.ts";
 import { TargetFold, type FoldedCell } from "./fold-changes.ts";
 import type { Gap } from "../fleet/recorded-time.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";
-import type { HistoryTarget } from "./rolled-up.ts";
 import { beginsWith } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
+import type { HistoryTarget } from "./targets.ts";
 
 /** A server or sandbox as it was last observed. */
 export interface Unit {

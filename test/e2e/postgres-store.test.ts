@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/lib/secret.ts";
-import { migrations } from "../../src/store/migrations.ts";
+import { migrations } from "../../src/store/schema.ts";
 import { openPostgres, openPostgresReader } from "../../src/store/postgres/database.ts";
 import { checkServer } from "../../src/store/postgres/schema-check.ts";
 import { createConnector } from "../../src/store/postgres/session.ts";

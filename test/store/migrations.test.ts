@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { migrations, type Migration } from "../../src/store/migrations.ts";
+import { migrations, type Migration } from "../../src/store/schema.ts";
 import { openDatabase, openReader } from "../../src/store/sqlite/database.ts";
 import { checkStore } from "../../src/store/sqlite/store-check.ts";
 import { StoreError } from "../../src/store/store-error.ts";

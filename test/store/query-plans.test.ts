@@ -3,8 +3,8 @@ import { Kysely } from "kysely";
 import { expect, it } from "vitest";
 import { createNotifiedIncidents } from "../../src/store/receiver-state.ts";
 import { createOutbox } from "../../src/store/outbox.ts";
-import { createPruning } from "../../src/store/pruning.ts";
 import { sqliteDialect } from "../../src/store/sqlite/dialect.ts";
+import { createStore } from "../../src/store/store.ts";
 import type { Db, Tables } from "../../src/store/tables.ts";
 import { startMs } from "../notify/support/items.ts";
 import { notificationOf } from "../notify/support/notifications.ts";
@@ -50,12 +50,12 @@ it.each<readonly [what: string, call: (kysely: Db) => Promise<unknown>, refused:
   [
     "prune",
     async (kysely) => {
-      const pruning = createPruning(kysely);
-      await pruning.notifications({ deliveredBeforeMs: startMs, deadBeforeMs: startMs });
-      await pruning.changes(startMs);
-      await pruning.gaps(startMs);
-      await pruning.incidents(startMs);
-      await pruning.rollups("1h", startMs, startMs);
+      const { prune } = createStore(kysely, async () => {});
+      await prune.notifications({ deliveredBeforeMs: startMs, deadBeforeMs: startMs });
+      await prune.changes(startMs);
+      await prune.gaps(startMs);
+      await prune.incidents(startMs);
+      await prune.rollups("1h", startMs, startMs);
     },
     // Of targets there are few.
     /SCAN (?!targets|done|dead|\(subquery)/,

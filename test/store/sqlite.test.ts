@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { migrations } from "../../src/store/migrations.ts";
+import { migrations } from "../../src/store/schema.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { inMemory, isStoreInUse } from "../../src/store/sqlite/file-lock.ts";
 import { asStoreError } from "../../src/store/sqlite/sqlite-error.ts";

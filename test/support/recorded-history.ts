@@ -6,7 +6,7 @@ import type { Status, Target } from "../../src/fleet/model.ts";
 import { emptySnapshot } from "../../src/fleet/snapshot.ts";
 import { watchTarget } from "../../src/polling/watched-target.ts";
 import { storedSources, type ReportSources } from "../../src/reports/report-sources.ts";
-import type { ServerIncidentTimes } from "../../src/store/report-queries.ts";
+import type { ServerIncidentTimes } from "../../src/store/incident-history.ts";
 import { createStore } from "../../src/store/store.ts";
 import { addTarget } from "./add-target.ts";
 import { judgeBy, server as listedServer, toOutcome } from "./fleet.ts";

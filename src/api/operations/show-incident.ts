@@ -75,7 +75,7 @@ export const showIncident = defineOperation({
       (each) => each.startsAtMs <= endsAtMs && each.endsAtMs > incident.startedAtMs,
     );
     const inForce = suppressions.inForce(nowMs).filter(concerns);
-    const items = await store.notifications.about([incident.id]);
+    const items = await store.outbox.about([incident.id]);
     const fired = items.filter(({ type }) => type === "incident.firing");
     const seqs = items.flatMap(({ notification }) => notification?.seq ?? []);
     const history = {

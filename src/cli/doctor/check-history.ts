@@ -16,7 +16,7 @@ export async function readStore({ store }: Pick<Config, "store">) {
     await using opened = new AsyncDisposableStack();
     const reading = opened.adopt(await openConfiguredReadOnly(store), (each) => each.close());
     return {
-      changesADay: await reading.reports.countChanges(Date.now() - dayMs),
+      changesADay: await reading.changes.countSince(Date.now() - dayMs),
       processes: await reading.processes(),
     };
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import xxhash from "xxhash-wasm";
-import { migrations } from "../migrations.ts";
+import { migrations } from "../schema.ts";
 import { storableText } from "../sql-helpers.ts";
 import { StoreError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";

@@ -13,7 +13,7 @@ import {
   type Driver,
 } from "kysely";
 import { systemClock, type Clock } from "../../lib/clock.ts";
-import type { Migration } from "../migrations.ts";
+import type { Migration } from "../schema.ts";
 import { StoreError, type StoreLostError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
 import type { Db, Tables } from "../tables.ts";

@@ -1,5 +1,4 @@
-import { migrations, type Migration } from "../migrations.ts";
-import type { SchemaDialect } from "../schema.ts";
+import { migrations, type Migration, type SchemaDialect } from "../schema.ts";
 import { namesInNewStore } from "../sqlite/schema-check.ts";
 import { StoreError, StoreUnavailableError } from "../store-error.ts";
 import { PostgresError, inRecoveryError } from "./session.ts";

@@ -14,7 +14,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
 import { pathToFileURL } from "node:url";
 import type { UnreadableRow } from "../row-reading.ts";
-import type { Migration } from "../migrations.ts";
+import type { Migration } from "../schema.ts";
 import { StoreError } from "../store-error.ts";
 import type { Db, Tables } from "../tables.ts";
 import { sqliteDialect, type DialectOptions } from "./dialect.ts";

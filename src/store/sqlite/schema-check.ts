@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { migrations, type Migration } from "../migrations.ts";
+import { migrations, type Migration } from "../schema.ts";
 import { StoreError } from "../store-error.ts";
 import { corrupt, isSqliteError } from "./sqlite-error.ts";
 

@@ -24,7 +24,7 @@ describe.each(engines)("reports on $name", (engine) => {
     const written = [...servers, ...others];
     await store.commitIncidents(targetId, { ...noOutcome, written });
     const found = await collect(
-      store.reports.incidents({ fromMs: startMs, toMs: startMs + 10 }, "server"),
+      store.incidents.times({ fromMs: startMs, toMs: startMs + 10 }, "server"),
     );
     expect(found.filter(({ firedAtMs }) => firedAtMs === startMs)).toHaveLength(1_001);
     const ended = found.filter(({ firedAtMs }) => firedAtMs !== startMs);
@@ -37,18 +37,18 @@ describe.each(engines)("reports on $name", (engine) => {
 
   it("read the targets, and the servers that are present", async () => {
     const { store, targetId } = await openPollStore(engine);
-    expect(await store.reports.targets()).toEqual([{ target: research, lastPollAtMs: null }]);
+    expect(await store.targets.polled()).toEqual([{ target: research, lastPollAtMs: null }]);
     const { watched, poll } = watchFleet();
     const verdict = poll(listing({ a: "error", b: "idle" }));
     await store.commitPoll(targetId, verdict);
     const lastPollAtMs = verdict.at.utcMs;
-    expect(await store.reports.targets()).toEqual([{ target: research, lastPollAtMs }]);
-    const present = await store.reports.present(research);
+    expect(await store.targets.polled()).toEqual([{ target: research, lastPollAtMs }]);
+    const present = await store.targets.present(research);
     expect(present?.lastPollAtMs).toBe(lastPollAtMs);
     // Of two servers and their sandbox.
-    expect(await store.reports.countChanges(lastPollAtMs)).toBe(3);
-    expect(await store.reports.countChanges(lastPollAtMs + 1)).toBe(0);
+    expect(await store.changes.countSince(lastPollAtMs)).toBe(3);
+    expect(await store.changes.countSince(lastPollAtMs + 1)).toBe(0);
     expect(present?.snapshot.sandboxes).toEqual(watched.state.snapshot.sandboxes);
-    expect(await store.reports.present({ region: "eu", key: "research" })).toBeNull();
+    expect(await store.targets.present({ region: "eu", key: "research" })).toBeNull();
   });
 });

@@ -73,7 +73,7 @@ describe.each(engines)("a row that cannot be read on $name", (engine) => {
     [
       "outbox_items",
       "set type = 'melted' where seq = 1",
-      (store) => store.notifications.about(["incident-1", "incident-2"]),
+      (store) => store.outbox.about(["incident-1", "incident-2"]),
     ],
     [
       "silences",

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { migrations } from "../../../src/store/migrations.ts";
+import { migrations } from "../../../src/store/schema.ts";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 

@@ -1,39 +1,24 @@
 import { sql } from "kysely";
-import { bucketStart, emptyAccount, resolutionMs } from "../fleet/buckets.ts";
+import { countedKinds, emptyAccount, resolutionMs } from "../fleet/buckets.ts";
 import type { Bucket, Counted, NameAccount, RolledUp } from "../fleet/buckets.ts";
 import { noDwells, type DwellHistogram } from "../fleet/dwell.ts";
 import type { Counts } from "../fleet/fold.ts";
-import type { Target } from "../fleet/model.ts";
-import type { RecordedTime } from "../fleet/recorded-time.ts";
 import { byStatus, countByStatus } from "../fleet/tallies.ts";
 import { listIn, numberIn, type RowReading } from "./row-reading.ts";
-import { keyOf } from "./fold-changes.ts";
+import { deleteSome } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
+import type { HistoryTarget } from "./targets.ts";
 
-/** A target with what is stored of its history. */
-export interface HistoryTarget {
-  readonly id: number;
-  readonly target: Target;
-  readonly recorded: RecordedTime;
-  /** The end of the last hour that is rolled up. */
-  readonly rolledUpToMs: number;
+/** Separates what is counted from its value. */
+const separator = " ";
+
+export function keyOf(counted: Counted, value: string): string {
+  return `${counted}${separator}${value}`;
 }
 
-/** Those of which something was recorded. */
-export function historyTargets(
-  rows: readonly (Target & {
-    readonly id: number;
-    readonly fromMs: number | null;
-    readonly toMs: number | null;
-    readonly rolledUpToMs: number | null;
-  })[],
-): readonly HistoryTarget[] {
-  return rows.flatMap(({ id, region, key, fromMs, toMs, rolledUpToMs }) => {
-    if (fromMs === null || toMs === null) return [];
-    const recorded = { fromMs, toMs };
-    const rolledUp = rolledUpToMs ?? bucketStart("1h", fromMs);
-    return [{ id, target: { region, key }, recorded, rolledUpToMs: rolledUp }];
-  });
+export function readKey(key: string): { readonly counted: string; readonly value: string } {
+  const end = key.indexOf(separator);
+  return { counted: key.slice(0, end), value: key.slice(end + 1) };
 }
 
 export interface Found {
@@ -243,4 +228,65 @@ async function lastHours(
     }
   }
   return found;
+}
+
+/** Deletes those that ended before. The last two days of hours stay, as what follows is counted from them. */
+export async function pruneRollups(
+  kysely: Db,
+  resolution: RolledUp,
+  beforeMs: number,
+  nowMs: number,
+): Promise<boolean> {
+  const leastMs = resolution === "1h" ? 2 * resolutionMs["1d"] : 0;
+  const endMs = Math.min(beforeMs, nowMs - leastMs);
+  await noteDeleted(kysely, resolution, endMs);
+  for (const counted of countedKinds) {
+    const isOld = sql`counted = ${counted} and resolution = ${resolution}
+      and start_at_ms <= ${endMs - resolutionMs[resolution]} order by start_at_ms`;
+    const columns = ["counted", "resolution", "start_at_ms", "target_id", "value_id"];
+    if (await deleteSome(kysely, "rollups", columns, isOld)) return true;
+  }
+  return false;
+}
+
+/** From then on all of it is kept. Nothing is deleted where nothing was recorded before. */
+export async function noteDeleted(
+  db: Db,
+  what: "changes" | RolledUp,
+  beforeMs: number,
+): Promise<void> {
+  const older = db.selectFrom("targets").select("id").where("recorded_from_ms", "<", beforeMs);
+  if (!(await older.limit(1).executeTakeFirst())) return;
+  await db
+    .insertInto("deleted_history")
+    .values({ what, before_ms: beforeMs })
+    .onConflict((conflict) =>
+      conflict
+        .column("what")
+        .doUpdateSet({ before_ms: beforeMs })
+        .where("deleted_history.before_ms", "<", beforeMs),
+    )
+    .execute();
+}
+
+/** From when on changes and rollups are kept. UTC milliseconds; -Infinity: from the beginning. */
+export async function readKept(reader: Db) {
+  const rows = await reader.selectFrom("deleted_history").selectAll().execute();
+  const beforeMs = (what: string): number =>
+    rows.find((row) => row.what === what)?.before_ms ?? -Infinity;
+  const from = (resolution: RolledUp, ms: number): number =>
+    Math.ceil(ms / resolutionMs[resolution]) * resolutionMs[resolution];
+  // What is derived from changes continues from the counts of a whole hour.
+  const derivedFromMs = from("1h", Math.max(beforeMs("changes"), beforeMs("1h")));
+  const quartersFromMs = from("15m", beforeMs("15m"));
+  return {
+    changesKeptFromMs: beforeMs("changes"),
+    quartersFromMs,
+    keptFrom: {
+      "5m": derivedFromMs,
+      "15m": Math.min(derivedFromMs, quartersFromMs),
+      "1h": from("1h", beforeMs("1h")),
+      "1d": from("1d", beforeMs("1d")),
+    },
+  };
 }
