@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createListingReader } from "../../src/service/listing-reader.ts";
 import { openStore } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
 import type { Mutation } from "./controls/mutation.ts";
@@ -41,6 +42,8 @@ async function warmUp(): Promise<void> {
   const path = join(folder.path, "warm.db");
   await openStore(path).close();
   await openStore(path).close();
+  // It waits until its hash function is compiled, which a thread does.
+  await createListingReader();
 }
 
 /** When a run may be judged before its end, as shares of the time in which anything fails. */

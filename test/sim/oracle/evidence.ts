@@ -23,6 +23,8 @@ export interface Evidence extends Recorded {
   /** The listings that processes received whole, in order. */
   readonly listings: readonly Listing[];
   readonly incidents: readonly NotifiedIncident[];
+  /** The moments in which the store refused something, in order, by process. */
+  readonly faultsByLife: ReadonlyMap<number, readonly number[]>;
 }
 
 export interface Listing extends Moment {
@@ -78,7 +80,12 @@ export interface NotifiedIncident extends ReturnType<typeof subjectOf> {
 export function evidenceOf(scenario: Scenario, recorded: Recorded): Evidence {
   const incidents = withUnheard(scenario, recorded, notifiedIncidents(recorded.attempts));
   const requests = recorded.requests.map((request) => judgedByTime(request, scenario, recorded));
-  return { ...recorded, requests, scenario, listings: listingsOf(requests), incidents };
+  const listings = listingsOf(requests);
+  const byLife = Map.groupBy(recorded.storeFaults, ([, life]) => life);
+  const momentsOf = (faults: readonly (readonly [number, number])[]) =>
+    faults.map(([moment]) => moment);
+  const faultsByLife = new Map(Array.from(byLife, ([life, faults]) => [life, momentsOf(faults)]));
+  return { ...recorded, requests, scenario, listings, incidents, faultsByLife };
 }
 
 /** The wall clock may gain as much during a request without having been set. */
@@ -212,17 +219,14 @@ export const settlingMs = 200;
 
 /** Whether the store of a process refused something in a time. */
 export function hasFault(
-  { storeFaults, dueMs }: Recorded,
+  { faultsByLife, dueMs }: Evidence,
   life: number,
   fromMoment = 0,
   untilMs = Infinity,
 ): boolean {
-  return storeFaults
-    .entries()
-    .some(
-      ([moment, hit]) =>
-        hit === life && moment >= fromMoment && (dueMs[moment] ?? Infinity) <= untilMs,
-    );
+  // Moments are due in their order.
+  const last = faultsByLife.get(life)?.findLast((moment) => (dueMs[moment] ?? Infinity) <= untilMs);
+  return last !== undefined && last >= fromMoment;
 }
 
 /** For how long processes were held up in a time. */

@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from "node:sqlite";
 import { allTime } from "../../../src/reports/time-range.ts";
 import { openStore, type Store } from "../../../src/store/store.ts";
 import { collect } from "../../support/collect.ts";
@@ -11,11 +11,23 @@ import type { WorldTime } from "./world-time.ts";
 const countPolls = `select id, region || '/' || key as target, attempted_polls as count, last_poll_at_ms as ms from targets`;
 const countRuns = `select id, probe, region || '/' || key as target, attempted_runs as count, attempted_ms as ms from probes`;
 
+/** How many rows a connection has written until now. */
+const countWrites = "select total_changes() as count";
+
 const openIncidents = `select incidents.*, coalesce(incidents.region, targets.region) as region,
     targets.region || '/' || targets.key as target, trim(sandbox_id || ' ' || coalesce(server_id, '')) as server,
     (select json_group_array(receiver) from incident_receivers where incident_id = incidents.id) as receivers
   from incidents left join targets on targets.id = target_id
   where subject in ('server', 'sandbox', 'target', 'region') and phase in ('pending', 'firing')`;
+
+interface Connection {
+  readonly writes: StatementSync;
+  readonly polls: StatementSync;
+  readonly incidents: StatementSync;
+  readonly runs: StatementSync;
+  /** How many rows it had written at the last commit that was noted. */
+  noted: number;
+}
 
 /** Notes which polls and runs were taken over, and at each commit which of them it wrote. */
 export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
@@ -29,14 +41,12 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
   const incidents = new Map<string, StoredIncident[]>();
   const runs: StoredRun[] = [];
   const faults: string[] = [];
+  const connections = new WeakMap<DatabaseSync, Connection>();
   const before = new Map<string, { readonly count: number; readonly ms: number }>();
 
   /** The rows of a query whose counts are others than at the last commit. */
-  const changedRows = (database: DatabaseSync, query: string, table: string) => {
-    // A store that is just being made has no tables yet.
-    const made = database.prepare("select 1 from sqlite_schema where name = ?").get(table);
-    const rows = made ? database.prepare(query).all() : [];
-    return rows.flatMap((row) => {
+  const changedRows = (query: StatementSync, table: "targets" | "probes") =>
+    query.all().flatMap((row) => {
       const [probe, target] = [String(row["probe"]), String(row["target"])];
       const [count, ms] = [Number(row["count"]), Number(row["ms"] ?? 0)];
       const last = before.get(`${probe} ${target}`) ?? { count: 0, ms: 0 };
@@ -45,12 +55,10 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
       const added = count - last.count;
       return added === 0 && ms === last.ms ? [] : [{ probe, target, added }];
     });
-  };
 
-  const noteIncidents = (database: DatabaseSync): void => {
+  const noteIncidents = (query: StatementSync): void => {
     const now = time.now();
-    const made = database.prepare("select 1 from sqlite_schema where name = 'incidents'").get();
-    const open = made ? database.prepare(openIncidents).all().map(incidentOf) : [];
+    const open = query.all().map(incidentOf);
     const ids = new Set(open.map(({ id }) => id));
     const over = Array.from(incidents.values(), (versions) => versions.at(-1))
       .filter((last) => last !== undefined)
@@ -63,6 +71,21 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
       const isSame = last && JSON.stringify({ ...last, ...now }) === JSON.stringify(version);
       if (!isSame) incidents.set(incident.id, [...versions, version]);
     }
+  };
+
+  const connect = (database: DatabaseSync): Connection | null => {
+    // A store that is just being made has no tables yet.
+    if (!database.prepare("select 1 from sqlite_schema where name = 'incidents'").get())
+      return null;
+    const connection = {
+      writes: database.prepare(countWrites),
+      polls: database.prepare(countPolls),
+      incidents: database.prepare(openIncidents),
+      runs: database.prepare(countRuns),
+      noted: -1,
+    };
+    connections.set(database, connection);
+    return connection;
   };
 
   const noteSaved = (target: string, added: number, poll: StoredPoll): void => {
@@ -105,13 +128,19 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
     },
     onCommit(database: DatabaseSync, life: number): void {
       const now = time.now();
-      for (const { target, added } of changedRows(database, countPolls, "targets")) {
+      const connection = connections.get(database) ?? connect(database);
+      if (!connection) return;
+      // Most commits of the store's upkeep write nothing.
+      const writes = Number(connection.writes.get()?.["count"]);
+      if (writes === connection.noted) return;
+      connection.noted = writes;
+      for (const { target, added } of changedRows(connection.polls, "targets")) {
         if (added === 0) backOffs.push({ target, life, ...now });
         else noteSaved(target, added, { target, life, ...now });
       }
-      noteIncidents(database);
+      noteIncidents(connection.incidents);
       if (!hasProbes) return;
-      for (const { probe, target, added } of changedRows(database, countRuns, "probes")) {
+      for (const { probe, target, added } of changedRows(connection.runs, "probes")) {
         runs.push({ probe, target, life, isCounted: added > 0, ...now });
       }
     },
