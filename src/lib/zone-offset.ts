@@ -3,6 +3,8 @@ export type ZoneOffset = (utcMs: number) => number;
 
 /** The usual name of a zone, or of a fixed offset such as `+05:30`; null: there is no such zone. */
 export function canonicalTimeZone(name: string): string | null {
+  // The default of most settings: a format would cost a fifth of reading a configuration.
+  if (name === "UTC") return name;
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
   } catch {

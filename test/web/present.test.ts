@@ -111,7 +111,7 @@ it("headline, tiles and list say the same of the present, on the page and in sta
   }
   // Otherwise the days would not show it.
   expect(Math.min(...Object.values(seen))).toBeGreaterThan(100);
-}, 60_000);
+});
 
 it("what fires of a target that is not observed is listed and counted apart, as the tile counts it", () => {
   const random = seededRandom(58);
