@@ -7,7 +7,6 @@ import { sandwatch } from "./dashboards/sandwatch.ts";
 import { server } from "./dashboards/server.ts";
 import { prometheusRule } from "./prometheus-rule.ts";
 import { receiversDocument } from "./receivers-document.ts";
-import { runbooksDocument } from "./runbooks-document.ts";
 
 type MakeText = () => string | Promise<string>;
 
@@ -22,5 +21,4 @@ export const generatedFiles: ReadonlyMap<string, MakeText> = new Map<string, Mak
   ["docs/commands.md", commandReference],
   ["docs/configuration.md", configDocument],
   ["docs/receivers.md", receiversDocument],
-  ["docs/runbooks.md", runbooksDocument],
 ]);

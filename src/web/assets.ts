@@ -17,15 +17,19 @@ export interface Assets {
   /** The path of a file below the overview. */
   path(name: string): string;
   find(name: string): Asset | undefined;
+  /** The text of `docs/runbooks.md`, of which pages are made. */
+  readonly runbooks: string;
   readonly names: readonly string[];
 }
 
 /** Where `npm run build` writes them, beside the file that this one becomes a part of. */
 export const builtFolder = "assets";
 
+const runbooks = "runbooks.md";
+
 /**
- * What is served of this folder: the modules of `browser/` without their types, and the style sheets of `pages/` as one.
- * Node.js removes the types, so that a checkout needs no build.
+ * What pages are made of: the modules of `browser/` without their types, the style sheets of `pages/` as one, and the
+ * document of the runbooks. Node.js removes the types, so that a checkout needs no build.
  */
 export function compileAssets(): ReadonlyMap<string, string> {
   const browser = join(import.meta.dirname, "browser");
@@ -37,7 +41,8 @@ export function compileAssets(): ReadonlyMap<string, string> {
       .replaceAll(/\bfrom "uplot"/g, 'from "./uplot.js"'),
   ]);
   const sheets = filesIn(pages, ".css").map((name) => readFileSync(join(pages, name), "utf8"));
-  return new Map([...modules, ["style.css", sheets.join("\n")]]);
+  const document = readFileSync(join(import.meta.dirname, "../../docs", runbooks), "utf8");
+  return new Map([...modules, ["style.css", sheets.join("\n")], [runbooks, document]]);
 }
 
 function filesIn(folder: string, extension: string): readonly string[] {
@@ -59,17 +64,16 @@ function removeTypes(source: string): string {
 
 function readAssets(): Assets {
   const built = join(import.meta.dirname, builtFolder);
-  const own = existsSync(built)
-    ? new Map(readdirSync(built).map((name) => [name, readFileSync(join(built, name), "utf8")]))
-    : compileAssets();
+  const { [runbooks]: document = "", ...own } = existsSync(built)
+    ? Object.fromEntries(
+        readdirSync(built).map((name) => [name, readFileSync(join(built, name), "utf8")]),
+      )
+    : Object.fromEntries(compileAssets());
   const uplot = dirname(createRequire(import.meta.url).resolve("uplot"));
   const texts = new Map([
-    ...own,
+    ...Object.entries(own),
     ["uplot.js", readFileSync(join(uplot, "uPlot.esm.js"), "utf8")],
-    [
-      "style.css",
-      readFileSync(join(uplot, "uPlot.min.css"), "utf8") + (own.get("style.css") ?? ""),
-    ],
+    ["style.css", readFileSync(join(uplot, "uPlot.min.css"), "utf8") + (own["style.css"] ?? "")],
   ]);
   const hash = hashOf([...texts].flat().join("\0"));
   const files = new Map(Array.from(texts, ([name, text]) => [name, assetOf(name, text)]));
@@ -78,6 +82,7 @@ function readAssets(): Assets {
     path: (name) => `assets/${hash}/${name}`,
     find: (name) => files.get(name),
     names: [...files.keys()],
+    runbooks: document,
   };
 }
 

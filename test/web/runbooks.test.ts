@@ -3,11 +3,15 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runbookNames } from "../../src/alerts/links.ts";
 import { configOf, loadText } from "../config/support.ts";
-import { runbooks } from "../../src/web/pages/runbooks.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
-const steps = runbooks.flatMap(({ look, act }) => [...look, ...act]);
-const commands = steps.flatMap(({ command }) => command ?? []);
+const documents = join(import.meta.dirname, "../../docs");
+const text = readFileSync(join(documents, "runbooks.md"), "utf8");
+const runbooks = Array.from(
+  text.matchAll(/^## (.+)\n\n\*\*(.+)\.\*\*/gm),
+  ([, name = "", title = ""]) => ({ name, title }),
+);
+const commands = Array.from(text.matchAll(/`(sandwatch .+)`$/gm), ([, command = ""]) => command);
 
 const smallest = `
 regions: { us: { base_url: "https://us.example.com" } }
@@ -23,15 +27,25 @@ it("there is a page for each name that messages link to, and each default rule",
   for (const { name, title } of runbooks) {
     expect(list).toContain(`href="runbooks/${name}"`);
     const response = await fetch(`${address}/runbooks/${name}`);
-    const text = await response.text();
-    expect([response.status, text.includes(`<h1>${title}</h1>`)]).toEqual([200, true]);
+    const page = await response.text();
+    expect([response.status, page.includes(`<h1>${title}</h1>`)]).toEqual([200, true]);
     // What it loads is its own: it must work without the Internet.
-    expect(text).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+    expect(page).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
   }
   expect((await fetch(`${address}/runbooks/none`)).status).toBe(404);
 });
 
-const reference = readFileSync(join(import.meta.dirname, "../../docs/commands.md"), "utf8");
+const reference = readFileSync(join(documents, "commands.md"), "utf8");
+
+it("a page has all that its section of the document says", async () => {
+  const { get } = await serveWeb();
+  const [, section = ""] = text.split("\n## key-refused\n");
+  const [own = ""] = section.split("\n## ");
+  const { text: page } = await get("/runbooks/key-refused");
+  const wordsOf = (each: string): string => each.replaceAll(/\W+/g, " ").trim();
+  const shown = wordsOf(page.replaceAll(/<[^>]+>/g, " "));
+  expect(own.split(/\n+/).filter((line) => !shown.includes(wordsOf(line)))).toEqual([]);
+});
 
 it.each([...new Set(commands)])("%s is a command that there is", (command) => {
   const words = command.split(" ").slice(1);

@@ -16,7 +16,7 @@ import { factsOfNames, kindOf, placeText, type SubjectKind } from "../../alerts/
 import { counted } from "../../fleet/text.ts";
 import { labelNote } from "./label-filter.ts";
 import { page, type PageAt } from "./layout.ts";
-import { titleOfRunbook } from "./runbooks.ts";
+import { titleOfRunbook } from "./runbook-pages.ts";
 import { sandboxAddress } from "./servers-address.ts";
 
 export type IncidentDetails = z.output<typeof showIncident.response>;
