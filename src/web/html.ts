@@ -70,12 +70,19 @@ function timeText(utcMs: number): string {
     .replace(/\.\d+Z$/, " UTC");
 }
 
+type Content = string | number | Html;
+
 export interface Column<Row> {
-  readonly head: string;
-  readonly cell: (row: Row) => string | number | Html;
+  readonly head: string | Html;
+  readonly headAttributes?: Html;
+  readonly cell: (row: Row) => Content;
   /** Classes of the cell. */
-  readonly tone?: (row: Row) => string;
+  readonly tone?: string | ((row: Row) => string);
   readonly isNumber?: boolean;
+  /** Whether narrow screens go without it. */
+  readonly isWide?: boolean;
+  /** Whether it says what the row is about. */
+  readonly isHead?: boolean;
 }
 
 /** What is shown of something in a description list. Null: it has none. */
@@ -91,36 +98,69 @@ export function factRows(facts: readonly Fact[]): Html {
   )}`;
 }
 
-/** A table. Rows past `most` are only counted. */
+export interface TableOptions {
+  /** Rows past it are only counted. */
+  readonly most?: number;
+  readonly attributes?: Html;
+  /** Read aloud only. */
+  readonly caption?: string;
+  /** @param index 0: of the row of heads */
+  readonly rowAttributes?: (index: number) => Html;
+}
+
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  most = Number.POSITIVE_INFINITY,
+  { most = Infinity, attributes, caption = "", rowAttributes }: TableOptions = {},
 ): Html {
-  const cell = (
-    tag: string,
-    { isNumber }: Column<Row>,
-    value: string | number | Html,
-    tone = "",
-  ): Html => {
-    const classes = `${isNumber ? "number" : ""} ${tone}`.trim();
-    const attribute = classes === "" ? "" : ` class="${classes}"`;
-    return { markup: `<${tag}${attribute}>${markupOf(value)}</${tag}>` };
-  };
-  return html`<table>
+  const heads = columns.map((column) =>
+    cellOf("th", column, column.head, "", html`scope="col"${spaced(column.headAttributes)}`),
+  );
+  const cells = (row: Row): readonly Html[] =>
+    columns.map((column) => {
+      const { cell, tone = "", isHead } = column;
+      const classes = typeof tone === "string" ? tone : tone(row);
+      return isHead
+        ? cellOf("th", column, cell(row), classes, html`scope="row"`)
+        : cellOf("td", column, cell(row), classes);
+    });
+  return html`<table${spaced(attributes)}>
+      ${
+        caption === ""
+          ? ""
+          : html`<caption class="hidden">
+              ${caption}
+            </caption>`
+      }
       <thead>
-        <tr>
-          ${columns.map((column) => cell("th", column, column.head))}
+        <tr${spaced(rowAttributes?.(0))}>
+          ${heads}
         </tr>
       </thead>
       <tbody>
         ${rows.slice(0, most).map(
-          (row) =>
-            html`<tr>
-              ${columns.map((column) => cell("td", column, column.cell(row), column.tone?.(row)))}
+          (row, index) =>
+            html`<tr${spaced(rowAttributes?.(index + 1))}>
+              ${cells(row)}
             </tr> `,
         )}
       </tbody>
     </table>
     ${rows.length > most ? html`<p>and ${rows.length - most} more</p>` : ""}`;
+}
+
+function spaced(attributes: Html | undefined): Html {
+  return attributes === undefined ? html`` : html` ${attributes}`;
+}
+
+function cellOf(
+  tag: "th" | "td",
+  { isNumber, isWide }: Pick<Column<never>, "isNumber" | "isWide">,
+  content: Content,
+  tone: string,
+  attributes?: Html,
+): Html {
+  const classes = [isWide && "wide", isNumber && "number", tone].filter(Boolean).join(" ");
+  const named = classes === "" ? "" : ` class="${classes}"`;
+  return { markup: `<${tag}${named}${spaced(attributes).markup}>${markupOf(content)}</${tag}>` };
 }

@@ -151,7 +151,7 @@ const mostUnfolded = 5;
 /** Many are folded, so that on a phone nobody scrolls to the button that confirms. */
 export function listOf(incidents: readonly IncidentView[], at: PageAt): Html | string {
   if (incidents.length === 0) return "";
-  const list = table(incidents, incidentColumns(at), mostListed);
+  const list = table(incidents, incidentColumns(at), { most: mostListed });
   if (incidents.length <= mostUnfolded) return list;
   return html`<details>
     <summary>Which they are</summary>

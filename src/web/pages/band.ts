@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { showTimeline } from "../../api/operations/show-timeline.ts";
 import { shownStatuses } from "../../fleet/fleet-search.ts";
 import { ageText } from "../browser/age.ts";
-import { html, timeOf, type Html } from "../html.ts";
+import { html, table, timeOf, type Html } from "../html.ts";
 import { fillOf, swatch } from "./status-bar.ts";
 
 export type Timeline = z.output<typeof showTimeline.response>;
@@ -74,28 +74,15 @@ const mostSegments = 100;
 /** The same as text, the latest first. */
 export function bandTable({ segments }: Timeline): Html {
   const latest = segments.toReversed().slice(0, mostSegments);
-  return html`<table>
-    <caption class="hidden">
-      What it was, the latest first
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Status</th>
-        <th scope="col">From</th>
-        <th scope="col">For</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${latest.map(
-        (segment) =>
-          html`<tr>
-            <td>${segment.status}</td>
-            <td>${timeOf(Date.parse(segment.from))}</td>
-            <td>${ageText(lengthOf(segment))}</td>
-          </tr> `,
-      )}
-    </tbody>
-  </table>`;
+  return table(
+    latest,
+    [
+      { head: "Status", cell: ({ status }) => status },
+      { head: "From", cell: ({ from }) => timeOf(Date.parse(from)) },
+      { head: "For", cell: (segment) => ageText(lengthOf(segment)) },
+    ],
+    { caption: "What it was, the latest first" },
+  );
 }
 
 function lengthOf({ from, to }: Segment): number {

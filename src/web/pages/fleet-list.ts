@@ -1,7 +1,7 @@
 import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
 import { namesText } from "../../fleet/text.ts";
 import { readable } from "../../fleet/text.ts";
-import { html, numberOf, type Html } from "../html.ts";
+import { html, numberOf, table, type Column, type Html } from "../html.ts";
 import { labelNote } from "./label-filter.ts";
 import { page, type PageAt } from "./layout.ts";
 import { listAddress, noFilter, sortText, textFilters } from "./servers-address.ts";
@@ -30,15 +30,19 @@ export interface FleetList {
   readonly remarks: readonly string[];
 }
 
+export interface SortedColumn<Row> extends Column<Row> {
+  /** By what the list can be sorted. */
+  readonly sort?: string;
+}
+
 /** What differs between the lists. */
-export interface ListLook {
+export interface ListLook<Row> {
   readonly title: "Servers" | "Sandboxes";
   readonly one: "server" | "sandbox";
   /** What can be searched. */
   readonly searched: string;
-  /** With what each can be sorted by; null: it cannot be. */
-  readonly columns: readonly { readonly head: string; readonly sort: string | null }[];
-  readonly rows: readonly ((attributes: Html) => Html)[];
+  readonly columns: readonly SortedColumn<Row>[];
+  readonly rows: readonly Row[];
   /** What else matches. */
   readonly also: Html | "";
 }
@@ -47,7 +51,7 @@ export const rowsOfPage = 100;
 
 const longestShown = 60;
 
-export function renderFleetList(list: FleetList, look: ListLook, at: PageAt): string {
+export function renderFleetList<Row>(list: FleetList, look: ListLook<Row>, at: PageAt): string {
   const { kind, query, remarks, found } = list;
   const { q, status, region, key, label, name } = query;
   const words = [q, ...status, ...region, ...key, ...label, ...name];
@@ -81,7 +85,10 @@ export function renderFleetList(list: FleetList, look: ListLook, at: PageAt): st
   );
 }
 
-function filterForm({ kind, query, known }: FleetList, { searched }: ListLook): Html {
+function filterForm(
+  { kind, query, known }: FleetList,
+  { searched }: { readonly searched: string },
+): Html {
   const hidden = (name: string, value: string): Html =>
     value === "" ? html`` : html`<input type="hidden" name="${name}" value="${value}" />`;
   const options = (field: "region" | "key", label: string): Html | string => {
@@ -164,7 +171,7 @@ export function statusChips(
 /** The worst first. */
 const chipOrder = ["error", "unknown", "occupied", "idle", "unobserved"] as const;
 
-function tableOf({ kind, query, found: { total } }: FleetList, look: ListLook): Html {
+function tableOf<Row>({ kind, query, found: { total } }: FleetList, look: ListLook<Row>): Html {
   const isFiltered = listAddress(kind, { ...query, sort: noFilter.sort, page: 1 }) !== kind;
   if (total === 0) {
     return isFiltered
@@ -182,36 +189,32 @@ function tableOf({ kind, query, found: { total } }: FleetList, look: ListLook): 
       <a href="${listAddress(kind, { ...query, page: pages })}">Show the last one</a>
     </p>`;
   }
-  return html`<table class="servers" aria-rowcount="${total + 1}">
-      <caption class="hidden">
-        ${look.title} ${offset + 1} to ${offset + shown} of ${total}
-      </caption>
-      <thead>
-        <tr aria-rowindex="1">
-          ${look.columns.map(({ head, sort }) =>
-            sort === null
-              ? html`<th scope="col" class="wide">${head}</th> `
-              : sortHead(kind, head, sort, query),
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        ${look.rows.map((row, index) => row(html`aria-rowindex="${offset + index + 2}"`))}
-      </tbody>
-    </table>
-    ${pager(kind, query, { offset, shown, total, pages })}`;
+  const columns = look.columns.map((column) => ({ ...column, ...sortHead(kind, column, query) }));
+  const listed = table(look.rows, columns, {
+    attributes: html`class="servers" aria-rowcount="${total + 1}"`,
+    caption: `${look.title} ${offset + 1} to ${offset + shown} of ${total}`,
+    rowAttributes: (index) => html`aria-rowindex="${index === 0 ? 1 : offset + index + 1}"`,
+  });
+  return html`${listed} ${pager(kind, query, { offset, shown, total, pages })}`;
 }
 
-function sortHead(kind: ListKind, text: string, by: string, query: ListQuery): Html {
+/** A head that leads to the list sorted by it, or if it is that already, in the other order. */
+function sortHead<Row>(
+  kind: ListKind,
+  { head, sort: by }: SortedColumn<Row>,
+  query: ListQuery,
+): Pick<Column<Row>, "head" | "headAttributes"> {
+  if (by === undefined) return { head };
   const { sort } = query;
   const isSorted = sort.by === by;
   const descending = isSorted && !sort.descending;
   // The longest time comes first where these ascend.
   const rises = sort.descending === (by === "since" || by === "created");
-  const order = isSorted ? html`aria-sort="${rises ? "ascending" : "descending"}"` : "";
   const href = listAddress(kind, { ...query, sort: { by, descending }, page: 1 });
-  const wide = by === "created" ? html`class="wide"` : "";
-  return html`<th scope="col" ${wide} ${order}><a href="${href}">${text}</a></th>`;
+  return {
+    head: html`<a href="${href}">${head}</a>`,
+    ...(isSorted && { headAttributes: html`aria-sort="${rises ? "ascending" : "descending"}"` }),
+  };
 }
 
 function pager(

@@ -63,7 +63,7 @@ const eventColumns: readonly Column<Event>[] = [
   {
     head: "Kind",
     cell: ({ event }) => (event.endsWith(".changed") ? "change" : kindOf(event)),
-    tone: () => "words",
+    tone: "words",
   },
   {
     head: "Event",

@@ -1,6 +1,6 @@
 import { shareText } from "../../reports/quantities.ts";
 import { weekdays } from "../../reports/calendar-cells.ts";
-import { html, type Html } from "../html.ts";
+import { html, table, type Html } from "../html.ts";
 import { heatmap, weekOf, type HourOccupancy } from "./report-charts.ts";
 
 /** How occupied servers were, hour by weekday. */
@@ -36,24 +36,17 @@ function valuesTable(week: ReturnType<typeof weekOf>): Html {
   return html`<details id="hours-values">
     <summary>Values as a table</summary>
     <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>hour</th>
-            ${weekdays.map((day) => html`<th class="number">${day}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${Array.from(
-            { length: 24 },
-            (_, hour) =>
-              html`<tr>
-                <th>${twoDigits(hour)}:00</th>
-                ${week.map((day) => html`<td class="number">${shareText(day[hour] ?? null)}</td>`)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
+      ${table(
+        Array.from({ length: 24 }, (_, hour) => hour),
+        [
+          { head: "hour", isHead: true, cell: (hour) => `${twoDigits(hour)}:00` },
+          ...weekdays.map((head, day) => ({
+            head,
+            isNumber: true,
+            cell: (hour: number) => shareText(week[day]?.[hour] ?? null),
+          })),
+        ],
+      )}
     </div>
   </details>`;
 }

@@ -159,7 +159,7 @@ function sandboxLink({ region, key, sandbox_id }: IncidentDetails): Html | null 
 }
 
 const eventColumns: readonly Column<IncidentDetails["events"][number]>[] = [
-  { head: "time", cell: ({ at }) => shownTime(at) ?? "", tone: () => "time" },
+  { head: "time", cell: ({ at }) => shownTime(at) ?? "", tone: "time" },
   { head: "event", cell: ({ text }) => text },
 ];
 
@@ -219,7 +219,7 @@ export const incidentColumns = ({ root, nowMs }: PageAt): readonly Column<Incide
       return html`<a href="${root}incidents/${id}">${name || `${subject} ${place}`}</a>
         <small>${name && place} ${rule} ${id}</small>`;
     },
-    tone: () => "incident",
+    tone: "incident",
   },
   {
     head: "State",
@@ -230,7 +230,7 @@ export const incidentColumns = ({ root, nowMs }: PageAt): readonly Column<Incide
   {
     head: "Started",
     cell: ({ started_at: at }) => html`${ageOf(Date.parse(at), nowMs)} ago`,
-    tone: () => "age",
+    tone: "age",
   },
 ];
 

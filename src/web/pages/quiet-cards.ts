@@ -51,7 +51,7 @@ export function probesCard(all: readonly ProbeView[], nowMs: number): Html {
     ${table(
       named.toSorted((a, b) => b.failing.length - a.failing.length),
       probeColumns(nowMs),
-      mostRows,
+      { most: mostRows },
     )}
   </section>`;
 }
@@ -70,7 +70,7 @@ const probeColumns = (nowMs: number): readonly Column<NamedProbes>[] => [
       const last = Math.max(...probes.map(({ progress }) => progress.last?.atMs ?? 0));
       return last === 0 ? "never" : html`${ageOf(last, nowMs)} ago`;
     },
-    tone: () => "age",
+    tone: "age",
   },
 ];
 
@@ -99,7 +99,7 @@ export function processesLine(processes: readonly ProcessView[], nowMs: number):
 export function silencesCard({ silences }: QuietView, nowMs: number): Html {
   return html`<section class="card" id="silences" data-live aria-labelledby="silences-title">
     <h2 id="silences-title">Active silences</h2>
-    ${silences.length === 0 ? html`<p class="quiet">None.</p>` : table(silences, silenceColumns(nowMs), mostRows)}
+    ${silences.length === 0 ? html`<p class="quiet">None.</p>` : table(silences, silenceColumns(nowMs), { most: mostRows })}
   </section>`;
 }
 
@@ -114,11 +114,11 @@ const silenceColumns = (nowMs: number): readonly Column<QuietView["silences"][nu
         <small>${shortText(reason ?? "", longestMatch)}</small>`,
   },
   { head: "By", cell: ({ by }) => shortText(by) },
-  { head: "Ends in", cell: ({ endsAtMs }) => ageOf(endsAtMs, nowMs), tone: () => "age" },
+  { head: "Ends in", cell: ({ endsAtMs }) => ageOf(endsAtMs, nowMs), tone: "age" },
   {
     head: "Change",
     cell: ({ id }) => (id === null ? "" : html`<a href="silences/${id}">end or change</a>`),
-    tone: () => "words",
+    tone: "words",
   },
 ];
 
@@ -135,7 +135,7 @@ export function receiversCard({ receivers, waiting }: QuietView): Html {
         : table(
             queues.toSorted((a, b) => b.dead - a.dead || b.pending - a.pending),
             receiverColumns,
-            Math.min(mostRows, Math.max(mostQuiet, queues.filter(isWaited).length)),
+            { most: Math.min(mostRows, Math.max(mostQuiet, queues.filter(isWaited).length)) },
           )
     }
   </section>`;

@@ -1,7 +1,7 @@
 import { groupText, type RowView } from "../../api/operations/occupancy.ts";
 import type { OutlookView } from "../../api/operations/outlook.ts";
 import { longestName, readable } from "../../fleet/text.ts";
-import { html, type Html } from "../html.ts";
+import { html, table, type Column, type Html } from "../html.ts";
 import { dailyChart, headroomBar, heatmap, hourOf, swatch } from "./report-charts.ts";
 import type { PageReport } from "./read-report.ts";
 import { minuteText, reportDocument } from "./report-document.ts";
@@ -93,34 +93,21 @@ function poolText({ region, key, server_name: serverName, benchmark, tag }: Pool
 function runOut({ of, pools, further }: OutlookView): Html {
   const shown = pools.slice(0, mostPools);
   const more = pools.length - shown.length + further;
-  return html`${table(
-      shown,
-      [
-        "pool",
-        "runs out",
-        of,
-        "free at the peak",
+  return html`${scrolled(shown, [
+      text("pool", (pool) => html`<bdi>${poolText(pool)}</bdi>`),
+      text("runs out", runsOutText),
+      figure(of, (pool) => countText(pool.servers)),
+      figure("free at the peak", (pool) => `${pool.exact ? "" : "≥"}${countText(pool.headroom)}`),
+      figure(
         "none idle",
-        "weekly peak",
-        "±/week",
-        "average",
-        "±/week",
-        "for 99%",
-      ],
-      (pool) => [
-        html`<bdi>${poolText(pool)}</bdi>`,
-        runsOutText(pool),
-        countText(pool.servers),
-        `${pool.exact ? "" : "≥"}${countText(pool.headroom)}`,
-        `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${noIdleText(pool)}`,
-        shareText(pool.peak_level),
-        riseText(pool.peak_rise_per_week),
-        shareText(pool.level),
-        riseText(pool.rise_per_week),
-        neededText(pool),
-      ],
-      2,
-    )}
+        (pool) => `${pool.exact || pool.no_idle_seconds === 0 ? "" : "≤"}${noIdleText(pool)}`,
+      ),
+      figure("weekly peak", (pool) => shareText(pool.peak_level)),
+      figure("±/week", (pool) => riseText(pool.peak_rise_per_week)),
+      figure("average", (pool) => shareText(pool.level)),
+      figure("±/week", (pool) => riseText(pool.rise_per_week)),
+      figure("for 99%", neededText),
+    ])}
     <p class="quiet">
       Peak and average of the last week, as shares of the ${of} that there are now, and by how many
       percentage points they rise or fall in a week. None idle: time in the range in which none of
@@ -141,20 +128,15 @@ function headroom({ names, outlook: { of } }: PageReport): Html {
       (one.headroom ?? Infinity) - (other.headroom ?? Infinity) ||
       (other.occupied_average ?? 0) - (one.occupied_average ?? 0),
   );
-  return html`${table(
-      tightest.slice(0, mostNames),
-      [nameTitle(of), "occupancy", "average", "peak", of, "headroom", "occupied"],
-      (row) => [
-        name(row, of === "servers" ? "server_name" : "benchmark"),
-        headroomBar(row),
-        averageText(row.occupied_average),
-        peakText(row, true),
-        countText(row.servers_peak),
-        headroomText(row, true),
-        shareText(row.occupied_share),
-      ],
-      1,
-    )}
+  return html`${scrolled(tightest.slice(0, mostNames), [
+      text(nameTitle(of), (row) => name(row, of === "servers" ? "server_name" : "benchmark")),
+      figure("occupancy", headroomBar),
+      figure("average", (row) => averageText(row.occupied_average)),
+      figure("peak", (row) => peakText(row, true)),
+      figure(of, (row) => countText(row.servers_peak)),
+      figure("headroom", (row) => headroomText(row, true)),
+      figure("occupied", (row) => shareText(row.occupied_share)),
+    ])}
     <p class="quiet">
       ${swatch("average", "occupied on average")} ${swatch("peak", "at the peak")}
       ${swatch("free", "headroom")}
@@ -187,12 +169,10 @@ function medianDwell(row: RowView): string {
 export function rowsTable({ by, rows }: PageReport["report"]): Html {
   const isOne = by.includes("server");
   const shown = figures.filter(([title]) => !isOne || !ofSeveral.has(title));
-  return table(
-    rows,
-    [...by.map((field) => field.replaceAll("_", " ")), ...shown.map(([title]) => title)],
-    (row) => [...by.map((field) => name(row, field)), ...shown.map(([, text]) => text(row))],
-    by.length,
-  );
+  return scrolled(rows, [
+    ...by.map((field) => text(field.replaceAll("_", " "), (row: RowView) => name(row, field))),
+    ...shown.map(([title, textOf]) => figure(title, textOf)),
+  ]);
 }
 
 /** Names come from the service: each keeps its direction of writing to itself. */
@@ -200,29 +180,22 @@ function name(row: RowView, field: string): Html {
   return html`<bdi>${readable(groupText(row, field), longestName)}</bdi>`;
 }
 
-/** @param texts the number of columns that are not of numbers */
-function table<Row>(
-  rows: readonly Row[],
-  titles: readonly string[],
-  cellsOf: (row: Row) => readonly (Html | string)[],
-  texts: number,
-): Html {
-  const kind = (column: number): string => (column < texts ? "text" : "number");
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${titles[0] ?? ""}, table">
-    <table>
-      <thead>
-        <tr>
-          ${titles.map((title, column) => html`<th class="${kind(column)}">${title}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (row) =>
-            html`<tr>
-              ${cellsOf(row).map((cell, column) => html`<td class="${kind(column)}">${cell}</td>`)}
-            </tr> `,
-        )}
-      </tbody>
-    </table>
+function text<Row>(head: string, cell: Column<Row>["cell"]): Column<Row> {
+  return { head, cell, tone: "text" };
+}
+
+function figure<Row>(head: string, cell: Column<Row>["cell"]): Column<Row> {
+  return { head, cell, isNumber: true };
+}
+
+function scrolled<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Html {
+  const [first] = columns;
+  return html`<div
+    class="scroll"
+    tabindex="0"
+    role="region"
+    aria-label="${first?.head ?? ""}, table"
+  >
+    ${table(rows, columns)}
   </div>`;
 }

@@ -18,7 +18,9 @@ interface Runbook {
 
 /** By the names under which messages link to them: those of the default rules where there is one. */
 function readRunbooks(): readonly Runbook[] {
-  const [, ...sections] = loadAssets().runbooks.trim().split(/\n+## /);
+  const [, ...sections] = loadAssets()
+    .runbooks.trim()
+    .split(/\n+## /);
   return sections.map((section) => {
     const [name = "", first = "", ...rest] = section.split("\n\n");
     const { title, text } = readBlock(first);

@@ -3,13 +3,13 @@ import type { SandboxView } from "../../api/operations/sandboxes.ts";
 import type { ServerView } from "../../api/operations/targets.ts";
 import { counted } from "../../fleet/text.ts";
 import { countByStatus } from "../../fleet/tallies.ts";
-import { ageOf, html, type Html } from "../html.ts";
+import { ageOf, html, table, type Html } from "../html.ts";
 import { shortText, statusOf } from "./fleet-list.ts";
 import { presentTotals } from "./fleet-totals.ts";
 import type { PageAt } from "./layout.ts";
 import { sandboxAddress, sandboxesAddress, serversAddress } from "./servers-address.ts";
 import type { SandboxPlace } from "./servers-address.ts";
-import { serverCells } from "./servers.ts";
+import { attributesColumn, serverColumns } from "./servers.ts";
 import { shellWord } from "./shell-word.ts";
 import { totalsText } from "./status-bar.ts";
 import { elsewhereOf, idText, missingText, renderSubject } from "./subject-page.ts";
@@ -110,43 +110,22 @@ function actionsOf({ place, incidents }: SandboxPageView): Html {
     >${undo}`;
 }
 
-function serversCard({ place, present, servers }: SandboxPageView, { nowMs }: PageAt): Html {
+function serversCard({ place, present, servers }: SandboxPageView, at: PageAt): Html {
   const more = present ? countByStatus(present.servers) - servers.length : 0;
   const all = serversAddress({
     q: place.sandbox_id,
     region: [place.region],
     key: [place.key],
   });
-  const rows = servers.map(
-    (server) =>
-      html`<tr>
-        ${serverCells(server, nowMs)}
-        <td class="quiet">${attributesOf(server)}</td>
-      </tr> `,
-  );
+  const [name, status, since] = serverColumns(at);
+  const columns = [name, status, since, attributesColumn];
   return html`<div class="card" id="servers" data-live>
     <h2>Servers</h2>
     ${
-      rows.length === 0
+      servers.length === 0
         ? html`<p class="quiet">None.</p>`
-        : html`<table class="servers">
-            <thead>
-              <tr>
-                <th scope="col">Server</th>
-                <th scope="col">Status</th>
-                <th scope="col">For</th>
-                <th scope="col">Tags, benchmark</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${rows}
-            </tbody>
-          </table>`
+        : table(servers, columns, { attributes: html`class="servers"` })
     }
     ${more > 0 ? html`<p><a href="${all}">and ${counted(more, "more server")}</a></p>` : ""}
   </div>`;
-}
-
-function attributesOf({ tags, benchmark }: ServerView): string {
-  return shortText([...tags, ...(benchmark === null ? [] : [benchmark])].join(", "));
 }

@@ -1,12 +1,12 @@
 import { searchServers } from "../../api/operations/search-servers.ts";
 import { showTimeline } from "../../api/operations/show-timeline.ts";
 import type { ServerView } from "../../api/operations/targets.ts";
-import { ageOf, html, type Html } from "../html.ts";
+import { html, table, type Html } from "../html.ts";
 import { band, type Timeline } from "./band.ts";
-import { placeOf, shortText, statusChips, statusOf } from "./fleet-list.ts";
+import { statusChips } from "./fleet-list.ts";
 import type { PageDeps } from "./page-route.ts";
 import { serverAddress } from "./servers-address.ts";
-import { nameOf } from "./servers.ts";
+import { serverColumns } from "./servers.ts";
 
 const mostServers = 5;
 /** In a band of a day, it is not seen that it is this old. */
@@ -29,9 +29,19 @@ export function createServersCard({ call }: Pick<PageDeps, "call">) {
     const found = await call(searchServers, asked);
     const bands = await Promise.all(found.servers.map((server) => timelineOf(server, nowMs)));
     kept = new Map(bands.map(({ name, ...each }) => [name, each]));
-    const rows = found.servers.map((server, index) =>
-      serverRow(server, bands[index]?.timeline, nowMs),
-    );
+    const rows = found.servers.map((server, index) => {
+      const timeline = bands[index]?.timeline;
+      return { ...server, drawn: timeline ? band(timeline, "The last 24 hours") : "" };
+    });
+    const columns = [
+      ...serverColumns({ nowMs }),
+      {
+        head: "Last 24 hours",
+        isWide: true,
+        tone: "bands",
+        cell: ({ drawn }: (typeof rows)[number]) => drawn,
+      },
+    ];
     return html`<section class="card" id="servers" data-live aria-labelledby="servers-title">
       <div class="head">
         <h2 id="servers-title">Servers</h2>
@@ -49,35 +59,8 @@ export function createServersCard({ call }: Pick<PageDeps, "call">) {
       ${
         rows.length === 0
           ? html`<p class="quiet">No server is known yet.</p>`
-          : html`<table class="servers">
-              <thead>
-                <tr>
-                  <th scope="col">Server</th>
-                  <th scope="col">Status</th>
-                  <th scope="col">For</th>
-                  <th scope="col">Region / key</th>
-                  <th scope="col" class="wide">Last 24 hours</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${rows}
-              </tbody>
-            </table>`
+          : table(rows, columns, { attributes: html`class="servers"` })
       }
     </section>`;
   };
-}
-
-function serverRow(server: ServerView, timeline: Timeline | undefined, nowMs: number): Html {
-  const { region, key, server_id: id } = server;
-  return html`<tr>
-    <th scope="row">
-      <a href="${serverAddress(server)}">${nameOf(server)}</a>
-      <span class="id">${shortText(id, 8)}</span>
-    </th>
-    <td>${statusOf(server)}</td>
-    <td>${ageOf(Date.parse(server.since), nowMs)}</td>
-    <td>${placeOf({ region, key })}</td>
-    <td class="wide bands">${timeline ? band(timeline, "The last 24 hours") : ""}</td>
-  </tr> `;
 }

@@ -2,7 +2,8 @@ import type { ServerView } from "../../api/operations/targets.ts";
 import type { SandboxView } from "../../api/operations/sandboxes.ts";
 import { counted } from "../../fleet/text.ts";
 import { ageOf, html, type Html } from "../html.ts";
-import { placeOf, renderFleetList, shortText, statusOf, type FleetList } from "./fleet-list.ts";
+import { placeOf, renderFleetList, shortText, statusOf } from "./fleet-list.ts";
+import type { FleetList, SortedColumn } from "./fleet-list.ts";
 import type { PageAt } from "./layout.ts";
 import { sandboxAddress, sandboxesAddress, serverAddress } from "./servers-address.ts";
 
@@ -20,21 +21,12 @@ export function renderServers(
   matching: MatchingSandboxes,
   at: PageAt,
 ): string {
-  const columns = [
-    { head: "Server", sort: "name" },
-    { head: "Status", sort: "status" },
-    { head: "For", sort: "since" },
-    { head: "Region / key", sort: "target" },
-    { head: "Sandbox", sort: null },
-    { head: "Tags, benchmark", sort: null },
-  ];
-  const rows = servers.map((server) => (attributes: Html) => serverRow(server, attributes, at));
   const look = {
     title: "Servers",
     one: "server",
     searched: "name, id, sandbox, tag or benchmark",
-    columns,
-    rows,
+    columns: [...serverColumns(at), sandboxColumn, { ...attributesColumn, isWide: true }],
+    rows: servers,
     also: sandboxesNote(list, matching),
   } as const;
   return renderFleetList(list, look, at);
@@ -57,32 +49,40 @@ function sandboxesNote({ query }: FleetList, { sandboxes, total }: MatchingSandb
   </p>`;
 }
 
-function serverRow(server: ServerView, attributes: Html, { nowMs }: PageAt): Html {
-  const { region, key, sandbox_id: sandbox, tags, benchmark } = server;
-  return html`<tr ${attributes}>
-    ${serverCells(server, nowMs)}
-    <td>${placeOf({ region, key })}</td>
-    <td class="wide id">
-      <a href="${sandboxAddress(server)}" title="${shortText(sandbox, 512)}"
-        >${shortText(sandbox, longestId)}</a
-      >
-    </td>
-    <td class="wide quiet">
-      ${shortText([...tags, ...(benchmark === null ? [] : [benchmark])].join(", "))}
-    </td>
-  </tr> `;
-}
+/** What lists of servers have in common. */
+export const serverColumns = ({ nowMs }: Pick<PageAt, "nowMs">) =>
+  [
+    {
+      head: "Server",
+      sort: "name",
+      isHead: true,
+      cell(server) {
+        const { server_id: id } = server;
+        return html`<a href="${serverAddress(server)}">${nameOf(server)}</a>
+          <span class="id" title="${shortText(id, 512)}">${shortText(id, longestId)}</span>`;
+      },
+    },
+    { head: "Status", sort: "status", cell: statusOf },
+    { head: "For", sort: "since", cell: ({ since }) => ageOf(Date.parse(since), nowMs) },
+    { head: "Region / key", sort: "target", cell: placeOf },
+  ] as const satisfies readonly SortedColumn<ServerView>[];
 
-/** Its name, its status and since when it has it. */
-export function serverCells(server: ServerView, nowMs: number): Html {
-  const { server_id: id, since } = server;
-  return html`<th scope="row">
-      <a href="${serverAddress(server)}">${nameOf(server)}</a>
-      <span class="id" title="${shortText(id, 512)}">${shortText(id, longestId)}</span>
-    </th>
-    <td>${statusOf(server)}</td>
-    <td>${ageOf(Date.parse(since), nowMs)}</td>`;
-}
+const sandboxColumn: SortedColumn<ServerView> = {
+  head: "Sandbox",
+  isWide: true,
+  tone: "id",
+  cell: (server) =>
+    html`<a href="${sandboxAddress(server)}" title="${shortText(server.sandbox_id, 512)}"
+      >${shortText(server.sandbox_id, longestId)}</a
+    >`,
+};
+
+export const attributesColumn: SortedColumn<ServerView> = {
+  head: "Tags, benchmark",
+  cell: ({ tags, benchmark }) =>
+    shortText([...tags, ...(benchmark === null ? [] : [benchmark])].join(", ")),
+  tone: "quiet",
+};
 
 export function nameOf({ server_name: name }: Pick<ServerView, "server_name">): string {
   return shortText(name ?? "") || "unnamed";

@@ -46,14 +46,14 @@ const targetColumns = (nowMs: number): readonly Column<WatchedView>[] => [
   {
     head: "Target",
     cell: ({ target }) => placeOf(target),
-    tone: () => "target",
+    tone: "target",
   },
   {
     head: "State",
     cell: (view) => targetState(view, nowMs),
     tone: ({ polled, up }) => (polled ? (up ? "good" : "bad") : "quiet"),
   },
-  { head: "Servers", cell: (view) => statusBar(totalsOf(view)), tone: () => "bars" },
+  { head: "Servers", cell: (view) => statusBar(totalsOf(view)), tone: "bars" },
   { head: "Total", isNumber: true, cell: (view) => numberOf(countAll(totalsOf(view))) },
 ];
 
@@ -88,7 +88,7 @@ function totalsTable(head: string, byName: ReadonlyMap<string, Totals>): Html {
         tone: ([, totals]) => (status === "error" && totals.error > 0 ? "bad" : ""),
       })),
     ],
-    mostTotals,
+    { most: mostTotals },
   );
 }
 
