@@ -19,23 +19,19 @@ let loaded: Liquid | undefined;
 function engine(): Liquid {
   if (loaded) return loaded;
   const library: typeof liquidjs = createRequire(import.meta.url)("liquidjs");
-  const { Liquid: Engine, defaultOperators } = library;
-  loaded = new Engine({
+  loaded = new library.Liquid({
     strictVariables: true,
     strictFilters: true,
     ownPropertyOnly: true,
     timezoneOffset: 0,
     parseLimit: longestTemplate,
     memoryLimit: mostWork,
-    operators: Object.fromEntries(
-      Object.keys(defaultOperators).map((name) => [name, countedOperator(name, defaultOperators)]),
-    ),
   });
   const { renderer } = loaded;
   const renderTemplates = renderer.renderTemplates.bind(renderer);
   // The library itself counts neither steps nor what `capture` collects.
   renderer.renderTemplates = (templates, context, emitter = countingEmitter(context)) => {
-    context.memoryLimit.use(templates.reduce((work, each) => work + workOf(each), workOfStep));
+    context.memoryLimit.use(workOfStep * (templates.length + 1));
     return renderTemplates(templates, context, emitter);
   };
   // They would read files.
@@ -44,37 +40,11 @@ function engine(): Liquid {
   for (const [name, filter] of Object.entries(loaded.filters)) {
     if (typeof filter !== "function") continue;
     loaded.filters[name] = function (value: unknown, ...more) {
-      this.context.memoryLimit.use(workOver(value) + workOfStep * (more.length + 1));
+      this.context.memoryLimit.use(workOver(value) + workOfStep);
       return filter.call(this, value, ...more);
     };
   }
   return loaded;
-}
-
-/** The only one of one value is `not`. */
-function countedOperator(name: string, { [name]: operator }: liquidjs.Operators) {
-  if (name === "not") {
-    return (value: unknown, context: liquidjs.Context) => {
-      context.memoryLimit.use(workOfStep);
-      return operator?.(value, context, context) ?? false;
-    };
-  }
-  return (one: unknown, other: unknown, context: liquidjs.Context) => {
-    context.memoryLimit.use(workOfStep + workOver(one));
-    return operator?.(one, other, context) ?? false;
-  };
-}
-
-const works = new WeakMap<Template, number>();
-
-/** A tag may evaluate everything in it, such as each condition of `if` and each value of `when`. */
-function workOf(template: Template): number {
-  let work = works.get(template);
-  if (work === undefined) {
-    work = workOfStep * (1 + [...(template.arguments?.() ?? [])].length);
-    works.set(template, work);
-  }
-  return work;
 }
 
 function workOver(value: unknown): number {
