@@ -1,7 +1,5 @@
 import { z } from "zod";
 import type { Operation } from "../fleet/model.ts";
-import type { Slices } from "../fleet/slices.ts";
-import { runInSlices } from "../lib/iterables.ts";
 import type { Secret } from "../lib/secret.ts";
 import { asType, fieldName, shapeOf, unwrap } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
@@ -18,50 +16,41 @@ type Shown =
   | { readonly items: Shown }
   | null;
 
-const valuesPerSlice = 256;
-
 /** @param apiKey the key of the call, which the response might repeat */
 export function createMask(apiKey: Secret) {
   const key = apiKey.reveal();
-  let values = 0;
 
   const text = (value: string): string =>
     (key === "" ? value : value.replaceAll(key, "[masked]")).replaceAll(addresses, maskAddress);
 
-  function* maskValue(value: JsonValue, shown: Shown): Slices<JsonValue> {
-    values += 1;
-    if (values % valuesPerSlice === 0) yield;
+  const maskValue = (value: JsonValue, shown: Shown): JsonValue => {
     if (value === null) return null;
     if (shown === "address" && typeof value === "string") return maskAddress(value);
     if (shown === true && typeof value === "string") return text(value);
     if (shown === true && typeof value !== "object") return value;
     if (typeof shown !== "object" || shown === null) return maskWhole(value);
     if ("fields" in shown) {
-      return isObject(value) ? yield* maskFields(value, shown.fields) : maskWhole(value);
+      return isObject(value) ? maskFields(value, shown.fields) : maskWhole(value);
     }
-    if (!isArray(value)) return maskWhole(value);
-    const items: JsonValue[] = [];
-    for (const item of value) items.push(yield* maskValue(item, shown.items));
-    return items;
-  }
+    return isArray(value) ? value.map((item) => maskValue(item, shown.items)) : maskWhole(value);
+  };
 
   /** A name outside the interface may itself be data. Names that are then equal get a number. */
-  function* maskFields(object: JsonObject, fields: ReadonlyMap<string, Shown>): Slices<JsonValue> {
+  const maskFields = (object: JsonObject, fields: ReadonlyMap<string, Shown>): JsonObject => {
     const masked = new Map<string, JsonValue>();
     for (const [name, value] of Object.entries(object)) {
       const shown = fields.has(name) ? name : text(fieldName(name));
       const free = masked.has(shown) ? `${shown} (${masked.size})` : shown;
-      masked.set(free, yield* maskValue(value, fields.get(name) ?? null));
+      masked.set(free, maskValue(value, fields.get(name) ?? null));
     }
     return Object.fromEntries(masked);
-  }
+  };
 
   return {
     /** Text of the service without the key, and with only scheme and host of addresses. */
     text,
-    /** In slices, between which the event loop runs. */
-    response: (operation: Operation, value: JsonValue): Promise<JsonValue> =>
-      runInSlices(maskValue(value, shownOf(promisedOperations[operation].answer))),
+    response: (operation: Operation, value: JsonValue): JsonValue =>
+      maskValue(value, shownOf(promisedOperations[operation].answer)),
   };
 }
 
