@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import type { Notification } from "../../src/alerts/notification.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { failed, type Receiver, type SendResult } from "../../src/notify/receiver.ts";
-import { createDiscordReceiver, discordMessage } from "../../src/notify/receivers/discord.ts";
-import { createNtfyReceiver, ntfyMessage } from "../../src/notify/receivers/ntfy.ts";
-import { createTeamsReceiver, teamsMessage } from "../../src/notify/receivers/teams.ts";
-import { createTelegramReceiver, telegramMessage } from "../../src/notify/receivers/telegram.ts";
+import { createChatReceiver } from "../../src/notify/receivers/chat-message.ts";
+import { discord, discordMessage } from "../../src/notify/receivers/discord.ts";
+import { ntfy, ntfyMessage } from "../../src/notify/receivers/ntfy.ts";
+import { teams, teamsMessage } from "../../src/notify/receivers/teams.ts";
+import { telegram, telegramMessage } from "../../src/notify/receivers/telegram.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { chatSchemas, shownByTelegram, startChatPeer } from "./support/chat-peers.ts";
 import { incidentOf, startMs } from "./support/items.ts";
@@ -25,16 +26,20 @@ function open(type: Type, url: Secret): Receiver {
   const settings = { name: "oncall", url };
   switch (type) {
     case "discord":
-      return createDiscordReceiver(settings, deps);
+      return createChatReceiver(discord, settings, deps);
     case "teams":
-      return createTeamsReceiver(settings, deps);
+      return createChatReceiver(teams, settings, deps);
     case "telegram": {
       const botToken = new Secret("1:T0PSECRET");
-      return createTelegramReceiver({ ...settings, botToken, chatId: "-1", topicId: 7 }, deps);
+      return createChatReceiver(
+        telegram,
+        { ...settings, botToken, chatId: "-1", topicId: 7 },
+        deps,
+      );
     }
     case "ntfy": {
       const headers = new Map([["authorization", new Secret("Bearer tk_1")]]);
-      return createNtfyReceiver({ ...settings, topic, headers }, deps);
+      return createChatReceiver(ntfy, { ...settings, topic, headers }, deps);
     }
   }
 }

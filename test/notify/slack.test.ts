@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Notification } from "../../src/alerts/notification.ts";
 import type { DeliveryReceiver } from "../../src/notify/pipeline.ts";
 import { failed } from "../../src/notify/receiver.ts";
-import { createSlackReceiver, slackMessage } from "../../src/notify/receivers/slack.ts";
+import { createChatReceiver } from "../../src/notify/receivers/chat-message.ts";
+import { slack, slackMessage } from "../../src/notify/receivers/slack.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { oneByOne, openDelivery } from "./support/delivery.ts";
 import { fire, incidentOf, resolve, startMs } from "./support/items.ts";
@@ -17,7 +18,7 @@ function slackAt({ url }: ReceiverServer, clock: FakeClock = createFakeClock()):
   const outbound = openOutbound(clock);
   return {
     ...oneByOne,
-    receiver: createSlackReceiver({ name: "oncall", url }, { clock, outbound }),
+    receiver: createChatReceiver(slack, { name: "oncall", url }, { clock, outbound }),
   };
 }
 

@@ -8,7 +8,7 @@ import {
 import { placeText } from "../../alerts/subjects.ts";
 import { readable } from "../../fleet/text.ts";
 import type { Secret } from "../../lib/secret.ts";
-import type { Answer, SenderDeps } from "../outbound.ts";
+import { parseReceiverUrl, type Answer, type SenderDeps } from "../outbound.ts";
 import type { Receiver, SendResult } from "../receiver.ts";
 import { commonLabels, incidentLine, runbookLink, shownSummary } from "./message-text.ts";
 
@@ -148,45 +148,29 @@ export function utcText(utcMs: number): string {
 const moreSpace = 40;
 
 /**
- * An item for each entry as long as there is space, and one that counts the others.
+ * A line for each entry as long as there is space, and one that counts the others.
  *
- * @param sizeOf how much space an item takes
+ * @param sizeOf how much space a line takes
  */
-export function itemsWithin<Item>(
-  notification: Notification,
-  space: number,
-  itemOf: (entry: Entry) => Item,
-  moreOf: (text: string) => Item,
-  sizeOf: (item: Item) => number,
-): readonly Item[] {
-  const entries = entriesOf(notification);
-  const items: Item[] = [];
-  let left = space - moreSpace;
-  for (const entry of entries) {
-    const item = itemOf(entry);
-    left -= sizeOf(item);
-    if (left < 0) break;
-    items.push(item);
-  }
-  const more = entries.length + notification.truncated - items.length;
-  return more === 0 ? items : [...items, moreOf(`… and ${more} more`)];
-}
-
-/** The same as lines of a text. */
 export function linesWithin(
   notification: Notification,
   space: number,
-  lineOf: (entry: Entry) => string,
-  sizeOf: (text: string) => number = (text) => text.length,
-): string {
-  const lines = itemsWithin(
-    notification,
-    space,
-    lineOf,
-    (text) => text,
-    (line) => sizeOf(line) + 1,
-  );
-  return lines.join("\n");
+  {
+    textOf = (entry: Entry): string => entryText(entry, notification),
+    sizeOf = (line: string): number => line.length + 1,
+  } = {},
+): readonly string[] {
+  const entries = entriesOf(notification);
+  const lines: string[] = [];
+  let left = space - moreSpace;
+  for (const entry of entries) {
+    const line = `• ${textOf(entry)}`;
+    left -= sizeOf(line);
+    if (left < 0) break;
+    lines.push(line);
+  }
+  const more = entries.length + notification.truncated - lines.length;
+  return more === 0 ? lines : [...lines, `… and ${more} more`];
 }
 
 export function escapeHtml(text: string): string {
@@ -197,33 +181,48 @@ export function escapeHtml(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-interface ChatService {
-  readonly name: string;
-  readonly url: URL;
-  readonly secretHeaders?: ReadonlyMap<string, Secret>;
+/** How messages for people are posted to a service. */
+export interface ChatService<Own = unknown> {
   readonly restMs: number;
+  /** Completes the configured address. */
+  readonly address?: (url: URL, settings: ChatSettings & Own) => void;
   /** The body, as JSON. */
   readonly messageOf: (
     notification: Notification,
     nowMs: number,
     externalUrl: string | null,
+    settings: ChatSettings & Own,
   ) => object;
   readonly readAnswer?: (answer: Answer) => SendResult;
 }
 
+interface ChatSettings {
+  readonly name: string;
+  readonly url: Secret;
+  readonly headers?: ReadonlyMap<string, Secret>;
+}
+
 /** A receiver that posts each notification as one message for people. */
-export function createChatReceiver(
+export function createChatReceiver<Own>(
+  { restMs, address, messageOf, readAnswer }: ChatService<Own>,
+  settings: ChatSettings & Own,
   { outbound, clock, externalUrl = null }: SenderDeps,
-  { name, url, secretHeaders, restMs, messageOf, readAnswer }: ChatService,
 ): Receiver {
+  const { name, headers: secretHeaders } = settings;
+  const url = parseReceiverUrl(settings);
+  address?.(url, settings);
   const headers = { "content-type": "application/json" };
   return {
     name,
     restMs,
     send(notification, signal) {
-      const body = JSON.stringify(messageOf(notification, clock.now().utcMs, externalUrl));
-      const request = { url, body, headers, ...(secretHeaders && { secretHeaders }) };
-      return outbound.send(request, signal, readAnswer);
+      const message = messageOf(notification, clock.now().utcMs, externalUrl, settings);
+      const request = { url, body: JSON.stringify(message), headers };
+      return outbound.send(
+        { ...request, ...(secretHeaders && { secretHeaders }) },
+        signal,
+        readAnswer,
+      );
     },
   };
 }

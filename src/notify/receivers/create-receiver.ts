@@ -2,15 +2,16 @@ import { withLabels } from "../../alerts/notification.ts";
 import { takesReports, type ReceiverConfig } from "../../config/schema-receivers.ts";
 import { failed, type Receiver } from "../receiver.ts";
 import { createAlertmanagerReceiver, type AlertmanagerDeps } from "./alertmanager.ts";
-import { createDiscordReceiver } from "./discord.ts";
+import { createChatReceiver } from "./chat-message.ts";
+import { discord } from "./discord.ts";
 import { createEmailReceiver, type EmailDeps } from "./email.ts";
 import { createHeartbeatReceiver, type HeartbeatDeps } from "./heartbeat.ts";
-import { createNtfyReceiver } from "./ntfy.ts";
+import { ntfy } from "./ntfy.ts";
 import { createPagerdutyReceiver } from "./pagerduty.ts";
 import { createSlackAppReceiver, type SlackAppDeps } from "./slack-app.ts";
-import { createSlackReceiver } from "./slack.ts";
-import { createTeamsReceiver } from "./teams.ts";
-import { createTelegramReceiver } from "./telegram.ts";
+import { slack } from "./slack.ts";
+import { teams } from "./teams.ts";
+import { telegram } from "./telegram.ts";
 import { createWebhookReceiver } from "./webhook.ts";
 
 export interface ReceiverDeps extends AlertmanagerDeps, EmailDeps, HeartbeatDeps, SlackAppDeps {}
@@ -41,17 +42,17 @@ function createOfType(settings: ReceiverConfig, deps: ReceiverDeps): Receiver {
     case "webhook":
       return createWebhookReceiver(settings, deps);
     case "slack":
-      return createSlackReceiver(settings, deps);
+      return createChatReceiver(slack, settings, deps);
     case "slack_app":
       return createSlackAppReceiver(settings, deps);
     case "discord":
-      return createDiscordReceiver(settings, deps);
+      return createChatReceiver(discord, settings, deps);
     case "teams":
-      return createTeamsReceiver(settings, deps);
+      return createChatReceiver(teams, settings, deps);
     case "telegram":
-      return createTelegramReceiver(settings, deps);
+      return createChatReceiver(telegram, settings, deps);
     case "ntfy":
-      return createNtfyReceiver(settings, deps);
+      return createChatReceiver(ntfy, settings, deps);
     case "email":
       return createEmailReceiver(settings, deps);
     case "pagerduty":

@@ -1,35 +1,18 @@
 import { z } from "zod";
 import type { Notification } from "../../alerts/notification.ts";
-import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
-import type { SenderDeps } from "../outbound.ts";
-import type { Receiver, SendResult } from "../receiver.ts";
-import {
-  chatMessage,
-  createChatReceiver,
-  entryText,
-  linesWithin,
-  utcText,
-} from "./chat-message.ts";
+import { readAnswer, readJson, type Answer } from "../outbound.ts";
+import type { SendResult } from "../receiver.ts";
+import { chatMessage, entryText, linesWithin, utcText } from "./chat-message.ts";
+import type { ChatService } from "./chat-message.ts";
 
-/** Discord accepts 30 messages a minute in a channel. */
-const restMs = 2_000;
-
-export function createDiscordReceiver(
-  settings: Pick<ConfigOf<"discord">, "name" | "url">,
-  deps: SenderDeps,
-): Receiver {
-  const url = parseReceiverUrl(settings);
+export const discord: ChatService = {
+  // Discord accepts 30 messages a minute in a channel.
+  restMs: 2_000,
   // Otherwise Discord answers before it knows whether the message can be posted.
-  url.searchParams.set("wait", "true");
-  return createChatReceiver(deps, {
-    name: settings.name,
-    url,
-    restMs,
-    messageOf: discordMessage,
-    readAnswer: readDiscordAnswer,
-  });
-}
+  address: (url) => url.searchParams.set("wait", "true"),
+  messageOf: discordMessage,
+  readAnswer: readDiscordAnswer,
+};
 
 const errorSchema = z.object({ code: z.int().optional(), retry_after: z.number().optional() });
 
@@ -60,18 +43,15 @@ export function discordMessage(
   const message = chatMessage(notification, nowMs, externalUrl);
   const links = message.links.map(({ text, url }) => `[${text}](${escapeUrl(url)})`);
   const linkLine = links.join("  ·  ");
-  const space = longestDescription - linkLine.length - 1;
-  const lines = linesWithin(
-    notification,
-    space,
-    (entry) => `• ${entryText(entry, notification, escapeMarkdown)}`,
-  );
+  const lines = linesWithin(notification, longestDescription - linkLine.length - 1, {
+    textOf: (entry) => entryText(entry, notification, escapeMarkdown),
+  });
   return {
     content: `${message.icon} ${escapeMarkdown(message.summary)}`,
     embeds: [
       {
         title: escapeMarkdown(message.heading),
-        description: [lines, linkLine].filter((part) => part !== "").join("\n"),
+        description: [...lines, linkLine].filter((part) => part !== "").join("\n"),
         color: message.isOver ? overColor : colors[notification.severity],
         footer: { text: `sandwatch · ${utcText(notification.causedAtMs)}` },
       },

@@ -4,7 +4,7 @@ import { ProxyError } from "../../lib/proxy.ts";
 import { zoneOffset } from "../../lib/zone-offset.ts";
 import { DeniedAddressError, type SenderDeps } from "../outbound.ts";
 import { failed, type AttemptFailure, type Receiver, type SendResult } from "../receiver.ts";
-import { chatMessage, escapeHtml, entryText, linesWithin } from "./chat-message.ts";
+import { chatMessage, escapeHtml, linesWithin } from "./chat-message.ts";
 import { isoTime } from "./message-text.ts";
 import { createSubmission, fieldOf, SmtpError, type RefusedRecipient } from "./smtp.ts";
 
@@ -143,21 +143,11 @@ export function emailOf(
   externalUrl: string | null = null,
 ) {
   const { id, type, incidents } = notification;
-  const {
-    icon,
-    title,
-    heading,
-    summary,
-    text: said,
-    links,
-  } = chatMessage(notification, nowMs, externalUrl);
+  const message = chatMessage(notification, nowMs, externalUrl);
+  const { icon, title, heading, summary, text: said, links } = message;
   const domain = from.address.slice(from.address.lastIndexOf("@") + 1);
   const references = incidents.slice(0, mostReferences).map((each) => `<${each.id}@${domain}>`);
-  const lines = linesWithin(
-    notification,
-    longestText,
-    (each) => `• ${entryText(each, notification)}`,
-  );
+  const lines = linesWithin(notification, longestText).join("\n");
   const linkLines = links.map(({ text, url }) => `${text}: ${url}`);
   return {
     from,

@@ -1,25 +1,15 @@
 import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { parseReceiverUrl, type SenderDeps } from "../outbound.ts";
-import type { Receiver } from "../receiver.ts";
-import { chatMessage, createChatReceiver, entryText, linesWithin } from "./chat-message.ts";
+import { chatMessage, linesWithin, type ChatService } from "./chat-message.ts";
 
-/** A visitor of ntfy.sh has 60 requests, and another one every five seconds. */
-const restMs = 1_000;
-
-export function createNtfyReceiver(
-  settings: Pick<ConfigOf<"ntfy">, "name" | "url" | "topic" | "headers">,
-  deps: SenderDeps,
-): Receiver {
-  const topic = settings.topic.reveal();
-  return createChatReceiver(deps, {
-    name: settings.name,
-    url: parseReceiverUrl(settings),
-    secretHeaders: settings.headers,
-    restMs,
-    messageOf: (...of) => ({ topic, ...ntfyMessage(...of) }),
-  });
-}
+export const ntfy: ChatService<Pick<ConfigOf<"ntfy">, "topic">> = {
+  // A visitor of ntfy.sh has 60 requests, and another one every five seconds.
+  restMs: 1_000,
+  messageOf: (notification, nowMs, externalUrl, { topic }) => ({
+    topic: topic.reveal(),
+    ...ntfyMessage(notification, nowMs, externalUrl),
+  }),
+};
 
 /** In bytes. ntfy makes an attachment of a longer message, and refuses twice as much JSON. */
 const longestMessage = 4_096;
@@ -40,15 +30,13 @@ export function ntfyMessage(
   const { heading, text: summary, links } = chatMessage(notification, nowMs, externalUrl);
   const isUrgent = type === "incident.firing" || type === "incident.reminder";
   const [first, ...others] = links;
-  const lines = linesWithin(
-    notification,
-    longestMessage - jsonBytes(summary),
-    (each) => `• ${entryText(each, notification)}`,
-    jsonBytes,
-  );
+  const space = longestMessage - jsonBytes(summary);
+  const lines = linesWithin(notification, space, {
+    sizeOf: (line) => jsonBytes(line) + 1,
+  });
   return {
     title: heading,
-    message: lines === "" ? summary : `${summary}\n${lines}`,
+    message: [summary, ...lines].join("\n"),
     priority: isUrgent ? priorities[severity] : usualPriority,
     tags: ["sandwatch", severity],
     ...(first && { click: first.url }),

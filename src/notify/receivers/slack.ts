@@ -1,43 +1,27 @@
 import { z } from "zod";
 import { messageLinks } from "../../alerts/links.ts";
 import type { Notification } from "../../alerts/notification.ts";
-import type { ConfigOf } from "../../config/schema-receivers.ts";
-import {
-  parseReceiverUrl,
-  readAnswer,
-  readJson,
-  type Answer,
-  type SenderDeps,
-} from "../outbound.ts";
-import { failed, type Receiver, type SendResult } from "../receiver.ts";
+import { readAnswer, readJson, type Answer } from "../outbound.ts";
+import { failed, type SendResult } from "../receiver.ts";
 import {
   belowHeading,
-  createChatReceiver,
   entriesOf,
   entryText,
   headingOf,
   stateOf,
   utcText,
+  type ChatService,
   type Entry,
   type Link,
 } from "./chat-message.ts";
 import { runbookLink, shownSummary } from "./message-text.ts";
 
-/** Slack accepts about one message a second from an incoming webhook. */
-const restMs = 1_000;
-
-export function createSlackReceiver(
-  settings: Pick<ConfigOf<"slack">, "name" | "url">,
-  deps: SenderDeps,
-): Receiver {
-  return createChatReceiver(deps, {
-    name: settings.name,
-    url: parseReceiverUrl(settings),
-    restMs,
-    messageOf: slackMessage,
-    readAnswer: readSlackAnswer,
-  });
-}
+export const slack: ChatService = {
+  // Slack accepts about one message a second from an incoming webhook.
+  restMs: 1_000,
+  messageOf: (notification, nowMs, externalUrl) => slackMessage(notification, nowMs, externalUrl),
+  readAnswer: readSlackAnswer,
+};
 
 /** What the error texts of Slack mean: whether a retry can help, and who must act. */
 const errorTexts = {

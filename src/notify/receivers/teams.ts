@@ -1,24 +1,14 @@
 import type { Notification } from "../../alerts/notification.ts";
-import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { parseReceiverUrl, readAnswer, type Answer, type SenderDeps } from "../outbound.ts";
-import type { Receiver, SendResult } from "../receiver.ts";
-import { chatMessage, createChatReceiver, entryText, itemsWithin } from "./chat-message.ts";
+import { readAnswer, type Answer } from "../outbound.ts";
+import type { SendResult } from "../receiver.ts";
+import { chatMessage, linesWithin, type ChatService } from "./chat-message.ts";
 
-/** Teams accepts a few messages a second in a channel. */
-const restMs = 1_000;
-
-export function createTeamsReceiver(
-  settings: Pick<ConfigOf<"teams">, "name" | "url">,
-  deps: SenderDeps,
-): Receiver {
-  return createChatReceiver(deps, {
-    name: settings.name,
-    url: parseReceiverUrl(settings),
-    restMs,
-    messageOf: teamsMessage,
-    readAnswer: readTeamsAnswer,
-  });
-}
+export const teams: ChatService = {
+  // Teams accepts a few messages a second in a channel.
+  restMs: 1_000,
+  messageOf: teamsMessage,
+  readAnswer: readTeamsAnswer,
+};
 
 /** A connector answers 200 when Teams itself refused the message, and says so in the text. */
 function readTeamsAnswer(answer: Answer): SendResult {
@@ -70,15 +60,8 @@ export function teamsMessage(
   const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value)) + 1;
   const more = bytesOf(text(""));
   const space = longestBody - bytesOf(message([])) - more;
-  return message(
-    itemsWithin(
-      notification,
-      space,
-      (each) => text(`• ${entryText(each, notification)}`),
-      text,
-      bytesOf,
-    ),
-  );
+  const lines = linesWithin(notification, space, { sizeOf: (line) => bytesOf(text(line)) });
+  return message(lines.map((line) => text(line)));
 }
 
 function text(content: string, style: Readonly<Record<string, string | boolean>> = {}) {

@@ -1,38 +1,25 @@
 import { z } from "zod";
 import type { Notification } from "../../alerts/notification.ts";
 import type { ConfigOf } from "../../config/schema-receivers.ts";
-import { parseReceiverUrl, readAnswer, readJson, type Answer } from "../outbound.ts";
-import type { SenderDeps } from "../outbound.ts";
-import type { Receiver, SendResult } from "../receiver.ts";
-import {
-  chatMessage,
-  createChatReceiver,
-  entryText,
-  escapeHtml,
-  linesWithin,
-} from "./chat-message.ts";
+import { readAnswer, readJson, type Answer } from "../outbound.ts";
+import type { SendResult } from "../receiver.ts";
+import { chatMessage, entryText, escapeHtml, linesWithin } from "./chat-message.ts";
+import type { ChatService } from "./chat-message.ts";
 
-/** Telegram accepts 20 messages a minute in a group. */
-const restMs = 3_000;
-
-export function createTelegramReceiver(
-  settings: Pick<ConfigOf<"telegram">, "name" | "url" | "botToken" | "chatId" | "topicId">,
-  deps: SenderDeps,
-): Receiver {
-  const url = parseReceiverUrl(settings);
-  url.pathname = `${url.pathname.replace(/\/$/, "")}/bot${settings.botToken.reveal()}/sendMessage`;
-  const to = {
-    chat_id: settings.chatId,
-    ...(settings.topicId !== null && { message_thread_id: settings.topicId }),
-  };
-  return createChatReceiver(deps, {
-    name: settings.name,
-    url,
-    restMs,
-    messageOf: (...of) => ({ ...to, ...telegramMessage(...of) }),
+export const telegram: ChatService<Pick<ConfigOf<"telegram">, "botToken" | "chatId" | "topicId">> =
+  {
+    // Telegram accepts 20 messages a minute in a group.
+    restMs: 3_000,
+    address(url, { botToken }) {
+      url.pathname = `${url.pathname.replace(/\/$/, "")}/bot${botToken.reveal()}/sendMessage`;
+    },
+    messageOf: (notification, nowMs, externalUrl, { chatId, topicId }) => ({
+      chat_id: chatId,
+      ...(topicId !== null && { message_thread_id: topicId }),
+      ...telegramMessage(notification, nowMs, externalUrl),
+    }),
     readAnswer: readTelegramAnswer,
-  });
-}
+  };
 
 const answerSchema = z.object({
   ok: z.boolean(),
@@ -91,14 +78,12 @@ export function telegramMessage(
   const links = message.links.map(({ text, url }) => `<a href="${escapeHtml(url)}">${text}</a>`);
   const linkLine = links.join("  ·  ");
   const space = longestText - shownLength(head) - shownLength(linkLine) - 2;
-  const lines = linesWithin(
-    notification,
-    space,
-    (each) => `• ${code(entryText(each, notification))}`,
-    shownLength,
-  );
+  const lines = linesWithin(notification, space, {
+    textOf: (entry) => code(entryText(entry, notification)),
+    sizeOf: (line) => shownLength(line) + 1,
+  });
   return {
-    text: [head, lines, linkLine].filter((part) => part !== "").join("\n"),
+    text: [head, ...lines, linkLine].filter((part) => part !== "").join("\n"),
     parse_mode: "HTML",
     link_preview_options: { is_disabled: true },
   };
