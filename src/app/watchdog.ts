@@ -220,7 +220,7 @@ export function repostLoopName(receiver: string): string {
  * the shortest interval after the round began.
  */
 function dueInOf(times: CronTimes, intervalMs: number): (ranAtMs: number) => number {
-  const { shortestMs } = times.gaps;
+  const shortestMs = times.intervalMs;
   let round = { startMs: Infinity, nextMs: Infinity, afterNextMs: Infinity };
   return (ranAtMs) => {
     // Very many units run in the same round.

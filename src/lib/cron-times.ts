@@ -10,13 +10,8 @@ interface Moments {
 }
 
 export interface CronTimes extends Moments {
-  /** How far apart the moments are, without the hour that a change of the clocks adds or takes. */
-  readonly gaps: CronGaps;
-}
-
-export interface CronGaps {
-  readonly shortestMs: number;
-  readonly longestMs: number;
+  /** How far apart the moments are at least, without the hour that a change of the clocks adds or takes. */
+  readonly intervalMs: number;
 }
 
 const secondMs = 1_000;
@@ -69,7 +64,7 @@ export function parseCronTimes(expression: string, timeZone: string): CronTimes 
     ...(namesHours ? [momentsOf(withLists(expression, pattern), timeZone, "no-wildcard")] : []),
     ...(isOnce ? [] : [momentsOf(expression, timeZone, "single-value")]),
   ];
-  let gaps: CronGaps | undefined;
+  let intervalMs: number | undefined;
   return {
     latest(atMs) {
       const found = parts.flatMap((part) => part.latest(atMs) ?? []);
@@ -79,8 +74,9 @@ export function parseCronTimes(expression: string, timeZone: string): CronTimes 
       const found = parts.flatMap((part) => part.next(afterMs) ?? []);
       return found.length === 0 ? null : Math.min(...found);
     },
-    get gaps() {
-      return (gaps ??= gapsOf(pattern, momentsOf(expression, "UTC", "single-value")));
+    get intervalMs() {
+      intervalMs ??= intervalOf(pattern, momentsOf(expression, "UTC", "single-value"));
+      return intervalMs;
     },
   };
 }
@@ -104,18 +100,16 @@ function momentsOf(
   };
 }
 
-function gapsOf(pattern: CronPattern, readings: Moments): CronGaps {
+function intervalOf(pattern: CronPattern, readings: Moments): number {
   const [minutes, seconds] = [valuesOf(pattern.minute), valuesOf(pattern.second)];
   const ofDay = valuesOf(pattern.hour).flatMap((hour) =>
     minutes.flatMap((minute) => seconds.map((second) => (hour * 60 + minute) * 60 + second)),
   );
   const overNightMs = dayMs + ((ofDay[0] ?? 0) - (ofDay.at(-1) ?? 0)) * secondMs;
   const isEveryDay = pattern.starDOM && pattern.starDOW && !pattern.month.includes(0);
-  const gaps = new Set([
-    ...ofDay.slice(1).map((second, index) => (second - (ofDay[index] ?? 0)) * secondMs),
-    ...(isEveryDay ? [1] : daysApart(readings)).map((days) => (days - 1) * dayMs + overNightMs),
-  ]);
-  return { shortestMs: Math.min(...gaps), longestMs: Math.max(...gaps) };
+  const days = isEveryDay ? 1 : fewestDaysApart(readings);
+  const withinDayMs = ofDay.slice(1).map((second, at) => (second - (ofDay[at] ?? 0)) * secondMs);
+  return Math.min(...withinDayMs, (days - 1) * dayMs + overNightMs);
 }
 
 function valuesOf(field: readonly number[]): readonly number[] {
@@ -128,14 +122,14 @@ const calendarEndMs = Date.UTC(2029, 0, 1);
 /** A schedule that occurs more often than on one day in ten shows all its intervals within this time. */
 const mostDays = 1_100;
 
-/** How many days lie between those that an expression names. */
-function daysApart(readings: Moments): readonly number[] {
-  const apart = new Set<number>();
+/** How many days lie at least between those that an expression names. */
+function fewestDaysApart(readings: Moments): number {
+  let fewest = Infinity;
   let atMs = readings.next(calendarStartMs - 1);
   for (let count = 0; atMs !== null && atMs < calendarEndMs && count < mostDays; count += 1) {
     const day = Math.floor(atMs / dayMs);
     atMs = readings.next((day + 1) * dayMs - 1);
-    if (atMs !== null) apart.add(Math.floor(atMs / dayMs) - day);
+    if (atMs !== null) fewest = Math.min(fewest, Math.floor(atMs / dayMs) - day);
   }
-  return [...apart];
+  return fewest;
 }

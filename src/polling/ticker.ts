@@ -93,7 +93,7 @@ function createCronTicker(
   let stopped = false;
 
   return {
-    intervalMs: times.gaps.shortestMs,
+    intervalMs: times.intervalMs,
     firstRoundMs: () => firstRoundOf(times, clock.now().utcMs),
     start(onRound) {
       /** @returns the time until the next round. Milliseconds */
@@ -142,7 +142,7 @@ function createCronTicker(
 
 /** Time until the first round. One right after the start is skipped (see `createScheduler`). Milliseconds. */
 function firstRoundOf(times: CronTimes, nowMs: number): number {
-  const { shortestMs } = times.gaps;
+  const shortestMs = times.intervalMs;
   const nextMs = times.next(nowMs) ?? nowMs;
   const isPassedOver = nextMs - nowMs < shortestMs / 2;
   const firstMs = isPassedOver ? (times.next(nextMs) ?? nextMs) : nextMs;
@@ -161,5 +161,5 @@ export function timesOf({ expression, timeZone }: Extract<Schedule, { kind: "cro
  * `*\/30 * 9-17 * * *` means every 30 seconds.
  */
 export function intervalOf(schedule: Schedule): number {
-  return schedule.kind === "every" ? schedule.ms : timesOf(schedule).gaps.shortestMs;
+  return schedule.kind === "every" ? schedule.ms : timesOf(schedule).intervalMs;
 }
