@@ -133,18 +133,20 @@ export interface FieldCount {
 type FieldCounts = ReadonlyMap<string, FieldCount>;
 
 /** A part of a schema. */
-interface Node {
+export interface SchemaNode {
   /** Empty: the response as a whole. */
   readonly path: string;
   problemOf(value: JsonValue | undefined): DeviationProblem | null;
-  readonly fields: ReadonlyMap<string, Node> | null;
-  readonly items: Node | null;
+  readonly fields: ReadonlyMap<string, SchemaNode> | null;
+  readonly items: SchemaNode | null;
   readonly words: readonly string[] | null;
+  /** What a look-up may show of it. */
+  readonly shown: true | "address" | undefined;
 }
 
 /** @param path of the value in a response: its name in deviations */
 export function createWalker(schema: z.ZodType, path = "") {
-  const root = createNode(schema, path);
+  const root = schemaNode(schema, path);
   return {
     /** Notes each deviation of a value, and counts the fields that conform. */
     compare: (value: JsonValue | undefined, deviations: Deviations, counts?: FieldCounts): void =>
@@ -155,7 +157,7 @@ export function createWalker(schema: z.ZodType, path = "") {
 }
 
 function walk(
-  node: Node,
+  node: SchemaNode,
   value: JsonValue | undefined,
   deviations: Deviations,
   counts: FieldCounts | undefined,
@@ -182,24 +184,30 @@ function countValue(value: JsonValue | undefined, field: FieldCount | undefined)
   if (typeof value === "string") field.words?.set(value, true);
 }
 
-function* countsOf({ path, fields, items, words }: Node): Iterable<[string, FieldCount]> {
+function* countsOf({ path, fields, items, words }: SchemaNode): Iterable<[string, FieldCount]> {
   const unused = words && new Map(words.map((word) => [word, false] as const));
   if (path !== "") yield [path, { seen: 0, nulls: 0, absent: 0, words: unused }];
   if (items) yield* countsOf(items);
   for (const field of fields?.values() ?? []) yield* countsOf(field);
 }
 
-function createNode(schema: z.ZodType, path: string): Node {
+/** @param listShown what may be shown of the items of a list */
+export function schemaNode(
+  schema: z.ZodType,
+  path = "",
+  listShown?: SchemaNode["shown"],
+): SchemaNode {
   const bare = unwrap(schema);
-  const node = { path, fields: null, items: null, words: null };
+  const shown = schema.meta()?.shown ?? listShown;
+  const node = { path, fields: null, items: null, words: null, shown };
   if (bare instanceof z.ZodObject) {
     const fields = Object.entries(bare.shape).map(
-      ([name, field]) => [name, createNode(asType(field), join(path, name))] as const,
+      ([name, field]) => [name, schemaNode(asType(field), join(path, name))] as const,
     );
     return { ...node, problemOf: createCheck(schema, isObject), fields: new Map(fields) };
   }
   if (bare instanceof z.ZodArray) {
-    const items = createNode(asType(bare.element), `${path}[]`);
+    const items = schemaNode(asType(bare.element), `${path}[]`, shown);
     return { ...node, problemOf: createCheck(schema, isArray), items };
   }
   const words = bare instanceof z.ZodEnum ? bare.options.map(String) : null;
@@ -214,7 +222,7 @@ function createNode(schema: z.ZodType, path: string): Node {
 function createCheck(
   schema: z.ZodType,
   isOfType: (value: JsonValue | undefined) => boolean,
-): Node["problemOf"] {
+): SchemaNode["problemOf"] {
   const mayMiss = schema.safeParse(undefined).success;
   const mayBeNull = schema.safeParse(null).success;
   const ofTexts = new Map<boolean, DeviationProblem>();
@@ -241,13 +249,13 @@ function problemOfText(schema: z.ZodType, text: string): DeviationProblem {
   return problems[code ?? ""] ?? "wrong_type";
 }
 
-export function unwrap(schema: z.ZodType): z.ZodType {
+function unwrap(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
     ? unwrap(asType(schema.unwrap()))
     : schema;
 }
 
-export function asType(schema: unknown): z.ZodType {
+function asType(schema: unknown): z.ZodType {
   if (schema instanceof z.ZodType) return schema;
   throw new TypeError("the interface must be written in zod's own schemas");
 }

@@ -1,20 +1,15 @@
-import { z } from "zod";
-import type { Operation } from "../fleet/model.ts";
+import { operations, type Operation } from "../fleet/model.ts";
 import type { Secret } from "../lib/secret.ts";
-import { asType, fieldName, shapeOf, unwrap } from "./deviations.ts";
+import { fieldName, schemaNode, shapeOf, type SchemaNode } from "./deviations.ts";
 import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import { promisedOperations } from "./operations.ts";
 
 /** Shows of a response only what the interface's schemas mark as `shown`. */
 export type Mask = ReturnType<typeof createMask>;
 
-/** What is shown of a value. Null: its shape. */
-type Shown =
-  | true
-  | "address"
-  | { readonly fields: ReadonlyMap<string, Shown> }
-  | { readonly items: Shown }
-  | null;
+const answers = new Map(
+  operations.map((each) => [each, schemaNode(promisedOperations[each].answer)]),
+);
 
 /** @param apiKey the key of the call, which the response might repeat */
 export function createMask(apiKey: Secret) {
@@ -23,25 +18,26 @@ export function createMask(apiKey: Secret) {
   const text = (value: string): string =>
     (key === "" ? value : value.replaceAll(key, "[masked]")).replaceAll(addresses, maskAddress);
 
-  const maskValue = (value: JsonValue, shown: Shown): JsonValue => {
+  const maskValue = (value: JsonValue, node: SchemaNode | undefined): JsonValue => {
+    const { fields, items, shown } = node ?? {};
     if (value === null) return null;
-    if (shown === "address" && typeof value === "string") return maskAddress(value);
-    if (shown === true && typeof value === "string") return text(value);
-    if (shown === true && typeof value !== "object") return value;
-    if (typeof shown !== "object" || shown === null) return maskWhole(value);
-    if ("fields" in shown) {
-      return isObject(value) ? maskFields(value, shown.fields) : maskWhole(value);
-    }
-    return isArray(value) ? value.map((item) => maskValue(item, shown.items)) : maskWhole(value);
+    if (fields && isObject(value)) return maskFields(value, fields);
+    if (items && isArray(value)) return value.map((item) => maskValue(item, items));
+    if (typeof value === "object" || shown === undefined) return maskWhole(value);
+    if (typeof value !== "string") return shown === true ? value : maskWhole(value);
+    return shown === true ? text(value) : maskAddress(value);
   };
 
   /** A name outside the interface may itself be data. Names that are then equal get a number. */
-  const maskFields = (object: JsonObject, fields: ReadonlyMap<string, Shown>): JsonObject => {
+  const maskFields = (
+    object: JsonObject,
+    fields: NonNullable<SchemaNode["fields"]>,
+  ): JsonObject => {
     const masked = new Map<string, JsonValue>();
     for (const [name, value] of Object.entries(object)) {
       const shown = fields.has(name) ? name : text(fieldName(name));
       const free = masked.has(shown) ? `${shown} (${masked.size})` : shown;
-      masked.set(free, maskValue(value, fields.get(name) ?? null));
+      masked.set(free, maskValue(value, fields.get(name)));
     }
     return Object.fromEntries(masked);
   };
@@ -50,19 +46,8 @@ export function createMask(apiKey: Secret) {
     /** Text of the service without the key, and with only scheme and host of addresses. */
     text,
     response: (operation: Operation, value: JsonValue): JsonValue =>
-      maskValue(value, shownOf(promisedOperations[operation].answer)),
+      maskValue(value, answers.get(operation)),
   };
-}
-
-function shownOf(schema: z.ZodType): Shown {
-  const bare = unwrap(schema);
-  if (bare instanceof z.ZodObject) {
-    const fields = Object.entries(bare.shape);
-    return { fields: new Map(fields.map(([name, field]) => [name, shownOf(asType(field))])) };
-  }
-  const shown = schema.meta()?.shown ?? null;
-  if (bare instanceof z.ZodArray) return { items: shown ?? shownOf(asType(bare.element)) };
-  return shown;
 }
 
 function maskWhole(value: JsonValue): string {
