@@ -18,7 +18,7 @@ import { hostToListen, localAddress } from "../lib/listen-address.ts";
 import { createLogger } from "../lib/logger.ts";
 import type { Target } from "../fleet/model.ts";
 import { createSimulator, type Simulator } from "../simulator/simulator.ts";
-import { changing, growingLoad } from "../simulator/server-status.ts";
+import { growingLoad, tempoOf } from "../simulator/server-status.ts";
 import { createWorld, variedManners } from "../simulator/world.ts";
 import { wrongUse } from "./exit-codes.ts";
 import { makeHistory } from "./demo-history.ts";
@@ -97,7 +97,7 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const servers = Math.ceil(options.servers / targets);
   const { seed } = options;
   const faults = readFaults(options.faults);
-  const tempo = changing(pastPace, systemClock.now().utcMs, pace);
+  const tempo = tempoOf(pastPace, systemClock.now().utcMs, pace);
   const load = growingLoad(systemClock.now().utcMs, loadNow, loadPerWeek);
   const simulator = createSimulator({
     seed,

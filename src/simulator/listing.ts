@@ -50,7 +50,7 @@ function* sandboxTexts(
 }
 
 /** True for that share of the calls, spread evenly from the first on: the same ones every time. */
-function createShare(share: number): () => boolean {
+export function createShare(share: number): () => boolean {
   let due = share > 0 ? 1 : 0;
   return () => {
     const hit = due >= 1;

@@ -1,6 +1,7 @@
 import { type FailureReason, type Target, statuses, type Status } from "../fleet/model.ts";
 import type { ListedSandbox } from "../fleet/snapshot.ts";
 import { draw, identityOf } from "./hash.ts";
+import { createShare } from "./listing.ts";
 import { episodeAt, type EpisodeKind } from "./server-status.ts";
 import type { SimulatedSandbox } from "./world.ts";
 
@@ -48,15 +49,10 @@ export function listDirectly(
   sandboxes: Iterable<SimulatedSandbox>,
   share: number,
 ): readonly ListedSandbox[] {
-  const listed: ListedSandbox[] = [];
-  let due = 0;
-  for (const sandbox of sandboxes) {
-    due += share;
-    if (due < 1) continue;
-    due -= 1;
-    listed.push(listedAs(sandbox));
-  }
-  return listed;
+  const isHidden = createShare(1 - share);
+  return Array.from(sandboxes)
+    .filter(() => !isHidden())
+    .map(listedAs);
 }
 
 function listedAs(sandbox: SimulatedSandbox): ListedSandbox {

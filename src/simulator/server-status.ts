@@ -13,22 +13,16 @@ export interface Tempo {
   utcMs(worldMs: number): number;
 }
 
-/** @param pace how many times faster than usual; more than 0 */
-export function steady(pace: number): Tempo {
+/**
+ * Goes on from one pace to another at a moment, without a break: nothing jumps.
+ *
+ * @param before how many times faster than usual; more than 0
+ */
+export function tempoOf(before: number, atMs = 0, after = before): Tempo {
+  const turnMs = atMs * before;
   return {
-    worldMs: (utcMs) => utcMs * pace,
-    utcMs: (worldMs) => Math.ceil(worldMs / pace),
-  };
-}
-
-/** Goes on from one pace to another at a moment, without a break: nothing jumps. */
-export function changing(before: number, atMs: number, after: number): Tempo {
-  const first = steady(before);
-  const turnMs = first.worldMs(atMs);
-  return {
-    worldMs: (utcMs) => (utcMs <= atMs ? first.worldMs(utcMs) : turnMs + (utcMs - atMs) * after),
-    utcMs: (worldMs) =>
-      worldMs <= turnMs ? first.utcMs(worldMs) : atMs + Math.ceil((worldMs - turnMs) / after),
+    worldMs: (utcMs) => turnMs + (utcMs - atMs) * (utcMs <= atMs ? before : after),
+    utcMs: (worldMs) => atMs + Math.ceil((worldMs - turnMs) / (worldMs <= turnMs ? before : after)),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Target } from "../fleet/model.ts";
 import { childOf, draw, identityOf, mix, pick, uuidOf, type Identity } from "./hash.ts";
-import { episodeAt, offsetHoursOf, statusAt, steady } from "./server-status.ts";
+import { episodeAt, offsetHoursOf, statusAt, tempoOf } from "./server-status.ts";
 import type { EpisodeKind, Load, Tempo } from "./server-status.ts";
 
 export interface SimulatedServer {
@@ -111,7 +111,7 @@ export function createWorld(
   manners: readonly Manner[] = ["agrees"],
 ): World {
   const isStill = pace === 0;
-  const tempo = typeof pace === "number" ? steady(isStill ? 1 : pace) : pace;
+  const tempo = typeof pace === "number" ? tempoOf(isStill ? 1 : pace) : pace;
   const known = new Map<string, Identity>();
   /** Each is hashed once: it comes in sandbox after sandbox. */
   const identify = (what: "target" | "name", region: string, name: string): Identity => {

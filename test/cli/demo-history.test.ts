@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { makeHistory } from "../../src/cli/demo-history.ts";
 import { resolutions } from "../../src/fleet/buckets.ts";
 import { findSandbox, findServer } from "../../src/fleet/snapshot.ts";
-import { steady } from "../../src/simulator/server-status.ts";
+import { tempoOf } from "../../src/simulator/server-status.ts";
 import { createWorld, variedManners } from "../../src/simulator/world.ts";
 import { openStore } from "../../src/store/store.ts";
 import { bucketsIn, collect } from "../support/collect.ts";
@@ -13,7 +13,7 @@ import { testConfig } from "../support/test-config.ts";
 
 const hourMs = 3_600_000;
 const untilMs = Date.UTC(2026, 10, 20, 9, 31, 7);
-const worldOf = (seed: number) => createWorld(seed, steady(1 / 8), undefined, variedManners);
+const worldOf = (seed: number) => createWorld(seed, tempoOf(1 / 8), undefined, variedManners);
 
 async function make(seed: number, signal = new AbortController().signal) {
   const url = "http://127.0.0.1:1";

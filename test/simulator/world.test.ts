@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Target } from "../../src/fleet/model.ts";
-import { changing, steady, type Tempo } from "../../src/simulator/server-status.ts";
+import { tempoOf, type Tempo } from "../../src/simulator/server-status.ts";
 import { createWorld, variedManners } from "../../src/simulator/world.ts";
 import type { Manner, SimulatedServer } from "../../src/simulator/world.ts";
 import { us } from "./start-simulator.ts";
@@ -128,8 +128,8 @@ test("a change of status is an update, and none is undone", () => {
 });
 
 test("where its tempo changes nothing jumps: the world goes on, faster or slower", () => {
-  const slow = steady(0.25);
-  const tempo = changing(0.25, startMs, 4);
+  const slow = tempoOf(0.25);
+  const tempo = tempoOf(0.25, startMs, 4);
   const at = (hours: number, pace: Tempo) => sandboxesOf({ utcMs: startMs + hours * hourMs, pace });
   for (const hours of [-1_000, -1, 0]) expect(at(hours, tempo)).toEqual(at(hours, slow));
   const idsAt = (hours: number, pace: Tempo) => at(hours, pace).map(({ sandboxId }) => sandboxId);

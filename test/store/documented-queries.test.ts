@@ -9,7 +9,7 @@ import { reportOccupancy } from "../../src/api/operations/occupancy.ts";
 import { makeHistory } from "../../src/cli/demo-history.ts";
 import { configuredTargets } from "../../src/config/configured-targets.ts";
 import { storedSources } from "../../src/reports/report-sources.ts";
-import { steady } from "../../src/simulator/server-status.ts";
+import { tempoOf } from "../../src/simulator/server-status.ts";
 import { createWorld, variedManners } from "../../src/simulator/world.ts";
 import { openStore } from "../../src/store/store.ts";
 import { addTarget } from "../support/add-target.ts";
@@ -109,7 +109,7 @@ async function demoStore(nowMs: number) {
     keys: [{ name: "research", api_key: "simulated" }],
     store: { path: join(tempFolder(), "sandwatch.db") },
   });
-  const world = createWorld(1, steady(1 / 8), undefined, variedManners);
+  const world = createWorld(1, tempoOf(1 / 8), undefined, variedManners);
   const past = { config, seed: 1, world, servers: 12, days: 2 };
   await makeHistory(past, new AbortController().signal, createFakeClock(nowMs));
   const store = openStore(config.store.path);

@@ -125,18 +125,9 @@ export function entryText(
 /** Such as "in us/research": then it holds of all incidents of the message. */
 function isPlaceSaid({ subject, ...incident }: NotifiedIncident, summary: string): boolean {
   const isListed = subject === "server" || subject === "sandbox";
-  return (
-    isListed &&
-    `${summary} `
-      .split(` in ${placeText(incident)}`)
-      .slice(1)
-      .some(isWordEnd)
-  );
-}
-
-/** Not "us/research-2" in place of "us/research". */
-function isWordEnd(after: string): boolean {
-  return /^[ ,:;.]/.test(after);
+  // Not "us/research-2" in place of "us/research".
+  const place = new RegExp(`${RegExp.escape(` in ${placeText(incident)}`)}(?:[ ,:;.]|$)`);
+  return isListed && place.test(summary);
 }
 
 /** Such as "2026-11-20 09:30:00 UTC". All times of a message are in one zone: that of its readers is not known. */
