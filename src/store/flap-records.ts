@@ -1,56 +1,75 @@
-import type { Selectable } from "kysely";
+import type { Insertable, Selectable } from "kysely";
 import type { FlapRecord } from "../alerts/flap-record.ts";
 import { subjectFacts } from "../alerts/incident.ts";
 import { noSubjectFacts, subjectKinds, subjectOf, type Subject } from "../alerts/subjects.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { listIn, numberIn, oneOf } from "./row-reading.ts";
-import { prepareUpsert } from "./sql-helpers.ts";
+import { deleteRow, prepareUpsert } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
 
 const recordsAtOnce = 20;
 
-const upsertFlaps = prepareUpsert("flap_records", ["target_id", "rule", "sandbox_id", "server_id"]);
+type FlapTable = "flap_records" | "region_flap_records" | "probe_flap_records";
 
-/** Within the transaction of the poll that changed them. */
-export async function writeFlaps(
-  trx: Db,
-  targetId: number,
-  records: readonly FlapRecord[],
-): Promise<void> {
-  const settled = records.filter(({ enteredMs }) => enteredMs.length === 0);
-  const counted = records.filter(({ enteredMs }) => enteredMs.length > 0);
-  await upsertFlaps(
-    trx,
-    counted.map((record) => ({
-      ...flapKeyOf(targetId, record),
-      rule_fingerprint: record.ruleFingerprint,
-      subject: record.subject.kind,
-      server_name: subjectFacts(null, record.subject).serverName,
-      entered: JSON.stringify(record.enteredMs),
-    })),
-  );
-  for await (const some of paced(batches(settled, recordsAtOnce))) {
-    for (const record of some) {
-      const key = flapKeyOf(targetId, record);
-      await trx
-        .deleteFrom("flap_records")
-        .where((eb) => eb.and(key))
-        .execute();
+/**
+ * Writes what was counted of an owner, and deletes what is not counted any more. To be called within the transaction of the
+ * incidents.
+ */
+function prepareFlaps<Name extends FlapTable, Owner>(
+  table: Name,
+  key: readonly (keyof Tables[Name] & string)[],
+  toRow: (owner: Owner, record: FlapRecord) => Insertable<Tables[Name]>,
+) {
+  const upsert = prepareUpsert(table, key);
+  return async (trx: Db, owner: Owner, records: readonly FlapRecord[]): Promise<void> => {
+    const isCounted = ({ enteredMs }: FlapRecord): boolean => enteredMs.length > 0;
+    const rows = records.map((record) => [isCounted(record), toRow(owner, record)] as const);
+    const rowsOf = (counted: boolean) => rows.flatMap(([is, row]) => (is === counted ? [row] : []));
+    await upsert(trx, rowsOf(true));
+    for await (const some of paced(batches(rowsOf(false), recordsAtOnce))) {
+      for (const row of some) await deleteRow(trx, table, key, row);
     }
-  }
+  };
 }
 
-function flapKeyOf(targetId: number, { rule, subject }: FlapRecord) {
-  const { sandboxId, serverId } = subjectFacts(null, subject);
-  return { target_id: targetId, rule, sandbox_id: sandboxId ?? "", server_id: serverId ?? "" };
+function columnsOf({ rule, ruleFingerprint, enteredMs }: FlapRecord): FlapColumns {
+  return { rule, rule_fingerprint: ruleFingerprint, entered: JSON.stringify(enteredMs) };
 }
+
+export const writeFlaps = prepareFlaps(
+  "flap_records",
+  ["target_id", "rule", "sandbox_id", "server_id"],
+  (targetId: number, record) => {
+    const { sandboxId, serverId, serverName } = subjectFacts(null, record.subject);
+    return {
+      ...columnsOf(record),
+      target_id: targetId,
+      subject: record.subject.kind,
+      sandbox_id: sandboxId ?? "",
+      server_id: serverId ?? "",
+      server_name: serverName,
+    };
+  },
+);
+
+export const writeRegionFlaps = prepareFlaps(
+  "region_flap_records",
+  ["region", "rule"],
+  (region: string, record) => ({ region, ...columnsOf(record) }),
+);
+
+export const writeProbeFlaps = prepareFlaps(
+  "probe_flap_records",
+  ["probe_id", "rule"],
+  (probeId: number, record) => ({ probe_id: probeId, ...columnsOf(record) }),
+);
 
 export function flapId(row: Selectable<Tables["flap_records"]>): string {
   return [row.target_id, row.rule, row.sandbox_id, row.server_id].join(" ");
 }
 
-/** What the rows of every kind of subject have. */
-export interface FlapColumns {
+/** What the rows of every table have. */
+interface FlapColumns {
   readonly rule: string;
   readonly rule_fingerprint: string;
   readonly entered: string;
@@ -65,17 +84,4 @@ export function flapFromRow(row: Selectable<Tables["flap_records"]>): FlapRecord
   const { sandbox_id: sandboxId, server_id: serverId, server_name: serverName } = row;
   const facts = { ...noSubjectFacts, sandboxId, serverId, serverName };
   return flapFromColumns(row, subjectOf(oneOf(subjectKinds, row.subject), facts));
-}
-
-/** Writes the records of one subject, which has at most one for each rule. */
-export async function writeOwnFlaps(
-  records: readonly FlapRecord[],
-  upsert: (columns: FlapColumns) => Promise<unknown>,
-  remove: (rule: string) => Promise<unknown>,
-): Promise<void> {
-  for (const { rule, ruleFingerprint, enteredMs } of records) {
-    if (enteredMs.length === 0) await remove(rule);
-    else
-      await upsert({ rule, rule_fingerprint: ruleFingerprint, entered: JSON.stringify(enteredMs) });
-  }
 }

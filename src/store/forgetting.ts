@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
 import { countedKinds } from "../fleet/buckets.ts";
-import { unblockWaiting } from "./notifications.ts";
-import type { Db } from "./tables.ts";
+import { deleteIncidents } from "./incidents.ts";
+import { deleteNotifications, unblockWaiting } from "./notifications.ts";
+import { deletedAtOnce, deleteFirst, deleteRows } from "./sql-helpers.ts";
+import type { Db, Tables } from "./tables.ts";
 
-const rowsAtOnce = 500;
 const rollupsAtOnce = 25;
-const subjectsAtOnce = 20;
 const incidentsAtOnce = 50;
 const notificationsAtOnce = 20;
 
@@ -69,30 +69,30 @@ export function createForgetting(kysely: Db) {
 
 /** In this order: rows are deleted before those that they refer to. */
 function slicesOf(kysely: Db, key: string): readonly Slice[] {
-  const deletes = (statement: RawBuilder<unknown>): Slice => {
-    return async () => Number((await statement.execute(kysely)).numAffectedRows ?? 0);
+  const deletes = (
+    table: keyof Tables,
+    columns: readonly string[],
+    condition: RawBuilder<unknown>,
+  ): Slice => {
+    return () => deleteFirst(kysely, table, columns, condition);
   };
-  const ofTargets = (table: string, columns: string): Slice =>
-    deletes(sql`delete from ${sql.table(table)} where (${sql.raw(columns)}) in (
-      select ${sql.raw(columns)} from ${sql.table(table)}
-      where target_id in (${targetsOf(key)}) limit ${rowsAtOnce}
-    )`);
-  const probes = sql`select id from probes where key = ${key}`;
+  const isOfKey = sql`key = ${key}`;
+  const isOfProbe = sql`probe_id in (select id from probes where key = ${key})`;
+  const isOfTarget = sql`target_id in (${targetsOf(key)})`;
   return [
-    deletes(sql`delete from probe_results where (probe_id, run) in (
-      select probe_id, run from probe_results where probe_id in (${probes}) limit ${rowsAtOnce}
-    )`),
-    deletes(sql`delete from probe_flap_records where probe_id in (${probes})`),
-    deletes(sql`delete from probes where key = ${key}`),
+    deletes("probe_results", ["probe_id", "run"], isOfProbe),
+    deletes("probe_flap_records", ["probe_id", "rule"], isOfProbe),
+    deletes("probes", ["id"], isOfKey),
     () => forgetIncidents(kysely, key),
     () => forgetReports(kysely, key),
-    () => forgetSubjects(kysely, key, "servers", "server"),
-    () => forgetSubjects(kysely, key, "sandboxes", "sandbox"),
+    deletes("changes", ["seq"], isOfTarget),
+    deletes("servers", ["id"], isOfTarget),
+    deletes("sandboxes", ["id"], isOfTarget),
     () => forgetRollups(kysely, key),
-    ofTargets("gaps", "target_id, from_at_ms"),
-    ofTargets("flap_records", "target_id, rule, sandbox_id, server_id"),
-    deletes(sql`delete from targets where key = ${key}`),
-    deletes(sql`delete from pool_clocks where key = ${key}`),
+    deletes("gaps", ["target_id", "from_at_ms"], isOfTarget),
+    deletes("flap_records", ["target_id", "rule", "sandbox_id", "server_id"], isOfTarget),
+    deletes("targets", ["id"], isOfKey),
+    deletes("pool_clocks", ["rule", "region", "key"], isOfKey),
     () => forgetGroups(kysely, "message_threads", key),
     () => forgetGroups(kysely, "group_times", key),
   ];
@@ -124,10 +124,7 @@ function forgetReports(kysely: Db, key: string): Promise<number> {
       select seq from notifications where ${isReportOf(key)} limit ${notificationsAtOnce}
     `.execute(trx);
     const seqs = rows.map(({ seq }) => seq);
-    if (seqs.length === 0) return 0;
-    await trx.deleteFrom("delivery_attempts").where("notification_seq", "in", seqs).execute();
-    await trx.deleteFrom("notifications").where("seq", "in", seqs).execute();
-    return seqs.length;
+    return seqs.length === 0 ? 0 : deleteNotifications(trx, seqs);
   });
 }
 
@@ -141,77 +138,36 @@ async function forgetGroups(
   const names = groups
     .map(({ group_name: name }) => name)
     .filter((name) => name.includes(JSON.stringify(key)))
-    .slice(0, rowsAtOnce);
-  if (names.length === 0) return 0;
-  const { numDeletedRows } = await kysely
-    .deleteFrom(table)
-    .where("group_name", "in", names)
-    .executeTakeFirst();
-  return Number(numDeletedRows);
+    .slice(0, deletedAtOnce);
+  return names.length === 0 ? 0 : deleteRows(kysely, table, "group_name", names);
 }
 
 /** With their notifications, also where these concern other incidents, too. */
 function forgetIncidents(kysely: Db, key: string): Promise<number> {
   return kysely.transaction().execute(async (trx) => {
-    const count = async (statement: RawBuilder<unknown>): Promise<number> =>
-      Number((await statement.execute(trx)).numAffectedRows ?? 0);
     const incidents = await sql<{ readonly id: string }>`
       ${incidentsOf(key)} limit ${incidentsAtOnce}
     `.execute(trx);
     const ids = incidents.rows.map(({ id }) => id);
     if (ids.length === 0) return 0;
-    const notifications = await sql<{ readonly seq: number }>`
-      select distinct notification_seq as seq from outbox_items
-      where incident_id in (${sql.join(ids)}) and notification_seq is not null
-      limit ${notificationsAtOnce}
-    `.execute(trx);
-    const seqs = notifications.rows.map(({ seq }) => seq);
+    const notifications = await trx
+      .selectFrom("outbox_items")
+      .select("notification_seq as seq")
+      .distinct()
+      .where("incident_id", "in", ids)
+      .where("notification_seq", "is not", null)
+      .limit(notificationsAtOnce)
+      .execute();
+    const seqs = notifications.flatMap(({ seq }) => seq ?? []);
     const isItem =
       seqs.length === 0
         ? sql`incident_id in (${sql.join(ids)})`
         : sql`notification_seq in (${sql.join(seqs)})`;
-    const items = await count(sql`delete from outbox_items where seq in (
-      select seq from outbox_items where ${isItem} limit ${rowsAtOnce}
-    )`);
-    if (items === rowsAtOnce) return items;
-    if (seqs.length > 0) {
-      for (const seq of seqs) await unblockWaiting(trx, seq);
-      const isOne = sql.join(seqs);
-      return (
-        items +
-        (await count(sql`delete from delivery_attempts where notification_seq in (${isOne})`)) +
-        (await count(sql`delete from notifications where seq in (${isOne})`))
-      );
-    }
-    return (
-      items +
-      (await count(sql`delete from acknowledgements where incident_id in (${sql.join(ids)})`)) +
-      (await count(sql`delete from incidents where id in (${sql.join(ids)})`))
-    );
-  });
-}
-
-/** With their changes. */
-function forgetSubjects(
-  kysely: Db,
-  key: string,
-  table: "servers" | "sandboxes",
-  subject: "server" | "sandbox",
-): Promise<number> {
-  return kysely.transaction().execute(async (trx) => {
-    const { rows } = await sql<{ readonly id: number }>`
-      select id from ${sql.table(table)}
-      where target_id in (${targetsOf(key)}) limit ${subjectsAtOnce}
-    `.execute(trx);
-    if (rows.length === 0) return 0;
-    const ids = sql.join(rows.map(({ id }) => id));
-    const changes = await sql`delete from changes where seq in (
-      select seq from changes where ${sql.ref(subject)} in (${ids}) limit ${rowsAtOnce}
-    )`.execute(trx);
-    const deleted = Number(changes.numAffectedRows ?? 0);
-    if (deleted === rowsAtOnce) return deleted;
-    await sql`delete from ${sql.table(table)} where id in (${ids})`.execute(trx);
-    return deleted + rows.length;
+    const items = await deleteFirst(trx, "outbox_items", ["seq"], isItem);
+    if (items === deletedAtOnce) return items;
+    for (const seq of seqs) await unblockWaiting(trx, seq);
+    const rest = seqs.length > 0 ? deleteNotifications(trx, seqs) : deleteIncidents(trx, ids);
+    return items + (await rest);
   });
 }
 

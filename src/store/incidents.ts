@@ -11,7 +11,7 @@ import { presences, type Target } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { writeFlaps } from "./flap-records.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
-import { prepareUpsert, takeSequence } from "./sql-helpers.ts";
+import { deleteRows, prepareUpsert, takeSequence } from "./sql-helpers.ts";
 import { createRowReading, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -292,8 +292,13 @@ export function pruneIncidents(kysely: Db, beforeMs: number): Promise<boolean> {
       .execute();
     if (rows.length === 0) return false;
     const ids = rows.map(({ id }) => id);
-    await trx.deleteFrom("acknowledgements").where("incident_id", "in", ids).execute();
-    await trx.deleteFrom("incidents").where("id", "in", ids).execute();
+    await deleteIncidents(trx, ids);
     return rows.length === prunedAtOnce;
   });
+}
+
+/** Deletes incidents without items, with their acknowledgements. @returns how many rows */
+export async function deleteIncidents(trx: Db, ids: readonly string[]): Promise<number> {
+  const acknowledged = await deleteRows(trx, "acknowledgements", "incident_id", ids);
+  return acknowledged + (await deleteRows(trx, "incidents", "id", ids));
 }

@@ -2,7 +2,7 @@ import { sql, type InferResult, type RawBuilder, type Transaction } from "kysely
 import { incidentMessages, noIncidentDetails, type Notification } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { deleteSome, fillPage, storableText } from "./sql-helpers.ts";
+import { deleteRows, deleteSome, fillPage, storableText } from "./sql-helpers.ts";
 import { createRowReading, oneOf, textIn } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -311,10 +311,15 @@ export function pruneNotifications(kysely: Db, bounds: PruneBounds): Promise<boo
     const isItem = sql`notification_seq in (${sql.join(seqs)})`;
     // A notification is deleted with the last of its items.
     if (await deleteSome(trx, "outbox_items", ["seq"], isItem)) return true;
-    await trx.deleteFrom("delivery_attempts").where("notification_seq", "in", seqs).execute();
-    await trx.deleteFrom("notifications").where("seq", "in", seqs).execute();
+    await deleteNotifications(trx, seqs);
     return true;
   });
+}
+
+/** Deletes notifications without items, with their attempts. @returns how many rows */
+export async function deleteNotifications(trx: Db, seqs: readonly number[]): Promise<number> {
+  const attempts = await deleteRows(trx, "delivery_attempts", "notification_seq", seqs);
+  return attempts + (await deleteRows(trx, "notifications", "seq", seqs));
 }
 
 function selectSettled(isState: RawBuilder<unknown>, beforeMs: number): RawBuilder<unknown> {

@@ -6,9 +6,9 @@ import type { ProbeVerdict } from "../alerts/judge-probe.ts";
 import { initialProbeProgress, probeFailures } from "../alerts/probe.ts";
 import type { ProbeProgress, ProbeResult } from "../alerts/probe.ts";
 import { incidentRows, writeIncidents } from "./incidents.ts";
-import { prepareUpsert, storableText } from "./sql-helpers.ts";
+import { storableText } from "./sql-helpers.ts";
 import { createRowReading, oneOf, type RowReading } from "./row-reading.ts";
-import { flapFromColumns, writeOwnFlaps } from "./flap-records.ts";
+import { flapFromColumns, writeProbeFlaps } from "./flap-records.ts";
 import type { SharedCommits } from "./shared-commits.ts";
 import type { Db, Tables } from "./tables.ts";
 
@@ -120,20 +120,9 @@ async function writeResult(
     .execute();
 }
 
-const upsertFlaps = prepareUpsert("probe_flap_records", ["probe_id", "rule"]);
-
 async function writeOutcome(trx: Db, id: number, incidents: IncidentOutcome): Promise<void> {
   await writeIncidents(trx, null, incidents);
-  await writeOwnFlaps(
-    incidents.flaps,
-    (columns) => upsertFlaps(trx, [{ probe_id: id, ...columns }]),
-    (rule) =>
-      trx
-        .deleteFrom("probe_flap_records")
-        .where("probe_id", "=", id)
-        .where("rule", "=", rule)
-        .execute(),
-  );
+  await writeProbeFlaps(trx, id, incidents.flaps);
 }
 
 function progressToRow(

@@ -3,13 +3,11 @@ import type { IncidentOutcome } from "../alerts/incident-engine.ts";
 import type { RegionTarget, StoredRegion } from "../alerts/judge-region.ts";
 import { failureReasons } from "../fleet/model.ts";
 import { createRowReading, oneOf } from "./row-reading.ts";
-import { flapFromColumns, writeOwnFlaps } from "./flap-records.ts";
+import { flapFromColumns, writeRegionFlaps } from "./flap-records.ts";
 import { incidentRows, readIncidents, selectIncidents, writeIncidents } from "./incidents.ts";
 import type { SharedCommits } from "./shared-commits.ts";
-import { prepareUpsert, readConsistently } from "./sql-helpers.ts";
+import { readConsistently } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
-
-const upsertFlaps = prepareUpsert("region_flap_records", ["region", "rule"]);
 
 /** Whether regions fail as a whole. */
 export function createStoredRegions(
@@ -68,16 +66,7 @@ export function createStoredRegions(
         rows: incidentRows(incidents),
         async writeNumbered(trx) {
           await writeIncidents(trx, null, incidents);
-          await writeOwnFlaps(
-            incidents.flaps,
-            (columns) => upsertFlaps(trx, [{ region, ...columns }]),
-            (rule) =>
-              trx
-                .deleteFrom("region_flap_records")
-                .where("region", "=", region)
-                .where("rule", "=", rule)
-                .execute(),
-          );
+          await writeRegionFlaps(trx, region, incidents.flaps);
         },
       }),
   };

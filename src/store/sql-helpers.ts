@@ -95,6 +95,30 @@ export async function deleteFirst(
   return Number(numAffectedRows ?? 0);
 }
 
+/** Deletes the rows with some values of a column. @returns how many */
+export async function deleteRows(
+  db: Db,
+  table: keyof Tables,
+  column: string,
+  values: readonly unknown[],
+): Promise<number> {
+  const isOne = sql`${sql.ref(column)} in (${sql.join(values)})`;
+  const { numAffectedRows } = await sql`delete from ${sql.table(table)} where ${isOne}`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Deletes the row with the key of another one. */
+export async function deleteRow(
+  db: Db,
+  table: keyof Tables,
+  key: readonly string[],
+  row: object,
+): Promise<void> {
+  const values: Readonly<Record<string, unknown>> = { ...row };
+  const isOne = sql`(${namesOf(key)}) = (${sql.join(key.map((column) => values[column]))})`;
+  await sql`delete from ${sql.table(table)} where ${isOne}`.execute(db);
+}
+
 /** Takes the next numbers of the store's sequence, within the transaction that uses them, and gives the last of them. */
 export async function takeSequence(trx: Db, count: number): Promise<number> {
   const { last } = await trx
