@@ -28,6 +28,18 @@ export type Migration = (dialect: SchemaDialect) => readonly string[];
 /** How an empty database becomes version 1, and so on: their number is the present version. Once published, they stay. */
 export const migrations: readonly Migration[] = [schemaStatements];
 
+/** The row of {@link sequenceFault}. */
+export const sequenceQuery = `select count(*) as "rows", max(value) < (select max(taken) from (
+    select max(seq) as taken from changes union all select max(revision) from incidents
+  ) as numbers) as behind from commit_sequence`;
+
+/** Every commit would fail without the one row of the sequence, or behind what took its numbers. Null: it is sound. */
+export function sequenceFault(found: Readonly<Record<string, unknown>> = {}): string | null {
+  if (found["rows"] !== 1) return "the table commit_sequence must have one row";
+  const isBehind = found["behind"] === true || found["behind"] === 1;
+  return isBehind ? "the table commit_sequence is behind the changes and incidents" : null;
+}
+
 /** The statements that make an empty store, in order. */
 function schemaStatements(dialect: SchemaDialect): readonly string[] {
   const areas = [

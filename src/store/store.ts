@@ -30,7 +30,7 @@ import { rollUp, type RollUpOptions } from "./roll-up.ts";
 import { createStoredRegions } from "./regions.ts";
 import type { PostgresOptions } from "./postgres/database.ts";
 import type { Process } from "./postgres/processes.ts";
-import { createRowReading, type RowReading } from "./row-reading.ts";
+import { createRowReading } from "./row-reading.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import { createSharedCommits } from "./shared-commits.ts";
 import {
@@ -52,15 +52,9 @@ export type Store = ReturnType<typeof createStore>;
  * @param clock says when the clocks of targets whose polls changed nothing are written; without it each poll writes its own
  * @throws {StoreError} when the file cannot be used
  */
-export function openStore(path: string, clock?: Clock, options?: OpenOptions): Store {
-  const { kysely, close, ...readers } = openDatabase(path, options);
-  const reading = createRowReading(options?.onUnreadableRow);
-  return createStore(kysely, close, {
-    ...readers,
-    clock,
-    reading,
-    onClocksFailed: options?.onClocksFailed,
-  });
+export function openStore(path: string, clock?: Clock, options: OpenOptions = {}): Store {
+  const { kysely, close, ...database } = openDatabase(path, options);
+  return createStore(kysely, close, { ...options, ...database, clock });
 }
 
 /** What is said of a store of either engine while it is open. */
@@ -78,10 +72,8 @@ export async function openConfiguredStore(
 ): Promise<Store> {
   if (postgres === null) return openStore(path, clock, options);
   const { openPostgres } = await import("./postgres/database.ts");
-  const { kysely, close, ...readers } = await openPostgres(postgres, { ...options, clock });
-  const reading = createRowReading(options.onUnreadableRow);
-  const { onClocksFailed } = options;
-  return createStore(kysely, close, { ...readers, clock, reading, onClocksFailed });
+  const { kysely, close, ...database } = await openPostgres(postgres, { ...options, clock });
+  return createStore(kysely, close, { ...options, ...database, clock });
 }
 
 /**
@@ -91,12 +83,12 @@ export async function openConfiguredStore(
  */
 export async function openConfiguredReadOnly(
   { path, postgres }: StoreSettings,
-  { onUnreadableRow }: Pick<StoreOptions, "onUnreadableRow"> = {},
+  options: Pick<StoreOptions, "onUnreadableRow"> = {},
 ): Promise<Store> {
-  if (postgres === null) return openStoreReadOnly(path, { onUnreadableRow });
+  if (postgres === null) return openStoreReadOnly(path, options);
   const { openPostgresReader } = await import("./postgres/database.ts");
   const { reader, close, processes } = await openPostgresReader(postgres);
-  return createStore(reader, close, { processes, reading: createRowReading(onUnreadableRow) });
+  return createStore(reader, close, { ...options, processes });
 }
 
 /**
@@ -106,10 +98,10 @@ export async function openConfiguredReadOnly(
  */
 export function openStoreReadOnly(
   path: string,
-  { onUnreadableRow, ...options }: StoredOptions & Pick<StoreOptions, "onUnreadableRow"> = {},
+  options: StoredOptions & Pick<StoreOptions, "onUnreadableRow"> = {},
 ): Store {
   const { reader, close } = openReader(path, options);
-  return createStore(reader, close, { reading: createRowReading(onUnreadableRow) });
+  return createStore(reader, close, options);
 }
 
 /** How long this process may send requests. */
@@ -131,16 +123,16 @@ export function createStore(
     leadership = unlimited,
     processes = async () => [],
     clock,
-    reading = createRowReading(),
+    onUnreadableRow,
     onClocksFailed,
-  }: Partial<Pick<OpenDatabase, "reader" | "check">> & {
-    readonly leadership?: Leadership;
-    readonly processes?: () => Promise<readonly Process[]>;
-    readonly clock?: Clock | undefined;
-    readonly reading?: RowReading;
-    readonly onClocksFailed?: OpenOptions["onClocksFailed"] | undefined;
-  } = {},
+  }: Partial<Pick<OpenDatabase, "reader" | "check">> &
+    Pick<OpenOptions, "onUnreadableRow" | "onClocksFailed"> & {
+      readonly leadership?: Leadership;
+      readonly processes?: () => Promise<readonly Process[]>;
+      readonly clock?: Clock | undefined;
+    } = {},
 ) {
+  const reading = createRowReading(onUnreadableRow);
   const commits = createSharedCommits(kysely);
   const quiet = new QuietClocks(kysely, clock ?? null, onClocksFailed);
   return {

@@ -6,8 +6,8 @@ import { StoreError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
 import { openStored } from "../sqlite/database.ts";
 import { checkCurrent as checkSource, checkIntegrity } from "../sqlite/schema-check.ts";
-import { namesInNewStore } from "../sqlite/schema-check.ts";
-import { takeLock } from "./processes.ts";
+import { namesInNewStore, read } from "../sqlite/schema-check.ts";
+import { tryLock, waitForLock } from "./processes.ts";
 import { beginNewSchema, checkCurrent, checkServer, nameOf } from "./schema-check.ts";
 import { ConnectionLostError, createConnector, PostgresError } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
@@ -51,7 +51,7 @@ export async function copyToPostgres(
     const session = await connector.connect();
     try {
       await checkServer(session, connector);
-      await takeLock(session, connector);
+      await waitForLock(() => tryLock(session, connector), connector);
       await beginNewSchema(session, connector);
       const copied = await copyTables(database, session, onProgress);
       await checkCurrent(session, connector);
@@ -80,7 +80,7 @@ async function copyTables(
   const copied = new Map<string, number>();
   await session.query("delete from commit_sequence");
   for (const [table, columns] of tablesOfSchema()) {
-    const of = Number(firstOf(database, `select count(*) from ${table}`));
+    const of = Number(read(database, `select count(*) from ${table}`));
     const written = { rows: 0, sum: 0n };
     for (const batch of batchesOf(database, table, columns)) {
       await insert(session, table, batch);
@@ -216,7 +216,7 @@ async function continueNumbers(database: DatabaseSync, session: Session): Promis
       coalesce((select seq from sqlite_sequence where name = '${table}'), 0),
       coalesce((select max("${column}") from ${table}), 0)
     )`;
-    const value = Number(firstOf(database, last));
+    const value = Number(read(database, last));
     if (value > 0) await session.query("select setval($1, $2)", [sequence, value]);
   }
 }
@@ -230,8 +230,4 @@ async function commit(session: Session, connector: Connector): Promise<void> {
       `The connection was lost while the copy was committed: ${error.why}. If \`sandwatch doctor\` finds a store in ${nameOf(connector)}, the copy is complete. Otherwise copy again.`,
     );
   }
-}
-
-function firstOf(database: DatabaseSync, statement: string): SQLOutputValue | undefined {
-  return Object.values(database.prepare(statement).get() ?? {})[0];
 }

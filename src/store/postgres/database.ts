@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import {
   CompiledQuery,
   Kysely,
@@ -18,8 +17,8 @@ import { StoreError, type StoreLostError } from "../store-error.ts";
 import type { PostgresSettings } from "../store-settings.ts";
 import type { Db, Tables } from "../tables.ts";
 import { openCandidate, usualLeaseMs, type Candidate } from "./candidate.ts";
-import { lockHolder, processesQuery, type Process } from "./processes.ts";
-import { checkCurrent, checkServer, nameOf, StoreMissingError } from "./schema-check.ts";
+import { lockHolder, processesQuery, waitForLock, type Process } from "./processes.ts";
+import { checkCurrent, checkServer, StoreMissingError } from "./schema-check.ts";
 import { createConnector, execute, streamQuery, type Connector, type Session } from "./session.ts";
 
 export interface PostgresOptions {
@@ -62,10 +61,6 @@ export async function openPostgres(settings: PostgresSettings, options: Postgres
   };
 }
 
-/** A process that was killed, or is about to end, holds the lock for less. */
-const timeoutMs = 3_000;
-const retryMs = 100;
-
 async function openAlone(
   settings: PostgresSettings,
   { clock = systemClock, onLost = () => {}, mustExist, migrations: known }: PostgresOptions,
@@ -74,14 +69,7 @@ async function openAlone(
   const own = { address: null, leaseMs: usualLeaseMs, clock, onLost, schema };
   const candidate = await openCandidate(settings, own);
   try {
-    for (let waitedMs = 0; !(await candidate.tryToTakeOver()); waitedMs += retryMs) {
-      if (waitedMs >= timeoutMs) {
-        throw new StoreError(
-          `The store in ${nameOf(candidate.connector)} is in use by another sandwatch process. Stop that process, or set another store.postgres.schema.`,
-        );
-      }
-      await setTimeout(retryMs);
-    }
+    await waitForLock(() => candidate.tryToTakeOver(), candidate.connector);
     return candidate;
   } catch (error) {
     await candidate.close();

@@ -1,8 +1,7 @@
-import { PostgresError, type Connector, type Session } from "./session.ts";
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { StoreError } from "../store-error.ts";
-import { nameOf } from "./schema-check.ts";
+import { refuseInUse } from "./schema-check.ts";
+import { isMissing, type Connector, type Session } from "./session.ts";
 
 /** A process that runs on the store, or did. Times are by the clock of the database, in UTC milliseconds. */
 export interface Process {
@@ -70,7 +69,7 @@ export async function enterProcess(
     );
     return true;
   } catch (error) {
-    if (error instanceof PostgresError && /^(?:42P01|42703|3F000)$/.test(error.code)) return false;
+    if (isMissing(error)) return false;
     throw error;
   }
 }
@@ -135,17 +134,14 @@ export async function tryLock(session: Session, { schema }: Place): Promise<bool
 }
 
 /**
- * The same, after a short wait for a process that is about to end.
+ * Takes the lock, after a short wait for a process that is about to end.
  *
+ * @param take tries to
  * @throws {StoreError} when another process has it
  */
-export async function takeLock(session: Session, at: Place): Promise<void> {
-  for (let waitedMs = 0; !(await tryLock(session, at)); waitedMs += retryMs) {
-    if (waitedMs >= timeoutMs) {
-      throw new StoreError(
-        `The store in ${nameOf(at)} is in use by another sandwatch process. Stop that process, or set another store.postgres.schema.`,
-      );
-    }
+export async function waitForLock(take: () => Promise<boolean>, at: Place): Promise<void> {
+  for (let waitedMs = 0; !(await take()); waitedMs += retryMs) {
+    if (waitedMs >= timeoutMs) refuseInUse(at);
     await setTimeout(retryMs);
   }
 }

@@ -1,7 +1,8 @@
-import { migrations, type Migration, type SchemaDialect } from "../schema.ts";
+import { migrations, sequenceFault, sequenceQuery } from "../schema.ts";
+import type { Migration, SchemaDialect } from "../schema.ts";
 import { namesInNewStore } from "../sqlite/schema-check.ts";
-import { StoreError, StoreUnavailableError } from "../store-error.ts";
-import { PostgresError, inRecoveryError } from "./session.ts";
+import { refusals, StoreError, StoreUnavailableError } from "../store-error.ts";
+import { inRecoveryError, isMissing, PostgresError } from "./session.ts";
 import type { Connector, Session } from "./session.ts";
 
 const dialect: SchemaDialect = {
@@ -61,8 +62,7 @@ async function readVersion(session: Session): Promise<number | null> {
     );
     return rows[0]?.version ?? null;
   } catch (error) {
-    const isMissing = error instanceof PostgresError && /^(?:42P01|42703|3F000)$/.test(error.code);
-    if (isMissing) return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 }
@@ -112,17 +112,9 @@ export interface SchemaOptions {
 export async function checkCurrent(session: Session, at: Place, known = migrations): Promise<void> {
   const version = await readVersion(session);
   if (version === null) return checkEmpty(session, at, true);
-  checkVersion(version, at, known);
-  return checkSchema(session, at, known);
-}
-
-/** @throws {StoreError} when the store is not of the present version */
-function checkVersion(version: number, at: Place, known = migrations): void {
   checkNotNewer(version, at, known);
-  if (version === known.length) return;
-  throw new StoreError(
-    `The store in ${nameOf(at)} was written by an older version of sandwatch. Start the daemon of this version once: it brings the store to the present version.`,
-  );
+  if (version < known.length) throw refusals.older(storeIn(at));
+  return checkSchema(session, at, known);
 }
 
 /** @throws {StoreError} when sandwatch cannot use the server */
@@ -170,9 +162,7 @@ async function checkEmpty(session: Session, at: Place, mustExist: boolean): Prom
 
 function checkNotNewer(version: number, at: Place, known: readonly Migration[]): void {
   if (version <= known.length) return;
-  throw new StoreError(
-    `The store in ${nameOf(at)} was written by a newer version of sandwatch (its schema version is ${version}; this version supports ${known.length}). Use the newer version, restore a backup that was made before the upgrade, or set another store.postgres.schema.`,
-  );
+  throw refusals.newer(storeIn(at), setting, version, known.length);
 }
 
 async function migrate(
@@ -231,23 +221,25 @@ async function checkSchema(
     (name) => !found.has(name) && !/\bsqlite_/.test(name),
   );
   if (missing !== undefined) throw wrongSchema(at, `the ${missing} is missing`);
-  const sequence = await session.query(
-    `select count(*) as rows, max(value) < greatest(
-       (select max(seq) from changes), (select max(revision) from incidents)
-     ) as behind from commit_sequence`,
-  );
-  if (sequence.rows[0]?.rows !== 1) {
-    throw wrongSchema(at, "the table commit_sequence must have one row");
-  }
-  if (sequence.rows[0]?.behind === true) {
-    throw wrongSchema(at, "the table commit_sequence is behind the changes and incidents");
-  }
+  const sequence = await session.query(sequenceQuery);
+  const fault = sequenceFault(sequence.rows[0]);
+  if (fault !== null) throw wrongSchema(at, fault);
 }
 
 function wrongSchema(at: Place, what: string): StoreError {
-  return new StoreError(
-    `The store in ${nameOf(at)} does not have the schema that its version says: ${what}. Something else has changed it, or it was restored in part. Undo that change, restore a backup, or set another store.postgres.schema to start with an empty store.`,
-  );
+  const advice = `restore a backup, or set another ${setting} to start with an empty store`;
+  return refusals.wrongSchema(storeIn(at), what, advice);
+}
+
+const setting = "store.postgres.schema";
+
+function storeIn(at: Place): string {
+  return `The store in ${nameOf(at)}`;
+}
+
+/** @throws {StoreError} another process has the lock of the store */
+export function refuseInUse(at: Place): never {
+  throw refusals.inUse(storeIn(at), setting);
 }
 
 /** Names the store in messages. */

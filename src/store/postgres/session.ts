@@ -52,6 +52,11 @@ export class PostgresError extends Error {
   }
 }
 
+/** Whether a statement failed as a table, a column or the schema is not there. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof PostgresError && /^(?:42P01|42703|3F000)$/.test(error.code);
+}
+
 /** The connection cannot be used any more. */
 export class ConnectionLostError extends StoreUnavailableError {
   readonly why: string;

@@ -117,18 +117,16 @@ export function openDatabase(
   }
 }
 
-export interface OpenReader {
-  readonly reader: Db;
-  readonly close: () => Promise<void>;
-}
-
 /**
  * Opens the store read-only: also while a daemon runs on it. Where none does, none can start meanwhile.
  * Nothing is created. The integrity of the whole file is not checked: that takes long of a large one.
  *
  * @throws {StoreError} when there is no such store, or it is not of this version
  */
-export function openReader(path: string, options: StoredOptions = {}): OpenReader {
+export function openReader(
+  path: string,
+  options: StoredOptions = {},
+): Omit<OpenDatabase, "kysely"> {
   const { database, file, close } = openStored(path, options);
   try {
     checkCurrent(database, file, options.migrations);
@@ -144,8 +142,6 @@ export interface StoredOptions {
   readonly timeoutMs?: number;
   /** Whether no daemon can run on it, so that nothing is put beside it. */
   readonly isBackup?: boolean;
-  /** Called when the clocks of targets whose polls changed nothing could not be written. */
-  readonly onClocksFailed?: (error: unknown) => void;
   /** Replaces those of this version. */
   readonly migrations?: readonly Migration[] | undefined;
 }

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { StoreError } from "../store-error.ts";
+import { refusals, StoreError } from "../store-error.ts";
 import { asStoreError, isSqliteError } from "./sqlite-error.ts";
 
 /** A store that lives as long as the process. */
@@ -28,9 +28,7 @@ const usualWaitMs = 250;
 export function lockFile(file: string, waitMs: number = usualWaitMs): () => void {
   const unlock = hold(file, "begin exclusive", { timeout: waitMs });
   if (unlock) return unlock;
-  throw new StoreError(
-    `The store ${file} is in use by another sandwatch process. Stop that process, or set another store.path.`,
-  );
+  throw refusals.inUse(`The store ${file}`, "store.path");
 }
 
 /**

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { migrations, type Migration } from "../schema.ts";
-import { StoreError } from "../store-error.ts";
+import { migrations, sequenceFault, sequenceQuery, type Migration } from "../schema.ts";
+import { refusals, StoreError } from "../store-error.ts";
 import { corrupt, isSqliteError } from "./sqlite-error.ts";
 
 /** "swch": distinguishes a store of sandwatch from any other SQLite file. */
@@ -73,9 +73,7 @@ export function checkOwnership(database: DatabaseSync, file: string, known = mig
   }
   const version = versionOf(database);
   if (version > known.length) {
-    throw new StoreError(
-      `The store ${file} was written by a newer version of sandwatch (its schema version is ${version}; this version supports ${known.length}). Use the newer version, restore a backup that was made before the upgrade, or set another store.path.`,
-    );
+    throw refusals.newer(`The store ${file}`, "store.path", version, known.length);
   }
 }
 
@@ -94,10 +92,7 @@ export function isCurrent(database: DatabaseSync, known = migrations): boolean {
 
 /** @throws {StoreError} when only a daemon of this version can bring it to the present version */
 export function checkCurrent(database: DatabaseSync, file: string, known = migrations): void {
-  if (isCurrent(database, known)) return;
-  throw new StoreError(
-    `The store ${file} was written by an older version of sandwatch. Start the daemon of this version once: it brings the store to the present version.`,
-  );
+  if (!isCurrent(database, known)) throw refusals.older(`The store ${file}`);
 }
 
 export function checkIntegrity(database: DatabaseSync, file: string): void {
@@ -126,29 +121,18 @@ export function checkSchema(database: DatabaseSync, file: string, known = migrat
   if (changed) throw wrongSchema(file, `the ${changed[0]} was changed`);
   const [foreign] = [...found.keys()].filter((what) => !definitions.has(what));
   if (foreign !== undefined) throw wrongSchema(file, `it has the ${foreign} that is not its own`);
-  // Each commit counts on: without its one row, or behind what took its numbers, every commit would fail.
-  if (read(database, "select count(*) from commit_sequence") !== 1) {
-    throw wrongSchema(file, "the table commit_sequence must have one row");
-  }
-  const taken = `select max(
-    coalesce((select max(seq) from changes), 0), coalesce((select max(revision) from incidents), 0)
-  ) > value from commit_sequence`;
-  if (read(database, taken) === 1) {
-    throw wrongSchema(file, "the table commit_sequence is behind the changes and incidents");
-  }
+  const fault = sequenceFault(database.prepare(sequenceQuery).get());
+  if (fault !== null) throw wrongSchema(file, fault);
 }
 
 function wrongSchema(file: string, what: string): StoreError {
-  return new StoreError(
-    `The store ${file} does not have the schema that its version says: ${what}. Something else has changed it, or it was restored in part. Undo that change, restore a copy, or move the store away to start with an empty one.`,
-  );
+  const advice = "restore a copy, or move the store away to start with an empty one";
+  return refusals.wrongSchema(`The store ${file}`, what, advice);
 }
 
 /** Tables, indexes and columns. */
 export function namesInNewStore(known: readonly Migration[]): ReadonlySet<string> {
-  using database = new DatabaseSync(":memory:");
-  createSchema(database, known);
-  return namesIn(database);
+  return schemaOfNewStore(known).names;
 }
 
 interface StoredSchema {

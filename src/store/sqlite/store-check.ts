@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { counted } from "../../fleet/text.ts";
-import { isCurrent } from "./schema-check.ts";
+import { isCurrent, read } from "./schema-check.ts";
 import { unreadableText } from "../row-reading.ts";
 import type { ListCursor } from "../sql-helpers.ts";
 import { openStoreReadOnly, type Store } from "../store.ts";
@@ -115,11 +115,11 @@ async function readAll(store: Store): Promise<void> {
 }
 
 async function readPages<Item, Cursor>(
-  read: (before: Cursor | null) => Promise<readonly Item[]>,
+  readPage: (before: Cursor | null) => Promise<readonly Item[]>,
   cursorOf: (item: Item) => Cursor,
 ): Promise<void> {
   for (let before: Cursor | null = null; ;) {
-    const last: Item | undefined = (await read(before)).at(-1);
+    const last: Item | undefined = (await readPage(before)).at(-1);
     if (last === undefined) return;
     before = cursorOf(last);
   }
@@ -208,7 +208,7 @@ const rules: readonly (readonly [what: string, rows: string])[] = [
 ];
 
 function number(database: DatabaseSync, statement: string): number {
-  return Number(Object.values(database.prepare(statement).get() ?? {})[0]);
+  return Number(read(database, statement));
 }
 
 function texts(database: DatabaseSync, statement: string): readonly string[] {

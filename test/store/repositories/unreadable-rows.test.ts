@@ -5,7 +5,7 @@ import { collect } from "../../support/collect.ts";
 import { listing, research, startMs, watchFleet } from "../../support/fleet.ts";
 import { allTime } from "../../../src/reports/time-range.ts";
 import { eachServer } from "../../../src/fleet/snapshot.ts";
-import { createRowReading, type UnreadableRow } from "../../../src/store/row-reading.ts";
+import type { UnreadableRow } from "../../../src/store/row-reading.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import { engines } from "../support/engines.ts";
 
@@ -23,8 +23,7 @@ describe.each(engines)("a row that cannot be read on $name", (engine) => {
   async function openTwoOfEverything() {
     const { kysely, close } = await engine.open();
     const found: UnreadableRow[] = [];
-    const reading = createRowReading((row) => void found.push(row));
-    const store = createStore(kysely, close, { reading });
+    const store = createStore(kysely, close, { onUnreadableRow: (row) => void found.push(row) });
     const { id } = await addTarget(store, research);
     const { poll } = watchFleet();
     await store.commitPoll(id, poll(listing({ a: "error", b: "error" })));
