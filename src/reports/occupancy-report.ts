@@ -3,7 +3,7 @@ import type { Bucket, NameAccount } from "../fleet/buckets.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import { targetName } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import type { PeakQuery } from "../store/joint-peaks.ts";
+import type { PeakQuery } from "../store/fold-changes.ts";
 import type { BucketRange, EndedDwell, TargetBucket } from "../store/occupancy-history.ts";
 import type { TimeRange } from "./time-range.ts";
 import { compareLabels, type Cell } from "./calendar-cells.ts";

@@ -1,8 +1,6 @@
 import type { keyLabels } from "../config/configured-targets.ts";
-import { targetName, type Target, type Presence } from "../fleet/model.ts";
+import { targetName, type Target } from "../fleet/model.ts";
 import { eachServer, type Server, type Snapshot } from "../fleet/snapshot.ts";
-import type { ChangeSubject } from "../store/changes.ts";
-import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
 import type { ServerIncidentTimes } from "../store/incident-history.ts";
 import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/unit-history.ts";
@@ -13,18 +11,8 @@ export type LabelsOf = ReturnType<typeof keyLabels>;
 
 /** What reports are made of. Times are UTC milliseconds. */
 export interface ReportSources {
-  readonly occupancy: { open(filter?: TargetFilter): Promise<OccupancyReader> };
-  readonly changes: {
-    ofSubjects(
-      query: TimeRange &
-        TargetFilter & {
-          readonly direction: "asc" | "desc";
-          readonly subject: readonly ChangeSubject[];
-          /** Only from one of these, or to one. */
-          readonly status: readonly Presence[];
-        },
-    ): AsyncIterable<UnitIds & { readonly target: Target }>;
-  };
+  readonly occupancy: Store["occupancy"];
+  readonly changes: Pick<Store["changes"], "ofSubjects">;
   /** Incidents that began to fire, or were over, within a range. In any order. */
   incidents(range: TimeRange, of: ReportedKind): AsyncIterable<ServerIncidentTimes>;
   /** All that were ever watched, and those that are configured. */

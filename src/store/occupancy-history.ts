@@ -9,12 +9,12 @@ import {
 } from "../fleet/buckets.ts";
 import type { Bucket, Counted, Resolution, RolledUp } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
-import type { Gap, RecordedTime } from "../fleet/recorded-time.ts";
+import type { Gap } from "../fleet/recorded-time.ts";
 import { createRowReading, type RowReading } from "./row-reading.ts";
 import { StepReader, endedDwells, hasMoreChanges } from "./change-steps.ts";
-import { foldTargets, keysOf, subjectsOf, type FoldedTarget } from "./fold-changes.ts";
+import { foldTargets, keysOf, readJointPeaks, subjectsOf } from "./fold-changes.ts";
+import type { FoldedTarget, PeakQuery } from "./fold-changes.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";
-import { readJointPeaks, type PeakQuery } from "./joint-peaks.ts";
 import { createRollupReader, keyOf, readCounts, readKept, readKey, type Found } from "./rollups.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
@@ -40,42 +40,15 @@ export interface BucketRange {
   readonly toMs: number;
 }
 
-/** The time that the history of a target covers. */
-export interface RecordedTarget extends RecordedTime {
-  readonly target: Target;
-}
+export type RecordedTarget = OccupancyReader["recorded"][number];
 
 /** From when on buckets of each resolution can be had. UTC milliseconds; -Infinity: from the beginning. */
-export type KeptFrom = Readonly<Record<Resolution, number>>;
+export type KeptFrom = OccupancyReader["keptFrom"];
 
 /** The history of some targets, as it was when it was opened. */
-export interface OccupancyReader {
-  readonly recorded: readonly RecordedTarget[];
-  readonly keptFrom: KeptFrom;
-  /**
-   * By start, then by target, in the order in which targets were first polled. Some at a time.
-   *
-   * @param counted whose servers or sandboxes have an account, by value; all have the empty one
-   */
-  readonly buckets: (
-    bucketRange: BucketRange,
-    counted: Counted,
-  ) => AsyncIterable<readonly TargetBucket[]>;
-  /** From when on changes are kept. */
-  readonly changesKeptFromMs: number;
-  /** Whether the targets have more changes than some between two moments. */
-  readonly hasMoreChanges: (range: Gap, most: number) => Promise<boolean>;
-  /** The most that were occupied at one moment. Null: not all changes in the range are kept, or there are too many. */
-  readonly peaks: (query: PeakQuery) => Promise<ReadonlyMap<string, number> | null>;
-  /** Dwell times in occupied that ended, in order of time. None where not all changes are kept, or there are too many. */
-  readonly dwells: (range: Gap, counted: Counted) => AsyncIterable<readonly EndedDwell[]>;
-  /** How single servers or sandboxes of a target spent a range. */
-  readonly units: (target: Target, query: UnitQuery) => AsyncIterable<UnitCell>;
-  /** The gaps of a target in order, clipped to the range. One that is open lasts until the last poll. */
-  readonly gaps: (target: Target, range: Gap) => Promise<readonly StoredGap[]>;
-  /** What one of them was, from a moment to another one. */
-  readonly timeline: (target: Target, query: TimelineQuery) => Promise<UnitTimeline>;
-}
+export type OccupancyReader = Awaited<
+  ReturnType<ReturnType<typeof createOccupancyHistory>["open"]>
+>;
 
 /** They take some seconds. */
 const mostForPeaks = 500_000;
@@ -92,7 +65,7 @@ export interface EndedDwell {
 /** Derives buckets from rollups, changes and gaps, concurrently with writes. */
 export function createOccupancyHistory(reader: Db, reading = createRowReading()) {
   return {
-    async open(filter: TargetFilter = {}): Promise<OccupancyReader> {
+    async open(filter: TargetFilter = {}) {
       const { targets, kept } = await readConsistently(reader, async (trx) => ({
         targets: await readHistoryTargets(trx, filter),
         kept: await readKept(trx),
@@ -101,16 +74,22 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
       const find = ({ region, key }: Target): HistoryTarget | undefined =>
         targets.find(({ target }) => target.region === region && target.key === key);
       return {
+        /** The time that the history of each target covers. */
         recorded: targets.map(({ target, recorded }) => ({ target, ...recorded })),
         keptFrom: kept.keptFrom,
+        /** From when on changes are kept. */
         changesKeptFromMs: kept.changesKeptFromMs,
-        hasMoreChanges: (range, most) => hasMoreChanges(reader, targets, range, most),
-        async peaks(query) {
+        /** Whether the targets have more changes than some between two moments. */
+        hasMoreChanges: (range: Gap, most: number): Promise<boolean> =>
+          hasMoreChanges(reader, targets, range, most),
+        /** The most that were occupied at one moment. Null: not all changes in the range are kept, or there are too many. */
+        async peaks(query: PeakQuery): Promise<ReadonlyMap<string, number> | null> {
           if (kept.keptFrom["5m"] > query.fromMs) return null;
           if (await hasMoreChanges(reader, targets, query, mostForPeaks)) return null;
           return readJointPeaks(reader, targets, query, reading);
         },
-        async *dwells(range, counted) {
+        /** Dwell times in occupied that ended, in order of time. None where not all changes are kept, or there are too many. */
+        async *dwells(range: Gap, counted: Counted): AsyncIterable<readonly EndedDwell[]> {
           if (kept.changesKeptFromMs > range.fromMs) return;
           if (await hasMoreChanges(reader, targets, range, mostForDwells)) return;
           const changes = new StepReader(reader, keysOf([counted]), reading);
@@ -126,40 +105,59 @@ export function createOccupancyHistory(reader: Db, reading = createRowReading())
             });
           }
         },
-        async *units(target, query) {
+        /** How single servers or sandboxes of a target spent a range. */
+        async *units(target: Target, query: UnitQuery): AsyncIterable<UnitCell> {
           const found = find(target);
           if (found) yield* foldUnits(reader, found, query, reading);
         },
-        async gaps(target, { fromMs, toMs }) {
+        /** The gaps of a target in order, clipped to the range. One that is open lasts until the last poll. */
+        async gaps(target: Target, { fromMs, toMs }: Gap): Promise<readonly StoredGap[]> {
           const found = find(target);
           const range = { fromMs, toMs: Math.min(toMs, found?.recorded.toMs ?? fromMs) };
           if (!found || range.toMs <= fromMs) return [];
           return (await readGapsOf(reader, [found.id], range)).get(found.id) ?? [];
         },
-        timeline: (target, query) =>
+        /** What one of them was, from a moment to another one. */
+        timeline: (target: Target, query: TimelineQuery): Promise<UnitTimeline> =>
           foldTimeline(reader, find(target), kept.changesKeptFromMs, query, reading),
-        async *buckets(bucketRange, counted) {
-          const read = createBucketReader(reader, targets, counted, kept, reading);
-          const own = keyOf(counted, "").length;
-          const isTotal = counted === "server" || counted === "sandbox";
-          for await (const some of read[bucketRange.resolution](bucketRange)) {
-            yield some.flatMap(({ targetId, bucket }) => {
-              const target = byId.get(targetId);
-              const { startMs } = bucket;
-              const isIn = startMs >= bucketRange.fromMs && startMs < bucketRange.toMs;
-              if (!target || !isIn || isEmptyBucket(bucket)) return [];
-              // Without what is counted, which is the same in all.
-              const names = new Map(
-                bucket.names.entries().map(([name, account]) => [name.slice(own), account]),
-              );
-              if (isTotal && !names.has("")) names.set("", accountOfNone(bucket));
-              return [{ target, bucket: { ...bucket, names } }];
-            });
-          }
-        },
+        /**
+         * By start, then by target, in the order in which targets were first polled. Some at a time.
+         *
+         * @param counted whose servers or sandboxes have an account, by value; all have the empty one
+         */
+        buckets: (bucketRange: BucketRange, counted: Counted) =>
+          readBuckets(reader, targets, bucketRange, counted, kept, reading),
       };
     },
   };
+}
+
+async function* readBuckets(
+  reader: Db,
+  targets: readonly HistoryTarget[],
+  bucketRange: BucketRange,
+  counted: Counted,
+  kept: { readonly quartersFromMs: number },
+  reading: RowReading,
+): AsyncIterable<readonly TargetBucket[]> {
+  const byId = new Map(targets.map((each) => [each.id, each.target]));
+  const read = createBucketReader(reader, targets, counted, kept, reading);
+  const own = keyOf(counted, "").length;
+  const isTotal = counted === "server" || counted === "sandbox";
+  for await (const some of read[bucketRange.resolution](bucketRange)) {
+    yield some.flatMap(({ targetId, bucket }) => {
+      const target = byId.get(targetId);
+      const { startMs } = bucket;
+      const isIn = startMs >= bucketRange.fromMs && startMs < bucketRange.toMs;
+      if (!target || !isIn || isEmptyBucket(bucket)) return [];
+      // Without what is counted, which is the same in all.
+      const names = new Map(
+        bucket.names.entries().map(([name, account]) => [name.slice(own), account]),
+      );
+      if (isTotal && !names.has("")) names.set("", accountOfNone(bucket));
+      return [{ target, bucket: { ...bucket, names } }];
+    });
+  }
 }
 
 async function readHistoryTargets(

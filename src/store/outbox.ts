@@ -8,7 +8,7 @@ import { pending, readNotification, unblockWaiting, writeAttempt } from "./notif
 import type { Attempt } from "./notifications.ts";
 import { insertNotifications, readAbout, readGroupTimes, readOpenItems } from "./outbox-items.ts";
 import { readFigures, readUndelivered, readWaiting } from "./outbox-figures.ts";
-import { createRowReading, type RowReading } from "./row-reading.ts";
+import { createRowReading, listIn, textIn, type RowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
 
 export type Outbox = ReturnType<typeof createOutbox>;
@@ -121,12 +121,6 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
   };
 }
 
-function readTexts(json: string | null): readonly string[] {
-  const texts: unknown = json === null ? [] : JSON.parse(json);
-  if (!Array.isArray(texts)) throw new TypeError("not a list");
-  return texts.map(String);
-}
-
 /** As `groupValue` reads them of an item. */
 const columnsOfGroup: Readonly<Record<GroupField, RawBuilder<unknown>>> = {
   rule: sql.ref("incidents.rule"),
@@ -217,7 +211,7 @@ async function readDue(
     const { body, taken_by, ...rest } = row;
     const read = () => ({
       notification: readNotification(body),
-      takenBy: readTexts(taken_by),
+      takenBy: taken_by === null ? [] : listIn(JSON.parse(taken_by), textIn),
     });
     const whole = reading.read("notifications", row.seq, row, read);
     return { ...rest, ...(whole ?? { notification: null, takenBy: [] }) };

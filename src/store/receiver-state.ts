@@ -1,10 +1,7 @@
 import { sql } from "kysely";
-import type { Acknowledgement } from "../alerts/acknowledgement.ts";
-import type { Incident } from "../alerts/incident.ts";
 import { plainText, type ItemText, type OutboxItem } from "../alerts/notification.ts";
-import type { Target } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { idsPerStatement, readStored, selectStored } from "./incidents.ts";
+import { idsPerStatement, readStored, selectStored, type StoredIncident } from "./incidents.ts";
 import { createRowReading, textIn } from "./row-reading.ts";
 import { prepareUpsert, storableText, takeSequence } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
@@ -97,18 +94,11 @@ export function createReceiverEvents(kysely: Db, reader: Db) {
       for await (const some of paced(batches(incidentIds, idsPerStatement))) {
         const rows = await reader
           .selectFrom("incident_notes")
-          .selectAll()
+          .select(["incident_id as incidentId", "at_ms as atMs", "author", "note"])
           .where("incident_id", "in", some)
           .orderBy("at_ms")
           .execute();
-        found.push(
-          ...rows.map(({ incident_id: incidentId, at_ms: atMs, author, note }) => ({
-            incidentId,
-            atMs,
-            author,
-            note,
-          })),
-        );
+        found.push(...rows);
       }
       return found;
     },
@@ -173,13 +163,7 @@ export function createMessageThreads(kysely: Db, reader: Db) {
   };
 }
 
-export interface NotifiedAlert {
-  /** Null for an incident of a pool or a receiver. */
-  readonly target: Target | null;
-  readonly incident: Incident;
-  /** It may be over. */
-  readonly acknowledgement: Acknowledgement | null;
-}
+export type NotifiedAlert = StoredIncident;
 
 /** What a receiver that is notified of states, not of changes, needs of the store. */
 export type NotifiedAlerts = ReturnType<typeof createNotifiedIncidents>;
@@ -201,11 +185,7 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
         .where("incidents.id", "in", some)
         .where("incidents.phase", "<>", "pending")
         .execute();
-      for (const row of rows) {
-        const stored = readStored(reading, row);
-        if (!stored) continue;
-        found.push(stored);
-      }
+      found.push(...rows.flatMap((row) => readStored(reading, row) ?? []));
     }
     return found;
   };
