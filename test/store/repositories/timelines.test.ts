@@ -86,10 +86,10 @@ describe.each(engines)("the timeline of a server on $name", (engine) => {
     const { store, targetId } = await openPollStore(engine);
     const { poll } = watchFleet();
     await store.commitPoll(targetId, poll(listing({ a: "idle", bc: "idle", bcd: "idle" })));
-    const { units } = await store.occupancy.open();
+    const occupancy = await store.occupancy.open();
     const toMs = startMs + 3_600_000;
     const query = { subject: "server", fromMs: 0, toMs, untilMs: toMs, first: "" } as const;
-    const cells = await collect(units(research, { ...query, only, keyOf: () => "" }));
+    const cells = await collect(occupancy.units(research, { ...query, only, keyOf: () => "" }));
     const found = cells.flatMap((cell) => cell.units.map(({ serverId }) => serverId ?? ""));
     expect(found.toSorted()).toEqual(ids);
   });
