@@ -119,6 +119,23 @@ export async function deleteRow(
   await sql`delete from ${sql.table(table)} where ${isOne}`.execute(db);
 }
 
+/**
+ * The rows of some values, of which those that are missing are added. Always looked up: a transaction that adds some may be
+ * rolled back, so ids that it saw must not outlive it.
+ *
+ * @param count how many there are when none is missing
+ */
+export async function findOrAdd<Row>(
+  count: number,
+  find: () => Promise<readonly Row[]>,
+  add: () => Promise<unknown>,
+): Promise<readonly Row[]> {
+  const found = await find();
+  if (found.length === count) return found;
+  await add();
+  return find();
+}
+
 /** Takes the next numbers of the store's sequence, within the transaction that uses them, and gives the last of them. */
 export async function takeSequence(trx: Db, count: number): Promise<number> {
   const { last } = await trx
@@ -127,6 +144,18 @@ export async function takeSequence(trx: Db, count: number): Promise<number> {
     .returning("value as last")
     .executeTakeFirstOrThrow();
   return last;
+}
+
+/** The row of {@link sequenceFault}. */
+export const sequenceQuery = `select count(*) as "rows", max(value) < (select max(taken) from (
+    select max(seq) as taken from changes union all select max(revision) from incidents
+  ) as numbers) as behind from commit_sequence`;
+
+/** Every commit would fail without the one row of the sequence, or behind what took its numbers. Null: it is sound. */
+export function sequenceFault(found: Readonly<Record<string, unknown>> = {}): string | null {
+  if (found["rows"] !== 1) return "the table commit_sequence must have one row";
+  const isBehind = found["behind"] === true || found["behind"] === 1;
+  return isBehind ? "the table commit_sequence is behind the changes and incidents" : null;
 }
 
 /** The last number that was committed. */

@@ -1,5 +1,5 @@
-import { migrations, sequenceFault, sequenceQuery } from "../schema.ts";
-import type { Migration, SchemaDialect } from "../schema.ts";
+import { migrations, type Migration, type SchemaDialect } from "../schema.ts";
+import { sequenceFault, sequenceQuery } from "../sql-helpers.ts";
 import { namesInNewStore } from "../sqlite/schema-check.ts";
 import { refusals, StoreError, StoreUnavailableError } from "../store-error.ts";
 import { inRecoveryError, isMissing, PostgresError } from "./session.ts";

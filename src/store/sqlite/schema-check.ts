@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { migrations, sequenceFault, sequenceQuery, type Migration } from "../schema.ts";
+import { migrations, type Migration } from "../schema.ts";
+import { sequenceFault, sequenceQuery } from "../sql-helpers.ts";
 import { refusals, StoreError } from "../store-error.ts";
 import { corrupt, isSqliteError } from "./sqlite-error.ts";
 
