@@ -1,12 +1,21 @@
-import { sql, type RawBuilder } from "kysely";
+import { sql } from "kysely";
 import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { Diff, SandboxDiff, ServerDiff } from "../fleet/diff.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { recordedAtMs, type PollDiff } from "./snapshots.ts";
 import { noteDeleted } from "./rollups.ts";
-import { deleteSome, isBeyond, lookedAtOnce, prepareRows, rowsPerInsert } from "./sql-helpers.ts";
+import {
+  deleteSome,
+  findOrAdd,
+  isBeyond,
+  lookedAtOnce,
+  prepareRows,
+  rowsPerInsert,
+} from "./sql-helpers.ts";
 import { storableText, takeSequence } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
+
+export const subjectTables = { server: "servers", sandbox: "sandboxes" } as const;
 
 /** UTC milliseconds. */
 interface QueriedTimes {
@@ -100,15 +109,19 @@ export async function writeChanges(
   const setOf = await valueSets(trx, all, ofPolls.at(-1)?.atMs ?? 0);
   let seq = (await takeSequence(trx, all.length)) - all.length;
   for (const { atMs, sandboxes, servers } of ofPolls) {
-    const ofSandboxes = sandboxes
-      .values()
-      .map((each) => [++seq, targetId, atMs, each.sandboxId, ...changeColumns(each, setOf)]);
-    await insert(trx, insertSandboxChanges, ofSandboxes);
+    const rowOf = (diff: SandboxDiff | ServerDiff, ids: readonly string[]): ChangeRow => {
+      return [++seq, targetId, atMs, ...ids, ...changeColumns(diff, setOf)];
+    };
+    const ofSandboxes = sandboxes.values().map((each) => rowOf(each, [each.sandboxId]));
+    for await (const some of paced(batches(ofSandboxes, rowsPerInsert))) {
+      await insertSandboxChanges(trx, some);
+    }
     const ofServers = servers.values().map((each) => {
-      const serverId = (each.after ?? each.before)?.id ?? "";
-      return [++seq, targetId, atMs, each.sandboxId, serverId, ...changeColumns(each, setOf)];
+      return rowOf(each, [each.sandboxId, (each.after ?? each.before)?.id ?? ""]);
     });
-    await insert(trx, insertServerChanges, ofServers);
+    for await (const some of paced(batches(ofServers, rowsPerInsert))) {
+      await insertServerChanges(trx, some);
+    }
   }
 }
 
@@ -133,10 +146,7 @@ function setKey(subject: Subject): string {
 
 type SetOf = (subject: Subject) => number | null;
 
-/**
- * The ids of sets of attributes. Always looked up: a transaction that adds some may be rolled back, so ids that it saw must
- * not outlive it.
- */
+/** The ids of sets of attributes. */
 async function valueSets(
   trx: Db,
   diffs: readonly (SandboxDiff | ServerDiff)[],
@@ -153,21 +163,14 @@ async function valueSets(
       return { name, benchmark, tags, used_at_ms: atMs };
     });
     const values = texts.map(({ name, benchmark, tags }) => sql`(${name}, ${benchmark}, ${tags})`);
-    const select = () =>
-      trx
-        .selectFrom("value_sets")
-        .selectAll()
-        .where(sql<boolean>`(name, benchmark, tags) in (values ${sql.join(values)})`)
-        .execute();
-    let rows = await select();
-    if (rows.length < some.length) {
-      await trx
-        .insertInto("value_sets")
-        .values(texts)
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-      rows = await select();
-    }
+    const isOne = sql<boolean>`(name, benchmark, tags) in (values ${sql.join(values)})`;
+    const found = trx.selectFrom("value_sets").selectAll().where(isOne);
+    const added = trx.insertInto("value_sets").values(texts);
+    const rows = await findOrAdd(
+      some.length,
+      () => found.execute(),
+      () => added.onConflict((conflict) => conflict.doNothing()).execute(),
+    );
     const renewed = rows.filter((row) => row.used_at_ms < atMs - dayMs).map(({ id }) => id);
     if (renewed.length > 0) {
       const renew = trx.updateTable("value_sets").set({ used_at_ms: atMs });
@@ -202,55 +205,33 @@ function changeColumns(diff: SandboxDiff | ServerDiff, setOf: SetOf): ChangeRow 
   ];
 }
 
-async function insert(
-  trx: Db,
-  insertRows: typeof insertServerChanges,
-  rows: Iterable<ChangeRow>,
-): Promise<void> {
-  for await (const some of paced(batches(rows, rowsPerInsert))) await insertRows(trx, some);
+/** @param ids the columns that identify a row of the table within its target */
+function prepareChanges(subject: "sandbox" | "server", ids: readonly string[]) {
+  const isOne = ids.map((column) => sql` and ${sql.ref(column)} = `);
+  return prepareRows(
+    (db, rows: readonly ChangeRow[]) => {
+      const values = rows.map((row) => {
+        const [seq, targetId, atMs] = row;
+        const own = isOne.map((is, at) => sql`${is}${row[3 + at]}`);
+        return sql`(${seq}, ${targetId}, ${atMs}, (
+          select id from ${sql.table(subjectTables[subject])}
+          where target_id = ${targetId}${sql.join(own, sql``)}
+        ), ${sql.join(row.slice(3 + ids.length))})`;
+      });
+      const statement = sql`
+        insert into changes
+          (seq, target_id, at_ms, ${sql.ref(subject)}, from_status, to_status, dwell_ms, observation,
+           was_missing, value_set, previous_set)
+        values ${sql.join(values)}
+      `;
+      return { compile: () => statement.compile(db) };
+    },
+    ([seq, targetId, atMs, ...rest]) => [seq, targetId, atMs, targetId, ...rest],
+  );
 }
 
-const insertSandboxChanges = prepareRows(
-  (db, rows: readonly ChangeRow[]) => {
-    const values = rows.map(
-      ([seq, targetId, atMs, sandboxId, ...change]) => sql`(${seq}, ${targetId}, ${atMs}, (
-        select id from sandboxes where target_id = ${targetId} and sandbox_id = ${sandboxId}
-      ), ${sql.join(change)})`,
-    );
-    return insertInto(db, "sandbox", values);
-  },
-  ([seq, targetId, atMs, ...rest]) => [seq, targetId, atMs, targetId, ...rest],
-);
-
-const insertServerChanges = prepareRows(
-  (db, rows: readonly ChangeRow[]) => {
-    const values = rows.map(
-      ([
-        seq,
-        targetId,
-        atMs,
-        sandboxId,
-        serverId,
-        ...change
-      ]) => sql`(${seq}, ${targetId}, ${atMs}, (
-        select id from servers
-        where target_id = ${targetId} and sandbox_id = ${sandboxId} and server_id = ${serverId}
-      ), ${sql.join(change)})`,
-    );
-    return insertInto(db, "server", values);
-  },
-  ([seq, targetId, atMs, ...rest]) => [seq, targetId, atMs, targetId, ...rest],
-);
-
-function insertInto(db: Db, subject: "sandbox" | "server", values: readonly RawBuilder<unknown>[]) {
-  const statement = sql`
-    insert into changes
-      (seq, target_id, at_ms, ${sql.ref(subject)}, from_status, to_status, dwell_ms, observation,
-       was_missing, value_set, previous_set)
-    values ${sql.join(values)}
-  `;
-  return { compile: () => statement.compile(db) };
-}
+const insertSandboxChanges = prepareChanges("sandbox", ["sandbox_id"]);
+const insertServerChanges = prepareChanges("server", ["sandbox_id", "server_id"]);
 
 /**
  * Deletes those that are rolled up. Also deletes sandboxes and servers that are gone and to which no change refers any more,
@@ -262,16 +243,19 @@ export async function pruneChanges(kysely: Db, beforeMs: number): Promise<boolea
   await noteDeleted(kysely, "changes", beforeMs);
   const isOld = sql`at_ms < ${beforeMs}
     and at_ms < (select rolled_up_to_ms from targets where id = changes.target_id) order by at_ms`;
-  const isUnused = (table: "sandboxes" | "servers", subject: "sandbox" | "server") =>
-    sql`gone_at_ms < ${beforeMs} and not exists (
-      select 1 from changes where ${sql.ref(`changes.${subject}`)} = ${sql.ref(`${table}.id`)}
-    ) order by gone_at_ms`;
+  const pruneUnused = (subject: "sandbox" | "server") => {
+    const [table, own] = [subjectTables[subject], sql.ref(`changes.${subject}`)];
+    const isUnused = sql`gone_at_ms < ${beforeMs}
+      and not exists (select 1 from changes where ${own} = ${sql.ref(`${table}.id`)})
+      order by gone_at_ms`;
+    return deleteSome(kysely, table, ["id"], isUnused);
+  };
   const isUnnamed = sql`used_at_ms < ${beforeMs - dayMs}
     and not exists (select 1 from changes where at_ms < ${beforeMs}) order by used_at_ms`;
   return (
     (await deleteSome(kysely, "changes", ["seq"], isOld)) ||
-    (await deleteSome(kysely, "servers", ["id"], isUnused("servers", "server"))) ||
-    (await deleteSome(kysely, "sandboxes", ["id"], isUnused("sandboxes", "sandbox"))) ||
+    (await pruneUnused("server")) ||
+    (await pruneUnused("sandbox")) ||
     deleteSome(kysely, "value_sets", ["id"], isUnnamed)
   );
 }

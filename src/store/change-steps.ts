@@ -4,6 +4,7 @@ import type { Standing } from "../fleet/fold.ts";
 import type { Gap } from "../fleet/recorded-time.ts";
 import { presences, type Presence } from "../fleet/model.ts";
 import { batches } from "../lib/iterables.ts";
+import { subjectTables } from "./change-rows.ts";
 import { changeSubjects, observations, type ChangeSubject } from "./changes.ts";
 import { listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import { isBeyond } from "./sql-helpers.ts";
@@ -37,7 +38,6 @@ export type StepSelection =
 const rowsAtOnce = 500;
 const idsAtOnce = 500;
 const firstWindowMs = 24 * 60 * 60_000;
-export const subjectTables = { server: "servers", sandbox: "sandboxes" } as const;
 
 /**
  * Reads changes in order of time, and what they mean. Each continues what the one before it said of the same server or
@@ -132,7 +132,7 @@ export class StepReader {
         .where("id", "in", some)
         .execute();
       for (const row of found) {
-        const set = this.reading.read("value_sets", row.id, row, ({ name, benchmark, tags }) => {
+        const set = this.reading.read("value_sets", row, ({ name, benchmark, tags }) => {
           return { name, benchmark, tags: listIn(JSON.parse(tags), textIn) };
         });
         if (set) this.sets.set(row.id, set);
@@ -141,7 +141,7 @@ export class StepReader {
   }
 
   private readRow(row: StepRow): StoredStep | null {
-    return this.reading.read("changes", row.seq, row, () => {
+    return this.reading.read("changes", row, () => {
       const [subject, id] = [subjectOf(row), idOf(row)];
       const values = (setId: number): readonly string[] => {
         const set = this.sets.get(setId);

@@ -325,5 +325,5 @@ function readRows<Change extends object>(
   rows: readonly StoredRow[],
   readRow: (row: StoredRow) => Change,
 ): readonly Change[] {
-  return reading.all("changes", rows, ({ seq }) => seq, readRow);
+  return reading.all("changes", rows, readRow);
 }

@@ -16,16 +16,11 @@ export function createStoredDrift(kysely: Db, reader = kysely, reading = createR
         .select(["operation", "region", "field", "problem", "example", "count"])
         .select(["first_seen_at_ms as firstSeenAtMs", "last_seen_at_ms as lastSeenAtMs"])
         .execute();
-      return reading.all(
-        "drift",
-        rows,
-        ({ operation, region, field, problem }) => [operation, region, field, problem].join(" "),
-        (row) => ({
-          ...row,
-          operation: oneOf(operations, row.operation),
-          problem: oneOf(deviationProblems, row.problem),
-        }),
-      );
+      return reading.all("drift", rows, (row) => ({
+        ...row,
+        operation: oneOf(operations, row.operation),
+        problem: oneOf(deviationProblems, row.problem),
+      }));
     },
 
     /**

@@ -64,10 +64,6 @@ export const writeProbeFlaps = prepareFlaps(
   (probeId: number, record) => ({ probe_id: probeId, ...columnsOf(record) }),
 );
 
-export function flapId(row: Selectable<Tables["flap_records"]>): string {
-  return [row.target_id, row.rule, row.sandbox_id, row.server_id].join(" ");
-}
-
 /** What the rows of every table have. */
 interface FlapColumns {
   readonly rule: string;

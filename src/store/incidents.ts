@@ -105,7 +105,7 @@ export function readIncidents(
   reading: RowReading,
   rows: readonly IncidentRow[],
 ): readonly Incident[] {
-  return reading.all("incidents", rows, ({ id }) => id, incidentFromRow);
+  return reading.all("incidents", rows, incidentFromRow);
 }
 
 /** An incident with whose it is and whether it was acknowledged. */
@@ -132,7 +132,7 @@ export type StoredRow = InferResult<ReturnType<typeof selectStored>>[number];
 /** @returns null when the row cannot be read */
 export function readStored(reading: RowReading, row: StoredRow): StoredIncident | null {
   const { id, target_region: region, target_key: key, author, note, at_ms: atMs } = row;
-  return reading.read("incidents", id, row, () => ({
+  return reading.read("incidents", row, () => ({
     incident: incidentFromRow(row),
     target: region === null || key === null ? null : { region, key },
     acknowledgement:

@@ -1,7 +1,8 @@
+import { setImmediate } from "node:timers/promises";
 import { sql, type InferResult, type RawBuilder, type Transaction } from "kysely";
 import { incidentMessages, noIncidentDetails, type Notification } from "../alerts/notification.ts";
 import { severities } from "../alerts/rule.ts";
-import { batches, paced } from "../lib/iterables.ts";
+import { batches } from "../lib/iterables.ts";
 import { deleteRows, deleteSome, fillPage, storableText } from "./sql-helpers.ts";
 import { createRowReading, oneOf, textIn } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -37,7 +38,7 @@ const dead = sql.lit<"dead">("dead");
 /** Lists notifications, and replays or discards dead letters. */
 export function createNotifications(kysely: Db, reader = kysely, reading = createRowReading()) {
   const read = (row: RecordRow): NotificationRecord | null =>
-    reading.read("notifications", row.seq, row, readRecord);
+    reading.read("notifications", row, readRecord);
 
   return {
     /** Newest first. */
@@ -115,45 +116,38 @@ export function createNotifications(kysely: Db, reader = kysely, reading = creat
   };
 }
 
+interface DeadRow {
+  readonly seq: number;
+  readonly receiver: string;
+}
+
 /** Each transaction takes the earliest that are left, so that replayed ones are sent in their order. */
 async function change(
   kysely: Db,
   which: DeadLetters,
   changeSome: (trx: Transaction<Tables>, some: readonly DeadRow[]) => Promise<void>,
 ): Promise<number> {
-  let count = 0;
-  for await (const seqs of paced(batches(await selectSeqs(kysely, which), atOnce))) {
-    count += await kysely.transaction().execute(async (trx) => {
-      const some = await trx
+  let [count, after] = [0, 0];
+  for (;;) {
+    const some = await kysely.transaction().execute(async (trx) => {
+      const all = trx
         .selectFrom("notifications")
         .select(["seq", "receiver"])
-        .where("seq", "in", seqs)
         .where("state", "=", dead)
-        .orderBy("seq")
-        .execute();
-      await changeSome(trx, some);
-      return some.length;
+        .where("seq", ">", after);
+      const meant =
+        "seqs" in which
+          ? all.where("seq", "in", which.seqs)
+          : all.where("receiver", "=", which.receiver);
+      const rows = await meant.orderBy("seq").limit(atOnce).execute();
+      await changeSome(trx, rows);
+      return rows;
     });
+    count += some.length;
+    if (some.length < atOnce) return count;
+    after = some.at(-1)?.seq ?? after;
+    await setImmediate();
   }
-  return count;
-}
-
-interface DeadRow {
-  readonly seq: number;
-  readonly receiver: string;
-}
-
-/** Oldest first. */
-async function selectSeqs(kysely: Db, which: DeadLetters): Promise<readonly number[]> {
-  if ("seqs" in which) return [...new Set(which.seqs)].toSorted((a, b) => a - b);
-  const rows = await kysely
-    .selectFrom("notifications")
-    .select("seq")
-    .where("receiver", "=", which.receiver)
-    .where("state", "=", dead)
-    .orderBy("seq")
-    .execute();
-  return rows.map(({ seq }) => seq);
 }
 
 function selectRecords(reader: Db) {

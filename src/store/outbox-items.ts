@@ -108,7 +108,7 @@ export async function readOpenItems(
         onHeld();
         continue;
       }
-      const item = reading.read("outbox_items", row.seq, row, readItem);
+      const item = reading.read("outbox_items", row, readItem);
       if (item) items.push({ ...item, seq: row.seq });
       else await composeAlone(kysely, row);
     }
@@ -214,7 +214,6 @@ export async function readAbout(reader: Db, reading: RowReading, incidentIds: re
       ...reading.all(
         "outbox_items",
         rows,
-        (row) => row.seq,
         ({ notificationSeq: seq, id, state, lastReason, settledAtMs, ...item }) => ({
           ...item,
           type: oneOf(incidentMessages, item.type),

@@ -213,7 +213,7 @@ async function readDue(
       notification: readNotification(body),
       takenBy: taken_by === null ? [] : listIn(JSON.parse(taken_by), textIn),
     });
-    const whole = reading.read("notifications", row.seq, row, read);
+    const whole = reading.read("notifications", row, read);
     return { ...rest, ...(whole ?? { notification: null, takenBy: [] }) };
   });
 }

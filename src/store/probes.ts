@@ -86,7 +86,7 @@ export function createStoredProbes(
         .orderBy("run", "desc")
         .limit(limit)
         .execute();
-      return reading.all("probe_results", rows, ({ run }) => `${id} ${run}`, readResult);
+      return reading.all("probe_results", rows, readResult);
     },
   };
 }
@@ -163,10 +163,8 @@ async function readAll(reader: Db, reading: RowReading): Promise<readonly Stored
     const subject: ProbeSubject = { kind: "probe", probe, region, key };
     const result = latestOf.get(id);
     const last =
-      result?.run === row.attempted_runs
-        ? reading.read("probe_results", `${id} ${result.run}`, result, readResult)
-        : null;
-    const progress = reading.read("probes", id, row, () => ({
+      result?.run === row.attempted_runs ? reading.read("probe_results", result, readResult) : null;
+    const progress = reading.read("probes", row, () => ({
       attempted: { polls: row.attempted_runs, ms: row.attempted_ms },
       failuresInARow: row.failures_in_a_row,
       lastSuccessAtMs: row.last_success_at_ms,
@@ -178,11 +176,8 @@ async function readAll(reader: Db, reading: RowReading): Promise<readonly Stored
       id,
       subject,
       progress: progress ?? { ...initialProbeProgress, attempted },
-      flaps: reading.all(
-        "probe_flap_records",
-        flapsOf.get(id) ?? [],
-        ({ rule }) => `${id} ${rule}`,
-        (flap) => flapFromColumns(flap, subject),
+      flaps: reading.all("probe_flap_records", flapsOf.get(id) ?? [], (flap) =>
+        flapFromColumns(flap, subject),
       ),
     };
   });

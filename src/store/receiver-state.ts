@@ -240,7 +240,7 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
           .where("seq", "in", latest)
           .execute();
         for (const row of rows) {
-          const texts = reading.read("outbox_items", row.seq, row, ({ body }) => readTexts(body));
+          const texts = reading.read("outbox_items", row, ({ body }) => readTexts(body));
           if (texts) all.set(row.incident_id, texts);
         }
       }

@@ -49,13 +49,10 @@ export function createStoredRegions(
           .where("region", "=", region)
           .execute();
         return {
-          targets: reading.all("targets", targets, ({ id }) => id, targetFromRow),
+          targets: reading.all("targets", targets, targetFromRow),
           openIncidents: readIncidents(reading, incidents),
-          flaps: reading.all(
-            "region_flap_records",
-            flaps,
-            ({ rule }) => rule,
-            (row) => flapFromColumns(row, { kind: "region", region }),
+          flaps: reading.all("region_flap_records", flaps, (row) =>
+            flapFromColumns(row, { kind: "region", region }),
           ),
         };
       }),

@@ -13,7 +13,7 @@ import { oneOf, type RowReading } from "./row-reading.ts";
 import { foldTargets, type FoldedCell } from "./fold-changes.ts";
 import { accountToColumns, createRollupReader, keyOf } from "./rollups.ts";
 import { noteDeleted, readCounts, readKey } from "./rollups.ts";
-import { prepareUpsert } from "./sql-helpers.ts";
+import { findOrAdd, prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 import { historyTargets, selectHistory, type HistoryTarget } from "./targets.ts";
 
@@ -172,24 +172,18 @@ const noValue = -1;
 
 const valuesAtOnce = 500;
 
-/**
- * The ids of values. Always looked up: a transaction that adds some may be rolled back, so ids that it saw must not outlive
- * it.
- */
 async function valueIds(trx: Db, values: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const ids = new Map<string, number>();
   for (const some of batches(values, valuesAtOnce)) {
-    const select = () =>
-      trx.selectFrom("counted_values").selectAll().where("value", "in", some).execute();
-    let rows = await select();
-    if (rows.length < some.length) {
-      await trx
-        .insertInto("counted_values")
-        .values(some.toSorted().map((value) => ({ value })))
-        .onConflict((conflict) => conflict.column("value").doNothing())
-        .execute();
-      rows = await select();
-    }
+    const found = trx.selectFrom("counted_values").selectAll().where("value", "in", some);
+    const added = trx
+      .insertInto("counted_values")
+      .values(some.toSorted().map((value) => ({ value })));
+    const rows = await findOrAdd(
+      some.length,
+      () => found.execute(),
+      () => added.onConflict((conflict) => conflict.doNothing()).execute(),
+    );
     for (const { id, value } of rows) ids.set(value, id);
   }
   return ids;

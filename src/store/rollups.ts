@@ -134,8 +134,7 @@ export function createRollupReader(
         for (const row of cell) {
           if (!kinds.includes(row.counted)) continue;
           const key = keyOf(row.counted, row.value);
-          const identity = `${resolution} ${startMs} ${id} ${key}`;
-          const account = reading.read("rollups", identity, row, accountFromColumns);
+          const account = reading.read("rollups", row, accountFromColumns);
           if (account) names.set(key, account);
           left.set(key, countsFromColumns(row));
         }

@@ -19,7 +19,8 @@ export type RowReading = ReturnType<typeof createRowReading>;
 export function createRowReading(onUnreadable: (row: UnreadableRow) => void = () => {}) {
   const unreadable = new Map<keyof Tables, Set<string>>();
 
-  const report = (table: keyof Tables, id: string): void => {
+  const report = (table: keyof Tables, row: object): void => {
+    const id = identityOf(table, row);
     const known = unreadable.get(table) ?? new Set();
     unreadable.set(table, known);
     if (known.has(id) || known.size >= mostRemembered) return;
@@ -30,7 +31,6 @@ export function createRowReading(onUnreadable: (row: UnreadableRow) => void = ()
   /** @returns null when the row cannot be read */
   const read = <Row extends object, Value extends object>(
     table: keyof Tables,
-    id: string | number,
     row: Row,
     readRow: (row: Row) => Value,
   ): Value | null => {
@@ -38,7 +38,7 @@ export function createRowReading(onUnreadable: (row: UnreadableRow) => void = ()
       Object.values(row).forEach(checkNumber);
       return readRow(row);
     } catch {
-      report(table, String(id));
+      report(table, row);
       return null;
     }
   };
@@ -49,12 +49,27 @@ export function createRowReading(onUnreadable: (row: UnreadableRow) => void = ()
     all: <Row extends object, Value extends object>(
       table: keyof Tables,
       rows: readonly Row[],
-      idOf: (row: Row) => string | number,
       readRow: (row: Row) => Value,
-    ): readonly Value[] => rows.flatMap((row) => read(table, idOf(row), row, readRow) ?? []),
+    ): readonly Value[] => rows.flatMap((row) => read(table, row, readRow) ?? []),
     /** The ids of those that were found so far, by table. */
     unreadable: unreadable as ReadonlyMap<keyof Tables, ReadonlySet<string>>,
   };
+}
+
+/** What identifies rows that have neither `seq` nor `id`. */
+const identities: Partial<Record<keyof Tables, readonly string[]>> = {
+  drift: ["operation", "region", "field", "problem"],
+  flap_records: ["target_id", "rule", "sandbox_id", "server_id"],
+  region_flap_records: ["rule"],
+  probe_flap_records: ["probe_id", "rule"],
+  probe_results: ["probeId", "run"],
+  rollups: ["resolution", "start_at_ms", "target_id", "counted", "value"],
+};
+
+function identityOf(table: keyof Tables, row: object): string {
+  const values = new Map(Object.entries(row));
+  const columns = identities[table] ?? [values.has("seq") ? "seq" : "id"];
+  return columns.map((column) => String(values.get(column))).join(" ");
 }
 
 /** The last moment that a `Date` can be. No count and no duration is greater, either. */

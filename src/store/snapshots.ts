@@ -148,21 +148,16 @@ export async function readSnapshots(
   const byTarget = Map.groupBy(rows, (row) => row.target_id);
   const snapshots = new Map<number, Snapshot>();
   for (const targetId of targetIds) {
-    const sandboxes = reading.all(
-      "sandboxes",
-      byTarget.get(targetId) ?? [],
-      ({ id }) => id,
-      (row): Sandbox => ({
-        id: row.sandbox_id,
-        status: oneOf(statuses, row.status),
-        statedStatus: row.stated_status && oneOf(statuses, row.stated_status),
-        benchmark: shared.text(row.benchmark),
-        createdAt: row.created_at_ms,
-        since: shared.since(row),
-        missing: row.missing,
-        servers: servers.get(targetId)?.get(row.sandbox_id) ?? [],
-      }),
-    );
+    const sandboxes = reading.all("sandboxes", byTarget.get(targetId) ?? [], (row): Sandbox => ({
+      id: row.sandbox_id,
+      status: oneOf(statuses, row.status),
+      statedStatus: row.stated_status && oneOf(statuses, row.stated_status),
+      benchmark: shared.text(row.benchmark),
+      createdAt: row.created_at_ms,
+      since: shared.since(row),
+      missing: row.missing,
+      servers: servers.get(targetId)?.get(row.sandbox_id) ?? [],
+    }));
     snapshots.set(targetId, await runInSlices(restoreSnapshot(sandboxes)));
   }
   return snapshots;
@@ -178,7 +173,7 @@ async function readServers(
   const byTarget = new Map<number, Map<string, Server[]>>();
   const read = (row: Selectable<Tables["servers"]>): Server => readServer(row, shared);
   const use = (row: Selectable<Tables["servers"]>): void => {
-    const server = reading.read("servers", row.id, row, read);
+    const server = reading.read("servers", row, read);
     if (!server) return;
     let ofTarget = byTarget.get(row.target_id);
     if (!ofTarget) byTarget.set(row.target_id, (ofTarget = new Map()));

@@ -125,7 +125,7 @@ type SilenceRow = InferResult<ReturnType<typeof selectSilences>>[number];
 
 /** @returns null when the row cannot be read */
 export function readSilence(reading: RowReading, row: SilenceRow): StoredSilence | null {
-  return reading.read("silences", row.id, row, ({ match, ...rest }) => {
+  return reading.read("silences", row, ({ match, ...rest }) => {
     return { ...rest, match: readMatch(match) };
   });
 }

@@ -8,7 +8,7 @@ import type { Target } from "../fleet/model.ts";
 import type { RecordedTime } from "../fleet/recorded-time.ts";
 import { emptySnapshot, type Snapshot } from "../fleet/snapshot.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { flapFromRow, flapId } from "./flap-records.ts";
+import { flapFromRow } from "./flap-records.ts";
 import { idsPerStatement, readIncidents, selectIncidents } from "./incidents.ts";
 import { readConsistently, prepareUpsert } from "./sql-helpers.ts";
 import { createRowReading, type RowReading } from "./row-reading.ts";
@@ -175,10 +175,9 @@ async function readTargets(
     return {
       id: row.id,
       target: { region: row.region, key: row.key },
-      progress:
-        reading.read("targets", row.id, row, progressFromRow) ?? progressAfter(openIncidents, row),
+      progress: reading.read("targets", row, progressFromRow) ?? progressAfter(openIncidents, row),
       openIncidents,
-      flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapId, flapFromRow),
+      flaps: reading.all("flap_records", flapsByTarget.get(row.id) ?? [], flapFromRow),
       servers: row.servers,
     };
   });
@@ -254,27 +253,12 @@ function recordedFromRow({
 }
 
 async function readNamesWithIncidents(reader: Db): Promise<readonly StoredName[]> {
-  const rows = await reader
-    .selectFrom("targets")
-    .select(["id", "region", "key"])
-    .where((where) =>
-      where.or([
-        where.exists(
-          where
-            .selectFrom("incidents")
-            .select("incidents.id")
-            .whereRef("incidents.target_id", "=", "targets.id")
-            .where("incidents.phase", "<>", "resolved"),
-        ),
-        where.exists(
-          where
-            .selectFrom("flap_records")
-            .select("flap_records.target_id")
-            .whereRef("flap_records.target_id", "=", "targets.id"),
-        ),
-      ]),
+  const { rows } = await sql<Target & { readonly id: number }>`
+    select id, region, key from targets where id in (
+      select target_id from incidents where target_id is not null and phase <> 'resolved'
+      union select target_id from flap_records
     )
-    .execute();
+  `.execute(reader);
   return rows.map(({ id, region, key }) => ({ id, target: { region, key } }));
 }
 

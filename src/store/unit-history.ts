@@ -2,7 +2,8 @@ import { sql, type RawBuilder } from "kysely";
 import type { Bucket } from "../fleet/buckets.ts";
 import { addCounts, countOf, noCounts, type Counts, type Standing } from "../fleet/fold.ts";
 import { statuses, type Status } from "../fleet/model.ts";
-import { StepReader, endedDwells, subjectTables, type StoredStep } from "./change-steps.ts";
+import { subjectTables } from "./change-rows.ts";
+import { StepReader, endedDwells, type StoredStep } from "./change-steps.ts";
 import { isServer, subjectRows, type ChangeSubject, type SubjectRow } from "./changes.ts";
 import { oneOf, type RowReading } from "./row-reading.ts";
 import { TargetFold, type FoldedCell } from "./fold-changes.ts";
@@ -139,7 +140,7 @@ export async function beginFold(
   for (const row of rows) {
     const standing = states.has(row.id)
       ? (states.get(row.id) ?? null)
-      : reading.read(subjectTables[subject], row.id, row, (each) =>
+      : reading.read(subjectTables[subject], row, (each) =>
           presentOf(each, values(each.id, each.server_name ?? "")),
         );
     for (const key of standing?.values ?? []) {

@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
+import { watchWorld } from "../support/watched-world.ts";
+import { openChromium, runClock, violationsOn } from "./support/chromium.ts";
+
+it("a silence is ended from the page of the incident that it ended, which shows who did it", async () => {
+  const world = await watchWorld({});
+  await world.poll();
+  const address = await world.address();
+  const { page, problems } = await openChromium();
+  runClock(world);
+  world.show(0, "error");
+  await world.poll();
+  const { api } = world.daemon();
+  const [incident] = (await api(listIncidents, {})).incidents;
+  const id = incident?.id ?? "";
+  await api(addSilence, { incident: id, author: "bob", reason: "moving", duration: "1h" });
+  await world.poll();
+  await page.goto(`${address}/incidents/${id}`);
+  await page.getByRole("link", { name: "by bob: moving" }).click();
+  await page.getByRole("link", { name: "Shorten or prolong" }).click();
+  const change = page.getByRole("dialog", { name: "Shorten or prolong" });
+  await change.getByLabel("Your name").fill("ann");
+  await change.getByLabel("For").selectOption("4 hours");
+  await change.getByRole("button", { name: "Shorten or prolong" }).click();
+  await page.getByText("by ann, ").waitFor();
+  await page.getByRole("link", { name: "End silence" }).click();
+  const end = page.getByRole("dialog", { name: "End silence" });
+  await end.getByRole("button", { name: "End silence" }).click();
+  await page.getByText("The silence has ended.").waitFor();
+  const [silence] = (await api(listSilences, { ended: true })).silences;
+  expect(silence).toMatchObject({ state: "ended", changed_by: "ann" });
+  expect(await violationsOn(page)).toEqual([]);
+  expect(problems).toEqual([]);
+});
