@@ -4,13 +4,13 @@ import type { Command, OptionValues } from "commander";
 import type { z } from "zod";
 import { ApiUnavailableError } from "../api/client.ts";
 import type { Operation } from "../api/operation.ts";
-import { listCommand } from "./api-command.ts";
+import { callsOperation, listCommand } from "./api-command.ts";
 import { callOperation, runningApi } from "./call-api.ts";
 import type { ApiOptions } from "./call-api.ts";
 import { printableJson } from "../lib/printable.ts";
 import { lookOf } from "./look.ts";
-import { labelHelp, collected } from "./options.ts";
-import { listText, show, showNotes } from "./output.ts";
+import { collected, placeOptions } from "./options.ts";
+import { listText, showNotes } from "./output.ts";
 import { untilStopped } from "./signals.ts";
 import { createGrowingTable } from "./table.ts";
 import type { Columns } from "./table.ts";
@@ -18,10 +18,7 @@ import type { Terminal } from "./terminal.ts";
 
 /** A command that lists what happened. */
 export function historyCommand(command: Command, description: string): Command {
-  return listCommand(command, description)
-    .option("--region <names>", "only these regions, separated by commas")
-    .option("--key <names>", "only these keys, separated by commas")
-    .option("--label <labels>", labelHelp)
+  return placeOptions(listCommand(command, description))
     .option("--server <server>", "the id of a server, a prefix of it, or a name")
     .option("--sandbox <sandbox>", "the id of a sandbox, or a prefix of it")
     .option("--name <name>", "only servers of this name; can be repeated", collected)
@@ -33,19 +30,36 @@ export function historyCommand(command: Command, description: string): Command {
     );
 }
 
-interface ListView {
-  readonly next: string | null;
-  readonly after: string;
-  readonly notes: readonly string[];
-}
-
-interface HistoryList<Request extends z.ZodType, View extends ListView, Item> {
+interface List<Request extends z.ZodType, View extends object, Item> {
   readonly operation: Operation<Request, z.ZodType<View>>;
   readonly request: (fields: OptionValues) => z.input<Request>;
   readonly items: (view: View) => readonly Item[];
   /** What is printed for an empty list. */
   readonly nothing: string;
   readonly columns: Columns<Item>;
+  /** The option that continues it. Default: `--before`. */
+  readonly more?: "--cursor";
+}
+
+interface FollowedView {
+  readonly next: string | null;
+  readonly after: string;
+  readonly notes: readonly string[];
+}
+
+/** The action of a command that lists. */
+export function lists<Request extends z.ZodType, View extends object, Item>(
+  terminal: Terminal,
+  { operation, request, items, nothing, columns, more }: List<Request, View, Item>,
+) {
+  return callsOperation(terminal, {
+    operation,
+    request,
+    text(view, look) {
+      const next = "next" in view && typeof view.next === "string" ? view.next : null;
+      return listText(items(view), nothing, next, columns, look, more);
+    },
+  });
 }
 
 /** Until when a list is followed, and the pause between two calls. Replaced in tests. */
@@ -59,26 +73,25 @@ const usualTimes = (): FollowTimes => ({
   pause: (signal) => setTimeout(1_000, null, { signal }).catch(() => null),
 });
 
-/** The action of a command that lists, latest first; with `--follow` oldest first, and then what comes. */
-export function listsHistory<Request extends z.ZodType, View extends ListView, Item>(
+/** The same, latest first; with `--follow` oldest first, and then what comes. */
+export function listsHistory<Request extends z.ZodType, View extends FollowedView, Item>(
   terminal: Terminal,
   times: FollowTimes | undefined,
-  list: HistoryList<Request, View, Item>,
+  list: List<Request, View, Item>,
 ) {
+  const listOnce = lists(terminal, list);
   return async function call(this: Command): Promise<void> {
-    const { config, url, json, tokenFile, timestamps, follow, ...fields } = this.opts();
-    const options = { config, url, json, tokenFile };
-    if (follow) return followHistory(options, fields, terminal, list, times);
-    const view = await callOperation(options, terminal, list.operation, list.request(fields));
-    show(view, options, terminal, (each) =>
-      listText(
-        list.items(each),
-        list.nothing,
-        each.next,
-        list.columns,
-        lookOf(terminal, timestamps),
-      ),
-    );
+    const {
+      config,
+      url,
+      json,
+      tokenFile,
+      timestamps: _timestamps,
+      follow,
+      ...fields
+    } = this.opts();
+    if (!follow) return listOnce.call(this);
+    return followHistory({ config, url, json, tokenFile }, fields, terminal, list, times);
   };
 }
 
@@ -90,11 +103,11 @@ const followedAtOnce = 1_000;
  * Prints the latest entries, and then new ones until the process is stopped. While the daemon does not answer, as
  * during a restart, it is called again: no entry is missed.
  */
-async function followHistory<Request extends z.ZodType, View extends ListView, Item>(
+async function followHistory<Request extends z.ZodType, View extends FollowedView, Item>(
   options: ApiOptions,
   { from, ...fields }: OptionValues,
   terminal: Terminal,
-  list: HistoryList<Request, View, Item>,
+  list: List<Request, View, Item>,
   { stopped, pause } = usualTimes(),
 ): Promise<void> {
   const stopping = new AbortController();

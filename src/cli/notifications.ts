@@ -9,6 +9,7 @@ import type { NotificationDetailView } from "../api/operations/notifications.ts"
 import { notificationStates, type NotificationState } from "../store/notifications.ts";
 import { apiCommand, callsOperation, listCommand, timesCommand } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
+import { lists } from "./list-history.ts";
 import type { Color, Look } from "./look.ts";
 import { wholeNumber, WordsOption } from "./options.ts";
 import { linesText, listText } from "./output.ts";
@@ -27,26 +28,21 @@ export function addNotifications(program: Command, terminal: Terminal): void {
     )
     .option("--receiver <name>", "only notifications to this receiver")
     .action(
-      callsOperation(terminal, {
+      lists(terminal, {
         operation: listNotifications,
         request: (fields) => fields,
-        text: ({ notifications: found, next }, look) =>
-          listText(
-            found,
-            "There are no such notifications.",
-            next,
-            {
-              seq: "seq",
-              state: ({ state }) => ({ text: state, color: stateColors[state] }),
-              receiver: "receiver",
-              type: ({ type }) => type.replace("incident.", ""),
-              made: ({ created_at: at }, { timeText }) => timeText(at),
-              attempts: "attempts",
-              reason: "last_reason",
-              summary: "summary",
-            },
-            look,
-          ),
+        items: ({ notifications: found }) => found,
+        nothing: "There are no such notifications.",
+        columns: {
+          seq: "seq",
+          state: ({ state }) => ({ text: state, color: stateColors[state] }),
+          receiver: "receiver",
+          type: ({ type }) => type.replace("incident.", ""),
+          made: ({ created_at: at }, { timeText }) => timeText(at),
+          attempts: "attempts",
+          reason: "last_reason",
+          summary: "summary",
+        },
       }),
     );
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { formatFaults } from "../config/faults.ts";
 import { loadConfig, type LoadOptions } from "../config/load-config.ts";
@@ -7,9 +7,24 @@ import type { Terminal } from "./terminal.ts";
 
 const configVariable = "SANDWATCH_CONFIG";
 
-/** A configuration that a command needs. */
 export const labelHelp = "only keys with these labels, such as team=search, separated by commas";
 
+/** Limits what a command shows to some targets. */
+export function placeOptions(command: Command): Command {
+  return command
+    .option("--region <names>", "only these regions, separated by commas")
+    .option("--key <names>", "only these keys, separated by commas")
+    .option("--label <labels>", labelHelp);
+}
+
+/** Shows a list by pages. */
+export function pageOptions(command: Command): Command {
+  return command
+    .option("--limit <n>", "the largest number of entries", wholeNumber(1))
+    .option("--cursor <cursor>", "continue after this cursor, which the previous page prints");
+}
+
+/** A configuration that a command needs. */
 export function configOption(): Option {
   return optionalConfigOption().env(configVariable).makeOptionMandatory();
 }

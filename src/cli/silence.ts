@@ -8,7 +8,7 @@ import type { SilenceMatch } from "../alerts/silence.ts";
 import { counted } from "../fleet/text.ts";
 import { apiCommand, callsOperation, listCommand } from "./api-command.ts";
 import { wrongUse } from "./exit-codes.ts";
-import { listText } from "./output.ts";
+import { lists } from "./list-history.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addSilenceCommands(program: Command, terminal: Terminal): void {
@@ -17,28 +17,21 @@ export function addSilenceCommands(program: Command, terminal: Terminal): void {
   listCommand(silence.command("list"), "list active and scheduled silences and maintenance windows")
     .option("--ended", "also list those that have ended")
     .action(
-      callsOperation(terminal, {
+      lists(terminal, {
         operation: listSilences,
         request: (fields) => fields,
-        text: ({ silences, next }, look) =>
-          listText(
-            silences,
-            "There are no silences.",
-            next,
-            {
-              id: "id",
-              state: ({ state }) => state.replace("_", " "),
-              from: ({ starts_at: at }, { timeText }) => timeText(at),
-              until: ({ ends_at: at }, { timeText }) => timeText(at),
-              match: ({ match }) => matchText(match),
-              author: ({ author, changed_by: changer }) =>
-                changer === null || changer === author
-                  ? author
-                  : `${author}, changed by ${changer}`,
-              reason: "reason",
-            },
-            look,
-          ),
+        items: ({ silences }) => silences,
+        nothing: "There are no silences.",
+        columns: {
+          id: "id",
+          state: ({ state }) => state.replace("_", " "),
+          from: ({ starts_at: at }, { timeText }) => timeText(at),
+          until: ({ ends_at: at }, { timeText }) => timeText(at),
+          match: ({ match }) => matchText(match),
+          author: ({ author, changed_by: changer }) =>
+            changer === null || changer === author ? author : `${author}, changed by ${changer}`,
+          reason: "reason",
+        },
       }),
     );
 

@@ -1,27 +1,25 @@
 import type { Command } from "commander";
 import { listTargets, type TargetView } from "../api/operations/targets.ts";
 import { statuses, targetName } from "../fleet/model.ts";
-import { callsOperation, timesCommand } from "./api-command.ts";
-import { labelHelp, wholeNumber } from "./options.ts";
-import { listText } from "./output.ts";
+import { timesCommand } from "./api-command.ts";
+import { lists } from "./list-history.ts";
+import { pageOptions, placeOptions } from "./options.ts";
 import type { Cell, Columns } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addTargets(program: Command, terminal: Terminal): void {
-  timesCommand(program.command("targets"), "list targets: whether they are up, and their servers")
-    .option("--region <names>", "only these regions, separated by commas")
-    .option("--key <names>", "only these keys, separated by commas")
-    .option("--label <labels>", labelHelp)
-    .option("--limit <n>", "the largest number of entries", wholeNumber(1))
-    .option("--cursor <cursor>", "continue after this cursor, which the previous page prints")
-    .action(
-      callsOperation(terminal, {
-        operation: listTargets,
-        request: (fields) => fields,
-        text: ({ targets, next }, look) =>
-          listText(targets, "There are no such targets.", next, columns, look, "--cursor"),
-      }),
-    );
+  const command = program.command("targets");
+  timesCommand(command, "list targets: whether they are up, and their servers");
+  pageOptions(placeOptions(command)).action(
+    lists(terminal, {
+      operation: listTargets,
+      request: (fields) => fields,
+      items: ({ targets }) => targets,
+      nothing: "There are no such targets.",
+      columns,
+      more: "--cursor",
+    }),
+  );
 }
 
 /** Since when a target is down, and why. */
