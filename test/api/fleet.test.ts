@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { z } from "zod";
 import { listServers, listTargets } from "../../src/api/operations/targets.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { erring, refusal } from "./support/api-world.ts";
@@ -53,22 +52,6 @@ describe("targets", () => {
 });
 
 describe("servers", () => {
-  it("are listed a page at a time, each once", async () => {
-    const world = await watchWorld({ servers: 25 });
-    await world.poll();
-    const { api } = world.daemon();
-    const ids: string[] = [];
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const page: z.output<typeof listServers.response> = await api(listServers, {
-        limit: 10,
-        cursor,
-      });
-      ids.push(...page.servers.map(({ server_id: id }) => id));
-      cursor = page.next;
-    }
-    expect(ids.toSorted()).toEqual(world.serverIds.toSorted());
-  });
-
   it("are found by their ids, names, tags and statuses", async () => {
     const world = await erring(1);
     const { api } = world.daemon();

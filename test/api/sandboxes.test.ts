@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
-import { listSandboxes, searchSandboxes, showSandbox } from "../../src/api/operations/sandboxes.ts";
+import { listSandboxes, showSandbox } from "../../src/api/operations/sandboxes.ts";
 import { showSandboxTimeline } from "../../src/api/operations/show-timeline.ts";
 import { listTargets } from "../../src/api/operations/targets.ts";
 import { startListedService } from "../support/listed-service.ts";
@@ -97,36 +97,6 @@ describe("sandboxes", () => {
     }
     const all = keys.flatMap((key) => ids.toSorted().map((id) => `${key} ${id}`));
     expect(found).toEqual(all);
-  });
-
-  it("are searched by words, sorted and counted, with the worst first", async () => {
-    const { api, world, service } = await watchSandboxes(few);
-    service.list({ ...few, "box-1": ["error", ["idle", "occupied"], "Atlas"] });
-    await world.poll();
-    const all = await api(searchSandboxes, { limit: 2 });
-    expect(idsOf(all)).toEqual(["box-1", "box-10"]);
-    expect(all).toMatchObject({ total: 4, counts: { error: 3, occupied: 1, idle: 0 } });
-    const found = async (query: object) => idsOf(await api(searchSandboxes, query));
-    expect(await found({ q: "BOX atlas" })).toEqual(["box-1"]);
-    // In one of its servers.
-    expect(await found({ q: "slack", sort: "id" })).toEqual(["box-1", "silent"]);
-    expect(await found({ q: "box slack elsewhere" })).toEqual([]);
-    expect(await found({ status: "error", sort: "id", descending: true, offset: 1 })).toEqual([
-      "box-10",
-      "box-1",
-    ]);
-    expect(await found({ benchmark: "Atlas", server_name: "github" })).toEqual(["box-1"]);
-  });
-
-  it("of a stale target are unobserved, whatever they were", async () => {
-    const world = await watchWorld();
-    await world.poll();
-    world.fail({ kind: "status", status: 503 });
-    await world.poll(3);
-    const { api } = world.daemon();
-    const { sandboxes, counts } = await api(searchSandboxes, { status: "unobserved" });
-    expect(sandboxes).toMatchObject([{ status: "idle", stale: true }]);
-    expect(counts).toMatchObject({ idle: 0, unobserved: 1 });
   });
 
   it("are shown with their servers, the worst first, and no more than asked for", async () => {

@@ -25,46 +25,6 @@ describe("the search of servers", () => {
     }
   });
 
-  it("filters, sorts and counts, with the worst first", async () => {
-    const world = await watchWorld({ servers: 25 });
-    await world.poll();
-    world.show(3, "error");
-    world.show(5, "occupied");
-    await world.poll();
-    world.show(4, "error");
-    await world.poll();
-    const { api } = world.daemon();
-    const { servers, total, counts } = await api(searchServers, { limit: 3 });
-    expect(servers.map(({ server_id: id }) => id)).toEqual(
-      [4, 3, 5].map((at) => world.serverIds[at]),
-    );
-    expect(total).toBe(25);
-    expect(counts).toEqual({ idle: 22, occupied: 1, error: 2, unknown: 0, unobserved: 0 });
-    const idle = await api(searchServers, { status: "idle", offset: "20", sort: "name" });
-    expect(idle).toMatchObject({ total: 22, counts, notes: [] });
-    expect(idle.servers).toHaveLength(2);
-    const none = await api(searchServers, { server_name: "none", tag: "none" });
-    expect(none).toMatchObject({ servers: [], total: 0, counts: { idle: 0 } });
-    expect(await api(searchServers, { benchmark: "none" })).toMatchObject({ total: 0 });
-    const elsewhere = await api(searchServers, { region: "su" });
-    expect(elsewhere.notes).toEqual([expect.stringContaining('no region is called "su"')]);
-  });
-
-  it("has servers of a stale target as unobserved, whatever they were", async () => {
-    const world = await erring(1);
-    world.fail({ kind: "status", status: 503 });
-    await world.poll(3);
-    const { api } = world.daemon();
-    expect(await api(searchServers, { status: "error" })).toMatchObject({
-      servers: [],
-      total: 0,
-      counts: { error: 0, unobserved: 3 },
-    });
-    const { servers } = await api(searchServers, { status: "unobserved", sort: "since" });
-    expect(servers).toHaveLength(3);
-    expect(servers.at(-1)).toMatchObject({ status: "error", stale: true });
-  });
-
   it.each([
     [{ status: "busy" }, "status: occupied, idle, error, unknown, unobserved"],
     [{ sort: "age" }, "sort: name, status, since, target"],
@@ -111,36 +71,6 @@ describe("the timeline of a server", () => {
     expect(await timelineOf(world, "1s")).toEqual(["occupied 1"]);
     const before = { from: "2026-11-19", to: "2026-11-19T12:00" };
     expect(await timelineOf(world, before.from, before.to)).toEqual(["unobserved 43200"]);
-  });
-
-  it("is unobserved while polls fail, and since the last one while the target is down", async () => {
-    const world = await watchWorld();
-    await world.poll(2);
-    world.fail({ kind: "status", status: 503 });
-    await world.poll(2);
-    world.fail();
-    world.show(0, "error");
-    await world.poll(3);
-    expect(await timelineOf(world, "30s")).toEqual(["idle 5", "unobserved 15", "error 10"]);
-    world.fail({ kind: "status", status: 503 });
-    await world.poll(1);
-    world.clock.advance(3_000);
-    expect(await timelineOf(world, "12s")).toEqual(["error 4", "unobserved 8"]);
-  });
-
-  it("is unobserved while listings lack it, and absent when it is gone and before it appeared", async () => {
-    const world = await watchWorld({ poll: { every: "5s", gone_after: 2 } });
-    world.show(0, "absent");
-    await world.poll(2);
-    world.show(0, "idle");
-    await world.poll(2);
-    world.show(0, "absent");
-    await world.poll();
-    expect(await timelineOf(world, "15s")).toEqual(["absent 5", "idle 10"]);
-    world.clock.advance(1_000);
-    expect(await timelineOf(world, "11s")).toEqual(["idle 10", "unobserved 1"]);
-    await world.poll(3);
-    expect(await timelineOf(world, "22s")).toEqual(["idle 6", "unobserved 6", "absent 10"]);
   });
 
   it("of which nothing is known is unobserved", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
-import { showIncident } from "../../src/api/operations/show-incident.ts";
 import { testTimeoutMs } from "../support/test-timeout.ts";
 import { watchWorld, type WatchedWorld, type WorldOptions } from "../support/watched-world.ts";
 
@@ -39,45 +38,6 @@ describe("a region that fails as a whole", () => {
     expect(await incidentsOf(world, "target-down")).toEqual([]);
   });
 
-  it("is one notification from the moment at which half of its keys fail, key by key", async () => {
-    const world = await watch({ every: "5s" });
-    await world.poll();
-    for (const [index] of keys.entries()) {
-      world.fail(
-        ...keys.slice(0, index + 1).map((key) => ({ kind: "status", status: 400, key }) as const),
-      );
-      await world.poll();
-    }
-    await world.poll(3);
-    expect(notified(world)).toEqual([
-      ...[0, 1, 2, 3, 4].map((key) => expect.stringContaining(`firing eu/key-${key} down since`)),
-      "firing eu: 7 of 12 keys failing since 09:30 UTC (HTTP 400: key-0, key-1, key-2 and 4 more); 21 servers unmonitored",
-    ]);
-    expect(await incidentsOf(world, "target-down")).toHaveLength(12);
-    const [region] = await incidentsOf(world, "region-down");
-    expect(await world.daemon().api(showIncident, { id: region?.id ?? "" })).toMatchObject({
-      summary: "eu: all 12 keys failing since 09:30 UTC (HTTP 400); 36 servers unmonitored",
-    });
-  });
-
-  it("is notified when half of its targets fail, also long after the first ones, which were notified before", async () => {
-    const world = await watch();
-    await world.poll();
-    const failing = (...some: readonly string[]) =>
-      world.fail(...some.map((key) => ({ kind: "status", status: 400, key }) as const));
-    failing("key-0", "key-1");
-    await world.poll(20);
-    failing("key-0", "key-1", "key-2", "key-3", "key-4", "key-5", "key-6", "key-7");
-    await world.poll(6);
-    expect(notified(world)).toEqual([
-      expect.stringMatching(/^firing 2 targets down in eu since 09:30/),
-      expect.stringMatching(/^firing eu: 8 of 12 keys failing since 09:31 UTC/),
-    ]);
-    world.fail({ kind: "status", status: 400 });
-    await world.poll(10);
-    expect(notified(world)).toHaveLength(2);
-  });
-
   it("that is down from the start says nothing of servers", async () => {
     const world = await watch();
     world.fail({ kind: "status", status: 400 });
@@ -111,20 +71,6 @@ describe("a region that fails as a whole", () => {
     expect(notified(world).slice(1)).toEqual([
       expect.stringMatching(/^resolved Resolved after \d+ s: eu failing( as a whole)?$/),
       expect.stringMatching(/^firing eu\/key-3 down since 09:30 UTC/),
-    ]);
-  });
-
-  it("resolves after keep_firing_for, without any further failure", async () => {
-    const rule = { name: "region-down", on: "region", failing: { polls: 2 } };
-    const world = await watch({ alerts: { rules: [{ ...rule, keep_firing_for: "20s" }] } });
-    world.fail({ kind: "status", status: 400 });
-    await world.poll(2);
-    world.fail();
-    await world.poll(4);
-    expect(notified(world)).toHaveLength(1);
-    await world.poll(2);
-    expect(notified(world).slice(1)).toEqual([
-      expect.stringMatching(/^resolved Resolved after \d+ s: eu failing( as a whole)?$/),
     ]);
   });
 
@@ -200,26 +146,6 @@ describe("a region that fails as a whole", () => {
       ["second"],
     ]);
   });
-
-  it("of one key is a target that is down", async () => {
-    const world = await watch({ keys: ["research"] });
-    world.fail({ kind: "status", status: 400 });
-    await world.poll(4);
-    expect(notified(world)).toEqual([
-      "firing eu/research down since 09:30 UTC (HTTP 400, 3 polls in a row)",
-    ]);
-  });
-});
-
-it("a region that refuses all keys is one notification", async () => {
-  const world = await watchWorld({ regions: ["eu"], keys });
-  await world.poll();
-  world.fail({ kind: "status", status: 401 });
-  await world.poll(12);
-  expect(notified(world)).toEqual([
-    "firing eu: all 12 keys failing since 09:30 UTC (HTTP 401); 36 servers unmonitored",
-  ]);
-  expect(await incidentsOf(world, "key-refused")).toHaveLength(12);
 });
 
 it("single failed polls of a target are not flapping", async () => {
@@ -248,13 +174,4 @@ it("a region that is down again within an hour is flapping, and its targets are 
       /^firing eu: flapping since .* \(all 12 keys failing 2 times in 1h, HTTP 400\)/,
     ),
   ]);
-});
-
-it("a server that flaps is notified of three times in an hour at most", async () => {
-  const world = await watchWorld();
-  for (let poll = 0; poll < 80; poll += 1) {
-    world.show(0, poll % 2 === 0 ? "error" : "idle");
-    await world.poll();
-  }
-  expect(notified(world)).toHaveLength(3);
 });

@@ -2,11 +2,8 @@ import { scryptSync } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import { listIncidents } from "../../src/api/operations/incidents.ts";
-import { listSilences } from "../../src/api/operations/silences.ts";
 import { loadAssets } from "../../src/web/assets.ts";
 import { openAccess, type AccessSettings } from "../../src/lib/access.ts";
-import { watchWorld } from "../support/watched-world.ts";
 import { serveWeb } from "../web/support/serve-web.ts";
 import { openChromium } from "./support/chromium.ts";
 
@@ -160,30 +157,4 @@ it("a page whose name is made to lead here does nothing and learns nothing", asy
   })()`;
   expect(await page.run(script)).toEqual([403, 403, expect.not.stringContaining("private")]);
   expect(done).toEqual([]);
-});
-
-it("the pages of incidents acknowledge and silence when their button is pressed", async () => {
-  const world = await watchWorld();
-  world.show(0, "error");
-  await world.poll();
-  const address = await world.address();
-  const { api } = world.daemon();
-  const { incidents } = await api(listIncidents, {});
-  const { page, open } = await startBrowser();
-  expect(await open(`${address}/incidents?rule=server-error`)).toContain("firing");
-  const pageOfIncident = `${address}/incidents/${incidents[0]?.id}`;
-  await open(`${pageOfIncident}/acknowledge`);
-  await page.getByLabel("Your name").fill("ann");
-  await page.getByRole("button", { name: "Acknowledge" }).click();
-  await page.waitForURL(pageOfIncident);
-  await page.getByText("firing, acknowledged by ann").waitFor();
-  await open(`${pageOfIncident}/silence`);
-  // The browser remembers the name.
-  expect(await page.getByLabel("Your name").inputValue()).toBe("ann");
-  await page.getByLabel("Reason").fill("moving");
-  await page.getByLabel("For").selectOption("4h");
-  await page.getByRole("button", { name: "Silence" }).click();
-  await page.getByText("silence by ann: moving - began").waitFor();
-  const { silences } = await api(listSilences, {});
-  expect(silences).toMatchObject([{ reason: "moving", ends_at: "2026-11-20T13:30:05.000Z" }]);
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { addSilence } from "../../src/api/operations/silences.ts";
 import { startPeer } from "../service/peer.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import { openChromium, runClock, violationsOn } from "./support/chromium.ts";
+import { openChromium, runClock } from "./support/chromium.ts";
 import { brokenWords, watchExtremes } from "./support/extreme-world.ts";
 
 const excess = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
@@ -105,21 +105,3 @@ it("an incident has a line of its own on a phone", async () => {
   const box = await page.locator("td.incident").first().boundingBox();
   expect(box?.width).toBeGreaterThan(240);
 });
-
-it.each(["light", "dark"] as const)(
-  "axe objects to no runbook and to no page of what there is not, in %s",
-  async (colorScheme) => {
-    const world = await watchWorld();
-    const address = await world.address();
-    const { page } = await openChromium({ colorScheme, bypassCSP: true });
-    for (const path of [
-      "runbooks",
-      "runbooks/region-down",
-      "runbooks/none",
-      "incidents/nothing22",
-    ]) {
-      await page.goto(`${address}/${path}`);
-      expect([path, await violationsOn(page)]).toEqual([path, []]);
-    }
-  },
-);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { watchHours } from "../support/watched-hours.ts";
-import { openChromium, violationsOn } from "./support/chromium.ts";
+import { openChromium } from "./support/chromium.ts";
 
 async function openOccupancy(
   path: string,
@@ -158,41 +158,6 @@ describe("occupancy in a browser", () => {
     expect(problems).toEqual([]);
   });
 
-  it("says what is wrong with an address, whatever is in it, and stays usable", async () => {
-    const name = `"><img src=x onerror=alert(1)>'</script>\u202e`;
-    const query = new URLSearchParams({
-      server_name: name,
-      region: "mars",
-      from: "soon",
-      colour: "red",
-    });
-    const { page, problems } = await openOccupancy(`occupancy?${query.toString()}`);
-    const notes = page.locator("#occupancy .note");
-    await expect
-      .poll(() => notes.allInnerTexts())
-      .toEqual([
-        expect.stringContaining("There is no filter “colour”"),
-        expect.stringContaining("from cannot be “soon”"),
-        expect.stringContaining("No target matches."),
-        expect.stringContaining("No target of the region “mars” is watched."),
-        expect.stringContaining(`No server of the name “"><img src=x onerror=alert(1)>'</script>`),
-      ]);
-    await page.getByRole("link", { name: "Show everything" }).click();
-    await expect.poll(() => notes.count()).toBe(0);
-    expect(problems).toEqual([]);
-  });
-
-  it("is useful without JavaScript: areas, links, a form and a table", async () => {
-    const { page, query } = await openOccupancy("occupancy?from=2h", { javaScriptEnabled: false });
-    const areas = page.getByRole("img", { name: /^On average: / });
-    expect(await areas.locator("path").count()).toBeGreaterThan(3);
-    await page.locator("select[name='region']").selectOption("eu");
-    await page.getByRole("button", { name: "Show" }).click();
-    expect(query().get("region")).toBe("eu");
-    await page.locator("#occupancy").getByText("Values as a table").click();
-    expect(await page.locator("#occupancy-values tbody tr").count()).toBe(24);
-  });
-
   it("moves between days with arrow keys, and each leads to its day", async () => {
     const { page, query, problems } = await openOccupancy("occupancy");
     const last = page.locator("#days li").first().locator("a").last();
@@ -233,21 +198,6 @@ describe("occupancy in a browser", () => {
         )
         .toBe(true);
       expect(problems).toEqual([]);
-    },
-  );
-
-  it.each(["light", "dark"] as const)(
-    "has nothing that axe reports, in a %s scheme",
-    async (colorScheme) => {
-      const { page, chart } = await openOccupancy("occupancy?from=2h&region=mars&region=us", {
-        colorScheme,
-        bypassCSP: true,
-      });
-      await chart.locator("canvas").waitFor();
-      await page.locator("#occupancy-filters[open]").waitFor();
-      for (const summary of await page.locator("summary", { hasText: "Values" }).all())
-        await summary.click();
-      expect(await violationsOn(page)).toEqual([]);
     },
   );
 });

@@ -64,19 +64,6 @@ describe("delivery to Slack", () => {
     expect(headings).toEqual(["🔴 Firing", "🔴 Firing", "✅ Resolved", "🔴 Firing"]);
     expect([server.mostOpen, clock.armed]).toEqual([1, 0]);
   });
-
-  it("sends nothing at all for as long as Slack asks", async () => {
-    const server = await startReceiverServer(status(429, { "retry-after": "30" }));
-    const { store, insert, pass } = openDelivery((c) => [slackAt(server, c)]);
-    await insert(fire("a"), fire("b"));
-    await pass(0);
-    server.answerWith(status(200, {}, "ok"));
-    await pass(29_999);
-    expect(server.requests).toHaveLength(1);
-    await pass(1);
-    await pass(1_000);
-    expect(await store.states()).toEqual(["delivered", "delivered"]);
-  });
 });
 
 function messageOf(more: Partial<Notification> = {}, nowMs = startMs): SlackMessage {

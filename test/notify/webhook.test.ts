@@ -119,37 +119,6 @@ describe("a webhook", () => {
 });
 
 describe("the default body", () => {
-  it("has the documented format", () => {
-    expect(asSent(webhookBody(notificationOf(), startMs))).toEqual({
-      type: "incident.firing",
-      timestamp: "2026-11-20T09:30:00.000Z",
-      data: {
-        rule: "server-error",
-        severity: "critical",
-        group: { region: "us", key: "research" },
-        summary: "1 github server in error in us/research since 09:30 UTC",
-        incidents: [
-          {
-            id: "incident-1",
-            state: "firing",
-            subject: "server",
-            region: "us",
-            key: "research",
-            sandbox_id: "sandbox-1",
-            server_id: "server-1",
-            server_name: "github",
-            status: "error",
-            previous_status: "occupied",
-            started_at: "2026-11-20T09:30:00.000Z",
-            resolved_at: null,
-            resolved_reason: null,
-          },
-        ],
-        truncated: 0,
-      },
-    });
-  });
-
   it("contains only the documented fields for every kind of subject, and for a test", () => {
     const incidents = everySubject.map((each) => ({
       ...each,
@@ -214,50 +183,9 @@ function messageOf(more: Partial<Notification> = {}, nowMs = startMs) {
 }
 
 describe("a body in the format of Alertmanager", () => {
-  it("is that of Alertmanager's version 4", () => {
-    const runbookUrl = "https://runbooks.example/errors";
-    const labels = {
-      alertname: "server-error",
-      severity: "critical",
-      subject: "server",
-      region: "us",
-      key: "research",
-      sandbox_id: "sandbox-1",
-      server_id: "server-1",
-      server_name: "github",
-    };
-    const annotations = {
-      summary: "Late by 10m: 1 github server in error in us/research since 09:30 UTC",
-      description: "github (server-1) in sandbox sandbox-1 in us/research: error, was occupied",
-      runbook_url: runbookUrl,
-      incident_id: "incident-1",
-      status: "error",
-      previous_status: "occupied",
-      delayed_seconds: "600",
-    };
-    expect(messageOf({ runbookUrl, truncated: 3 }, startMs + 600_000)).toEqual({
-      version: "4",
-      groupKey: '{}:{alertname="server-error", key="research", region="us", severity="critical"}',
-      truncatedAlerts: 3,
-      status: "firing",
-      receiver: "oncall",
-      groupLabels: { alertname: "server-error", region: "us", key: "research" },
-      commonLabels: labels,
-      commonAnnotations: annotations,
-      externalURL: "",
-      notification_reason: "first notification",
-      alerts: [
-        {
-          status: "firing",
-          labels,
-          annotations,
-          startsAt: "2026-11-20T09:30:00.000Z",
-          endsAt: "0001-01-01T00:00:00Z",
-          generatorURL: "",
-          fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
-        },
-      ],
-    });
+  it("states how late it is", () => {
+    const late = { summary: expect.stringMatching(/^Late by 10m: /), delayed_seconds: "600" };
+    expect(messageOf({}, startMs + 600_000).alerts).toMatchObject([{ annotations: late }]);
   });
 
   it("is resolved when all of its incidents are, each with its end", () => {

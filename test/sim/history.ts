@@ -180,7 +180,6 @@ export const resolutionMs = {
   "1d": 86_400_000,
 } as const;
 export type Resolution = keyof typeof resolutionMs;
-export const resolutions = ["5m", "1h", "1d"] as const;
 
 /** What a bucket holds of the servers of one name. */
 export interface Account {
@@ -219,7 +218,6 @@ export interface Period {
 /** What the store has of a target at the end. */
 export interface StoredHistory {
   readonly gaps: readonly Period[];
-  readonly buckets: ReadonlyMap<Resolution, readonly Bucket[]>;
   readonly changes: readonly StoredChange[];
 }
 
@@ -237,47 +235,13 @@ export interface Heartbeat {
   readonly atMs: number;
 }
 
-/** A time in which the store of a process took nothing. */
+/** A time in which the store took nothing. */
 export interface StoreOutage {
   readonly fromMs: number;
   /** Infinity until it is over. */
   toMs: number;
-  /** Whose store it was; null: of all processes of the time. */
-  readonly life: number | null;
-  /** The first and the last do not even answer. */
-  readonly what: "refuses everything" | "is read-only" | "was replaced";
-}
-
-/** Commands queried the store, or a second process started on it. */
-export interface StoreAccess extends Moment {
-  readonly what: "queries" | "a second process";
-  /** The process that ran, or was the last to. */
-  readonly life: number;
-  /** Null: queries were answered, or the process started. */
-  readonly error: string | null;
-  /** Whether the access changed the files of the store. */
-  readonly isChanged: boolean;
-  /** By target and status, how many servers the answers showed. */
-  readonly servers: ReadonlyMap<string, ReadonlyMap<string, number>> | null;
-}
-
-/**
- * A row was damaged before a process started: neither that one nor a later one can read it. What it was about; empty
- * where a row of its kind says nothing of the sort.
- */
-export interface Damage {
-  readonly life: number;
-  readonly kind: "silence" | "message" | "flaps" | "incident" | "servers" | "change" | "drift";
-  readonly id: string;
-  readonly rule: string;
-  readonly target: string;
-  /** By sandbox and server id; sandboxes by their id. */
-  readonly servers: readonly string[];
-  readonly receiver: string;
-  readonly type: string;
-  readonly incidents: readonly string[];
-  /** Of a change as JSON its time, server, statuses, dwell time and observation. */
-  readonly line: string;
+  /** The first does not even answer. */
+  readonly what: "refuses everything" | "is read-only";
 }
 
 /** All that is recorded of a run. */
@@ -299,7 +263,6 @@ export interface Recorded {
   readonly refused: readonly string[];
   readonly silences: readonly AddedSilence[];
   readonly acknowledgements: readonly Acknowledgement[];
-  readonly accesses: readonly StoreAccess[];
   readonly storeOutages: readonly StoreOutage[];
   /** The moments in which the store refused something, with the process. */
   readonly storeFaults: ReadonlyMap<number, number>;
@@ -313,7 +276,6 @@ export interface Recorded {
   /** By id, each as it was from a commit on. */
   readonly storedIncidents: ReadonlyMap<string, readonly StoredIncident[]>;
   readonly storedRuns: readonly StoredRun[];
-  readonly damages: readonly Damage[];
   /** What waits in the store at the end. */
   readonly left: readonly string[];
   readonly stored: ReadonlyMap<string, StoredHistory>;

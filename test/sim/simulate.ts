@@ -9,8 +9,6 @@ import { longestWaitMs, stageAt } from "./draw/receivers.ts";
 import type { Attempt, Heartbeat, Page, Post, Recorded, Scrape, WallClock } from "./history.ts";
 import { receiverOrigin, type Scenario } from "./scenario.ts";
 import { settingsOf, type Configured } from "./settings.ts";
-import { beginAccesses } from "./support/accesses.ts";
-import { createDamages } from "./support/damage.ts";
 import { beginDiskFaults, createDisk } from "./support/disk.ts";
 import { beginFaults } from "./support/faults.ts";
 import { createHost } from "./support/host.ts";
@@ -99,7 +97,6 @@ export async function simulate(
   ];
   const disk = createDisk(world);
   const writes = createStoredWrites(time, scenario.probes.length > 0);
-  const damages = createDamages(world);
   const configure = () => {
     const configured = configuredNow(world);
     const mutated = mutation.configured?.(configured) ?? configured;
@@ -125,11 +122,7 @@ export async function simulate(
       commits.add(time.now().moment);
       writes.onPollTaken(id, count, life);
     },
-    beforeRestart: (path, life) => damages.beforeRestart(path, life),
-    onEnding() {
-      writes.onEnding();
-      diskFaults.onEnding();
-    },
+    onEnding: () => writes.onEnding(),
   });
 
   service.begin();
@@ -140,8 +133,7 @@ export async function simulate(
   beginFaults(world, { service, receivers, host, disk }, () => {
     wallClocks.push({ fromMs: time.nowMs, offsetMs: time.utcMs - time.nowMs });
   });
-  const diskFaults = beginDiskFaults(world, host, disk, mutation.overlooksItsFiles ?? false);
-  const accesses = beginAccesses(world, host, mutation, configure, diskFaults.isDisplaced);
+  beginDiskFaults(world, disk);
   const people = beginPeople(world, host, attempts);
   const scraping = world.dice.fork("scrapes");
   const scrapeLater = (): void => {
@@ -169,7 +161,6 @@ export async function simulate(
       scrapes,
       refused,
       ...people,
-      accesses,
       storeOutages: disk.outages,
       storeFaults: disk.faults,
       commits,
@@ -177,39 +168,36 @@ export async function simulate(
       storedBackOffs: writes.backOffs,
       storedIncidents: writes.incidents,
       storedRuns: writes.runs,
-      damages: damages.all,
       left,
       stored,
     },
   });
   for (const [stop, share] of (endsAt ? stops : []).entries()) {
-    await passUntil(time, Math.round(share * scenario.calmMs), diskFaults.onMoment);
-    if (diskFaults.isDisplaced() || writes.isBackingOff()) continue;
+    await passUntil(time, Math.round(share * scenario.calmMs));
+    if (writes.isBackingOff()) continue;
     const path = host.copyStore(`stop-${stop}`);
     if (path === null) continue;
     let stored: Recorded["stored"] = new Map();
     await host.beside(async () => {
-      ({ stored } = await readStored(path, scenario, damages.all, Infinity));
+      ({ stored } = await readStored(path, scenario, Infinity));
     });
     const run = runUntil(time.nowMs, [], stored);
     if (stored.size > 0 && endsAt?.(run, stop)) return run;
   }
-  await passUntil(time, scenario.endMs, diskFaults.onMoment);
+  await passUntil(time, scenario.endMs);
   host.retire();
   host.stop();
-  await passUntil(time, scenario.endMs + 60_000, diskFaults.onMoment);
+  await passUntil(time, scenario.endMs + 60_000);
 
   // A group that began to wait just before the end still waits.
   const waitingUtcMs = time.utcMs - longestWaitMs - 2 * 60_000;
-  const { left, stored } = await readStored(host.storePath, scenario, damages.all, waitingUtcMs);
+  const { left, stored } = await readStored(host.storePath, scenario, waitingUtcMs);
   return runUntil(scenario.endMs, [...left, ...writes.faults], stored);
 }
 
-async function passUntil(time: WorldTime, untilMs: number, onMoment: () => void): Promise<void> {
-  do {
-    await comeToRest();
-    onMoment();
-  } while (time.jump(untilMs));
+async function passUntil(time: WorldTime, untilMs: number): Promise<void> {
+  do await comeToRest();
+  while (time.jump(untilMs));
 }
 
 /** What a process that starts now is configured with. */

@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { listChanges } from "../../src/api/operations/changes.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
-import { Secret } from "../../src/lib/secret.ts";
 import { serverAddress, serversAddress } from "../../src/web/pages/servers-address.ts";
 import { startPeer } from "../service/peer.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import { serveWeb } from "./support/serve-web.ts";
 import { serveFleet, watchServers, type PlainServer } from "./support/serve-fleet.ts";
 
 const hostile = `<script>alert("1")</script>\u202e'&\u0000`;
@@ -244,31 +242,6 @@ describe("the page of a server", () => {
     expect(text).toContain("us / research");
     expect(text).toContain("change idle -&gt; absent");
     expect(text).toContain("absent 5 s");
-  });
-
-  it("offers what the role of its reader allows", async () => {
-    const world = await watchWorld();
-    await world.poll();
-    const { api: call, targets } = world.daemon();
-    const roles = ["viewer", "operator", "caller"] as const;
-    const settings = {
-      anonymous: null,
-      tokens: roles.map((role) => ({ name: role, role, token: new Secret(role) })),
-      users: [],
-      proxy: null,
-    };
-    const events = () => Promise.resolve({ events: [], after: "", hasMore: false });
-    const { get } = await serveWeb({ settings, targets, api: { call, events } });
-    const offered = async (role: string) => {
-      const headers = { authorization: `Bearer ${role}` };
-      const { text } = await get(`/server?server=${world.serverIds[0]}`, { headers });
-      return ["Silence", "sandwatch explain", "sandwatch lookup"].filter((each) =>
-        text.includes(each),
-      );
-    };
-    expect(await offered("viewer")).toEqual(["sandwatch explain"]);
-    expect(await offered("operator")).toEqual(["Silence", "sandwatch explain"]);
-    expect(await offered("caller")).toEqual(["sandwatch explain", "sandwatch lookup"]);
   });
 
   it("offers to silence it", async () => {

@@ -26,10 +26,6 @@ export interface Mutation {
   readonly between?: string;
   /** SQL that runs on the store within a reload. */
   readonly reloading?: (stage: Stage) => string;
-  readonly beforeQueries?: (storePath: string) => void;
-  readonly beforeSecondProcess?: (storePath: string) => void;
-  /** It does not check whether the files of its store are still there. */
-  readonly overlooksItsFiles?: boolean;
   /** The clocks of targets whose polls changed nothing are only written when it stops. */
   readonly writesNoClocks?: boolean;
   /** How much longer it takes to stop. Milliseconds. */

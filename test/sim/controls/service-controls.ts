@@ -56,16 +56,9 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
       return { ...verdict, diff: { ...verdict.diff, ...diff } };
     }),
   },
-  "ignores new names": {
-    from: 53,
-    caughtAs: /buckets of/,
-    ...ofListings((body) =>
-      body.replaceAll(/"server_name":"tool-[^"]*"/g, `"server_name":"tool-1"`),
-    ),
-  },
   "drops ids that cannot be kept": {
     from: 40,
-    caughtAs: /changes (lack|invent)|buckets of/,
+    caughtAs: /changes (lack|invent)/,
     ...ofListings((body) => body.replace(new RegExp(`,${oddItem}|${oddItem},?`), "")),
   },
   "takes an unknown status for a recovery": {

@@ -1,8 +1,6 @@
-import { rmSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
 import { noGapStep } from "../../../src/fleet/recorded-time.ts";
 import { runAtOnce } from "../../../src/fleet/slices.ts";
-import { emptySnapshot, restoreSnapshot } from "../../../src/fleet/snapshot.ts";
+import { restoreSnapshot } from "../../../src/fleet/snapshot.ts";
 import { ofMetrics, ofPart, ofStore, ofVerdicts, showsBeforeItCommits } from "./mutation.ts";
 import type { NegativeControl } from "./mutation.ts";
 
@@ -201,63 +199,5 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
         },
       };
     },
-  },
-  "overlooks that its store was replaced": {
-    from: 9,
-    caughtAs: /(was ready|notified|went on storing).* though its store was replaced/,
-    overlooksItsFiles: true,
-  },
-  "changes its store when it is queried": {
-    from: 50,
-    caughtAs: /^queries at \d+ ms: changed the store/,
-    beforeQueries(storePath) {
-      using database = new DatabaseSync(storePath);
-      database.exec("update commit_sequence set value = value + 1");
-    },
-  },
-  "lets a second process start": {
-    from: 99,
-    caughtAs: /^a second process at \d+ ms: started/,
-    beforeSecondProcess: (storePath) => rmSync(`${storePath}.lock`, { force: true }),
-  },
-  "does not start with an unreadable row": {
-    from: 32,
-    caughtAs: /could not start: Error: a row cannot be read/,
-    ...ofStore((store) => ({
-      targets: {
-        ...store.targets,
-        async some(names) {
-          const some = await store.targets.some(names);
-          if (store.unreadable.size > 0) throw new Error("a row cannot be read");
-          return some;
-        },
-      },
-    })),
-  },
-  "loses what is beside an unreadable row": {
-    from: 83,
-    caughtAs: /changes (lack|invent)/,
-    ...ofStore((store) => ({
-      targets: {
-        ...store.targets,
-        async *snapshotsOf(some) {
-          for await (const [id, snapshot] of store.targets.snapshotsOf(some)) {
-            const isDamaged = store.unreadable.has("servers") || store.unreadable.has("sandboxes");
-            yield [id, isDamaged ? emptySnapshot : snapshot] as const;
-          }
-        },
-      },
-    })),
-  },
-  "takes unreadable messages for delivered": {
-    from: 16,
-    caughtAs: /left at the end: .* 0 dead notifications, where [1-9]\d* cannot be read/,
-    ...ofPart("outbox", (outbox) => ({
-      settle(seq, settlement, attempt, judge) {
-        const isUnreadable = settlement.reason === "unreadable";
-        const given = isUnreadable ? ({ ...settlement, state: "delivered" } as const) : settlement;
-        return outbox.settle(seq, given, attempt, judge);
-      },
-    })),
   },
 };

@@ -118,13 +118,11 @@ function stateFaults(
 }
 
 function firesUntilMs(evidence: Evidence, incident: NotifiedIncident): number {
-  const { scenario, lives, damages } = evidence;
+  const { scenario } = evidence;
   const { id, notifiedMs, resolved, receiver } = incident;
   const names = scenario.receivers.map(({ name }) => name).filter((name) => name !== receiver);
   const rule = scenario.rules.find(({ name }) => name === incident.rule) ?? { receivers: names };
-  const damage = damages.find((each) => each.kind === "incident" && each.id === id);
-  const damagedMs = lives[(damage?.life ?? 0) - 1]?.startMs ?? Infinity;
   const goesOn = resolved === null && notifiesEnd(evidence, rule, id);
   const endsMs = resolved === null ? undefined : timesOf(evidence, resolved.utcMs)[0];
-  return Math.min(goesOn ? lastNotifiableMs(evidence) : (endsMs ?? notifiedMs), damagedMs);
+  return goesOn ? lastNotifiableMs(evidence) : (endsMs ?? notifiedMs);
 }

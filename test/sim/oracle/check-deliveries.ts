@@ -1,7 +1,7 @@
 import { longestWaitMs, type ScenarioReceiver } from "../draw/receivers.ts";
 import type { Attempt } from "../history.ts";
 import { longestOutageMs } from "../scenario.ts";
-import { hasFault, lostMessages, subjectOf, timesOf, violation } from "./evidence.ts";
+import { hasFault, subjectOf, timesOf, violation } from "./evidence.ts";
 import type { Evidence, MessageIncident, NotifiedIncident, Violation } from "./evidence.ts";
 import { inhibitedUntilMs } from "./inhibition.ts";
 import { isSelective } from "./recipients.ts";
@@ -97,19 +97,16 @@ function subjectText(rule: string, incident: MessageIncident): string {
   return [rule, ...Object.values(subjectOf(incident))].join(" ");
 }
 
-/** The subjects of dead-lettered and unreadable messages: their order is not kept. */
+/** The subjects of dead-lettered messages: their order is not kept. */
 function lateSubjects(
   evidence: Evidence,
   { name, giveUpAfterMs }: ScenarioReceiver,
 ): ReadonlySet<string> {
-  const lost = new Set(lostMessages(evidence, name).flatMap(({ incidents }) => incidents));
   const mayBeDead = giveUpAfterMs < longestOutageMs;
   const subjects = evidence.attempts.flatMap((attempt) => {
     const isDead = attempt.receiver === name && (attempt.refused !== null || mayBeDead);
     const { rule, incidents } = attempt.message.data;
-    return incidents
-      .filter(({ id }) => isDead || lost.has(id))
-      .map((incident) => subjectText(rule, incident));
+    return isDead ? incidents.map((incident) => subjectText(rule, incident)) : [];
   });
   return new Set(subjects);
 }
@@ -134,10 +131,7 @@ function checkNotified(
     ["incident.resolved", resolves],
   ] as const) {
     const isExcused =
-      count(type) < expected &&
-      (!isConfiguredAtEnd(scenario, name) ||
-        isLost(evidence, name, id, type) ||
-        isLate(evidence, id, type));
+      count(type) < expected && (!isConfiguredAtEnd(scenario, name) || isLate(evidence, id, type));
     if (count(type) === expected || isExcused) continue;
     found.push(`${name} was sent ${type} of ${id} ${count(type)} times instead of ${expected}`);
   }
@@ -159,12 +153,6 @@ function checkNotified(
     found.push(`${name} was reminded of ${id} by no rule`);
   }
   return found.map((text) => violation(text, id));
-}
-
-function isLost(evidence: Evidence, receiver: string, id: string, type: string): boolean {
-  return lostMessages(evidence, receiver).some(
-    (each) => each.type === type && each.incidents.includes(id),
-  );
 }
 
 /** Whether it was first sent so late that it may still wait for others of its group at the end. */
@@ -200,7 +188,6 @@ function checkReceiverIncidents(
   attempts: readonly Attempt[],
 ): readonly Violation[] {
   const own = evidence.incidents.filter(({ receiver }) => receiver === name);
-  const isDamaged = lostMessages(evidence, name).length > 0;
   const isDead = ({ answered, refused }: Attempt): boolean =>
     refused !== null || (answered === null && giveUpAfterMs < longestOutageMs);
   const missing = attempts.filter((attempt) => {
@@ -215,7 +202,7 @@ function checkReceiverIncidents(
     ...missing.map(({ atMs, webhookId }) =>
       violation(`nobody was notified that ${name} refused ${webhookId} at ${atMs} ms`, name),
     ),
-    ...(isDamaged ? [] : own).flatMap((incident) => {
+    ...own.flatMap((incident) => {
       const isInvented = !attempts.some(
         (attempt) => attempt.atMs <= incident.notifiedMs && isDead(attempt),
       );

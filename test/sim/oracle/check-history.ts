@@ -1,7 +1,5 @@
-import { resolutions, statuses } from "../history.ts";
-import type { Bucket, Period, Resolution, StoredChange } from "../history.ts";
-import { sum, trueBuckets } from "./buckets.ts";
-import { damagesOf, violation, type Evidence, type Violation } from "./evidence.ts";
+import type { Period, StoredChange } from "../history.ts";
+import { violation, type Evidence, type Violation } from "./evidence.ts";
 import { without } from "./periods.ts";
 import type { TargetHistory } from "./target-history.ts";
 import type { TrueChange, Truth } from "./truth.ts";
@@ -16,22 +14,9 @@ export function checkHistory(
 ): readonly Violation[] {
   const stored = evidence.stored.get(target);
   if (!stored) return [violation(`${target}: nothing is stored`, target)];
-  const damaged = damagesOf(evidence, "change").filter((each) => each.target === target);
-  const changes = linesWithout(
-    [...truth.changes, ...boxes.changes].map(trueChangeLine),
-    damaged.map(({ line }) => line),
-  );
-  // What a change says that cannot be read is missing from all that follows until the next one, and what a server's row says
-  // is forgotten by the next process.
-  const isDamaged =
-    damaged.length > 0 || damagesOf(evidence, "servers").some((each) => each.target === target);
+  const changes = [...truth.changes, ...boxes.changes].map(trueChangeLine);
   const faults = [
     ...differences(stored.changes.map(changeLine), changes).map((fault) => `changes ${fault}`),
-    ...(isDamaged ? [] : resolutions).flatMap((resolution) => {
-      const found = stored.buckets.get(resolution) ?? [];
-      const expected = trueBuckets(truth, resolution);
-      return bucketFaults(resolution, found, expected);
-    }),
     ...gapFaults(stored.gaps, truth).map((fault) => `gaps ${fault}`),
   ];
   return faults.map((fault) => violation(`${target}: ${fault}`, target));
@@ -45,35 +30,6 @@ function changeLine({ atMs, sandboxId, serverId, from, to, ...rest }: StoredChan
 
 function trueChangeLine({ atMs, server, from, to, dwellMs, observation }: TrueChange): string {
   return JSON.stringify([atMs, server, from, to, dwellMs, observation]);
-}
-
-function bucketFaults(
-  resolution: Resolution,
-  found: readonly Bucket[],
-  expected: readonly Bucket[],
-): readonly string[] {
-  const recordedMs = sum(found.map((bucket) => bucket.recordedMs));
-  const passedMs = sum(expected.map((bucket) => bucket.recordedMs));
-  const total = `${recordedMs} ms are recorded in ${resolution}, ${passedMs} ms passed`;
-  const lines = differences(found.flatMap(bucketLines), expected.flatMap(bucketLines));
-  return [
-    ...(recordedMs === passedMs ? [] : [total]),
-    ...lines.map((line) => `buckets of ${resolution} ${line}`),
-  ];
-}
-
-function bucketLines(bucket: Bucket): readonly string[] {
-  const { startMs, recordedMs, unobservedMs, names } = bucket;
-  if (recordedMs === 0 && names.size === 0) return [];
-  return [
-    JSON.stringify([startMs, recordedMs, unobservedMs]),
-    ...Array.from(names, ([name, account]) => {
-      const { exhaustedMs, dwells, peaks } = account;
-      const ms = statuses.map((status) => account.ms[status]);
-      const parts = [account.unobservedMs, peaks?.occupied, peaks?.servers, exhaustedMs];
-      return JSON.stringify([startMs, name, ms, ...parts, dwells.counts, dwells.sumMs]);
-    }),
-  ];
 }
 
 function differences(found: readonly string[], expected: readonly string[]): readonly string[] {

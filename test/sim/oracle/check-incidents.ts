@@ -1,5 +1,5 @@
 import { messagesOf } from "./check-deliveries.ts";
-import { damagesOf, lastNotifiableMs, timesOf, violation, writtenUntilMs } from "./evidence.ts";
+import { lastNotifiableMs, timesOf, violation, writtenUntilMs } from "./evidence.ts";
 import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
 import { advance, initialState, retire } from "./incident-model.ts";
 import type { EndReason, Finding, JudgedRule, State, Step } from "./incident-model.ts";
@@ -197,9 +197,7 @@ export function checkStatusRule(
     initialState,
     (before, step, observation) => {
       const { listing, certain } = observation;
-      let states = before.map((state) =>
-        afterDamages(evidence, state, { rule: rule.name, target, server }, life, listing.life),
-      );
+      let states = before;
       ({ life } = listing);
       const next = ruleIn(life);
       if (next !== present)
@@ -236,29 +234,4 @@ function findingOf(
   if (status === undefined) return listing.complete ? "lacking" : "missed";
   if (status === rule?.status) return "holds";
   return status === "unknown" || status === null ? "unstated" : "clears";
-}
-
-/** What a process goes on with that could not read rows. */
-function afterDamages(
-  evidence: Evidence,
-  state: State,
-  subject: { readonly rule: string; readonly target: string; readonly server: string },
-  before: number,
-  life: number,
-): State {
-  const { rule, target, server } = subject;
-  const isDamaged = (kind: "flaps" | "incident" | "servers"): boolean =>
-    damagesOf(evidence, kind, life, before).some(
-      (each) =>
-        each.target === target &&
-        each.servers.includes(server) &&
-        (kind === "servers" || each.rule === rule),
-    );
-  return {
-    ...state,
-    ...(isDamaged("flaps") && { entries: [] }),
-    ...(isDamaged("incident") && { incident: null }),
-    // An unknown server is gone with the first complete listing that lacks it.
-    ...(isDamaged("servers") && { lacking: evidence.scenario.goneAfter - 1 }),
-  };
 }

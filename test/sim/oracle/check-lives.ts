@@ -90,46 +90,10 @@ function outagesAt(
   roundMs: number,
 ): readonly string[] {
   return storeOutages
-    .filter(({ fromMs, toMs, what, ...outage }) => {
+    .filter(({ fromMs, toMs, what }) => {
       const sinceMs = Math.max(fromMs, lives[life - 1]?.startMs ?? 0);
-      const isOwn = outage.life === null || outage.life === life;
       const beganMs = sinceMs + (what === "is read-only" ? roundMs : 0);
-      return isOwn && sentMs > beganMs && sentMs < toMs;
+      return sentMs > beganMs && sentMs < toMs;
     })
     .map(({ what }) => `the store ${what}`);
-}
-
-/** What was sent before has come by then. */
-const travelMs = 1_000;
-
-const mostViolations = 3;
-
-/** A process whose store was moved away stores nothing, and notifies nobody. */
-export function checkStoreFiles(evidence: Evidence): readonly Violation[] {
-  const replaced = evidence.storeOutages.filter(({ what }) => what === "was replaced");
-  return replaced.flatMap(({ life, fromMs, toMs }) => {
-    const isThen = (each: { readonly life: number; readonly atMs: number }): boolean =>
-      each.life === life && each.atMs > fromMs && each.atMs < toMs;
-    const says = (atMs: number, what: string): Violation =>
-      violation(
-        `process ${life} ${what} at ${atMs} ms, though its store was replaced at ${fromMs} ms`,
-      );
-    // What is under way when they are replaced may still be written, to the files that are put back later.
-    const stored = new Set(
-      evidence.storedPolls
-        .filter(isThen)
-        // That nothing changed is noted in memory, until that cannot be written.
-        .filter(({ atMs }) => atMs > fromMs + clocksWrittenMs)
-        .map(({ moment }) => moment),
-    );
-    return [
-      ...evidence.scrapes
-        .filter((scrape) => isThen(scrape) && scrape.ready === 200)
-        .map(({ atMs }) => says(atMs, "was ready")),
-      ...evidence.attempts
-        .filter((attempt) => isThen(attempt) && attempt.atMs > fromMs + travelMs)
-        .map(({ atMs, receiver }) => says(atMs, `notified ${receiver}`)),
-      ...(stored.size > 1 ? [says(toMs, "went on storing polls until it ended")] : []),
-    ].slice(0, mostViolations);
-  });
 }

@@ -1,7 +1,7 @@
 import { longestWaitMs, type ExtraReceiver } from "../draw/receivers.ts";
 import { refusedRule } from "../draw/rules.ts";
 import type { Page } from "../history.ts";
-import { damagesOf, lastNotifiableMs, lostMessages, receiverRule, timesOf } from "./evidence.ts";
+import { lastNotifiableMs, receiverRule, timesOf } from "./evidence.ts";
 import { violation, type Evidence, type NotifiedIncident, type Violation } from "./evidence.ts";
 import { inhibitedUntilMs } from "./inhibition.ts";
 import { notifiesEnd } from "./routes.ts";
@@ -90,9 +90,6 @@ function checkEnd(
   }
   const isDue = ({ rule, receiver }: NotifiedIncident): boolean =>
     rule === receiverRule ? receiver !== name : rules.includes(rule);
-  const isLost =
-    lostMessages(evidence, name).length > 0 || damagesOf(evidence, "incident").length > 0;
-  if (isLost) return [];
   const due = evidence.incidents.filter(isDue);
   const others = scenario.receivers.map((each) => each.name);
   const fires = ({ id, rule, receiver, resolved, notifiedMs }: NotifiedIncident): boolean => {

@@ -1,10 +1,10 @@
 import { statuses, type ByStatus, type Scrape } from "../history.ts";
 import { longestOutageMs, type ScenarioTarget } from "../scenario.ts";
 import { countOf, sum } from "./buckets.ts";
-import { hasFault, lostMessages, timesOf, violation } from "./evidence.ts";
+import { hasFault, timesOf, violation } from "./evidence.ts";
 import type { Evidence, Violation } from "./evidence.ts";
 import { knownAt, type Known } from "./known-target.ts";
-import { forgottenSubjects, type TargetHistory } from "./target-history.ts";
+import type { TargetHistory } from "./target-history.ts";
 
 /** One sample of the Prometheus text format. */
 interface Sample {
@@ -170,54 +170,9 @@ function deadFaults(
     const [least, possible] = [sure, refused].map(
       (some) => new Set(some.map(({ webhookId }) => webhookId)).size,
     );
-    const lost = lostMessages(evidence, name, life).length;
-    const most = giveUpAfterMs < longestOutageMs ? Infinity : (possible ?? 0) + lost;
+    const most = giveUpAfterMs < longestOutageMs ? Infinity : (possible ?? 0);
     const shown = valueOf(samples, "sandwatch_notifications_dead", { receiver: name });
     if (shown === undefined || (shown >= (least ?? 0) && shown <= most)) return [];
     return [`${name} has ${least} to ${most} dead notifications, ${shown} are shown`];
-  });
-}
-
-const refusal =
-  /^The store \S+ is in use by another sandwatch process\. Stop that process, or set another store\.path\.$/;
-
-/**
- * Queries are answered from what is stored and change nothing, and a second process is refused while one runs. That the
- * one that runs is not disturbed is for all other checks.
- */
-export function checkAccesses(
-  evidence: Evidence,
-  histories: ReadonlyMap<string, TargetHistory>,
-): readonly Violation[] {
-  return evidence.accesses.flatMap((access) => {
-    const { what, moment, life, error, servers, atMs, isChanged } = access;
-    const isStored = evidence.storedPolls.some((poll) => poll.moment <= moment);
-    const faults: string[] = isChanged ? ["changed the store"] : [];
-    if (what === "a second process") {
-      if (error === null) faults.push("started, though a process ran");
-      else if (!refusal.test(error)) faults.push(`refused with other words: ${error}`);
-    } else if (error !== null) {
-      // The first process may have been killed before it had made its store.
-      if (isStored) faults.push(`not answered: ${error}`);
-    } else {
-      for (const [target, { polls, truth }] of histories) {
-        const last = polls.findLastIndex(({ stored }) => stored.moment <= moment);
-        const forgotten = forgottenSubjects(evidence, target, life, polls[last]?.life);
-        const known = truth
-          .known(last)
-          .entries()
-          .filter(([server]) => !forgotten.has(server));
-        const counts = countOf(known.map(([, server]) => server));
-        faults.push(
-          ...countFaults(
-            target,
-            "servers",
-            counts,
-            (status) => servers?.get(target)?.get(status) ?? 0,
-          ),
-        );
-      }
-    }
-    return faults.map((fault) => violation(`${what} at ${atMs} ms: ${fault}`));
   });
 }

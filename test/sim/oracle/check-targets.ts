@@ -1,5 +1,4 @@
 import type { TargetRule } from "../draw/rules.ts";
-import { damagesOf } from "./evidence.ts";
 import type { Evidence, NotifiedIncident, Violation } from "./evidence.ts";
 import { follow } from "./check-incidents.ts";
 import { advance, initialState } from "./incident-model.ts";
@@ -20,16 +19,11 @@ export function checkTarget(
   const name = `${rule.name} ${target}`;
   const subject = { rule: rule.name, target, server: "" };
   const inhibited = inhibitionOf(evidence, { ...subject, server: null });
-  let life = 0;
   return follow(
     evidence,
     { name, about: target, rule, observations: polls, notified },
     initialState,
     (before, step, poll) => {
-      const isForgotten = damagesOf(evidence, "flaps", poll.life, life).some(
-        (each) => each.rule === rule.name && each.target === target && each.servers.includes(" "),
-      );
-      ({ life } = poll);
       const full = {
         ...step,
         observation: poll,
@@ -39,9 +33,7 @@ export function checkTarget(
         silenced: silencedAt(evidence, subject, poll),
         inhibited: inhibited(poll.toMs),
       };
-      return before.flatMap((state) =>
-        advance(isForgotten ? { ...state, entries: [] } : state, full),
-      );
+      return before.flatMap((state) => advance(state, full));
     },
   );
 }

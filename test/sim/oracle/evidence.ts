@@ -1,14 +1,6 @@
 import { longestWaitMs } from "../draw/receivers.ts";
 import { listingPath, type Scenario } from "../scenario.ts";
-import type {
-  Attempt,
-  Damage,
-  Message,
-  Moment,
-  Recorded,
-  ServiceRequest,
-  Status,
-} from "../history.ts";
+import type { Attempt, Message, Moment, Recorded, ServiceRequest, Status } from "../history.ts";
 import { readListing } from "./read-answer.ts";
 
 /** The rule that every daemon has for its receivers. */
@@ -243,23 +235,6 @@ export function stalledMs({ stalls, dueMs }: Recorded, fromMs: number, toMs = In
     const atMs = dueMs[moment] ?? 0;
     return atMs >= fromMs - ms && atMs <= toMs ? total + ms : total;
   }, 0);
-}
-
-/** What became unreadable after one process started and until another one did. */
-export function damagesOf(
-  { damages }: Recorded,
-  kind: Damage["kind"],
-  untilLife = Infinity,
-  afterLife = 0,
-): readonly Damage[] {
-  return damages.filter(
-    (each) => each.kind === kind && each.life > afterLife && each.life <= untilLife,
-  );
-}
-
-/** What a receiver was to be notified of, in unreadable rows. */
-export function lostMessages(evidence: Recorded, receiver: string, untilLife = Infinity) {
-  return damagesOf(evidence, "message", untilLife).filter((each) => each.receiver === receiver);
 }
 
 /** The requests for listings of a target, or for another path. */

@@ -5,13 +5,13 @@ import { checkDeliveries } from "./check-deliveries.ts";
 import { checkGroups } from "./check-groups.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkStatusRule, isOnStatus } from "./check-incidents.ts";
-import { checkHeartbeats, checkLives, checkStoreFiles } from "./check-lives.ts";
+import { checkHeartbeats, checkLives } from "./check-lives.ts";
 import { checkPagerduty } from "./check-pagerduty.ts";
 import { checkPools } from "./check-pools.ts";
 import { checkProbes } from "./check-probes.ts";
 import { checkRegion } from "./check-regions.ts";
 import { checkRequests } from "./check-requests.ts";
-import { checkAccesses, checkScrapes } from "./check-scrapes.ts";
+import { checkScrapes } from "./check-scrapes.ts";
 import { checkTarget } from "./check-targets.ts";
 import { evidenceOf, receiverRule, violation, type Violation } from "./evidence.ts";
 import { checkInhibition } from "./inhibition.ts";
@@ -89,7 +89,5 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     }),
     ...checkScrapes(evidence, histories),
     ...checkHeartbeats(evidence, histories),
-    ...checkStoreFiles(evidence),
-    ...checkAccesses(evidence, histories),
   ];
 }

@@ -1,6 +1,6 @@
 import type { AddedSilence } from "../history.ts";
 import type { MaintenanceWindow } from "../scenario.ts";
-import { damagesOf, type Evidence } from "./evidence.ts";
+import type { Evidence } from "./evidence.ts";
 import type { Observation } from "./observations.ts";
 
 interface SilenceSubject {
@@ -16,13 +16,12 @@ export function silencedAt(
   subject: SilenceSubject,
   observation: Observation,
 ): readonly boolean[] {
-  const unreadable = damagesOf(evidence, "silence", observation.life).map(({ id }) => id);
   const answers = [
     ...evidence.scenario.maintenance
       .filter(({ rules }) => rules.includes(subject.rule))
       .map((window) => openAt(window, observation)),
     ...evidence.silences
-      .filter((silence) => isAbout(silence, subject) && !unreadable.includes(silence.id ?? ""))
+      .filter((silence) => isAbout(silence, subject))
       .map((silence) => inForceAt(evidence, silence, observation)),
   ];
   if (answers.includes("yes")) return [true];

@@ -43,7 +43,7 @@ export function targetEvents(
   let names: ReadonlySet<string> = new Set();
   return polls.flatMap((poll, at): readonly TargetEvent[] => {
     const { life, listing, stored, complete } = poll;
-    if (life !== polls[at - 1]?.life) names = namesIn(truth.known(at - 1, at));
+    if (life !== polls[at - 1]?.life) names = namesIn(truth.known(at - 1));
     const isUnsaved = (each: { readonly life: number; readonly moment: number }): boolean =>
       evidence.unsavedPolls.some(
         (taken) =>

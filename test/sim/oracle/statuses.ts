@@ -1,6 +1,6 @@
 import type { Status } from "../history.ts";
 import type { Evidence, Listing, ShownBox, ShownServer } from "./evidence.ts";
-import { forgottenSubjects, storedPollsOf } from "./target-history.ts";
+import { storedPollsOf } from "./target-history.ts";
 
 /** What is known of a server or a sandbox between two listings. */
 interface Known {
@@ -35,11 +35,7 @@ function statusesOf(evidence: Evidence, target: string): readonly (readonly [Lis
   const stored = new Set(storedPollsOf(evidence, target).map(({ listing }) => listing));
   const own = evidence.listings.filter((each) => each.target === target);
   let known: KnownTarget = { servers: new Map(), boxes: new Map() };
-  let life = 0;
   return own.map((listing) => {
-    const forgotten = forgottenSubjects(evidence, target, listing.life, life);
-    ({ life } = listing);
-    known = { servers: without(known.servers, forgotten), boxes: without(known.boxes, forgotten) };
     const { after, statuses } = observe(known, listing, evidence.scenario.goneAfter);
     // What was not stored is not known afterwards.
     if (stored.has(listing)) known = after;
@@ -101,8 +97,4 @@ function within(box: string, servers: ReadonlyMap<string, Known>): readonly Know
 /** The sandbox of a server; of a sandbox itself. */
 export function boxOf(subject: string): string {
   return subject.split(" ")[0] ?? "";
-}
-
-function without<T>(all: ReadonlyMap<string, T>, names: ReadonlySet<string>): Map<string, T> {
-  return new Map(Array.from(all).filter(([name]) => !names.has(name)));
 }

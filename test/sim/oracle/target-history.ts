@@ -1,6 +1,6 @@
 import { listingPath } from "../scenario.ts";
 import type { Moment, ServiceRequest, StoredPoll } from "../history.ts";
-import { damagesOf, hasFault, writtenUntilMs, type Evidence, type Listing } from "./evidence.ts";
+import { hasFault, writtenUntilMs, type Evidence, type Listing } from "./evidence.ts";
 import { truthOf, type PollRecord, type Truth } from "./truth.ts";
 
 /** What is known of a target: its stored polls, in order, and what follows from them. */
@@ -45,23 +45,11 @@ export function targetHistoryOf(evidence: Evidence, target: string): TargetHisto
       accepted: listing !== null,
       complete: listing?.complete ?? false,
       shown: listing?.shown ?? new Map(),
-      forgotten: forgottenSubjects(evidence, target, life, last?.life),
     });
   }
   const { goneAfter } = evidence.scenario;
   const ofBoxes = polls.map((poll) => ({ ...poll, shown: poll.listing?.boxes ?? new Map() }));
   return { polls, truth: truthOf(polls, goneAfter), boxes: truthOf(ofBoxes, goneAfter) };
-}
-
-/** The servers and sandboxes of a target that one process cannot read, though an earlier one could. */
-export function forgottenSubjects(
-  evidence: Evidence,
-  target: string,
-  life: number,
-  afterLife = 0,
-): ReadonlySet<string> {
-  const damages = damagesOf(evidence, "servers", life, afterLife);
-  return new Set(damages.flatMap((each) => (each.target === target ? each.servers : [])));
 }
 
 export function storedPollsOf(evidence: Evidence, target: string) {

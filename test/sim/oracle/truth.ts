@@ -10,8 +10,6 @@ export interface PollRecord {
   readonly unbroken: boolean;
   readonly accepted: boolean;
   readonly complete: boolean;
-  /** The servers that the process could not read at its start, and that one before knew. */
-  readonly forgotten: ReadonlySet<string>;
   /** What it listed: servers by sandbox and server id, or sandboxes. */
   readonly shown: ReadonlyMap<string, Shown>;
 }
@@ -57,23 +55,20 @@ export type Truth = ReturnType<typeof truthOf>;
  */
 export function truthOf(records: readonly PollRecord[], goneAfter: number) {
   const servers = new Set(records.flatMap(({ shown }) => [...shown.keys()]));
-  /** The last poll that listed it, as the process of the poll `by` knew it; -1: it did not. */
-  const lastShown = (server: string, poll: number, by = poll): number => {
-    const shown = records.findLastIndex((each, at) => at <= poll && each.shown.has(server));
-    const isForgotten = records.slice(shown + 1, by + 1).some((each) => each.forgotten.has(server));
-    return isForgotten ? -1 : shown;
-  };
+  /** The last poll that listed it; -1: none did. */
+  const lastShown = (server: string, poll: number): number =>
+    records.findLastIndex((each, at) => at <= poll && each.shown.has(server));
   /** How many complete listings in a row lacked it; null: it is not known, or not any more. */
-  const missing = (server: string, poll: number, by = poll): number | null => {
-    const shown = lastShown(server, poll, by);
+  const missing = (server: string, poll: number): number | null => {
+    const shown = lastShown(server, poll);
     if (shown < 0) return null;
     const lacking = records.slice(shown + 1, poll + 1).filter(({ complete }) => complete).length;
     return lacking >= goneAfter ? null : lacking;
   };
   const shownLast = (server: string, poll: number): Shown | undefined =>
     records[lastShown(server, poll)]?.shown.get(server);
-  const presence = (server: string, poll: number, by = poll): Presence =>
-    missing(server, poll, by) === null ? "absent" : (shownLast(server, poll)?.status ?? "absent");
+  const presence = (server: string, poll: number): Presence =>
+    missing(server, poll) === null ? "absent" : (shownLast(server, poll)?.status ?? "absent");
   const isObserved = (poll: number): boolean =>
     records[poll]?.unbroken === true &&
     records[poll].complete &&
@@ -88,7 +83,7 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
   const nameOf = (server: string, poll: number): string => shownLast(server, poll)?.name ?? "";
 
   const isChange = (server: string, poll: number): boolean =>
-    presence(server, poll) !== presence(server, poll - 1, poll);
+    presence(server, poll) !== presence(server, poll - 1);
   const dwellUntil = (server: string, poll: number): number | null => {
     let began = poll - 1;
     while (began >= 0 && !isChange(server, began)) began--;
@@ -104,7 +99,7 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
   };
 
   const changeAt = (server: string, poll: number): Omit<TrueChange, "atMs"> | null => {
-    const [from, to] = [presence(server, poll - 1, poll), presence(server, poll)];
+    const [from, to] = [presence(server, poll - 1), presence(server, poll)];
     const name = nameOf(server, poll - 1);
     if (from !== to) {
       const dwellMs = from === "absent" ? null : dwellUntil(server, poll);
@@ -125,7 +120,7 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
     const observed = isObserved(poll);
     const [beforeMs, utcMs] = [recordedUntil(records, poll - 1), recordedUntil(records, poll)];
     const startMs = observed && !isMomentKnown(poll) ? utcMs - elapsedMs : beforeMs;
-    const known = [...servers].filter((server) => missing(server, poll - 1, poll) !== null);
+    const known = [...servers].filter((server) => missing(server, poll - 1) !== null);
     const lost = known.map((server) => {
       return { server, name: nameOf(server, poll - 1), status: null };
     });
@@ -151,12 +146,12 @@ export function truthOf(records: readonly PollRecord[], goneAfter: number) {
   return {
     stretches,
     changes,
-    /** The servers that are known after a poll; with the next one as `by`, those that its process knows. */
-    known: (poll: number, by = poll): ReadonlyMap<string, Shown> =>
+    /** The servers that are known after a poll. */
+    known: (poll: number): ReadonlyMap<string, Shown> =>
       new Map(
         [...servers].flatMap((server) => {
           const shown = shownLast(server, poll);
-          return shown && missing(server, poll, by) !== null ? [[server, shown]] : [];
+          return shown && missing(server, poll) !== null ? [[server, shown]] : [];
         }),
       ),
   };

@@ -1,8 +1,6 @@
-import { copyFileSync, existsSync, renameSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { StoreOutage } from "../history.ts";
 import { longestOutageMs } from "../scenario.ts";
-import type { Host } from "./host.ts";
 import { atTimes, type World } from "./world.ts";
 
 const readOnly = { errcode: 8, errstr: "attempt to write a readonly database" };
@@ -25,8 +23,8 @@ export function createDisk({ time, dice: all }: World) {
   const outages: StoreOutage[] = [];
   const faults = new Map<number, number>();
   const stalls = new Map<number, number>();
-  const beginOutage = (what: StoreOutage["what"], life: number | null = null): void =>
-    void outages.push({ fromMs: time.nowMs, toMs: Infinity, life, what });
+  const beginOutage = (what: StoreOutage["what"]): void =>
+    void outages.push({ fromMs: time.nowMs, toMs: Infinity, what });
   const endOutage = (what: StoreOutage["what"]): void => {
     const last = outages.findLast((each) => each.what === what);
     if (last) last.toMs = Math.min(last.toMs, time.nowMs);
@@ -40,10 +38,6 @@ export function createDisk({ time, dice: all }: World) {
     outages,
     faults,
     stalls,
-    beginOutage,
-    endOutage,
-    /** The store of a process takes nothing in this moment. */
-    markFault: (life: number): void => void faults.set(time.now().moment, life),
     /** @param trouble the shares of statements that are refused and that are slow */
     begin(trouble: { readonly refuses: number; readonly stalls: number }): void {
       endOutage("refuses everything");
@@ -83,25 +77,11 @@ export function createDisk({ time, dice: all }: World) {
 
 const minuteMs = 60_000;
 
-/** What somebody does to a file of the store while a process runs on it, and to which. */
-const displacements = {
-  deleted: "",
-  replaced: "",
-  "without its log": "-wal",
-  "without its index": "-shm",
-} as const;
-
-/**
- * Makes the disk read-only for some minutes, and moves files of the store away from the process that runs on it.
- *
- * @param overlooked the files stay where they are, as for a process that does not check them
- */
-export function beginDiskFaults(world: World, host: Host, disk: Disk, overlooked: boolean) {
+/** Makes the disk read-only for some minutes. */
+export function beginDiskFaults(world: World, disk: Disk): void {
   const { scenario, time } = world;
   const { intervalMs, calmMs } = scenario;
   const dice = world.dice.fork("store chaos");
-  let displaced: { readonly life: number; readonly file: string | null } | null = null;
-  const away = (file: string): string => `${file}.away`;
   const lastsMs = (own: typeof dice): number => {
     const ms = Math.max(3 * minuteMs, (0.5 + own.random() * 5) * intervalMs);
     return Math.min(ms, longestOutageMs, calmMs - time.nowMs);
@@ -116,46 +96,4 @@ export function beginDiskFaults(world: World, host: Host, disk: Disk, overlooked
       disk.endReadOnly();
     });
   });
-
-  const files = dice.fork("store files");
-  atTimes(world, files, files.pick([0, 0, 0, 0, 1]), calmMs, () => {
-    const life = host.lives.length;
-    if (!host.api || host.lives[life - 1]?.lastPollMs !== null) return;
-    const how = files.pick([
-      "deleted",
-      "deleted",
-      "replaced",
-      "without its log",
-      "without its index",
-    ] as const);
-    const file = host.storePath + displacements[how];
-    if (displaced !== null || !existsSync(file)) return;
-    if (!overlooked) {
-      renameSync(file, away(file));
-      if (how === "replaced") copyFileSync(away(file), file);
-    }
-    displaced = { life, file: overlooked ? null : file };
-    world.log(`the store of process ${life} is ${how}`);
-    disk.beginOutage("was replaced", life);
-    // Somebody notices, stops it, puts the files back and starts it again.
-    time.setTimer(lastsMs(files), () => {
-      if (displaced?.life === life) host.stop();
-    });
-  });
-
-  return {
-    isDisplaced: (): boolean => displaced !== null,
-    /** Called in each moment. */
-    onMoment: (): void => {
-      if (displaced) disk.markFault(displaced.life);
-    },
-    /** Called when a process ends: the files are put back before the next one starts. */
-    onEnding(): void {
-      if (!displaced) return;
-      if (displaced.file !== null) renameSync(away(displaced.file), displaced.file);
-      world.log("the store's files are put back");
-      disk.endOutage("was replaced");
-      displaced = null;
-    },
-  };
 }

@@ -33,8 +33,6 @@ export interface HostOptions {
   readonly onCommit: (database: DatabaseSync, life: number) => void;
   /** A process goes on with a poll of a target, the N-th. */
   readonly onPollTaken: (targetId: number, count: number, life: number) => void;
-  /** Called before a process starts that is not the first. */
-  readonly beforeRestart: (storePath: string, life: number) => void;
   /** A process ends, and its files are still where it left them. */
   readonly onEnding: () => void;
 }
@@ -179,10 +177,7 @@ export function createHost(options: HostOptions) {
     lives.push(life);
     current = process;
     world.log(`process ${life.number} starts`);
-    if (life.number > 1) {
-      if (bornMs === time.nowMs) runSql(mutation.between);
-      statements.apart(() => options.beforeRestart(storePath, life.number));
-    }
+    if (life.number > 1 && bornMs === time.nowMs) runSql(mutation.between);
     options.onStart();
     const clock: Clock = {
       now: () => ({ utcMs: time.utcMs, monotonicMs: 1_000 + time.nowMs - bornMs }),

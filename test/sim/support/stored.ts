@@ -1,9 +1,8 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from "node:sqlite";
 import { allTime } from "../../../src/reports/time-range.ts";
 import { openStore, type Store } from "../../../src/store/store.ts";
-import { bucketsIn, collect } from "../../support/collect.ts";
-import { resolutions } from "../history.ts";
-import type { Bucket, Damage, Moment, Recorded, Resolution, StoredHistory } from "../history.ts";
+import { collect } from "../../support/collect.ts";
+import type { Moment, Recorded, StoredHistory } from "../history.ts";
 import type { StoredIncident, StoredPoll, StoredRun } from "../history.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
 import type { WorldTime } from "./world-time.ts";
@@ -180,7 +179,6 @@ const gapsOf = `select from_at_ms as fromMs, coalesce(to_at_ms, recorded_to_ms) 
 export async function readStored(
   path: string,
   { targets, stages, alertmanager, pagerduty, slack }: Scenario,
-  damages: readonly Damage[],
   waitingUtcMs: number,
 ): Promise<Pick<Recorded, "left" | "stored">> {
   try {
@@ -188,7 +186,7 @@ export async function readStored(
     // What is due to a receiver that is not configured waits for it.
     const receivers = new Set(stages.at(-1)?.receivers);
     for (const extra of [alertmanager, pagerduty, slack]) if (extra) receivers.add(extra.name);
-    const left = await readLeft(store, receivers, damages, waitingUtcMs);
+    const left = await readLeft(store, receivers, waitingUtcMs);
     const stored = new Map<string, StoredHistory>();
     for (const target of targets) stored.set(target.name, await readHistory(store, path, target));
     await store.close();
@@ -205,39 +203,25 @@ async function readHistory(
   { region, key }: ScenarioTarget,
 ): Promise<StoredHistory> {
   const query = { ...allTime, region: [region], key: [key] };
-  const buckets = new Map<Resolution, readonly Bucket[]>();
-  for (const resolution of resolutions) {
-    const found = await bucketsIn(store.occupancy, { ...query, resolution });
-    buckets.set(
-      resolution,
-      found.map(({ bucket }) => bucket),
-    );
-  }
   const inOrder = { ...query, direction: "asc", observations: true } as const;
   const changes = await collect(store.changes.ofSubjects(inOrder));
   using database = new DatabaseSync(path, { readOnly: true });
   const rows = database.prepare(gapsOf).all(region, key);
   const gaps = rows.map(({ fromMs, toMs }) => ({ fromMs: Number(fromMs), toMs: Number(toMs) }));
-  return { gaps, buckets, changes };
+  return { gaps, changes };
 }
 
 async function readLeft(
   store: Store,
   receivers: ReadonlySet<string>,
-  damages: readonly Damage[],
   waitingUtcMs: number,
 ): Promise<readonly string[]> {
   const figures = await store.outbox.figures();
   return [...receivers].flatMap((receiver) => {
     const own = figures.find((each) => each.receiver === receiver);
     const { openItems = 0, pending = 0, dead = 0, oldestCausedAtMs = null } = own ?? {};
-    // Each stays as a dead letter until somebody discards it.
-    const unreadable = damages.filter(
-      (each) => each.kind === "message" && each.receiver === receiver,
-    ).length;
-    const isDone = pending === 0 && dead === unreadable;
+    const isDone = pending === 0 && dead === 0;
     if (isDone && (oldestCausedAtMs ?? Infinity) > waitingUtcMs) return [];
-    const text = `${receiver}: ${openItems} items, ${pending} pending and ${dead} dead notifications`;
-    return [`${text}, where ${unreadable} cannot be read`];
+    return [`${receiver}: ${openItems} items, ${pending} pending and ${dead} dead notifications`];
   });
 }

@@ -88,7 +88,6 @@ export function recordsOf(
       unbroken: !broken,
       accepted: outcome === "complete" || outcome === "partial",
       complete: outcome === "complete",
-      forgotten: new Set(),
       shown: new Map(of === "servers" ? servers : sandboxes),
     });
     broken = false;
