@@ -1,5 +1,4 @@
 import type { z } from "zod";
-import type { PostedAlert } from "../support/postable-alerts.ts";
 import type { PagerdutyEvent } from "../notify/support/pagerduty-event.ts";
 import type { webhookBodySchema } from "../support/webhook-body.ts";
 import type { Stage } from "./draw/receivers.ts";
@@ -71,12 +70,6 @@ export interface Attempt extends Received {
   readonly webhookId: string;
   readonly body: string;
   readonly message: Message;
-}
-
-/** Alerts that came to the Alertmanager. */
-export interface Post extends Received {
-  readonly sentMs: number;
-  readonly alerts: readonly PostedAlert[];
 }
 
 /** An event that came to PagerDuty. */
@@ -255,7 +248,6 @@ export interface Recorded {
   readonly endMs: number;
   readonly requests: readonly ServiceRequest[];
   readonly attempts: readonly Attempt[];
-  readonly posts: readonly Post[];
   readonly pages: readonly Page[];
   readonly heartbeats: readonly Heartbeat[];
   readonly scrapes: readonly Scrape[];

@@ -1,12 +1,6 @@
 import { createDice, type Dice } from "./draw/dice.ts";
 import { drawProbes, type ScenarioProbe } from "./draw/probes.ts";
-import {
-  drawAlertmanager,
-  drawPagerduty,
-  drawReceivers,
-  drawSlack,
-  drawStages,
-} from "./draw/receivers.ts";
+import { drawPagerduty, drawReceivers, drawStages } from "./draw/receivers.ts";
 import type { ExtraReceiver, ScenarioReceiver, Stages } from "./draw/receivers.ts";
 import { drawRouting } from "./draw/routing.ts";
 import {
@@ -55,11 +49,8 @@ export interface Scenario {
   readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
   /** It gets states rather than messages. */
-  readonly alertmanager: ExtraReceiver | null;
   /** Its events state which incidents fire. */
   readonly pagerduty: ExtraReceiver | null;
-  /** Its messages name no incidents: they are only checked to be what Slack accepts. */
-  readonly slack: ExtraReceiver | null;
   readonly stages: Stages;
   readonly maintenance: readonly MaintenanceWindow[];
   readonly service: {
@@ -141,9 +132,7 @@ export function drawScenario(seed: number): Scenario {
     rules,
     later: drawLater(dice.fork("later"), rules, calmMs),
     receivers,
-    alertmanager: drawAlertmanager(dice.fork("alertmanager"), intervalMs, rules),
     pagerduty: drawPagerduty(dice.fork("pagerduty"), rules),
-    slack: drawSlack(dice.fork("slack"), rules),
     stages,
     maintenance: drawMaintenance(dice.fork("maintenance"), rules),
     service: {

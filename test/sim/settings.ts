@@ -22,7 +22,7 @@ export interface Configured extends Scenario {
 /** As a configuration file has it. */
 export function settingsOf(configured: Configured): unknown {
   const { targets, rules, probes, schedule, rateLimit, maintenance } = configured;
-  const { receivers, stage, alertmanager, pagerduty, slack, heartbeat } = configured;
+  const { receivers, stage, pagerduty, heartbeat } = configured;
   const regions = new Set(targets.map(({ region }) => region));
   const keys = new Set(targets.map(({ key }) => key));
   const isRouted = receivers.some(({ route }) => route);
@@ -53,9 +53,7 @@ export function settingsOf(configured: Configured): unknown {
         ...(heartbeat
           ? [withUrl("pulse", "heartbeat", { every: duration(heartbeat.everyMs) })]
           : []),
-        ...(slack ? [withUrl(slack.name, "slack")] : []),
         ...(pagerduty ? [withUrl(pagerduty.name, "pagerduty", { routing_key: routingKey })] : []),
-        ...(alertmanager ? [alertmanagerSetting(alertmanager.name)] : []),
         ...receivers.filter(({ name }) => stage.receivers.has(name)).map(receiverSetting),
       ],
     },
@@ -66,19 +64,11 @@ function withUrl(name: string, type: string, more: object = {}): object {
   return { name, type, url: receiverOrigin(name), ...more };
 }
 
-function alertmanagerSetting(name: string): object {
-  const urls = [receiverOrigin(name)];
-  return { name, type: "alertmanager", urls, generator_url: generatorUrl };
-}
-
 function duration(ms: number): string {
   return `${ms / 1_000}s`;
 }
 
-function ruleSetting(
-  rule: ScenarioRule,
-  { stage, alertmanager, pagerduty, slack }: Configured,
-): object {
+function ruleSetting(rule: ScenarioRule, { stage, pagerduty }: Configured): object {
   const { name, on, keepFiringMs, remindEveryMs, escalation = [] } = rule;
   const flap = "flap" in rule ? rule.flap : null;
   return {
@@ -90,9 +80,7 @@ function ruleSetting(
     ...(remindEveryMs !== null && { remind_every: duration(remindEveryMs) }),
     receivers: [
       ...(stage.routes.get(name) ?? rule.receivers),
-      ...[alertmanager, pagerduty, slack].flatMap((extra) =>
-        extra?.rules.includes(name) ? [extra.name] : [],
-      ),
+      ...(pagerduty?.rules.includes(name) ? [pagerduty.name] : []),
     ],
     escalate: escalation.map(({ afterMs, receivers }) => ({ after: duration(afterMs), receivers })),
   };

@@ -7,7 +7,7 @@ import { simulate } from "./simulate.ts";
 /** Short worlds of different kinds; `npm run test:sim` runs any others. */
 const worlds = [
   { seed: 9, what: "a pool, servers that move, hours and escalation" },
-  { seed: 50, what: "probes, a pool, PagerDuty and Slack" },
+  { seed: 50, what: "probes, a pool and PagerDuty" },
 ];
 
 describe("the whole daemon, where everything fails that can", () => {

@@ -6,19 +6,14 @@ import { openStore } from "../../src/store/store.ts";
 import { testConfig } from "../support/test-config.ts";
 import type { Mutation } from "./controls/mutation.ts";
 import { longestWaitMs, stageAt } from "./draw/receivers.ts";
-import type { Attempt, Heartbeat, Page, Post, Recorded, Scrape, WallClock } from "./history.ts";
+import type { Attempt, Heartbeat, Page, Recorded, Scrape, WallClock } from "./history.ts";
 import { receiverOrigin, type Scenario } from "./scenario.ts";
 import { settingsOf, type Configured } from "./settings.ts";
 import { beginDiskFaults, createDisk } from "./support/disk.ts";
 import { beginFaults } from "./support/faults.ts";
 import { createHost } from "./support/host.ts";
 import { beginPeople } from "./support/people.ts";
-import {
-  acceptSlackMessages,
-  recordMessages,
-  recordPages,
-  recordPosts,
-} from "./support/received-messages.ts";
+import { recordMessages, recordPages } from "./support/received-messages.ts";
 import { createScriptedReceiver } from "./support/scripted-receiver.ts";
 import { createScriptedService } from "./support/scripted-service.ts";
 import { createStoredWrites, readStored } from "./support/stored.ts";
@@ -63,9 +58,8 @@ export async function simulate(
   using folder = worldFolder();
   const world = createWorld(seed, folder.path);
   const { scenario, time } = world;
-  const { alertmanager, pagerduty, slack } = scenario;
+  const { pagerduty } = scenario;
   const attempts: Attempt[] = [];
-  const posts: Post[] = [];
   const pages: Page[] = [];
   const heartbeats: Heartbeat[] = [];
   const scrapes: Scrape[] = [];
@@ -77,9 +71,7 @@ export async function simulate(
   const recorders = new Map(
     scenario.receivers.map((each) => [each.name, recordMessages(each, time, attempts)]),
   );
-  if (alertmanager) recorders.set(alertmanager.name, recordPosts(time, posts));
   if (pagerduty) recorders.set(pagerduty.name, recordPages(time, pages));
-  if (slack) recorders.set(slack.name, acceptSlackMessages());
   const receivers = Array.from(recorders, ([name, record]) =>
     createScriptedReceiver(world, name, refused, record),
   );
@@ -155,7 +147,6 @@ export async function simulate(
       endMs,
       requests: service.requests,
       attempts,
-      posts,
       pages,
       heartbeats,
       scrapes,

@@ -1,12 +1,10 @@
 import type { FlapRecord } from "../../../src/alerts/flap-record.ts";
 import type { Incident } from "../../../src/alerts/incident.ts";
-import { postableAlertsSchema } from "../../support/postable-alerts.ts";
 import {
   ignoresTotalCount,
   noIncidents,
   ofIncidents,
   ofPart,
-  ofReceivers,
   ofRules,
   ofStore,
 } from "./mutation.ts";
@@ -89,14 +87,6 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
         store.commitIncidents(targetId, { ...incidents, outbox: [] }),
     })),
   },
-  "waits for no interval": {
-    from: 31,
-    ...ofReceivers((receiver) => ({ ...receiver, groupIntervalMs: 0 })),
-  },
-  "merges groups too soon": {
-    from: 54,
-    ...ofReceivers((receiver) => ({ ...receiver, groupLimit: 1 })),
-  },
   "notifies of no dead letter": {
     from: 40,
     ...ofPart("outbox", (outbox) => ({
@@ -137,34 +127,6 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     from: 49,
     caughtAs: /is not open at PagerDuty/,
     ...ofPart("notified", () => ({ firingOf: async () => [] })),
-  },
-  "sends no alert to an Alertmanager again": {
-    from: 20,
-    caughtAs: /did not fire at the Alertmanager/,
-    ...ofPart("notified", (notified) => ({
-      notifiedTo: async (receiver, sinceMs, about) =>
-        about === "all" ? [] : notified.notifiedTo(receiver, sinceMs, about),
-    })),
-  },
-  "resolves at an Alertmanager an alert with other labels": {
-    from: 20,
-    caughtAs: /still fired at the Alertmanager/,
-    sent(body) {
-      if (!body.startsWith('[{"labels"')) return body;
-      const alerts = postableAlertsSchema.parse(JSON.parse(body)).map((alert) => {
-        const isResolved = "resolved_reason" in alert.annotations;
-        return {
-          ...alert,
-          labels: { ...alert.labels, ...(isResolved && { state: "resolved" }) },
-        };
-      });
-      return JSON.stringify(alerts);
-    },
-  },
-  "mentions everybody at Slack": {
-    from: 50,
-    caughtAs: /refused a message: .*it mentions or links/,
-    sent: (body) => (body.includes('"mrkdwn"') ? body.replace("• ", "• <!channel> ") : body),
   },
   "notifies of a pool at once": {
     from: 50,

@@ -64,24 +64,8 @@ export function drawReceivers(dice: Dice, intervalMs: number): readonly Scenario
   }));
 }
 
-/** Every minute of a world with an Alertmanager takes a request. */
-const longestPostedMs = 5 * minute;
-
-export function drawAlertmanager(
-  dice: Dice,
-  intervalMs: number,
-  rules: readonly ScenarioRule[],
-): ExtraReceiver | null {
-  if (intervalMs > longestPostedMs || !dice.chance(0.3)) return null;
-  return { name: "alarms", rules: some(dice, namesOf(rules)) };
-}
-
 export function drawPagerduty(dice: Dice, rules: readonly ScenarioRule[]): ExtraReceiver | null {
   return dice.chance(0.3) ? { name: "pager", rules: some(dice, namesOf(rules)) } : null;
-}
-
-export function drawSlack(dice: Dice, rules: readonly ScenarioRule[]): ExtraReceiver | null {
-  return dice.chance(0.2) ? { name: "chat", rules: some(dice, namesOf(rules)) } : null;
 }
 
 function namesOf(named: readonly { readonly name: string }[]): readonly string[] {

@@ -1,8 +1,6 @@
 import type { Recorded } from "../history.ts";
 import type { Scenario } from "../scenario.ts";
-import { checkAlertmanager } from "./check-alertmanager.ts";
 import { checkDeliveries } from "./check-deliveries.ts";
-import { checkGroups } from "./check-groups.ts";
 import { checkHistory } from "./check-history.ts";
 import { checkStatusRule, isOnStatus } from "./check-incidents.ts";
 import { checkHeartbeats, checkLives } from "./check-lives.ts";
@@ -73,8 +71,6 @@ export function judgeRun(scenario: Scenario, recorded: Recorded): readonly Viola
     ...checkLives(evidence),
     ...checkRequests(evidence),
     ...checkDeliveries(evidence),
-    ...checkGroups(evidence),
-    ...checkAlertmanager(evidence),
     ...checkPagerduty(evidence),
     ...Array.from(histories).flatMap(([name, history]) => checkHistory(evidence, name, history)),
     ...ofTargets,

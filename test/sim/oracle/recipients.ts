@@ -84,12 +84,10 @@ export function informedOf(
   about: Matched,
   life: number,
 ): readonly string[] {
-  const { alertmanager, pagerduty, slack } = scenario;
+  const { pagerduty } = scenario;
   const { stage } = lives[life - 1] ?? {};
   const named = stage?.routes.get(rule) ?? receivers;
-  const extras = [alertmanager, pagerduty, slack].flatMap((extra) =>
-    extra?.rules.includes(rule) ? [extra.name] : [],
-  );
+  const extras = pagerduty?.rules.includes(rule) ? [pagerduty.name] : [];
   return [...named.filter((each) => stage?.receivers.has(each) ?? true), ...extras].filter((each) =>
     isRouted(scenario, each, about),
   );

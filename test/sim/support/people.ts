@@ -24,7 +24,7 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
   const dice = world.dice.fork("people");
   const silences: AddedSilence[] = [];
   const acknowledgements: Acknowledgement[] = [];
-  const { alertmanager, pagerduty, slack, receivers } = scenario;
+  const { pagerduty, receivers } = scenario;
   const isRouted = receivers.some(({ route }) => route);
   const lasting = dice.fork("lasting");
 
@@ -140,9 +140,7 @@ export function beginPeople(world: World, host: Host, attempts: readonly Attempt
 
   // Until the last moment in which what is replayed can still be accepted before the end.
   const replay = async (): Promise<void> => {
-    for (const { name: receiver } of [...receivers, alertmanager, pagerduty, slack].filter(
-      (each) => each !== null,
-    )) {
+    for (const { name: receiver } of pagerduty ? [...receivers, pagerduty] : receivers) {
       await ask(`replays the dead letters of ${receiver}`, null, (api) =>
         api(replayNotifications, { receiver }),
       );

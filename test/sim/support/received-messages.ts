@@ -1,11 +1,9 @@
 import { Webhook } from "standardwebhooks";
 import { readPagerdutyEvent } from "../../notify/support/pagerduty-event.ts";
-import { slackMessageSchema } from "../../notify/support/slack-message.ts";
-import { postableAlertsSchema } from "../../support/postable-alerts.ts";
 import { webhookBodySchema } from "../../support/webhook-body.ts";
 import type { ScenarioReceiver } from "../draw/receivers.ts";
-import type { Attempt, Page, Post } from "../history.ts";
-import { generatorUrl, routingKey, signingSecret } from "../settings.ts";
+import type { Attempt, Page } from "../history.ts";
+import { routingKey, signingSecret } from "../settings.ts";
 import type { RecordRequest } from "./scripted-receiver.ts";
 import type { VirtualRequest } from "./virtual-network.ts";
 import type { WorldTime } from "./world-time.ts";
@@ -57,50 +55,4 @@ export function recordPages(time: WorldTime, pages: Page[]): RecordRequest {
     const about = `${rule} of ${region}/${key}: ${count} (${incidents.join(", ")})`;
     return { received: page, text: `${event.event_action} ${about}`, isNews: true };
   };
-}
-
-/** Checks that Slack would accept what comes. */
-export function acceptSlackMessages(): RecordRequest {
-  return ({ headers, body }) => {
-    if (!headers["content-type"]?.startsWith("application/json")) throw new Error("it is not JSON");
-    const { text } = slackMessageSchema.parse(JSON.parse(body));
-    if (/<(?!!date\^)/.test(body)) throw new Error("it mentions or links");
-    return { received: { ...unanswered }, text, isNews: true };
-  };
-}
-
-/** Records what comes to the Alertmanager. */
-export function recordPosts(time: WorldTime, posts: Post[]): RecordRequest {
-  let before = "";
-  return (request, taken) => {
-    const alerts = readAlerts(request);
-    const { sender: life, exchange } = request;
-    const { sentMs } = exchange;
-    const post: Post = { life, sentMs, atMs: time.nowMs, alerts, taken, ...unanswered };
-    posts.push(post);
-    const texts = alerts.map(({ labels, annotations, endsAt }) => {
-      const { alertname, region, key, sandbox_id: box, server_id: server } = labels;
-      const state = Date.parse(endsAt) > time.utcMs ? "fires" : "is resolved";
-      const about = `${region}/${key} ${box ?? ""} ${server ?? ""}`;
-      return `${alertname} ${annotations["incident_id"]} (${about}) ${state}`;
-    });
-    const text = texts.join(", ");
-    const isNews = text !== before || !taken;
-    before = text;
-    return { received: post, text, isNews };
-  };
-}
-
-function readAlerts({ method, path, headers, body }: VirtualRequest): Post["alerts"] {
-  if (method !== "POST" || path !== "/api/v2/alerts") throw new Error(`${method} ${path} is asked`);
-  if (headers["content-type"] !== "application/json") throw new Error("the alerts are not JSON");
-  const alerts = postableAlertsSchema.min(1).parse(JSON.parse(body));
-  for (const { generatorURL, annotations } of alerts) {
-    if (generatorURL !== generatorUrl) throw new Error("the alert has another link");
-    if (!annotations["summary"]) throw new Error("the alert has no summary");
-    if (!annotations["incident_id"]) throw new Error("the alert names no incident");
-  }
-  const labels = new Set(alerts.map((alert) => JSON.stringify(alert.labels)));
-  if (labels.size < alerts.length) throw new Error("an alert is contained twice");
-  return alerts;
 }

@@ -178,14 +178,14 @@ const gapsOf = `select from_at_ms as fromMs, coalesce(to_at_ms, recorded_to_ms) 
  */
 export async function readStored(
   path: string,
-  { targets, stages, alertmanager, pagerduty, slack }: Scenario,
+  { targets, stages, pagerduty }: Scenario,
   waitingUtcMs: number,
 ): Promise<Pick<Recorded, "left" | "stored">> {
   try {
     const store = openStore(path);
     // What is due to a receiver that is not configured waits for it.
     const receivers = new Set(stages.at(-1)?.receivers);
-    for (const extra of [alertmanager, pagerduty, slack]) if (extra) receivers.add(extra.name);
+    if (pagerduty) receivers.add(pagerduty.name);
     const left = await readLeft(store, receivers, waitingUtcMs);
     const stored = new Map<string, StoredHistory>();
     for (const target of targets) stored.set(target.name, await readHistory(store, path, target));
