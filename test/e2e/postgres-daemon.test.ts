@@ -11,7 +11,6 @@ import { startSandwatch } from "../support/sandwatch-process.ts";
 import { cert } from "../support/self-signed.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
-import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import { until } from "./support/until.ts";
 import { queryPostgres } from "../support/query-postgres.ts";
 
@@ -134,33 +133,6 @@ describe("a daemon on PostgreSQL", () => {
     expect((await run("doctor")).out).not.toContain("a daemon or command uses it");
   });
 
-  it("is not ready while PostgreSQL is away, and resumes by itself", async () => {
-    const world = await openWorld();
-    const { service, peer, start, ready, listen } = world;
-    const daemon = await start();
-    await isReady(world);
-    await server.stop();
-    const { text } = await until("not ready", async () => {
-      const answer = await ready();
-      return answer.status === 503 && answer.text.includes("cannot be reached") && answer;
-    });
-    expect(text).toContain(`127.0.0.1:${port}`);
-    const metrics = await (await fetch(`http://${listen}/metrics`)).text();
-    expect(metrics).toContain("\nsandwatch_active 0\n");
-    service.show("error");
-    await server.start();
-    await peer.received(1);
-    await isReady(world);
-    expect(await (await fetch(`http://${listen}/metrics`)).text()).toContain(
-      "\nsandwatch_active 1\n",
-    );
-    service.show("idle");
-    await peer.received(2);
-    daemon.send("SIGTERM");
-    expect((await daemon.ended).code).toBe(0);
-    expectEachOnce(world, 1);
-  });
-
   it("waits for a PostgreSQL that is away when it starts", async () => {
     const world = await openWorld();
     await server.stop();
@@ -178,67 +150,6 @@ describe("a daemon on PostgreSQL", () => {
     other.send("SIGTERM");
     expect((await other.ended).code).toBe(0);
     await server.start();
-  });
-
-  it("loses and doubles nothing while its connections are cut around commits", async () => {
-    let commits = 0;
-    // A start needs more commits in a row than are let through.
-    let isStarted = false;
-    const proxy = await startCuttingProxy({ host: "127.0.0.1", port }, (part) => {
-      if (!isStarted || !part.includes("commit\0")) return null;
-      commits += 1;
-      // Without a period, which could be that of the polls.
-      const share = ((commits * 2_654_435_761) % 2 ** 32) / 2 ** 32;
-      return share < 0.05 ? "before" : share < 0.1 ? "after" : null;
-    });
-    const world = await openWorld(urlAt(proxy.port, "?sslmode=disable"));
-    const { service, peer, start } = world;
-    const daemon = await start();
-    isStarted = true;
-    const incidents = 5;
-    // One whose delivery was not stored is sent again, under the same id.
-    const typesById = () => new Map(peer.alerts.map(({ webhookId, type }) => [webhookId, type]));
-    const received = (count: number) =>
-      until(`${count} are received`, async () => typesById().size >= count);
-    for (let n = 1; n <= incidents; n++) {
-      service.show("error");
-      await received(2 * n - 1);
-      service.show("idle");
-      await received(2 * n);
-      await execute(
-        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'watcher'",
-      );
-    }
-    daemon.send("SIGTERM");
-    const { out } = await daemon.ended;
-    expect(commits).toBeGreaterThan(20);
-    expect(out).toContain("store.lost");
-    expect(peer.refused).toEqual([]);
-    expect([...typesById().values()]).toEqual(
-      Array.from({ length: incidents }, () => ["incident.firing", "incident.resolved"]).flat(),
-    );
-  });
-
-  it("reads what is stored again after its session was ended", async () => {
-    const world = await openWorld();
-    const { service, peer, start } = world;
-    const daemon = await start();
-    service.show("error");
-    await peer.received(1);
-    // It is stored: otherwise it is sent again.
-    await daemon.line("notification.delivered");
-    await execute(
-      "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'",
-      "history",
-    );
-    expect(await daemon.line("store.lost")).toContain("does not hold the lock");
-    await daemon.line("reading what is stored again");
-    await daemon.lines("daemon.started", 2);
-    service.show("idle");
-    await peer.received(2);
-    daemon.send("SIGTERM");
-    await daemon.ended;
-    expectEachOnce(world, 1);
   });
 });
 
