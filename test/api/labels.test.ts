@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { withLabelledKeys } from "../../src/api/labelled-keys.ts";
-import { listChanges } from "../../src/api/operations/changes.ts";
-import { listIncidents } from "../../src/api/operations/incidents.ts";
-import { reportOccupancy } from "../../src/api/operations/occupancy.ts";
-import { listTargets } from "../../src/api/operations/targets.ts";
-import { watchWorld } from "../support/watched-world.ts";
-import { refusal } from "./support/api-world.ts";
 
 const keyOf = (name: string, labels: Readonly<Record<string, string>>) => ({
   name,
@@ -35,20 +29,5 @@ describe("labels of keys in a request", () => {
       );
     }
     expect(() => withLabelledKeys({ label: ["a=b"] }, [])).toThrow(/known: none$/);
-  });
-
-  it("filter targets, incidents, changes and reports of a daemon", async () => {
-    const world = await watchWorld({ alerts: { labels: { team: "search" } } });
-    await world.poll();
-    world.show(0, "error");
-    await world.poll();
-    const { api } = world.daemon();
-    const label = "team=search";
-    expect((await api(listTargets, { label })).targets).toHaveLength(1);
-    expect((await api(listIncidents, { label })).incidents).toHaveLength(1);
-    expect((await api(listChanges, { label, status: "error" })).changes).toHaveLength(2);
-    expect((await api(reportOccupancy, { label, from: "1h" })).rows).toHaveLength(1);
-    const unknown = refusal("invalid", "No key has team=sales");
-    await expect(api(listIncidents, { label: "team=sales" })).rejects.toMatchObject(unknown);
   });
 });

@@ -25,14 +25,6 @@ async function serveDaemon(rateLimit: object) {
 }
 
 describe("a look-up through the daemon", () => {
-  it("takes its token from the bucket that polls take theirs from", async () => {
-    const { daemon, address, paths } = await serveDaemon({ requests: 1, per: "10s" });
-    await daemon.runOnce();
-    const answer = await postLookup(address, "universes");
-    expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "11"]);
-    expect(paths).toEqual(["/local-sandbox"]);
-  });
-
   it("has polls wait when an answer has a Retry-After, and says so while they do", async () => {
     const world = await watchWorld();
     world.fail({ kind: "status", status: 429, retry_after: 60, operation: "list_universes" });

@@ -91,17 +91,6 @@ describe("one cause is one notification to each receiver", () => {
     expect(sent()).toEqual(resolved(servers));
   });
 
-  it("a region of 12 keys that fails", async () => {
-    const keys = Array.from({ length: 12 }, (_, index) => `key-${index}`);
-    const { world, sent } = await watch({ regions: ["eu"], keys });
-    world.fail({ kind: "status", status: 400 });
-    await world.poll(8);
-    expect(sent()).toEqual(firing(1));
-    world.fail();
-    await world.poll(8);
-    expect(sent()).toEqual(resolved(1));
-  });
-
   it("a key that is refused in two regions", async () => {
     const { world, sent, summaries } = await watch({
       regions: ["eu", "us"],

@@ -67,17 +67,6 @@ describe("a probe that fails", () => {
     expect(notifications(world)).toEqual(["down firing", "down resolved", firing]);
   });
 
-  it("is not notified while its region is notified as down", async () => {
-    const region = { name: "region-down", on: "region", failing: { polls: 1 } };
-    const world = await probing({
-      keys: ["research", "batch"],
-      alerts: { rules: [region, ...rules] },
-    });
-    world.fail({ kind: "status", status: 500 });
-    await world.poll(5);
-    expect(notifications(world)).toEqual(["region-down firing"]);
-  });
-
   it("does not keep sandwatch from stopping while no answer comes", async () => {
     const world = await probing();
     world.fail({ kind: "hang", operation: "get_user" });

@@ -148,27 +148,4 @@ describe("a receiver that is not configured when an incident ends", () => {
     await world.poll(2);
     expect(sent()).toEqual(["+-", "+-", "+-", "+-"]);
   });
-
-  it("is notified also if it is still configured, and the rule no longer names it", async () => {
-    const { world, sent, restart, settings } = await start();
-    world.show(0, "error");
-    await world.poll();
-    await restart(settings, [{ ...server, receivers: ["oncall"] }]);
-    world.show(0, "idle");
-    await world.poll(2);
-    expect(sent()).toEqual(["+-", "+-", "+-", "+-"]);
-  });
-});
-
-it("a new receiver is notified of an error that goes on, and of its end", async () => {
-  const world = await watchWorld({ alerts: { receivers: [] } });
-  world.show(0, "error");
-  await world.poll(2);
-  const late = { name: "late", type: "webhook", url: world.peer.url, secret: webhookSecret };
-  await world.restart({ alerts: { receivers: [{ ...late, group_wait: "0s" }] } });
-  await world.poll(2);
-  expect(notifications(world)).toEqual(["server-error firing"]);
-  world.show(0, "idle");
-  await world.poll();
-  expect(notifications(world)).toEqual(["server-error firing", "server-error resolved"]);
 });

@@ -6,7 +6,7 @@ import {
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { expireSilence } from "../../src/api/operations/change-silence.ts";
 import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
-import { events, notifications } from "../support/heard.ts";
+import { notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 
@@ -15,12 +15,6 @@ const firing = "server-error firing";
 function silenceUs(world: WatchedWorld, duration: string) {
   const request = { match: { region: "us" }, author: "ann", reason: "it moves", duration };
   return world.daemon().api(addSilence, request);
-}
-
-async function acknowledge(world: WatchedWorld, author: string, note?: string) {
-  const { api } = world.daemon();
-  const [incident] = (await api(listIncidents, { state: "firing" })).incidents;
-  return api(acknowledgeIncident, { id: incident?.id.slice(0, 8) ?? "", author, note });
 }
 
 it("a silence resolves what was notified, also over a restart, and what still fires is notified when it is expired", async () => {
@@ -39,16 +33,6 @@ it("a silence resolves what was notified, also over a restart, and what still fi
   await world.daemon().api(expireSilence, { id });
   await world.poll(2);
   expect(notifications(world).slice(2)).toEqual([firing]);
-});
-
-it("a silence suppresses notifications until it ends", async () => {
-  const world = await watchWorld();
-  await silenceUs(world, "1m");
-  world.show(0, "error");
-  await world.poll(11);
-  expect([notifications(world), events(world).includes("incident.muted")]).toEqual([[], true]);
-  await world.poll(2);
-  expect(notifications(world)).toEqual([firing]);
 });
 
 it("a maintenance window is like a silence while it is open, in its time zone", async () => {
@@ -71,22 +55,6 @@ it("a maintenance window is like a silence while it is open, in its time zone", 
   });
   await world.poll(10);
   expect(notifications(world)).toEqual([firing]);
-});
-
-it("an acknowledged incident has no reminders, also after a restart, and its end is notified", async () => {
-  const erring = { name: "erring", on: "server", status: "error", remind_every: "1m" };
-  const world = await watchWorld({ alerts: { rules: [erring] } });
-  world.show(0, "error");
-  await world.poll(14);
-  expect(notifications(world)).toEqual(["erring firing", "erring reminder"]);
-  await acknowledge(world, "ann");
-  await world.poll(14);
-  await world.restart();
-  await world.poll(14);
-  world.show(0, "idle");
-  await world.poll();
-  expect(notifications(world).slice(2)).toEqual(["erring resolved"]);
-  expect(world.alerts.at(-1)?.data.incidents[0]).toMatchObject({ acknowledged_by: "ann" });
 });
 
 it("reminders go on when an acknowledgement ends, also over a restart, or is withdrawn", async () => {
@@ -123,17 +91,4 @@ it("reminders go on when an acknowledgement ends, also over a restart, or is wit
   expect(world.alerts[4]?.data.summary).toMatch(/^Acknowledgement withdrawn by bob: /);
   const again = world.daemon().api(unacknowledgeIncident, { id, author: "bob" });
   await expect(again).rejects.toThrow("is not acknowledged: there is nothing to withdraw");
-});
-
-it("an acknowledgement is notified, once, to receivers that ask for it", async () => {
-  const world = await watchWorld({ receiver: { send_acknowledged: true } });
-  world.show(0, "error");
-  await world.poll();
-  const id = world.alerts[0]?.data.incidents[0]?.id;
-  const first = { incident_id: id, author: "ann", note: "rebooting it" };
-  expect(await acknowledge(world, "ann", first.note)).toMatchObject({ ...first, already: false });
-  expect(await acknowledge(world, "bob")).toMatchObject({ ...first, already: true });
-  await world.poll();
-  expect(notifications(world)).toEqual([firing, "server-error acknowledged"]);
-  expect(world.alerts[1]?.data.summary).toContain("Acknowledged by ann");
 });

@@ -67,18 +67,6 @@ it("a sandbox whose status is an unknown word is unknown, which is reported and 
   expect(await statuses()).toMatchObject({ B: "unknown" });
 });
 
-it("of a sandbox that is listed twice the worse item is believed, in either order", async () => {
-  const { poll, statuses } = await watchListings();
-  const [well, failed] = [
-    { id: "A", status: "idle", servers: [{ id: "a", status: "idle" }] },
-    { id: "A", status: "error", servers: [{ id: "b", status: "occupied" }] },
-  ];
-  expect(await poll(well, failed)).toEqual(["firing 1 sandbox A"]);
-  expect(await poll(failed, well)).toEqual([]);
-  expect(await poll(well, { id: "A" })).toEqual(["resolved 1 sandbox A recovered"]);
-  expect(await statuses()).toEqual({ A: "idle" });
-});
-
 it("a server that moves between sandboxes inhibits each while it is in error there", async () => {
   const { poll, world } = await watchListings();
   const server = { id: "a", status: "error" };

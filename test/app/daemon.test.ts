@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { events, notifications, sumOf } from "../support/heard.ts";
+import { events, notifications } from "../support/heard.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
 const firing = "server-error firing";
@@ -89,33 +89,5 @@ describe("the daemon where observation fails", () => {
       "target.lost",
       "target.returned",
     ]);
-  });
-
-  it("keeps what was last observed for a while when down, and then shows nothing", async () => {
-    const world = await watchWorld({ servers: 1 });
-    await world.poll();
-    world.fail({ kind: "status", status: 503 });
-    await world.poll(2);
-    const early = await world.metrics();
-    expect(early).toContain('sandwatch_target_up{region="us",key="research"} 0');
-    expect(early).toMatch(/sandbox_server_status\{[^}]*status="idle"\} 1/);
-    await world.poll();
-    expect(await world.metrics()).not.toMatch(/sandbox_server(s|_status)\{/);
-  });
-
-  it("counts the time between complete polls by status, and the rest as unobserved", async () => {
-    const world = await watchWorld({ servers: 4 });
-    await world.poll();
-    world.show(0, "occupied");
-    await world.poll(3);
-    world.fail({ kind: "status", status: 500 });
-    await world.poll();
-    world.fail();
-    await world.poll(2);
-    const text = await world.metrics();
-    // Seven polls span thirty seconds, of which ten lie around the failed one.
-    expect(sumOf(text, "sandbox_server_status_seconds_total")).toBe(4 * 20);
-    expect(sumOf(text, "sandbox_server_status_seconds_total", 'status="occupied"')).toBe(15);
-    expect(sumOf(text, "sandbox_unobserved_seconds_total")).toBe(10);
   });
 });

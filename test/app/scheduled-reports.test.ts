@@ -72,24 +72,6 @@ describe("a scheduled report", () => {
     expect(events(world).filter((event) => event === "report.queued")).toHaveLength(1);
   });
 
-  it.each([
-    ["set forward", "0 2 * * SUN", Date.UTC(2027, 2, 28, 1), "2027-03-15 to 2027-03-21"],
-    ["set back", "30 2 * * SUN", Date.UTC(2026, 9, 25, 0, 30), "2026-10-12 to 2026-10-18"],
-  ])(
-    "is due once on a day on which clocks are %s, like a maintenance window",
-    async (_, schedule, dueMs, range) => {
-      const reports = [{ ...weekly, schedule }];
-      const world = await start({ startsAtMs: dueMs - 2 * hourMs, reports });
-      await passUntil(world, dueMs - 1);
-      expect(reported(world)).toEqual([]);
-      await passUntil(world, dueMs);
-      for (let passed = 1; passed < 5; passed += 1) await passUntil(world, dueMs + passed * hourMs);
-      expect(reported(world)).toEqual([
-        expect.stringContaining(`weekly, ${range} (Europe/Berlin)`),
-      ]);
-    },
-  );
-
   it("is sent at the next start if sandwatch did not run when it was due: the latest one only", async () => {
     const world = await start();
     world.clock.advance(mondayMs + 8 * dayMs - world.clock.now().utcMs);
@@ -116,16 +98,6 @@ describe("a scheduled report", () => {
     expect(reported(world)).toEqual([
       expect.stringContaining("weekly, 2026-11-22 (Europe/Berlin)"),
     ]);
-  });
-
-  it("is not held back after a clock that was ahead is corrected while sandwatch runs", async () => {
-    const world = await start();
-    await passUntil(world, mondayMs + 30 * dayMs);
-    expect(reported(world)).toHaveLength(1);
-    world.clock.stepUtc(-(30 * dayMs + hourMs));
-    await passUntil(world, mondayMs - 59 * 60_000);
-    await passUntil(world, mondayMs);
-    expect(reported(world).slice(1)).toEqual([expect.stringContaining("2026-11-16 to 2026-11-22")]);
   });
 
   it("is not sent for the past when it is configured, is configured again or gets another schedule", async () => {

@@ -108,14 +108,6 @@ describe.each(types)("messages to %s", (type) => {
     const text = JSON.stringify(messages[type](ofLines(Array<string>(100).fill("a".repeat(300)))));
     expect(text).toContain(`… and ${107 - (text.split("• ").length - 1)} more`);
   });
-
-  it("name as many incidents as fit, and count the others", () => {
-    const incidents = Array.from({ length: 100 }, (_, n) => incidentOf({ id: `incident-${n}` }));
-    const text = JSON.stringify(messages[type](notificationOf({ incidents, truncated: 5 })));
-    const listed = text.split("• ").length - 1;
-    expect(listed).toBeGreaterThan(20);
-    expect(text).toContain(`… and ${105 - listed} more`);
-  });
 });
 
 describe("an answer of", () => {

@@ -7,67 +7,31 @@ import { telegramMessage } from "../../src/notify/receivers/telegram.ts";
 import { slackMessage } from "../../src/notify/receivers/slack.ts";
 import { pagerdutyEvent } from "../../src/notify/receivers/pagerduty.ts";
 import { alertmanagerBody, webhookBody } from "../../src/notify/receivers/webhook.ts";
-import { webhookBodySchema } from "../support/webhook-body.ts";
 import { about, openAlertmanager, posted } from "./support/alertmanager.ts";
 import { incidentOf, startMs } from "./support/items.ts";
 import { firing } from "./support/notified-store.ts";
 import { notificationOf } from "./support/notifications.ts";
-import { pagerdutyEventSchema } from "./support/pagerduty-event.ts";
-import { shownBy, slackMessageSchema } from "./support/slack-message.ts";
+import { slackMessageSchema } from "./support/slack-message.ts";
 
 const base = "https://ops.example.com/sandwatch";
 const one = notificationOf({ runbookUrl: "https://runbooks.example.com/errors" });
 const page = `${base}/incidents/incident-1`;
 const two = notificationOf({ incidents: [incidentOf(), incidentOf({ id: "incident-2" })] });
 const to = { from: { name: "sandwatch", address: "s@example.com" }, to: ["o@example.com"] };
-const query = "?rule=server-error&region=us&key=research";
 
 describe("with the address of sandwatch", () => {
-  it("Slack shows links and no buttons, within its limits", () => {
-    const shown = shownBy(slackMessageSchema.parse(slackMessage(one, startMs, base)));
-    expect(shown).toContain(
-      `*<${page}|Incident>  ·  <${page}/acknowledge|Acknowledge>  ·  <${page}/silence|Silence>*`,
-    );
-    const group = shownBy(slackMessageSchema.parse(slackMessage(two, startMs, base)));
-    expect(group.join("\n")).toContain(
-      `<${base}/incidents/acknowledge${query.replaceAll("&", "&amp;")}|Acknowledge>`,
-    );
+  it("Slack keeps within its limits, however long the address is", () => {
     const place = { region: "r".repeat(63), key: "k".repeat(63) };
     const incidents = ["1", "2"].map((id) => incidentOf({ id, ...place }));
     const long = `https://ops.example.com/${"a".repeat(476)}`;
     const longest = notificationOf({ rule: "e".repeat(63), incidents });
-    slackMessageSchema.parse(slackMessage(longest, startMs, long));
+    const message = slackMessage(longest, startMs, long);
+    expect(slackMessageSchema.safeParse(message).error).toBeUndefined();
   });
 
-  it("PagerDuty links to the incident, and to what can be done", () => {
-    const eventOf = (notification: typeof one) =>
-      pagerdutyEventSchema.parse(
-        pagerdutyEvent("r".repeat(32), "trigger", "key", notification, startMs, base),
-      );
-    expect(eventOf(one)).toMatchObject({
-      client_url: page,
-      links: [
-        { href: page, text: "Incident" },
-        { href: `${page}/acknowledge`, text: "Acknowledge" },
-        { href: `${page}/silence`, text: "Silence" },
-        { href: "https://runbooks.example.com/errors", text: "Runbook" },
-      ],
-    });
-    expect(eventOf(two).client_url).toBe(`${base}/incidents${query}`);
-  });
-
-  it("a webhook's bodies have the pages of the message and of each incident", () => {
-    const body: unknown = JSON.parse(JSON.stringify(webhookBody(two, startMs, base)));
-    expect(webhookBodySchema.parse(body).data).toMatchObject({
-      external_url: `${base}/incidents${query}`,
-      incidents: [{ url: page }, { url: `${base}/incidents/incident-2` }],
-    });
+  it("a body of one's own has the page of the message, and a test has none", () => {
     const test = webhookBody({ ...one, type: "test" }, startMs, base);
     expect(test.data.incidents[0]).not.toHaveProperty("url");
-    expect(alertmanagerBody(two, startMs, base)).toMatchObject({
-      externalURL: base,
-      alerts: [{ generatorURL: page }, { generatorURL: `${base}/incidents/incident-2` }],
-    });
     expect(compileBody({ link: ["{{ url }}"] })(one, startMs, base).body).toEqual({ link: [page] });
     expect(compileBody("{{ url }}")(one, startMs).body).toBe("");
   });
