@@ -272,6 +272,15 @@ export async function readReceiver(
   };
 }
 
+/** Lists of incidents that follow what is written show these again, as something about them changed. */
+export async function touchIncidents(trx: Db, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const revision = await takeSequence(trx, 1);
+  for await (const some of paced(batches(ids, idsPerStatement))) {
+    await trx.updateTable("incidents").set({ revision }).where("id", "in", some).execute();
+  }
+}
+
 const prunedAtOnce = 100;
 
 /**

@@ -1,9 +1,10 @@
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import { plainText, type ItemText, type OutboxItem } from "../alerts/notification.ts";
 import { batches, paced } from "../lib/iterables.ts";
-import { idsPerStatement, readStored, selectStored, type StoredIncident } from "./incidents.ts";
+import { idsPerStatement, readStored, selectStored, touchIncidents } from "./incidents.ts";
+import type { StoredIncident } from "./incidents.ts";
 import { createRowReading, textIn } from "./row-reading.ts";
-import { prepareUpsert, storableText, takeSequence } from "./sql-helpers.ts";
+import { prepareUpsert, storableText } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 const keptMs = 90 * 24 * 60 * 60 * 1_000;
@@ -66,12 +67,10 @@ export function createReceiverEvents(kysely: Db, reader: Db) {
       kysely.transaction().execute(async (trx) => {
         const event = { receiver, event_id: eventId, remote_id: remoteId, alert, at_ms: nowMs };
         await upsertEvents(trx, [event]);
-        for await (const some of paced(batches(notes, idsPerStatement))) {
-          // Pages that are open show them.
-          const ids = some.map(({ incidentId }) => incidentId);
-          const revision = await takeSequence(trx, 1);
-          await trx.updateTable("incidents").set({ revision }).where("id", "in", ids).execute();
-        }
+        await touchIncidents(
+          trx,
+          notes.map(({ incidentId }) => incidentId),
+        );
         await upsertNotes(
           trx,
           notes.map(({ incidentId, atMs, author, note }) => ({
@@ -202,23 +201,20 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
       resolvedSinceMs: number,
       about: readonly string[] | "all",
     ): Promise<readonly NotifiedAlert[]> {
+      const isOver = sql`phase = 'resolved' and resolved_at_ms >= ${resolvedSinceMs}`;
       const ids =
         about === "all"
-          ? await selectAll(reader, resolvedSinceMs)
-          : await selectAllAlike(reader, resolvedSinceMs, about);
+          ? await selectIds(
+              reader,
+              sql`${isOver} union all select id from incidents where ${isFiring}`,
+            )
+          : await selectAlike(reader, resolvedSinceMs, about);
       return readNotified(receiver, ids);
     },
 
     /** The firing incidents of a rule that the receiver was notified of. */
     async firingOf(receiver: string, rule: string): Promise<readonly NotifiedAlert[]> {
-      const { rows } = await sql<{ readonly id: string }>`
-        select id from incidents
-        where rule = ${rule} and phase <> 'resolved' and phase = 'firing'
-      `.execute(reader);
-      return readNotified(
-        receiver,
-        rows.map(({ id }) => id),
-      );
+      return readNotified(receiver, await selectIds(reader, sql`rule = ${rule} and ${isFiring}`));
     },
 
     /** By incident id. Without incidents whose notifications are not kept any more. */
@@ -249,30 +245,25 @@ export function createNotifiedIncidents(reader: Db, reading = createRowReading()
   };
 }
 
-/** Those that fire, or were resolved at or after a moment. */
-async function selectAll(reader: Db, resolvedSinceMs: number): Promise<readonly string[]> {
+/** SQLite uses the index of open incidents only where the statement says that they are. */
+const isFiring = sql`phase <> 'resolved' and phase = 'firing'`;
+
+async function selectIds(reader: Db, condition: RawBuilder<unknown>): Promise<readonly string[]> {
   const { rows } = await sql<{ readonly id: string }>`
-    select id from incidents where phase = 'resolved' and resolved_at_ms >= ${resolvedSinceMs}
-    union all
-    select id from incidents where phase <> 'resolved' and phase = 'firing'
+    select id from incidents where ${condition}
   `.execute(reader);
   return rows.map(({ id }) => id);
 }
 
-/** Of those only these, and those that may be about the same: of one server or sandbox, or of neither. */
-async function selectAllAlike(
+/** Only these incidents, and those that may be about the same: of one server or sandbox, or of neither. */
+async function selectAlike(
   reader: Db,
   resolvedSinceMs: number,
   about: readonly string[],
 ): Promise<readonly string[]> {
-  const over = await reader
-    .selectFrom("incidents")
-    .select("id")
-    .where("phase", "=", sql.lit("resolved"))
-    .where("resolved_at_ms", ">=", resolvedSinceMs)
-    .where("subject", "not in", ["server", "sandbox"])
-    .execute();
-  const ids = new Set(over.map(({ id }) => id));
+  const isOver = sql`phase = 'resolved' and resolved_at_ms >= ${resolvedSinceMs}`;
+  const over = sql`${isOver} and subject not in ('server', 'sandbox')`;
+  const ids = new Set(await selectIds(reader, over));
   for await (const some of paced(batches(about, incidentsAtOnce))) {
     const { rows } = await sql<{ readonly id: string }>`
       with about as (

@@ -6,7 +6,6 @@ import {
   storableText,
   type ListCursor,
   readConsistently,
-  takeSequence,
 } from "./sql-helpers.ts";
 import { createRowReading, listIn, oneOf, textIn, type RowReading } from "./row-reading.ts";
 import type { Db } from "./tables.ts";
@@ -16,7 +15,8 @@ import type { OutboxItem } from "../alerts/notification.ts";
 import type { Target } from "../fleet/model.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { isSelected, type IncidentSelection } from "./incident-history.ts";
-import { idsPerStatement, readStored, selectStored, type StoredRow } from "./incidents.ts";
+import { idsPerStatement, readStored, selectStored, touchIncidents } from "./incidents.ts";
+import type { StoredRow } from "./incidents.ts";
 import { insertOutboxItems } from "./outbox-items.ts";
 
 export interface StoredSilence extends Silence {
@@ -207,7 +207,6 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
     // A poll may end an incident at any time: only within one transaction with the outbox items is
     // it certain that nobody is notified of what was over already.
     kysely.transaction().execute(async (trx) => {
-      const revision = await takeSequence(trx, 1);
       const rows = await selectStored(trx)
         .where(isSelected({ ...selection, phases: ["firing"] }))
         .orderBy("incidents.id")
@@ -231,8 +230,11 @@ export function createAcknowledgements(kysely: Db, reading = createRowReading())
         const values = some.map(toRow);
         await trx.deleteFrom("acknowledgements").where("incident_id", "in", ids).execute();
         await trx.insertInto("acknowledgements").values(values).execute();
-        await trx.updateTable("incidents").set({ revision }).where("id", "in", ids).execute();
       }
+      await touchIncidents(
+        trx,
+        changed.map(({ incidentId }) => incidentId),
+      );
       await insertOutboxItems(trx, items);
       return { changed, others };
     });
