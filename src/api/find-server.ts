@@ -64,8 +64,10 @@ export async function findServer(
   }
   for (const known of await incidents.serversBeginningWith(text, mostNamed + 1)) add(known);
   if (found.size === 0) {
-    const about = changes.between({ ...allTime, direction: "desc", server: text });
-    for (const change of await firstOf(about, mostChanges)) add(change);
+    const about = changes.ofSubjects({ ...allTime, direction: "desc", server: text });
+    for (const { serverId, serverName } of await firstOf(about, mostChanges)) {
+      if (serverId !== null) add({ serverId, serverName });
+    }
   }
   const exact = found.get(text);
   const [only, ...others] = found.values();

@@ -4,7 +4,7 @@ import { presences, type Presence } from "../fleet/model.ts";
 import { beginsWith, isBeyond, lastSequence } from "./sql-helpers.ts";
 import { beyond, place, timesBetween, windowEnd } from "./change-rows.ts";
 import { cursorText, readCursor, type ChangeCursor } from "./change-rows.ts";
-import { createRowReading, oneOf, textIn, type RowReading } from "./row-reading.ts";
+import { createRowReading, oneOf, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
 
 /** What a change is of. */
@@ -16,10 +16,8 @@ export type Observation = (typeof observations)[number];
 
 export const observations = ["missing", "seen", "updated"] as const;
 
-/** A change of a server as it is stored. */
-export type StoredChange = ReturnType<typeof readServerChange>;
-export type StoredSandboxChange = ReturnType<typeof readSandboxChange>;
-export type StoredSubjectChange = StoredChange | StoredSandboxChange;
+/** A change of a server or sandbox as it is stored. */
+export type StoredSubjectChange = ReturnType<typeof readChange>;
 
 /** Which changes are asked for. Undefined or empty: all. */
 export interface ChangeSelection {
@@ -60,7 +58,6 @@ interface Paging {
   readonly keptUpTo?: string | undefined;
 }
 
-export type ChangeQuery = ChangeSelection & Paging;
 export type SubjectQuery = SubjectSelection & Paging;
 
 const changesAtOnce = 1_000;
@@ -72,7 +69,7 @@ const mostByRow = 500;
 export function createChangeHistory(reader: Db, reading = createRowReading()) {
   /** Pages of rows of each kind are merged: with one query for both, neither would be found by its own index. */
   async function* pagesBetween(
-    query: ChangeQuery,
+    query: SubjectQuery,
     selected: readonly SelectedRows[],
   ): AsyncGenerator<readonly StoredRow[], void> {
     if (selected.length === 0) return;
@@ -110,21 +107,13 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
     }
   }
 
-  /** Of servers, in the order of time, and for one moment in the order in which they were stored, either way. */
-  async function* between(query: ChangeQuery): AsyncGenerator<StoredChange, void> {
-    const selected = await allRowsOf(reader, { ...query, subject: ["server"] });
-    for await (const rows of pagesBetween(query, selected))
-      yield* readRows(reading, rows, readServerChange);
-  }
-
   return {
-    between,
-
-    /** The same, of sandboxes too. */
+    /** In the order of time, and for one moment in the order in which they were stored, either way. */
     async *ofSubjects(query: SubjectQuery): AsyncIterable<StoredSubjectChange> {
       const selected = await allRowsOf(reader, query);
-      for await (const rows of pagesBetween(query, selected))
-        yield* readRows(reading, rows, readSubjectChange);
+      for await (const rows of pagesBetween(query, selected)) {
+        yield* reading.all("changes", rows, readChange);
+      }
     },
 
     /** How many there were since a moment, in UTC milliseconds. */
@@ -215,22 +204,12 @@ function selectChanges(
 
 type StoredRow = InferResult<ReturnType<typeof selectChanges>>[number];
 
-function readServerChange(row: StoredRow) {
-  return { subject: "server" as const, ...readChange(row), serverId: textIn(row.serverId) };
-}
-
-function readSandboxChange(row: StoredRow) {
-  return { subject: "sandbox" as const, ...readChange(row), serverId: null };
-}
-
-function readSubjectChange(row: StoredRow): StoredSubjectChange {
-  return row.serverId === null ? readSandboxChange(row) : readServerChange(row);
-}
-
 function readChange({ seq, region, key, ...row }: StoredRow) {
-  const { observation } = row;
+  const { observation, serverId } = row;
+  const subject: ChangeSubject = serverId === null ? "sandbox" : "server";
   return {
     ...row,
+    subject,
     target: { region, key },
     from: oneOf(presences, row.from),
     to: oneOf(presences, row.to),
@@ -315,15 +294,7 @@ async function readAfter(
   const rows = found.toSorted((a, b) => a.seq - b.seq).slice(0, limit);
   const last = rows.length === limit ? rows.at(-1) : undefined;
   return {
-    changes: readRows(reading, rows, readSubjectChange),
+    changes: reading.all("changes", rows, readChange),
     cursor: cursorText(last ?? newest),
   };
-}
-
-function readRows<Change extends object>(
-  reading: RowReading,
-  rows: readonly StoredRow[],
-  readRow: (row: StoredRow) => Change,
-): readonly Change[] {
-  return reading.all("changes", rows, readRow);
 }

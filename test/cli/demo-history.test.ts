@@ -27,7 +27,9 @@ async function make(seed: number, signal = new AbortController().signal) {
   const polls = await makeHistory(past, signal, createFakeClock(untilMs));
   const store = openStore(config.store.path);
   const always = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, direction: "asc" } as const;
-  const changes = await collect(store.changes.between({ ...always, observations: true }));
+  const changes = await collect(
+    store.changes.ofSubjects({ ...always, subject: ["server"], observations: true }),
+  );
   const page = { phases: [], rules: [], limit: 10_000, before: null };
   const incidents = await store.incidents.page(page);
   return { store, polls, changes, incidents, [Symbol.asyncDispose]: () => store.close() };

@@ -81,11 +81,13 @@ async function withTurns<Value>(work: Promise<Value>): Promise<readonly [Value, 
   return [value, turns];
 }
 
+const ofServers = { subject: ["server"] } as const;
+
 describe("a rare selection of very many rows is looked for in slices", () => {
   it.each(["asc", "desc"] as const)("of changes, %s", async (direction) => {
     const store = openFilled();
-    const query = { ...allTime, direction, region: ["ap"] };
-    const [found, turns] = await withTurns(collect(store.changes.between(query)));
+    const query = { ...allTime, direction, region: ["ap"], ...ofServers };
+    const [found, turns] = await withTurns(collect(store.changes.ofSubjects(query)));
     const expected = direction === "asc" ? rare : rare.toReversed();
     expect(found.map(({ atMs }) => atMs)).toEqual(expected);
     expect(turns).toBeGreaterThanOrEqual(windows);
@@ -102,8 +104,8 @@ describe("a rare selection of very many rows is looked for in slices", () => {
         log: ({ query }) => void bounds.push(query.parameters),
       });
       const range = { fromMs: -5, toMs: rows + 5 };
-      const query = { ...range, direction, region: ["ap"] };
-      await collect(createChangeHistory(kysely).between(query));
+      const query = { ...range, direction, region: ["ap"], ...ofServers };
+      await collect(createChangeHistory(kysely).ofSubjects(query));
       const whole = direction === "asc" ? range.fromMs : range.toMs;
       expect(bounds.length).toBeGreaterThan(2 * windows);
       expect(bounds.filter((parameters) => parameters.includes(whole))).toHaveLength(2);

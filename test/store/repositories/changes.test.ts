@@ -3,10 +3,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Presence, Status } from "../../../src/fleet/model.ts";
 import type {
-  ChangeQuery,
+  SubjectQuery,
   ChangeSubject,
   StoredSubjectChange,
-  SubjectQuery,
 } from "../../../src/store/changes.ts";
 import { allTime } from "../../../src/reports/time-range.ts";
 import { addTarget } from "../../support/add-target.ts";
@@ -36,8 +35,8 @@ describe.each(engines)("changes on $name", (engine) => {
 
   const ofServers = { subject: ["server"] } as const;
 
-  const all = ({ store }: Pick<PollStore, "store">, query: Partial<ChangeQuery> = {}) =>
-    collect(store.changes.between({ ...allTime, direction: "asc", ...query }));
+  const all = ({ store }: Pick<PollStore, "store">, query: Partial<SubjectQuery> = {}) =>
+    collect(store.changes.ofSubjects({ ...allTime, direction: "asc", ...ofServers, ...query }));
 
   const lines = (changes: readonly StoredSubjectChange[]): readonly string[] =>
     changes.map(({ atMs, target, sandboxId, serverId, from, to, observation }) => {

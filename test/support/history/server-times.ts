@@ -1,6 +1,6 @@
 import type { Status } from "../../../src/fleet/model.ts";
 import type { Gap } from "../../../src/fleet/recorded-time.ts";
-import type { StoredChange } from "../../../src/store/changes.ts";
+import type { StoredSubjectChange } from "../../../src/store/changes.ts";
 import type { Truth } from "../../sim/oracle/truth.ts";
 
 /** How long one server was in each status, and not observed. Milliseconds; no zeros. */
@@ -8,12 +8,12 @@ export type ServerTimes = ReadonlyMap<string, ReadonlyMap<Status | "unobserved",
 
 /** From its appearance forwards: what the changes and the gaps say of each server. */
 export function rebuiltTimes(
-  changes: readonly StoredChange[],
+  changes: readonly StoredSubjectChange[],
   gaps: readonly Gap[],
   endMs: number,
 ): ServerTimes {
   const times = createTimes();
-  for (const [serverId, own] of Map.groupBy(changes, (change) => change.serverId)) {
+  for (const [serverId, own] of Map.groupBy(changes, (change) => change.serverId ?? "")) {
     for (const [at, { atMs, to, observation }] of own.entries()) {
       if (to === "absent") continue;
       const untilMs = own[at + 1]?.atMs ?? endMs;
