@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { longestFirst } from "./test/support/longest-first.ts";
 import { testTimeoutMs } from "./test/support/test-timeout.ts";
 
 export default defineConfig({
@@ -14,8 +16,9 @@ export default defineConfig({
     isolate: false,
     // Node.js runs the files as they are. Rewritten by Vite, each use of an import is a call.
     experimental: { viteModuleRunner: false },
-    // One less than the cores there are would be one alone where there are two.
-    maxWorkers: "100%",
+    // Some wait for processes and sockets, about a seventh of the time.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: longestFirst("sim/sim.test.ts", "crash/crash.test.ts") },
     globalSetup: ["test/support/bundle-programs.ts"],
     testTimeout: testTimeoutMs,
     hookTimeout: testTimeoutMs,

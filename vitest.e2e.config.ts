@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { longestFirst } from "./test/support/longest-first.ts";
 import { testTimeoutMs } from "./test/support/test-timeout.ts";
 
 export default defineConfig({
@@ -14,7 +15,8 @@ export default defineConfig({
     // Several of them wait for several things in a row, each with that patience.
     testTimeout: 3 * testTimeoutMs,
     hookTimeout: testTimeoutMs,
-    // Each has programs of its own to wait for.
-    maxWorkers: 2,
+    // Each has programs of its own to wait for, most of the time.
+    maxWorkers: 3,
+    sequence: { sequencer: longestFirst("e2e/chaos.test.ts", "e2e/chaos-control.test.ts") },
   },
 });

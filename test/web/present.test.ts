@@ -75,6 +75,8 @@ it("headline, tiles and list say the same of the present, on the page and in sta
     const isDead = sinceMs >= dayMs / 24 && sinceMs < dayMs / 12;
     const erring = sinceMs < dayMs / 12 ? "error" : "idle";
     other.poll(isDead ? "failed" : listing({ lost: erring }), 60);
+    // Every second poll is looked at.
+    if (passedMs % 120_000 > 0) continue;
     const targets = [watched, other.watched];
     const view = { ...emptyStatus, rules: [rule], receivers: ["oncall"], targets };
     const nowMs = startMs + passedMs + 60_000;
@@ -110,7 +112,7 @@ it("headline, tiles and list say the same of the present, on the page and in sta
     seen.flappingIdle += Number(/flapping, now (idle|occupied)/.test(headline));
   }
   // Otherwise the days would not show it.
-  expect(Math.min(...Object.values(seen))).toBeGreaterThan(100);
+  expect(Math.min(...Object.values(seen))).toBeGreaterThan(50);
 });
 
 it("what fires of a target that is not observed is listed and counted apart, as the tile counts it", () => {

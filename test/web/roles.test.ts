@@ -29,28 +29,30 @@ describe("the table of roles in docs/access.md", () => {
     expect(rows.length).toBeGreaterThan(25);
   });
 
-  it.each(rows)("says which roles may $method $path", async ({ method, path, permitted }) => {
+  it("says which roles may make each request", async () => {
     const { address } = await serveWeb({ settings });
-    const existing = path.replace("/runbooks/{name}", "/runbooks/pool");
-    const url = address + existing.replaceAll(/\{\w+\}/g, "some");
-    const headers = { ...(method === "POST" && { "content-type": "application/json" }) };
-    const body = method === "POST" && path !== "/-/reload" ? "{}" : null;
-    const send = async (authorization: object): Promise<number> => {
-      const ending = new AbortController();
-      const { signal } = ending;
-      const init = { method, headers: { ...headers, ...authorization }, body, signal };
-      const { status } = await fetch(url, init);
-      // The stream of events has no end.
-      ending.abort();
-      return status;
-    };
-    const answers: boolean[] = [];
-    for (const role of roles) {
-      const status = await send({ authorization: `Bearer token-of-${role}` });
-      expect([role, [401, 404, 405].includes(status)]).toEqual([role, false]);
-      answers.push(status !== 403);
+    for (const { method, path, permitted } of rows) {
+      const existing = path.replace("/runbooks/{name}", "/runbooks/pool");
+      const url = address + existing.replaceAll(/\{\w+\}/g, "some");
+      const headers = { ...(method === "POST" && { "content-type": "application/json" }) };
+      const body = method === "POST" && path !== "/-/reload" ? "{}" : null;
+      const send = async (authorization: object): Promise<number> => {
+        const ending = new AbortController();
+        const { signal } = ending;
+        const init = { method, headers: { ...headers, ...authorization }, body, signal };
+        const { status } = await fetch(url, init);
+        // The stream of events has no end.
+        ending.abort();
+        return status;
+      };
+      const answers: boolean[] = [];
+      for (const role of roles) {
+        const status = await send({ authorization: `Bearer token-of-${role}` });
+        expect([path, role, [401, 404, 405].includes(status)]).toEqual([path, role, false]);
+        answers.push(status !== 403);
+      }
+      expect([method, path, answers]).toEqual([method, path, permitted]);
+      expect([method, path, await send({})]).toEqual([method, path, 401]);
     }
-    expect(answers).toEqual(permitted);
-    expect(await send({})).toBe(401);
   });
 });

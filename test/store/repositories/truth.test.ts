@@ -55,7 +55,7 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
           truthOf(recordsOf(script, of), script.goneAfter);
         await check(keeper.store, truthsOf("servers"), truthsOf("sandboxes"));
       }),
-      { numRuns: engine.runs(20) },
+      { numRuns: engine.runs(12) },
     );
 
   const gapsIn = async (store: Store) => (await store.occupancy.open()).gaps(research, always);
