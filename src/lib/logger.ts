@@ -96,25 +96,15 @@ function createPretty(): (line: string) => string {
   return (line) => prettify(JSON.parse(line, escape));
 }
 
-/**
- * @param most how many of them; the others are left to be written next
- * @returns whether there may be others
- */
-export function writeLines(log: Logger, lines: Iterator<LogLine>, most = Infinity): boolean {
-  let count = 0;
-  for (let next = lines.next(); !next.done; next = lines.next()) {
-    const { level, fields, msg } = next.value;
-    log[level](fields, msg);
-    if (++count === most) return true;
-  }
-  return false;
-}
-
 const linesAtOnce = 100;
 
-/** The same, a few at a time: there may be very many. */
-export async function writePaced(log: Logger, lines: Iterator<LogLine>): Promise<void> {
-  while (writeLines(log, lines, linesAtOnce)) await setImmediate();
+/** Writes lines, a few at a time: there may be very many. */
+export async function writePaced(log: Logger, lines: Iterable<LogLine>): Promise<void> {
+  let count = 0;
+  for (const { level, fields, msg } of lines) {
+    log[level](fields, msg);
+    if (++count % linesAtOnce === 0) await setImmediate();
+  }
 }
 
 function maskSecrets(fields: Record<string, unknown>): Record<string, unknown> {

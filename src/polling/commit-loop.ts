@@ -91,7 +91,7 @@ export function createCommitLoop(log: Logger) {
       if (logged.length === 0) return done;
       await accept?.();
       wake(atMs);
-      await writePaced(log, logged.values());
+      await writePaced(log, logged);
       return done;
     },
 

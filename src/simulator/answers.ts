@@ -152,27 +152,15 @@ function readPathId(
   rawId: string,
   parameter: string,
 ): { readonly id: string } | { readonly invalid: ValidationEntry } {
-  const id = decode(rawId);
-  const fault = idFault(id);
-  if (id !== null && fault === null) return { id };
-  const [type = "", msg = ""] = fault ?? [];
-  return { invalid: { loc: ["path", parameter], msg, type, input: id ?? rawId, ctx: {} } };
-}
-
-/** Its type and message; null: the id is valid. */
-function idFault(id: string | null): readonly string[] | null {
-  if (id === null) return ["string_unicode", "Input should be valid UTF-8"];
-  if (id.length > longestId) {
-    return ["string_too_long", `String should have at most ${longestId} characters`];
-  }
-  if (!/\p{Cc}/u.test(id)) return null;
-  return ["string_pattern_mismatch", "String should hold no control character"];
-}
-
-function decode(rawId: string): string | null {
+  const invalid = (type: string, msg: string, input: string) => ({
+    invalid: { loc: ["path", parameter], msg, type, input, ctx: {} },
+  });
+  let id: string;
   try {
-    return decodeURIComponent(rawId);
+    id = decodeURIComponent(rawId);
   } catch {
-    return null;
+    return invalid("string_unicode", "Input should be valid UTF-8", rawId);
   }
+  if (id.length <= longestId) return { id };
+  return invalid("string_too_long", `String should have at most ${longestId} characters`, id);
 }

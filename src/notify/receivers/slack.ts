@@ -15,6 +15,7 @@ import {
   type Link,
 } from "./chat-message.ts";
 import { runbookLink, shownSummary } from "./message-text.ts";
+import { slackErrors } from "./slack-api.ts";
 
 export const slack: ChatService = {
   // Slack accepts about one message a second from an incoming webhook.
@@ -22,19 +23,6 @@ export const slack: ChatService = {
   messageOf: (notification, nowMs, externalUrl) => slackMessage(notification, nowMs, externalUrl),
   readAnswer: readSlackAnswer,
 };
-
-/** What the error texts of Slack mean: whether a retry can help, and who must act. */
-const errorTexts = {
-  rejected:
-    "invalid_payload invalid_blocks invalid_blocks_format missing_text_or_fallback_or_attachments no_text " +
-    "too_many_attachments action_prohibited posting_to_general_channel_denied user_not_found",
-  gone:
-    "invalid_token no_active_hooks no_service no_service_id no_team team_disabled channel_not_found " +
-    "channel_is_archived",
-  rate_limited: "rate_limited",
-  server_error: "rollup_error",
-} as const;
-const reasons = ["rejected", "gone", "rate_limited", "server_error"] as const;
 
 /** What the Web API of Slack answers, whose methods are no incoming webhooks. */
 const refusedSchema = z.object({ ok: z.literal(false) });
@@ -45,7 +33,7 @@ const refusedSchema = z.object({ ok: z.literal(false) });
  */
 function readSlackAnswer(answer: Answer): SendResult {
   const text = answer.text.trim();
-  const reason = reasons.find((each) => errorTexts[each].split(" ").includes(text));
+  const reason = slackErrors.get(text);
   if (reason === undefined) {
     const result = readAnswer(answer);
     const isRefused = result.kind === "delivered" && readJson(answer, refusedSchema) !== null;
