@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { unknownSettings } from "./fields.ts";
+import { fromFile, unknownSettings } from "./fields.ts";
 import { nearestName } from "./nearest-name.ts";
 
 /** Where a setting stands: names of mappings and indexes of lists, from the top. */
@@ -110,24 +110,6 @@ export function toFaults(
     (position?.line ?? 0) * 1e6 + (position?.column ?? 0);
   return each.toSorted((a, b) => rank(a) - rank(b));
 }
-
-/** Secrets and certificates that may be read from a file, which is named by the same setting with `_file` after it. */
-export const fromFile = [
-  "api_key",
-  "url",
-  "secret",
-  "routing_key",
-  "webhook_secret",
-  "headers",
-  "bearer_token",
-  "password",
-  "bot_token",
-  "topic",
-  "token",
-  "app_token",
-  "proxy_url",
-  "ca",
-];
 
 /** Values of these settings are not shown. */
 const secretSettings = new Set([...fromFile, "urls", "password_hash", "body"]);

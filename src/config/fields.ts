@@ -234,20 +234,38 @@ export function duration(least: string, most?: string) {
   });
 }
 
+/** Secrets and certificates that may be read from a file, which is named by the same setting with `_file` after it. */
+export const fromFile = [
+  "api_key",
+  "url",
+  "topic",
+  "secret",
+  "routing_key",
+  "webhook_secret",
+  "headers",
+  "bearer_token",
+  "password",
+  "bot_token",
+  "token",
+  "app_token",
+  "proxy_url",
+  "ca",
+];
+
 /**
  * A mapping with a fixed set of settings, by their names in the program: `giveUpAfterMs` is written as
  * `give_up_after`. The message for an unknown one has those that are known, for `unknownSettings` to read.
  *
- * @param readElsewhere settings that are known, but have become others before the schema sees them
  * @param ofOthers settings of other mappings, with what to do instead of writing them here
  */
 export function settings<const Shape extends z.ZodRawShape>(
   shape: Shape,
-  readElsewhere: readonly string[] = [],
   ofOthers: Readonly<Record<string, string>> = {},
 ) {
   const names = new Map(Object.keys(shape).map((each) => [writtenName(each), each]));
   const written = Object.entries(shape).map(([each, schema]) => [writtenName(each), schema]);
+  // They have become others before the schema sees them.
+  const readElsewhere = fromFile.filter((each) => names.has(each)).map((each) => `${each}_file`);
   const known = JSON.stringify({ known: [...names.keys(), ...readElsewhere], ofOthers });
   return z
     .strictObject(Object.fromEntries(written), {

@@ -66,19 +66,16 @@ function linesOf(text: string): readonly (readonly [string, string])[] {
 }
 
 /** A user name and a password. */
-export const credentials = settings(
-  {
-    username: matching(
-      "text without colons and control characters",
-      /^[ -9;-~\u00a0-\uffff]+$/,
-    ).describe("The user name."),
-    password: secretMatching(
-      "text without control characters, or password_file instead",
-      /^[ -~\u00a0-\uffff]+$/,
-    ).describe("The password."),
-  },
-  ["password_file"],
-);
+export const credentials = settings({
+  username: matching(
+    "text without colons and control characters",
+    /^[ -9;-~\u00a0-\uffff]+$/,
+  ).describe("The user name."),
+  password: secretMatching(
+    "text without control characters, or password_file instead",
+    /^[ -~\u00a0-\uffff]+$/,
+  ).describe("The password."),
+});
 
 /** Settings of what a request of a receiver carries besides its body. */
 export const requestHeaders = {
@@ -101,8 +98,6 @@ export const requestHeaders = {
     "A user name and a password for basic authentication. Cannot be combined with `bearer_token`.",
   ),
 };
-
-export const requestHeaderFiles = ["headers_file", "bearer_token_file"] as const;
 
 interface RequestHeaders {
   readonly headers: ReadonlyMap<string, Secret> | null;

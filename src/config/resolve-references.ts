@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, resolve as resolvePath } from "node:path";
+import { fromFile } from "./fields.ts";
 import {
-  fromFile,
   isPlainName,
   pathKey,
   type Evidence,

@@ -11,17 +11,14 @@ import { text, textOf } from "./fields.ts";
 
 const role = () => oneOf(roles);
 
-const tokenSchema = settings(
-  {
-    name: name().describe("The name of the client that has the token, in the log and as author."),
-    role: role().describe("What the token allows."),
-    token: matching(
-      "a token of at least 16 visible ASCII characters without blanks, or token_file instead",
-      /^[\x21-\x7e]{16,}$/,
-    ).describe("The token, which is sent as `Authorization: Bearer TOKEN`."),
-  },
-  ["token_file"],
-);
+const tokenSchema = settings({
+  name: name().describe("The name of the client that has the token, in the log and as author."),
+  role: role().describe("What the token allows."),
+  token: matching(
+    "a token of at least 16 visible ASCII characters without blanks, or token_file instead",
+    /^[\x21-\x7e]{16,}$/,
+  ).describe("The token, which is sent as `Authorization: Bearer TOKEN`."),
+});
 
 const userSchema = settings({
   name: matching("a name of at most 63 characters without colons", /^[^\s:]{1,63}$/).describe(

@@ -55,8 +55,6 @@ export const routeSettings = (usualProxy: string, usualCa: string) => ({
   ),
 });
 
-export const routeFiles = ["proxy_url_file", "ca_file"] as const;
-
 const noProxyEntry = textOf(
   "a host name such as example.com, an address, a network such as 10.0.0.0/8, or *, each perhaps with a port",
   /./,
@@ -64,17 +62,14 @@ const noProxyEntry = textOf(
 );
 
 /** How every part of sandwatch reaches other machines. */
-export const outboundSchema = settings(
-  {
-    ...routeSettings("the environment variable `HTTPS_PROXY`, or none", "none"),
-    noProxy: optional(
-      z.array(noProxyEntry, "a list of hosts and networks"),
-      "the environment variable `NO_PROXY`, or `[]`",
-      "What is reached directly: names of hosts with all hosts below them, addresses, networks, or `*` for everything.",
-    ),
-  },
-  routeFiles,
-);
+export const outboundSchema = settings({
+  ...routeSettings("the environment variable `HTTPS_PROXY`, or none", "none"),
+  noProxy: optional(
+    z.array(noProxyEntry, "a list of hosts and networks"),
+    "the environment variable `NO_PROXY`, or `[]`",
+    "What is reached directly: names of hosts with all hosts below them, addresses, networks, or `*` for everything.",
+  ),
+});
 
 const openable = network(
   "that is not always denied (link-local, multicast, metadata services)",
@@ -82,23 +77,20 @@ const openable = network(
 );
 
 /** How receivers are reached, and which may be. */
-export const receiversOutboundSchema = settings(
-  {
-    denyNetworks: z
-      .array(network(), "a list of networks")
-      .prefault([])
-      .describe("Further networks that are denied."),
-    allowNetworks: optional(
-      z
-        .array(openable, "a list of networks")
-        .min(1, "at least one network; omit the setting for all"),
-      "all",
-      "If set, only these networks are allowed.",
-    ),
-    ...routeSettings("`outbound.proxy_url`", "`outbound.ca`"),
-  },
-  routeFiles,
-);
+export const receiversOutboundSchema = settings({
+  denyNetworks: z
+    .array(network(), "a list of networks")
+    .prefault([])
+    .describe("Further networks that are denied."),
+  allowNetworks: optional(
+    z
+      .array(openable, "a list of networks")
+      .min(1, "at least one network; omit the setting for all"),
+    "all",
+    "If set, only these networks are allowed.",
+  ),
+  ...routeSettings("`outbound.proxy_url`", "`outbound.ca`"),
+});
 
 type OutboundSettings = z.output<typeof outboundSchema>;
 

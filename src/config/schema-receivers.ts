@@ -7,7 +7,7 @@ import { refuseUnencrypted, secretMatching, settings, textOf } from "./fields.ts
 import { giveUpAfterMs, groupWaitMs, messageSettings, receiver } from "./receiver-fields.ts";
 import { receiverUrl, refuseUnencryptedUrl, sendAcknowledged } from "./receiver-fields.ts";
 import { sendResolved, withInterval } from "./receiver-fields.ts";
-import { requestHeaderFiles, requestHeaders, withHeaders } from "./request-headers.ts";
+import { requestHeaders, withHeaders } from "./request-headers.ts";
 import { discordSchema, ntfySchema, slackAppSchema, slackSchema } from "./schema-chat-receivers.ts";
 import { teamsSchema, telegramSchema } from "./schema-chat-receivers.ts";
 import { emailSchema } from "./schema-email.ts";
@@ -25,31 +25,28 @@ const promptMessages = {
   maxIncidents: 100,
 };
 
-const webhookSchema = settings(
-  {
-    ...receiver("webhook", "JSON over HTTP, following Standard Webhooks."),
-    url: receiverUrl,
-    allowHttp: allowHttp("url"),
-    secret: optional(
-      signingSecretSchema,
-      "none: messages are not signed",
-      "The secret with which messages are signed, following Standard Webhooks.",
-    ),
-    format: optional(
-      oneOf(["sandwatch", "alertmanager"]),
-      "`sandwatch`, unless `body` is set",
-      "The format of the body: sandwatch's own, or Alertmanager's webhook format.",
-    ),
-    body: optional(
-      bodySchema,
-      "none: `format` applies",
-      "A custom body, sent as JSON. Its texts are Liquid templates. Cannot be combined with `format`.",
-    ),
-    ...requestHeaders,
-    ...messageSettings,
-  },
-  ["url_file", "secret_file", ...requestHeaderFiles],
-)
+const webhookSchema = settings({
+  ...receiver("webhook", "JSON over HTTP, following Standard Webhooks."),
+  url: receiverUrl,
+  allowHttp: allowHttp("url"),
+  secret: optional(
+    signingSecretSchema,
+    "none: messages are not signed",
+    "The secret with which messages are signed, following Standard Webhooks.",
+  ),
+  format: optional(
+    oneOf(["sandwatch", "alertmanager"]),
+    "`sandwatch`, unless `body` is set",
+    "The format of the body: sandwatch's own, or Alertmanager's webhook format.",
+  ),
+  body: optional(
+    bodySchema,
+    "none: `format` applies",
+    "A custom body, sent as JSON. Its texts are Liquid templates. Cannot be combined with `format`.",
+  ),
+  ...requestHeaders,
+  ...messageSettings,
+})
   .meta({ allOf: [notBoth("format", "body"), notBoth("bearer_token", "basic_auth")] })
   .superRefine(refuseUnencryptedUrl)
   .transform(({ format, body, ...written }, context) => {
@@ -59,43 +56,40 @@ const webhookSchema = settings(
     return { ...withInterval(webhook), format: format ?? "sandwatch", bodyTemplate: body };
   });
 
-const pagerdutySchema = settings(
-  {
-    ...receiver(
-      "pagerduty",
-      "Events through Events API v2: the incidents of a rule in one region and key are one alert.",
+const pagerdutySchema = settings({
+  ...receiver(
+    "pagerduty",
+    "Events through Events API v2: the incidents of a rule in one region and key are one alert.",
+  ),
+  routingKey: secretMatching(
+    "an integration key of 32 characters without blanks, or routing_key_file instead",
+    /^[\x21-\x7e]{32}$/,
+  ).describe("The integration key of a PagerDuty service with an Events API v2 integration."),
+  url: receiverUrl
+    .prefault("https://events.pagerduty.com/v2/enqueue")
+    .describe(
+      "The address that events are sent to. For the EU service region: `https://events.eu.pagerduty.com/v2/enqueue`.",
     ),
-    routingKey: secretMatching(
-      "an integration key of 32 characters without blanks, or routing_key_file instead",
-      /^[\x21-\x7e]{32}$/,
-    ).describe("The integration key of a PagerDuty service with an Events API v2 integration."),
-    url: receiverUrl
-      .prefault("https://events.pagerduty.com/v2/enqueue")
-      .describe(
-        "The address that events are sent to. For the EU service region: `https://events.eu.pagerduty.com/v2/enqueue`.",
-      ),
-    allowHttp: allowHttp("url"),
-    webhookSecret: optional(
-      secretMatching(
-        "a signing secret of 16 to 200 characters without blanks, or webhook_secret_file instead",
-        /^[\x21-\x7e]{16,200}$/,
-      ),
-      "none: what people do in PagerDuty changes nothing",
-      "The signing secret of a webhook subscription (v3) of PagerDuty, by which people acknowledge incidents from there. Needs `users`.",
+  allowHttp: allowHttp("url"),
+  webhookSecret: optional(
+    secretMatching(
+      "a signing secret of 16 to 200 characters without blanks, or webhook_secret_file instead",
+      /^[\x21-\x7e]{16,200}$/,
     ),
-    users: optional(
-      actingUsers(/^[A-Z0-9]{5,24}$/, "PXPGF42"),
-      "nobody",
-      "Who may act from PagerDuty: the names of users by their ids, such as `PXPGF42: ann`. Needs `webhook_secret`.",
-    ),
-    ...routing,
-    groupWaitMs: groupWaitMs("0s"),
-    sendResolved,
-    sendAcknowledged: sendAcknowledged(true),
-    giveUpAfterMs,
-  },
-  ["url_file", "routing_key_file", "webhook_secret_file"],
-)
+    "none: what people do in PagerDuty changes nothing",
+    "The signing secret of a webhook subscription (v3) of PagerDuty, by which people acknowledge incidents from there. Needs `users`.",
+  ),
+  users: optional(
+    actingUsers(/^[A-Z0-9]{5,24}$/, "PXPGF42"),
+    "nobody",
+    "Who may act from PagerDuty: the names of users by their ids, such as `PXPGF42: ann`. Needs `webhook_secret`.",
+  ),
+  ...routing,
+  groupWaitMs: groupWaitMs("0s"),
+  sendResolved,
+  sendAcknowledged: sendAcknowledged(true),
+  giveUpAfterMs,
+})
   .superRefine(refuseUnencryptedUrl)
   .superRefine(({ webhookSecret: secret, users }, context) =>
     refuseHalf("webhook_secret", { secret, users }, context),
@@ -110,46 +104,43 @@ const pagerdutySchema = settings(
     maxIncidents: 100,
   }));
 
-const alertmanagerSchema = settings(
-  {
-    ...receiver(
-      "alertmanager",
-      "Alerts through API v2 of Alertmanager, sent again every minute while they fire.",
-    ),
-    urls: z
-      .array(
-        textOf(
-          "an https address without user, password, query and fragment, such as https://alertmanager.example.com",
-          baseUrlLike,
-          (text) => {
-            const url = parseBaseUrl(text);
-            return url === undefined ? undefined : new Secret(url);
-          },
-        ),
-        "a list of the addresses of all instances",
-      )
-      .superRefine(eachOnce("each once", (url) => url.reveal()))
-      .min(1, "the address of at least one instance")
-      .meta({ uniqueItems: true })
-      .describe(
-        "The addresses of all Alertmanager instances, as in the configuration of Prometheus.",
-      ),
-    allowHttp: allowHttp("urls"),
-    ...routing,
-    giveUpAfterMs,
-    ...requestHeaders,
-    generatorUrl: optional(
+const alertmanagerSchema = settings({
+  ...receiver(
+    "alertmanager",
+    "Alerts through API v2 of Alertmanager, sent again every minute while they fire.",
+  ),
+  urls: z
+    .array(
       textOf(
-        "an https or http address without user and password",
-        webAddressLike,
-        (text) => parseWebAddress(text)?.href,
+        "an https address without user, password, query and fragment, such as https://alertmanager.example.com",
+        baseUrlLike,
+        (text) => {
+          const url = parseBaseUrl(text);
+          return url === undefined ? undefined : new Secret(url);
+        },
       ),
-      "the page of the incident, if `http.external_url` is set",
-      "The address that alerts link to, such as a dashboard.",
+      "a list of the addresses of all instances",
+    )
+    .superRefine(eachOnce("each once", (url) => url.reveal()))
+    .min(1, "the address of at least one instance")
+    .meta({ uniqueItems: true })
+    .describe(
+      "The addresses of all Alertmanager instances, as in the configuration of Prometheus.",
     ),
-  },
-  requestHeaderFiles,
-)
+  allowHttp: allowHttp("urls"),
+  ...routing,
+  giveUpAfterMs,
+  ...requestHeaders,
+  generatorUrl: optional(
+    textOf(
+      "an https or http address without user and password",
+      webAddressLike,
+      (text) => parseWebAddress(text)?.href,
+    ),
+    "the page of the incident, if `http.external_url` is set",
+    "The address that alerts link to, such as a dashboard.",
+  ),
+})
   .meta({ allOf: [notBoth("bearer_token", "basic_auth")] })
   .transform((alertmanager, context) => {
     for (const [index, url] of alertmanager.urls.entries()) {
@@ -158,20 +149,17 @@ const alertmanagerSchema = settings(
     return { ...promptMessages, ...withHeaders(alertmanager, context) };
   });
 
-const heartbeatSchema = settings(
-  {
-    ...receiver(
-      "heartbeat",
-      "Pings a dead man's switch while sandwatch works. Rules cannot name it.",
-    ),
-    url: receiverUrl.describe("The address that is called. It is treated as a secret."),
-    allowHttp: allowHttp("url"),
-    everyMs: duration("10s", "1d").prefault("1m").describe("How often it is called."),
-    method: oneOf(["GET", "POST"]).prefault("GET").describe("The HTTP method."),
-    ...requestHeaders,
-  },
-  ["url_file", ...requestHeaderFiles],
-)
+const heartbeatSchema = settings({
+  ...receiver(
+    "heartbeat",
+    "Pings a dead man's switch while sandwatch works. Rules cannot name it.",
+  ),
+  url: receiverUrl.describe("The address that is called. It is treated as a secret."),
+  allowHttp: allowHttp("url"),
+  everyMs: duration("10s", "1d").prefault("1m").describe("How often it is called."),
+  method: oneOf(["GET", "POST"]).prefault("GET").describe("The HTTP method."),
+  ...requestHeaders,
+})
   .meta({ allOf: [notBoth("bearer_token", "basic_auth")] })
   .superRefine(refuseUnencryptedUrl)
   .transform((heartbeat, context) => ({

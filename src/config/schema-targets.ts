@@ -20,26 +20,23 @@ import {
   textLike,
 } from "./fields.ts";
 import { textOf } from "./fields.ts";
-import { routeFiles, routeSettings } from "./schema-outbound.ts";
+import { routeSettings } from "./schema-outbound.ts";
 import { labelsSchema } from "./schema-routing.ts";
 import { oneSchedule, refuseTwoSchedules, scheduleSettings } from "./schedule-fields.ts";
 import { timeZone, toSchedule } from "./schedule-fields.ts";
 
-const regionSchema = settings(
-  {
-    /** Without a trailing slash. */
-    baseUrl: textOf(
-      "an https address without user, password, query and fragment, such as https://us.example.com/api",
-      baseUrlLike,
-      parseBaseUrl,
-    ).describe(
-      "The base address of the service in this region, to which the paths of operations are appended. It must be https, so that API keys are not sent in the clear, unless it is a loopback address or `allow_http: true` is set.",
-    ),
-    allowHttp: allowHttp("base_url"),
-    ...routeSettings("`outbound.proxy_url`", "`outbound.ca`"),
-  },
-  routeFiles,
-).transform(({ allowHttp: isAllowed, ...region }, context) => {
+const regionSchema = settings({
+  /** Without a trailing slash. */
+  baseUrl: textOf(
+    "an https address without user, password, query and fragment, such as https://us.example.com/api",
+    baseUrlLike,
+    parseBaseUrl,
+  ).describe(
+    "The base address of the service in this region, to which the paths of operations are appended. It must be https, so that API keys are not sent in the clear, unless it is a loopback address or `allow_http: true` is set.",
+  ),
+  allowHttp: allowHttp("base_url"),
+  ...routeSettings("`outbound.proxy_url`", "`outbound.ca`"),
+}).transform(({ allowHttp: isAllowed, ...region }, context) => {
   refuseUnencrypted(context, region.baseUrl, isAllowed, "base_url");
   if (region.proxyUrl instanceof Secret && !region.baseUrl.startsWith("https:")) {
     const found = "a proxy for a base_url with http, which is reached directly";
@@ -65,30 +62,27 @@ export const regionsSchema = z.preprocess(
     }),
 );
 
-export const keySchema = settings(
-  {
-    name: name().describe(
-      "The name of the key in metrics, messages, commands and the API. It must be unique.",
+export const keySchema = settings({
+  name: name().describe(
+    "The name of the key in metrics, messages, commands and the API. It must be unique.",
+  ),
+  apiKey: matching(
+    "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file instead",
+    headerPattern,
+  ).describe("The API key. It must not be configured under two names."),
+  regions: namesOf("region")
+    .min(1, "at least one region; omit the setting for every region")
+    .optional()
+    .meta({
+      description: "The regions in which the key is used, from `regions`.",
+      defaultText: "every region",
+    }),
+  labels: labelsSchema
+    .prefault({})
+    .describe(
+      "Labels of the key, such as `team: search`: in messages and metrics, and to match receivers and filter by.",
     ),
-    apiKey: matching(
-      "an API key of visible ASCII characters without blanks (numbers quoted), or api_key_file instead",
-      headerPattern,
-    ).describe("The API key. It must not be configured under two names."),
-    regions: namesOf("region")
-      .min(1, "at least one region; omit the setting for every region")
-      .optional()
-      .meta({
-        description: "The regions in which the key is used, from `regions`.",
-        defaultText: "every region",
-      }),
-    labels: labelsSchema
-      .prefault({})
-      .describe(
-        "Labels of the key, such as `team: search`: in messages and metrics, and to match receivers and filter by.",
-      ),
-  },
-  ["api_key_file"],
-);
+});
 
 const unitBytes = new Map([
   ["", 1],
