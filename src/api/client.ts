@@ -24,6 +24,7 @@ export class ApiUnavailableError extends Error {
 }
 
 const usualTimeoutMs = 30_000;
+const heavyTimeoutMs = 5 * 60_000;
 
 export interface ApiClientOptions {
   /** Ends calls that are in progress. */
@@ -155,10 +156,12 @@ const kinds: ReadonlyMap<number, RefusalKind> = new Map([
 
 async function send(
   address: string,
-  { method, path, timeoutMs = usualTimeoutMs }: Operation,
+  operation: Operation,
   request: Readonly<Record<string, unknown>>,
   options: ApiClientOptions,
 ): Promise<Response> {
+  const { method, path, isHeavy } = operation;
+  const { timeoutMs = isHeavy ? heavyTimeoutMs : usualTimeoutMs } = operation;
   const inPath = pathFields(path);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(request[name])),

@@ -16,10 +16,49 @@ import type { ServiceClient } from "../service/client.ts";
 import type { ComposeAcknowledged } from "../store/suppressions.ts";
 import type { Store } from "../store/store.ts";
 
-/** What reports need. */
-export interface HistoryContext {
-  readonly reports: ReportSources;
+/** Everything that operations use. Each names the fields that it needs, and its caller must have those. */
+export interface ApiContext {
   readonly clock: Clock;
+  readonly log: Logger;
+  readonly store: Store;
+  readonly reports: ReportSources;
+  readonly targets: readonly WatchedView[];
+  readonly probes: readonly ProbeView[];
+  readonly rules: readonly Rule[];
+  /** The names of the configured receivers of alerts. */
+  readonly receivers: readonly string[];
+  readonly suppressions: HeldSuppressions;
+  readonly drift: { readonly records: () => Promise<readonly DriftRecord[]> };
+  readonly commits: Pick<CommitLoop, "act">;
+  readonly newId: () => string;
+  readonly composeAcknowledged: ComposeAcknowledged;
+  /** When a report or a replayed notification is attempted, and until when it is retried. UTC milliseconds. */
+  readonly retryTimes: (receiver: string) => {
+    readonly nextAttemptAtMs: number;
+    readonly giveUpAtMs: number;
+  };
+  /** Polls a target at once. */
+  readonly pollNow: (target: Target) => Promise<void>;
+  readonly reportSending: ReportSending;
+  readonly calls: ServiceCalls;
+}
+
+export type Needs<Field extends keyof ApiContext> = Pick<ApiContext, Field>;
+
+/** What reports need. */
+export type HistoryContext = Needs<"reports" | "clock">;
+
+/** What operations on the current state of targets and servers need. */
+export type FleetContext = Needs<"targets" | "rules" | "probes">;
+
+/** What all operations that only read need together. */
+export type StoreContext = HistoryContext &
+  FleetContext &
+  Needs<"store" | "receivers" | "suppressions" | "drift">;
+
+/** What deleting the history of a key needs. */
+export interface ForgetContext extends Needs<"store" | "clock" | "log"> {
+  readonly targets: readonly { readonly target: Target }[];
 }
 
 /** A report as messages show it. */
@@ -38,48 +77,15 @@ export interface ReportSending {
   ): Promise<(ReportMessage & { readonly receivers: readonly string[] }) | null>;
 }
 
-/** What operations that read the stored and the current state need. */
-export interface StoreContext extends HistoryContext {
-  readonly store: Store;
-  readonly targets: readonly WatchedView[];
-  readonly probes: readonly ProbeView[];
-  readonly rules: readonly Rule[];
-  /** The names of the configured receivers of alerts. */
-  readonly receivers: readonly string[];
-  readonly suppressions: HeldSuppressions;
-  readonly drift: { readonly records: () => Promise<readonly DriftRecord[]> };
-}
-
-/** What operations that act on alerts need. Only a running daemon has it. */
-export interface ActContext extends StoreContext {
-  readonly log: Logger;
-  readonly newId: () => string;
-  readonly composeAcknowledged: ComposeAcknowledged;
-  /** When a report or a replayed notification is attempted, and until when it is retried. UTC milliseconds. */
-  readonly retryTimes: (receiver: string) => {
-    readonly nextAttemptAtMs: number;
-    readonly giveUpAtMs: number;
-  };
-  /** Polls a target at once. */
-  readonly pollNow: (target: Target) => Promise<void>;
-  readonly reportSending: ReportSending;
-  readonly commits: Pick<CommitLoop, "act">;
-}
-
-/** What deleting the history of a key needs. */
-export interface ForgetContext extends Pick<ActContext, "store" | "clock" | "log"> {
-  readonly targets: readonly { readonly target: Target }[];
-}
-
-/** What operations that call the service need. */
-export interface ServiceContext {
+/** How operations call the service. */
+export interface ServiceCalls {
   readonly service: Pick<ServiceClient, "look" | "examine">;
   readonly recordDrift: (drift: Drift) => void;
   /** Shared with the polls and probes of this process. */
   readonly limits: KeyLimits;
   /** Shared with the polls. Default: no request is sent a second time. */
   readonly budget?: RetryBudget;
-  readonly targets: readonly { readonly target: Target }[];
+  readonly targets: readonly Target[];
   readonly keys: readonly { readonly name: string; readonly apiKey: Secret }[];
   readonly clock: Clock;
   /** Between two polls of a target. Default: nothing is polled. */
@@ -90,11 +96,4 @@ export interface ServiceContext {
   readonly signal: AbortSignal;
   /** How many look-ups and conformance checks are in progress. Counted by their operations. */
   readonly inProgress: { lookups: number; checks: number };
-}
-
-/** What operations on the current state of targets and servers need. */
-export type FleetContext = Pick<StoreContext, "targets" | "rules" | "receivers" | "probes">;
-
-export interface ApiContext extends ActContext, ServiceContext {
-  readonly targets: readonly WatchedView[];
 }

@@ -118,10 +118,21 @@ export const rangeFields = {
 export function readRange(written: WrittenRange, context: TimeContext): TimeRange {
   const range = readTimeRange(written, context);
   if (!isRangeFault(range)) return range;
-  const { field: path, allowed } = range;
-  throw new RefusedError("invalid", `The request cannot be used. Allowed: ${path}: ${allowed}`, [
-    { path, allowed },
-  ]);
+  return refuseField(range.field, range.allowed);
+}
+
+/** @throws {RefusedError} as a field of a request cannot be used */
+export function refuseField(
+  path: string,
+  allowed: string,
+  why = "The request cannot be used",
+): never {
+  throw new RefusedError("invalid", `${why}. Allowed: ${path}: ${allowed}`, [{ path, allowed }]);
+}
+
+/** What reports take of the chosen targets; an empty list chooses all. */
+export function targetFilter({ region, key }: Record<"region" | "key", readonly string[]>) {
+  return { ...(region.length > 0 && { region }), ...(key.length > 0 && { key }) };
 }
 
 export const previousNext = "next of the previous page";

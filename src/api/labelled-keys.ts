@@ -1,4 +1,5 @@
 import { RefusedError } from "../lib/refused-error.ts";
+import { refuseField } from "./fields.ts";
 import { isLabel, unknownField } from "../reports/report-fields.ts";
 
 export interface LabelledKey {
@@ -34,9 +35,7 @@ function checkFields(by: unknown, keys: readonly LabelledKey[]): void {
   const known = [...new Set(keys.flatMap(({ labels }) => [...labels.keys()]))];
   const wrong = isTexts(by) && by.find((field) => isLabel(field) && !known.includes(field));
   if (typeof wrong !== "string") return;
-  const allowed = unknownField(wrong, known);
-  const text = `The request cannot be used. Allowed: by: ${allowed}`;
-  throw new RefusedError("invalid", text, [{ path: "by", allowed }]);
+  refuseField("by", unknownField(wrong, known));
 }
 
 function pairsOf(labels: ReadonlyMap<string, string>): readonly string[] {

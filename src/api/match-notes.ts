@@ -3,20 +3,12 @@ import { matchesAny, severities } from "../alerts/rule.ts";
 import { silenceFacts, silences, type SilenceMatch } from "../alerts/silence.ts";
 import type { WatchedView } from "../alerts/target-view.ts";
 import { nearestName } from "../config/nearest-name.ts";
-import { targetName, type Target } from "../fleet/model.ts";
+import { targetName } from "../fleet/model.ts";
 import { findServer, type Sandbox } from "../fleet/snapshot.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import type { StoredIncident } from "../store/incidents.ts";
 import type { ListCursor } from "../store/sql-helpers.ts";
-import type { StoreContext } from "./context.ts";
-
-/** What a configuration has names for. */
-interface KnownNames {
-  readonly rules: readonly { readonly name: string }[];
-  readonly receivers: readonly string[];
-  readonly targets: readonly { readonly target: Target }[];
-  readonly probes: readonly { readonly subject: { readonly probe: string } }[];
-}
+import type { FleetContext, Needs } from "./context.ts";
 
 /** Further known names are only counted. */
 const mostListed = 20;
@@ -26,7 +18,7 @@ const mostListed = 20;
  * may be older than the configuration.
  */
 export function matchNotes(
-  { rules, targets, probes }: KnownNames,
+  { rules, targets, probes }: FleetContext,
   match: SilenceMatch,
 ): readonly string[] {
   const known = {
@@ -63,7 +55,7 @@ const incidentsAtOnce = 1_000;
 
 /** How many firing incidents a silence matches. */
 export async function countMatched(
-  { store, targets }: Pick<StoreContext, "store" | "targets">,
+  { store, targets }: Needs<"store" | "targets">,
   match: SilenceMatch,
 ): Promise<number> {
   const snapshots = new Map(

@@ -9,42 +9,61 @@ export const operationsRoot = "/api/v1";
 export const documentPath = "/api/openapi.json";
 export const eventsPath = `${operationsRoot}/events`;
 
-/** Routes, the OpenAPI document, the commands' client and the answers without a daemon all derive from it. */
-export interface Operation<
+/** An operation that reads what is stored or known. */
+interface Query<
   Request extends z.ZodType = z.ZodType,
   Response extends z.ZodType<object> = z.ZodType<object>,
   Context = ApiContext,
 > {
   /** The id of the operation in the OpenAPI document. */
   readonly name: string;
-  readonly method: "GET" | "POST";
   /** Below `/api/v1`. `{name}` stands for that field of the request. */
   readonly path: string;
   readonly summary: string;
   /** The fields in the path together with the query of a GET or the body of a POST. */
   readonly request: Request;
   readonly response: Response;
-  /** Default: 200. */
-  readonly status?: 201;
   /** Statuses by which it can refuse a valid request. */
   readonly refusals?: readonly (404 | 409 | 429)[];
-  /** What its caller must be permitted to do. `call`: it calls the service. */
-  readonly permission: "read" | "act" | "call" | "delete";
   /** Whether it reads much of the history, for seconds. Few of these are handled at a time. */
   readonly isHeavy?: true;
-  /** How long a client waits for the response. Default: 30 s. */
+  /** How long a client waits for the response. Default: 30 s, or of a heavy one 5 min. */
   readonly timeoutMs?: number;
   /** @throws {RefusedError} when the request cannot be fulfilled */
   handle(context: Context, request: z.output<Request>): Promise<z.output<Response>>;
 }
 
-/** Infers the types of an operation. */
-export function defineOperation<
+/** Routes, the OpenAPI document, the commands' client and the answers without a daemon all derive from it. */
+export interface Operation<
+  Request extends z.ZodType = z.ZodType,
+  Response extends z.ZodType<object> = z.ZodType<object>,
+  Context = ApiContext,
+> extends Query<Request, Response, Context> {
+  readonly method: "GET" | "POST";
+  /** Default: 200. */
+  readonly status?: 201;
+  /** What its caller must be permitted to do. `call`: it calls the service. */
+  readonly permission: "read" | "act" | "call" | "delete";
+}
+
+/** Infers the types of a query. */
+export function defineQuery<Request extends z.ZodType, Response extends z.ZodType<object>, Context>(
+  query: Query<Request, Response, Context>,
+): Operation<Request, Response, Context> {
+  return { ...query, method: "GET", permission: "read" };
+}
+
+/** Infers the types of any other operation. */
+export function defineAction<
   Request extends z.ZodType,
   Response extends z.ZodType<object>,
   Context,
->(operation: Operation<Request, Response, Context>): Operation<Request, Response, Context> {
-  return operation;
+>({
+  permission = "act",
+  ...operation
+}: Query<Request, Response, Context> &
+  Partial<Pick<Operation, "permission" | "status">>): Operation<Request, Response, Context> {
+  return { ...operation, method: "POST", permission };
 }
 
 /** Calls an operation, in this process or over HTTP. */

@@ -5,7 +5,7 @@ import type { Secret } from "../lib/secret.ts";
 import type { Admission, Granted } from "../polling/key-limits.ts";
 import type { Call, CallResult } from "../service/client.ts";
 import { canStandInPath } from "../service/operations.ts";
-import type { ServiceContext } from "./context.ts";
+import type { ServiceCalls } from "./context.ts";
 
 /** What operations have in common that call the service. */
 
@@ -37,10 +37,9 @@ const mostListed = 30;
 
 /** @throws {RefusedError} when not exactly one target fits; the message lists the choices */
 export function chooseTarget(
-  { targets, keys }: Pick<ServiceContext, "targets" | "keys">,
+  { targets: all, keys }: Pick<ServiceCalls, "targets" | "keys">,
   choice: { readonly region?: string | undefined; readonly key?: string | undefined },
 ): ChosenTarget {
-  const all = targets.map(({ target }) => target);
   const fitting = all.filter(
     ({ region, key }) => region === (choice.region ?? region) && key === (choice.key ?? key),
   );
@@ -57,7 +56,7 @@ export function chooseTarget(
 
 /** Calls the service with a token of the key's limit, and honours `Retry-After`. Nothing is sent without a token. */
 export async function callWithToken<Value>(
-  { limits, clock, signal, maxBodyBytes, recordDrift }: ServiceContext,
+  { limits, clock, signal, maxBodyBytes, recordDrift }: ServiceCalls,
   { target, apiKey }: ChosenTarget,
   operation: Operation,
   longestWaitMs: number,

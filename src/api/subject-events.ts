@@ -12,7 +12,7 @@ import type { IncidentNote } from "../store/receiver-state.ts";
 import type { StoredSilence } from "../store/suppressions.ts";
 import type { ListCursor } from "../store/sql-helpers.ts";
 import type { Store } from "../store/store.ts";
-import type { StoreContext } from "./context.ts";
+import type { Needs } from "./context.ts";
 import { cursorOf, cursorText, limitOf, listed, nextField, nullableText, time } from "./fields.ts";
 import type { TimedWindow } from "./suppressions.ts";
 import { toView } from "./view-fields.ts";
@@ -41,6 +41,8 @@ export const eventsResponse = {
 const mostAtOnce = 1_000;
 const silencesAtOnce = 1_000;
 
+export type EventsContext = Needs<"store" | "suppressions" | "clock">;
+
 type Concerns = (suppression: { readonly match: SilenceMatch }) => boolean;
 
 /** Names a subject among those that a page is about; empty: it is the one that is explained. */
@@ -58,7 +60,7 @@ interface ExplainedSubject {
 
 /** A page of what happened to a server or a sandbox, the latest up to `before`, oldest first. */
 export async function pageOfEvents(
-  { store, suppressions, clock }: Pick<StoreContext, "store" | "suppressions" | "clock">,
+  { store, suppressions, clock }: EventsContext,
   subject: ExplainedSubject,
   { limit, before }: z.output<z.ZodObject<typeof eventsRequest>>,
 ) {

@@ -1,4 +1,5 @@
-import type { ServiceContext } from "../api/context.ts";
+import type { ServiceCalls } from "../api/context.ts";
+import { configuredTargets } from "../config/configured-targets.ts";
 import type { Drift } from "../fleet/drift.ts";
 import { createRetryBudget, retryShare, type RetryBudget } from "../lib/retry.ts";
 import type { Secret } from "../lib/secret.ts";
@@ -51,11 +52,10 @@ export async function openCalls(core: DaemonCore, metrics: Metrics["service"]) {
 }
 
 /** What operations that call the service need. Their calls end before what was opened is closed. */
-export function serviceContext(
+export function operationCalls(
   { config, clock, opening }: DaemonCore,
   { service, recordDrift, limits, budget }: DaemonCalls,
-  targets: ServiceContext["targets"],
-): ServiceContext {
+): ServiceCalls {
   const ending = new AbortController();
   opening.defer(() => ending.abort());
   return {
@@ -63,7 +63,7 @@ export function serviceContext(
     recordDrift,
     limits,
     budget,
-    targets,
+    targets: configuredTargets(config),
     keys: config.keys,
     clock,
     pollIntervalMs: intervalOf(config.poll.schedule),

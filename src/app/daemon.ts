@@ -8,7 +8,7 @@ import { shortId } from "../lib/random.ts";
 import { createRegionWatch } from "../polling/region-watch.ts";
 import { intervalOf } from "../polling/ticker.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
-import { openCalls, serviceContext } from "./daemon-calls.ts";
+import { openCalls, operationCalls } from "./daemon-calls.ts";
 import { openCore } from "./daemon-core.ts";
 import { createDaemonMetrics } from "./daemon-metrics.ts";
 import { openNotifications } from "./daemon-notifications.ts";
@@ -98,7 +98,7 @@ export async function createDaemon(
 
   const context: ApiContext = {
     ...delivery.reportContext,
-    ...serviceContext(core, calls, fleet.targets),
+    calls: operationCalls(core, calls),
     targets: fleet.targets,
     probes: fleet.probes,
     rules: judge.rules,

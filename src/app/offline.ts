@@ -1,9 +1,4 @@
-import type {
-  ForgetContext,
-  HistoryContext,
-  ServiceContext,
-  StoreContext,
-} from "../api/context.ts";
+import type { ForgetContext, HistoryContext, Needs, StoreContext } from "../api/context.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
 import { keyLabels } from "../config/configured-targets.ts";
@@ -91,21 +86,23 @@ export function openService(
     readonly poll: Pick<Config["poll"], "timeoutMs" | "maxBodyBytes" | "rateLimit">;
   },
   clock: Clock = systemClock,
-): Offline<ServiceContext> {
+): Offline<Needs<"calls">> {
   const { timeoutMs, maxBodyBytes, rateLimit } = poll;
   const ending = new AbortController();
   const service = createServiceClient({ regions, timeoutMs, maxBodyBytes, userAgent, clock });
   return {
     context: {
-      service,
-      recordDrift() {},
-      limits: new KeyLimits(clock, rateLimit),
-      targets: configuredTargets({ keys }).map((target) => ({ target })),
-      keys,
-      clock,
-      maxBodyBytes,
-      signal: ending.signal,
-      inProgress: { lookups: 0, checks: 0 },
+      calls: {
+        service,
+        recordDrift() {},
+        limits: new KeyLimits(clock, rateLimit),
+        targets: configuredTargets({ keys }),
+        keys,
+        clock,
+        maxBodyBytes,
+        signal: ending.signal,
+        inProgress: { lookups: 0, checks: 0 },
+      },
     },
     async [Symbol.asyncDispose]() {
       ending.abort();

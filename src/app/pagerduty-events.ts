@@ -1,5 +1,5 @@
-import type { ActContext } from "../api/context.ts";
-import { withdraw } from "../api/operations/acknowledgements.ts";
+import type { Needs } from "../api/context.ts";
+import { withdraw, type AcknowledgeContext } from "../api/operations/acknowledgements.ts";
 import type { ConfigOf, ReceiverConfig } from "../config/schema-receivers.ts";
 import { counted } from "../fleet/text.ts";
 import { batches } from "../lib/iterables.ts";
@@ -36,7 +36,7 @@ interface Meant {
 /** Handles what people do in PagerDuty to the alerts of receivers with `webhook_secret`, one event after the other. */
 export function createPagerdutyEvents(
   receivers: readonly ReceiverConfig[],
-  context: ActContext,
+  context: AcknowledgeContext & Needs<"log">,
 ): (webhook: ReceivedWebhook) => Promise<WebhookOutcome> {
   const acting = new Map(receivers.flatMap((each) => actingOf(each) ?? []));
   const acts = createActs(context, { name: "PagerDuty", event: "webhook.received" });
@@ -86,7 +86,7 @@ const whatWasDone: ReadonlyMap<string, string> = new Map([
 ]);
 
 async function handle(
-  context: ActContext,
+  context: AcknowledgeContext,
   settings: Acting,
   event: PagerdutyEvent,
   act: ReceiverAct,
@@ -97,7 +97,7 @@ async function handle(
 }
 
 async function handleOfAlert(
-  context: ActContext,
+  context: AcknowledgeContext,
   settings: Acting,
   event: PagerdutyEvent,
   act: ReceiverAct,
@@ -122,7 +122,7 @@ async function handleOfAlert(
 
 /** PagerDuty itself withdraws acknowledgements that have lasted for some time, and its integrations echo what sandwatch sent. */
 async function handleAutomatic(
-  context: ActContext,
+  context: AcknowledgeContext,
   { type }: PagerdutyEvent,
   { firing }: Meant,
 ): Promise<Done> {
@@ -142,7 +142,7 @@ async function handleAutomatic(
 
 /** Returns of how many there was an acknowledgement. */
 async function withdrawAll(
-  context: ActContext,
+  context: AcknowledgeContext,
   incidentIds: readonly string[],
   author: string,
 ): Promise<number> {
@@ -154,7 +154,7 @@ async function withdrawAll(
 }
 
 async function handleOf(
-  context: ActContext,
+  context: AcknowledgeContext,
   event: PagerdutyEvent,
   meant: Meant,
   { author, what }: { readonly author: string; readonly what: string },
@@ -193,7 +193,7 @@ async function handleOf(
 
 /** What began after the event cannot be meant by it: PagerDuty may deliver it late. */
 async function incidentsOf(
-  { store }: ActContext,
+  { store }: Needs<"store">,
   { name }: Acting,
   { alert, occurredAtMs }: PagerdutyEvent,
 ): Promise<Meant> {

@@ -1,5 +1,5 @@
-import type { ActContext } from "../api/context.ts";
-import { acknowledge } from "../api/operations/acknowledgements.ts";
+import type { Needs } from "../api/context.ts";
+import { acknowledge, type AcknowledgeContext } from "../api/operations/acknowledgements.ts";
 import { counted } from "../fleet/text.ts";
 import { batches } from "../lib/iterables.ts";
 import type { IncidentNote } from "../store/receiver-state.ts";
@@ -50,7 +50,7 @@ export function nothing(text: string, by: string | null = null): Done {
 }
 
 /** Handles what people do in a service, one after the other and each once, however often it is sent. */
-export function createActs(context: ActContext, service: ActingService) {
+export function createActs(context: Needs<"store" | "clock" | "log">, service: ActingService) {
   let last: Promise<unknown> = Promise.resolve();
   return (act: ReceiverAct, handle: () => Promise<Done>): Promise<Done> => {
     // What is repeated while it is handled must find it handled.
@@ -61,7 +61,7 @@ export function createActs(context: ActContext, service: ActingService) {
 }
 
 async function handleOnce(
-  { store, clock, log }: ActContext,
+  { store, clock, log }: Needs<"store" | "clock" | "log">,
   service: ActingService,
   act: ReceiverAct,
   handle: () => Promise<Done>,
@@ -97,7 +97,7 @@ async function handleOnce(
 
 /** @param still what is added about them, such as " until sandwatch observes their end" */
 export async function acknowledgeAll(
-  context: ActContext,
+  context: AcknowledgeContext,
   incidentIds: readonly string[],
   { author, note }: { readonly author: string; readonly note: string | null },
   still = "",

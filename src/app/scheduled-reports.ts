@@ -1,4 +1,4 @@
-import type { ActContext, HistoryContext, ReportMessage, ReportSending } from "../api/context.ts";
+import type { HistoryContext, Needs, ReportMessage, ReportSending } from "../api/context.ts";
 import { createApi } from "../api/operation.ts";
 import type { CallApi } from "../api/operation.ts";
 import { reportOccupancy, type RowView } from "../api/operations/occupancy.ts";
@@ -8,7 +8,7 @@ import { formatDuration } from "../fleet/text.ts";
 import { counted } from "../fleet/text.ts";
 import { parseCronTimes } from "../lib/cron-times.ts";
 import { notificationId } from "../notify/compose.ts";
-import { reportLine, reportSummary } from "../reports/report-text.ts";
+import { reportLine, reportSummary } from "../api/figures.ts";
 import { isRangeFault, readTimeRange } from "../reports/time-range.ts";
 import { openZone, utc } from "../reports/zone.ts";
 import type { Chore } from "./upkeep.ts";
@@ -25,10 +25,11 @@ const lateAfterMs = 5 * 60_000;
  */
 export function createScheduledReports(
   reports: readonly ScheduledReport[],
-  context: Pick<ActContext, keyof HistoryContext | "store" | "log" | "retryTimes"> & {
-    /** Called after a commit that added notifications to the outbox. */
-    readonly onOutbox: () => void;
-  },
+  context: HistoryContext &
+    Needs<"store" | "log" | "retryTimes"> & {
+      /** Called after a commit that added notifications to the outbox. */
+      readonly onOutbox: () => void;
+    },
 ) {
   const { store, clock, log, retryTimes, onOutbox } = context;
   const api = createApi<HistoryContext>(context);
@@ -106,7 +107,7 @@ function notificationsOf(
   { summary, truncated, ...report }: ReportMessage,
   sending: number | string,
   nowMs: number,
-  retryTimes: ActContext["retryTimes"],
+  retryTimes: Needs<"retryTimes">["retryTimes"],
 ) {
   const message = {
     type: "report",

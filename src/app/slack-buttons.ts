@@ -1,5 +1,6 @@
 import { matchText, silenceFacts, type SilenceMatch } from "../alerts/silence.ts";
-import type { ActContext } from "../api/context.ts";
+import type { Needs } from "../api/context.ts";
+import type { AcknowledgeContext } from "../api/operations/acknowledgements.ts";
 import { addOrProlong, matchOf } from "../api/operations/silences.ts";
 import type { ReceiverConfig } from "../config/schema-receivers.ts";
 import { RefusedError } from "../lib/refused-error.ts";
@@ -16,8 +17,10 @@ import type { Done, ReceiverAct } from "./receiver-acts.ts";
 
 const silenceMs = 60 * 60_000;
 
+type ButtonsContext = AcknowledgeContext & Needs<"log" | "newId">;
+
 interface ButtonsDeps extends Pick<DaemonCore, "config" | "random"> {
-  readonly context: ActContext;
+  readonly context: ButtonsContext;
   readonly outbound: Outbound;
   /** Is kept up to date: whether clicks can arrive, by receiver. */
   readonly connected: Map<string, boolean>;
@@ -98,7 +101,7 @@ function actOf({ name }: Acting, { id, action, occurredAtMs, user, ...at }: Slac
 
 /** What fires in the message that was clicked, of the receiver that has it. */
 async function findMessage(
-  { store, clock }: ActContext,
+  { store, clock }: Needs<"store" | "clock">,
   receivers: readonly Acting[],
   click: SlackClick,
 ): Promise<{ readonly receiver?: Acting; readonly firing: readonly NotifiedAlert[] }> {
@@ -114,7 +117,7 @@ async function findMessage(
 }
 
 async function handle(
-  context: ActContext,
+  context: ButtonsContext,
   { users }: Acting,
   { action, user }: SlackClick,
   { act, firing }: { readonly act: ReceiverAct; readonly firing: readonly NotifiedAlert[] },
@@ -148,7 +151,7 @@ async function handle(
 }
 
 async function silence(
-  context: ActContext,
+  context: ButtonsContext,
   firing: readonly NotifiedAlert[],
   author: string,
 ): Promise<string> {

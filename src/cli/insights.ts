@@ -10,15 +10,8 @@ import { isLabel, poolFields, reportedKinds } from "../reports/report-fields.ts"
 import { labelHelp, WordsOption } from "./options.ts";
 import { linesText, show, showNotes } from "./output.ts";
 import { csvTable } from "./report/json-csv.ts";
-import {
-  countText,
-  durationText,
-  riseText,
-  noIdleText,
-  runsOutText,
-  shareText,
-  dwellText,
-} from "../reports/quantities.ts";
+import { countText, durationText, riseText, shareText } from "../reports/quantities.ts";
+import { noIdleText, runsOutText, dwellText } from "../api/figures.ts";
 import { printableLines } from "../lib/printable.ts";
 import { lookOf } from "./look.ts";
 import { renderTable } from "./table.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { ServiceContext } from "../../src/api/context.ts";
+import type { ServiceCalls } from "../../src/api/context.ts";
 import { readRequest } from "../../src/api/operation.ts";
 import { lookUp, type LookupView } from "../../src/api/operations/lookups.ts";
 import { chooseTarget } from "../../src/api/service-call.ts";
@@ -15,7 +15,7 @@ const target = { region: "us", key: "research" };
 const user = { userId: "u1", createdAt: "then", lastUsedAt: null };
 
 /** Look-ups at a peer in the service's place, with two tokens a second. */
-async function start(handler: Handler, changed: Partial<ServiceContext> = {}) {
+async function start(handler: Handler, changed: Partial<ServiceCalls> = {}) {
   const peer = await startPeer(handler);
   const clock = createWatchedClock();
   const { client } = createTestClient(peer.baseUrl, { clock });
@@ -23,12 +23,12 @@ async function start(handler: Handler, changed: Partial<ServiceContext> = {}) {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   const drift: string[] = [];
-  const context: ServiceContext = {
+  const calls: ServiceCalls = {
     service: client,
     recordDrift: ({ region, operation, deviations }) =>
       drift.push(...deviations.map(({ field }) => `${region} ${operation} ${field}`)),
     limits,
-    targets: [{ target }],
+    targets: [target],
     keys: [{ name: "research", apiKey: new Secret(testKey) }],
     clock,
     signal: stop.signal,
@@ -37,7 +37,7 @@ async function start(handler: Handler, changed: Partial<ServiceContext> = {}) {
     ...changed,
   };
   const request = async (operation: string, query: object): Promise<LookupView> =>
-    lookUp.handle(context, readRequest(lookUp.request, { operation, ...query }));
+    lookUp.handle({ calls }, readRequest(lookUp.request, { operation, ...query }));
   const requestUser = () => request("user", { id: "u1" });
   return { peer, clock, limits, request, requestUser, stop, drift };
 }
@@ -108,7 +108,7 @@ describe("a look-up", () => {
     ["from when it is sent", true, 1_350],
     ["from when it began, if nothing is sent", false, 1_050],
   ])("counts within the limit %s", async (_from, isSent, freeMs) => {
-    const look: ServiceContext["service"]["look"] = (call) => {
+    const look: ServiceCalls["service"]["look"] = (call) => {
       clock.advance(300);
       if (isSent) call.onSent?.();
       clock.advance(200);
@@ -217,7 +217,7 @@ describe("the target of a call", () => {
   const usResearch = { region: "us", key: "research" };
   const euResearch = { region: "eu", key: "research" };
   const euTraining = { region: "eu", key: "training" };
-  const all = [usResearch, euResearch, euTraining].map((each) => ({ target: each }));
+  const all = [usResearch, euResearch, euTraining];
   const apiKey = new Secret("key");
   const keys = ["research", "training"].map((name) => ({ name, apiKey }));
   const choose = (choice: Parameters<typeof chooseTarget>[1], targets = all) =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ServiceContext } from "../../src/api/context.ts";
+import type { Needs } from "../../src/api/context.ts";
 import { createApi } from "../../src/api/operation.ts";
 import { checkConformance } from "../../src/api/operations/conformance.ts";
 import type { Ids } from "../../src/service/conformance.ts";
@@ -34,16 +34,18 @@ async function check(
     },
   });
   const limits = new KeyLimits(clock, { requests: 2, perMs: 1_000 });
-  const api = createApi<ServiceContext>({
-    service,
-    recordDrift() {},
-    limits,
-    clock,
-    signal: new AbortController().signal,
-    maxBodyBytes: 1024 * 1024,
-    targets: [{ target: us }],
-    keys: [{ name: us.key, apiKey: new Secret(apiKey) }],
-    inProgress: { lookups: 0, checks: 0 },
+  const api = createApi<Needs<"calls">>({
+    calls: {
+      service,
+      recordDrift() {},
+      limits,
+      clock,
+      signal: new AbortController().signal,
+      maxBodyBytes: 1024 * 1024,
+      targets: [us],
+      keys: [{ name: us.key, apiKey: new Secret(apiKey) }],
+      inProgress: { lookups: 0, checks: 0 },
+    },
   });
   const report = await api(checkConformance, ids);
   await service.close();

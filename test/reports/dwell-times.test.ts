@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { viewRow } from "../../src/api/operations/occupancy.ts";
 import { dwellQuantile, dwellsOf } from "../../src/fleet/dwell.ts";
-import { dwellBoundsText, dwellOf, dwellText } from "../../src/reports/quantities.ts";
+import { dwellBoundsText, dwellOf, dwellText } from "../../src/api/figures.ts";
 import { recordHistory } from "../support/recorded-history.ts";
 import { reportOf } from "./support/report.ts";
 

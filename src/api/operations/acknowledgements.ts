@@ -5,7 +5,7 @@ import { RefusedError } from "../../lib/refused-error.ts";
 import type { AcknowledgeOutcome } from "../../store/suppressions.ts";
 import type { IncidentSelection } from "../../store/incident-history.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
-import type { ActContext } from "../context.ts";
+import type { FleetContext, Needs } from "../context.ts";
 import {
   authorField,
   durationField,
@@ -19,9 +19,13 @@ import { notes, nullableText, nullableTime, sandboxText, serverText } from "../f
 import { targetFields, text, time } from "../fields.ts";
 import { completeId } from "../find-server.ts";
 import { matchNotes } from "../match-notes.ts";
-import { defineOperation } from "../operation.ts";
+import { defineAction } from "../operation.ts";
 import { toView } from "../view-fields.ts";
 import { findIncident } from "./incidents.ts";
+
+export type AcknowledgeContext = Needs<
+  "store" | "clock" | "commits" | "suppressions" | "composeAcknowledged"
+>;
 
 /** Among which a prefix of the id of a sandbox is looked for. */
 const mostFiring = 10_000;
@@ -60,10 +64,8 @@ function isSelection({ rule, region, key, server, sandbox, all }: Selected): boo
   return all !== isGiven;
 }
 
-export const acknowledgeIncident = defineOperation({
+export const acknowledgeIncident = defineAction({
   name: "acknowledgeIncident",
-  method: "POST",
-  permission: "act",
   path: "/incidents/{id}/acknowledge",
   summary: "Acknowledges a firing incident, which stops its reminders",
   request: z.strictObject({
@@ -78,7 +80,7 @@ export const acknowledgeIncident = defineOperation({
       .describe("It was acknowledged before for as long: this is the earlier acknowledgement"),
   }),
   refusals: [404, 409],
-  async handle(context: ActContext, { id, ...given }) {
+  async handle(context: AcknowledgeContext, { id, ...given }) {
     const { incident } = await findIncident(context, id);
     const { acknowledged, already } = await acknowledge(context, { ids: [incident.id] }, given);
     const [first] = [...acknowledged, ...already];
@@ -87,16 +89,14 @@ export const acknowledgeIncident = defineOperation({
   },
 });
 
-export const unacknowledgeIncident = defineOperation({
+export const unacknowledgeIncident = defineAction({
   name: "unacknowledgeIncident",
-  method: "POST",
-  permission: "act",
   path: "/incidents/{id}/unacknowledge",
   summary: "Withdraws the acknowledgement of a firing incident, so that its reminders go on",
   request: z.strictObject({ id: idBeginning, author: authorField }),
   response: acknowledgementView,
   refusals: [404, 409],
-  async handle(context: ActContext, { id, author }) {
+  async handle(context: AcknowledgeContext, { id, author }) {
     const { incident } = await findIncident(context, id);
     const [withdrawn] = await withdraw(context, { ids: [incident.id] }, author);
     if (withdrawn) return viewAcknowledgement(withdrawn);
@@ -111,10 +111,8 @@ function notFiring({ id, phase }: StoredIncident["incident"], what: string): Ref
   return new RefusedError("conflict", `Incident ${id} ${why}: there is nothing to ${what}.`);
 }
 
-export const acknowledgeIncidents = defineOperation({
+export const acknowledgeIncidents = defineAction({
   name: "acknowledgeIncidents",
-  method: "POST",
-  permission: "act",
   path: "/incidents/acknowledge",
   summary: "Acknowledges all firing incidents that match every given field",
   request: z
@@ -128,7 +126,7 @@ export const acknowledgeIncidents = defineOperation({
     ),
     notes,
   }),
-  async handle(context: ActContext, request) {
+  async handle(context: AcknowledgeContext & FleetContext, request) {
     const { rule, region, key } = request;
     const outcome = await acknowledge(context, await selectionOf(context, request), request);
     const acknowledged = outcome.acknowledged.map(viewAcknowledgement);
@@ -139,17 +137,15 @@ export const acknowledgeIncidents = defineOperation({
   },
 });
 
-export const unacknowledgeIncidents = defineOperation({
+export const unacknowledgeIncidents = defineAction({
   name: "unacknowledgeIncidents",
-  method: "POST",
-  permission: "act",
   path: "/incidents/unacknowledge",
   summary: "Withdraws the acknowledgements of all firing incidents that match every given field",
   request: z
     .strictObject({ ...selectionFields, author: authorField })
     .refine(isSelection, selectionAllowed),
   response: z.object({ withdrawn: listed(acknowledgementView), notes }),
-  async handle(context: ActContext, request) {
+  async handle(context: AcknowledgeContext & FleetContext, request) {
     const { rule, region, key, author } = request;
     const withdrawn = await withdraw(context, await selectionOf(context, request), author);
     const unknown = withdrawn.length === 0 ? matchNotes(context, { rule, region, key }) : [];
@@ -158,7 +154,7 @@ export const unacknowledgeIncidents = defineOperation({
 });
 
 async function selectionOf(
-  context: ActContext,
+  context: Needs<"store">,
   { rule: rules, region, key, server, sandbox }: Selected,
 ): Promise<IncidentSelection> {
   const selected = { rules, region, key, server };
@@ -168,7 +164,7 @@ async function selectionOf(
 
 /** Otherwise a prefix, or an id with which others begin, would acknowledge more than is meant. */
 async function completeSandbox(
-  { store }: ActContext,
+  { store }: Needs<"store">,
   selection: IncidentSelection,
   sandbox: string,
 ): Promise<string> {
@@ -180,7 +176,7 @@ async function completeSandbox(
 
 /** @param selection must name something: an empty one selects all that fire */
 export async function acknowledge(
-  context: ActContext,
+  context: AcknowledgeContext,
   selection: IncidentSelection,
   {
     author,
@@ -211,7 +207,7 @@ export async function acknowledge(
 
 /** @param selection must name something: an empty one selects all that fire */
 export async function withdraw(
-  context: ActContext,
+  context: AcknowledgeContext,
   selection: IncidentSelection,
   author: string,
 ): Promise<readonly Acknowledgement[]> {

@@ -1,31 +1,29 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { SilenceChange, StoredSilence } from "../../store/suppressions.ts";
-import type { ActContext, StoreContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { authorField, durationField, idBeginning } from "../fields.ts";
 import { completeId } from "../find-server.ts";
-import { defineOperation } from "../operation.ts";
+import { defineAction, defineQuery } from "../operation.ts";
 import { timeText } from "../view-fields.ts";
 import { readPeriod, silenceView, timeField, viewSilence, windowId } from "./silences.ts";
 
-export const showSilence = defineOperation({
+type SilenceContext = Needs<"store" | "suppressions" | "clock">;
+
+export const showSilence = defineQuery({
   name: "showSilence",
-  method: "GET",
-  permission: "read",
   path: "/silences/{id}",
   summary: "A silence",
   request: z.strictObject({ id: idBeginning }),
   response: silenceView,
   refusals: [404, 409],
-  async handle(context: StoreContext, { id }) {
+  async handle(context: SilenceContext, { id }) {
     return viewSilence(await findSilence(context, id), context.clock.now().utcMs);
   },
 });
 
-export const changeSilence = defineOperation({
+export const changeSilence = defineAction({
   name: "changeSilence",
-  method: "POST",
-  permission: "act",
   path: "/silences/{id}",
   summary: "Shortens or prolongs a silence",
   request: z.strictObject({
@@ -36,7 +34,7 @@ export const changeSilence = defineOperation({
   }),
   response: silenceView,
   refusals: [404, 409],
-  async handle(context: ActContext, { id, author, ...period }) {
+  async handle(context: SilenceContext & Needs<"commits">, { id, author, ...period }) {
     const nowMs = context.clock.now().utcMs;
     const silence = await findSilence(context, id);
     const times = { ...period, starts_at: silence.startsAtMs, isNew: false };
@@ -47,16 +45,14 @@ export const changeSilence = defineOperation({
   },
 });
 
-export const expireSilence = defineOperation({
+export const expireSilence = defineAction({
   name: "expireSilence",
-  method: "POST",
-  permission: "act",
   path: "/silences/{id}/expire",
   summary: "Ends a silence now",
   request: z.strictObject({ id: idBeginning, author: authorField.optional() }),
   response: silenceView,
   refusals: [404, 409],
-  async handle(context: ActContext, { id, author = null }) {
+  async handle(context: SilenceContext & Needs<"commits">, { id, author = null }) {
     const nowMs = context.clock.now().utcMs;
     const silence = await findSilence(context, id);
     const change = { endsAtMs: nowMs, changedBy: author, changedAtMs: nowMs };
@@ -67,7 +63,7 @@ export const expireSilence = defineOperation({
 });
 
 async function applyChange(
-  { store, suppressions, commits }: ActContext,
+  { store, suppressions, commits }: SilenceContext & Needs<"commits">,
   silence: StoredSilence,
   change: SilenceChange,
   entry: { readonly event: string },
@@ -92,7 +88,7 @@ async function applyChange(
 
 /** @param written the id of a silence, or a prefix of that of an open one. @throws {RefusedError} when not exactly one fits */
 async function findSilence(
-  { store, suppressions, clock }: StoreContext,
+  { store, suppressions, clock }: SilenceContext,
   written: string,
 ): Promise<StoredSilence> {
   const open = suppressions.openSilences(clock.now().utcMs).map(({ id }) => id);

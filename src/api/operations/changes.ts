@@ -3,7 +3,7 @@ import { presences } from "../../fleet/model.ts";
 import { firstOf } from "../../lib/iterables.ts";
 import { isChangeCursor } from "../../store/change-rows.ts";
 import { changeSubjects, type StoredSubjectChange } from "../../store/changes.ts";
-import type { StoreContext } from "../context.ts";
+import type { FleetContext, Needs } from "../context.ts";
 import { continuation, cursorField, flag, historyRange, historyRequest } from "../fields.ts";
 import {
   listed,
@@ -15,7 +15,7 @@ import {
   time,
 } from "../fields.ts";
 import { matchNotes } from "../match-notes.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { toView } from "../view-fields.ts";
 
 const presenceList = listOfWords(presences);
@@ -40,10 +40,8 @@ export const changeView = z.object({
 });
 type ChangeView = z.output<typeof changeView>;
 
-export const listChanges = defineOperation({
+export const listChanges = defineQuery({
   name: "listChanges",
-  method: "GET",
-  permission: "read",
   path: "/changes",
   summary: "Changes of sandboxes and servers, latest first; with `after` in the order of storage",
   request: historyRequest(
@@ -60,7 +58,7 @@ export const listChanges = defineOperation({
     isChangeCursor,
   ),
   response: z.object({ changes: listed(changeView), ...continuation }),
-  async handle(context: StoreContext, request) {
+  async handle(context: FleetContext & Needs<"store" | "clock">, request) {
     const { store, clock } = context;
     const { from, to, tz: zone, from_status, to_status, limit, before, after, ...rest } = request;
     const { lapses: observations, ...fields } = rest;

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { examine, operationReport, type OperationReport } from "../../service/conformance.ts";
-import type { ServiceContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { listed, nullableText } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineAction } from "../operation.ts";
 import { callWithToken, chooseTarget, serviceId, targetChoice } from "../service-call.ts";
 
 const conformanceView = z.object({
@@ -22,9 +22,8 @@ export type ConformanceView = z.output<typeof conformanceView>;
 /** How long a call waits for a token of the key's limit. */
 const longestWaitMs = 10_000;
 
-export const checkConformance = defineOperation({
+export const checkConformance = defineAction({
   name: "checkConformance",
-  method: "POST",
   permission: "call",
   path: "/conformance",
   summary:
@@ -39,9 +38,9 @@ export const checkConformance = defineOperation({
   refusals: [409, 429],
   // Each call may wait for the key's limit, and then for the service.
   timeoutMs: 10 * 60_000,
-  async handle(context: ServiceContext, { region, key, ...ids }) {
-    const { service, inProgress } = context;
-    const chosen = chooseTarget(context, { region, key });
+  async handle({ calls }: Needs<"calls">, { region, key, ...ids }) {
+    const { service, inProgress } = calls;
+    const chosen = chooseTarget(calls, { region, key });
     // Responses are held in memory as a whole.
     if (inProgress.checks > 0) {
       throw new RefusedError(
@@ -52,12 +51,8 @@ export const checkConformance = defineOperation({
     inProgress.checks += 1;
     try {
       const operations = await examine(async (lookup) => {
-        const result = await callWithToken(
-          context,
-          chosen,
-          lookup.operation,
-          longestWaitMs,
-          (call) => service.examine(call, lookup),
+        const result = await callWithToken(calls, chosen, lookup.operation, longestWaitMs, (call) =>
+          service.examine(call, lookup),
         );
         if (result.kind === "ok" || result.kind === "failed") return result;
         const detail = "nothing was sent: the key's rate limit is used up, try again later";

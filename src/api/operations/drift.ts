@@ -2,9 +2,9 @@ import { z } from "zod";
 import { deviationProblems, kindOf, problemText } from "../../fleet/deviation.ts";
 import type { DriftRecord } from "../../fleet/drift.ts";
 import { operations } from "../../fleet/model.ts";
-import type { StoreContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { listed, nullableText, texts, time } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { toView } from "../view-fields.ts";
 
 const deviationView = z.object({
@@ -19,15 +19,13 @@ const deviationView = z.object({
   example: nullableText.describe("The shape of the first such value, or a new word in quotes"),
 });
 
-export const listDrift = defineOperation({
+export const listDrift = defineQuery({
   name: "listDrift",
-  method: "GET",
-  permission: "read",
   path: "/drift",
   summary: "How the service's responses deviate from its interface, newest deviation first",
   request: z.strictObject({}),
   response: z.object({ drift: listed(deviationView) }),
-  async handle({ drift }: StoreContext) {
+  async handle({ drift }: Needs<"drift">) {
     const kinds = Map.groupBy(await drift.records(), (record) =>
       JSON.stringify([record.operation, kindOf(record)]),
     );

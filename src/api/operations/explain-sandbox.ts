@@ -10,11 +10,16 @@ import { RefusedError } from "../../lib/refused-error.ts";
 import { allTime } from "../../reports/time-range.ts";
 import type { StoredSubjectChange } from "../../store/changes.ts";
 import type { Store } from "../../store/store.ts";
-import type { StoreContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { listed, nullableText, nullableTime, sandboxText, targetLabels, time } from "../fields.ts";
 import { completeId } from "../find-server.ts";
-import { defineOperation } from "../operation.ts";
-import { eventsRequest, eventsResponse, pageOfEvents } from "../subject-events.ts";
+import { defineQuery } from "../operation.ts";
+import {
+  eventsRequest,
+  eventsResponse,
+  pageOfEvents,
+  type EventsContext,
+} from "../subject-events.ts";
 import { timeText } from "../view-fields.ts";
 
 const serverView = z.object({
@@ -45,16 +50,14 @@ const explanationView = z.object({
 });
 export type SandboxExplanation = z.output<typeof explanationView>;
 
-export const explainSandbox = defineOperation({
+export const explainSandbox = defineQuery({
   name: "explainSandbox",
-  method: "GET",
-  permission: "read",
   path: "/explain/sandbox",
   summary: "What a sandbox is, and everything that happened to it and its servers, oldest first",
   request: z.strictObject({ sandbox: sandboxText, ...eventsRequest }),
   response: explanationView,
   refusals: [404, 409],
-  async handle(context: StoreContext, { sandbox: text, ...page }) {
+  async handle(context: EventsContext & Needs<"targets" | "rules">, { sandbox: text, ...page }) {
     const { store, targets, rules } = context;
     const sandboxId = await findSandboxId(text, targets, store);
     const found = targets.flatMap(({ target, state }) => {

@@ -3,11 +3,16 @@ import { silenceFacts } from "../../alerts/silence.ts";
 import type { SilenceFacts } from "../../alerts/silence.ts";
 import type { Rule } from "../../alerts/rule.ts";
 import type { StoredSubjectChange } from "../../store/changes.ts";
-import type { StoreContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { listed, nullableText, serverText, targetLabels, time } from "../fields.ts";
 import { findServer, type FoundServer } from "../find-server.ts";
-import { defineOperation } from "../operation.ts";
-import { eventsRequest, eventsResponse, pageOfEvents } from "../subject-events.ts";
+import { defineQuery } from "../operation.ts";
+import {
+  eventsRequest,
+  eventsResponse,
+  pageOfEvents,
+  type EventsContext,
+} from "../subject-events.ts";
 import { timeText } from "../view-fields.ts";
 
 const explanationView = z.object({
@@ -20,16 +25,14 @@ const explanationView = z.object({
 });
 export type ExplanationView = z.output<typeof explanationView>;
 
-export const explainServer = defineOperation({
+export const explainServer = defineQuery({
   name: "explainServer",
-  method: "GET",
-  permission: "read",
   path: "/explain",
   summary: "Everything that happened to a server, oldest first",
   request: z.strictObject({ server: serverText, ...eventsRequest }),
   response: explanationView,
   refusals: [404, 409],
-  async handle(context: StoreContext, { server: text, ...page }) {
+  async handle(context: EventsContext & Needs<"targets" | "rules">, { server: text, ...page }) {
     const { store, targets, rules } = context;
     const server = await findServer(text, targets, store);
     const { serverId, serverName } = server;

@@ -2,14 +2,13 @@ import { z } from "zod";
 import { counted } from "../../fleet/text.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { ForgetContext } from "../context.ts";
-import { defineOperation } from "../operation.ts";
+import { defineAction } from "../operation.ts";
 
 /** Afterwards the response says that there is more, long before a client times out. */
 const longestMs = 2_000;
 
-export const forgetKey = defineOperation({
+export const forgetKey = defineAction({
   name: "forgetKey",
-  method: "POST",
   permission: "delete",
   path: "/history/forget",
   summary:

@@ -9,13 +9,13 @@ import { targetName } from "../../fleet/model.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { isIncidentCursor } from "../../store/incident-history.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
-import type { StoreContext } from "../context.ts";
+import type { FleetContext, Needs } from "../context.ts";
 import { beforeField, continuation, cursorText, historyRange, historyRequest } from "../fields.ts";
 import { listed, listOfWords, names, nullableText, nullableTime } from "../fields.ts";
 import { pageOf, texts, time } from "../fields.ts";
 import { completeId, mostNamed } from "../find-server.ts";
 import { matchNotes } from "../match-notes.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { timeText, toView } from "../view-fields.ts";
 
 export const incidentStates = ["pending", "firing", "resolved"] as const;
@@ -64,10 +64,8 @@ export const incidentView = z.object({
 });
 export type IncidentView = z.output<typeof incidentView>;
 
-export const listIncidents = defineOperation({
+export const listIncidents = defineQuery({
   name: "listIncidents",
-  method: "GET",
-  permission: "read",
   path: "/incidents",
   summary: "Incidents, latest start first; with `after` in the order of their last changes",
   request: historyRequest(
@@ -80,7 +78,7 @@ export const listIncidents = defineOperation({
     isIncidentCursor,
   ),
   response: z.object({ incidents: listed(incidentView), ...continuation }),
-  async handle(context: StoreContext, request) {
+  async handle(context: FleetContext & Needs<"store" | "clock">, request) {
     const { store, clock } = context;
     const nowMs = clock.now().utcMs;
     const viewEach = incidentViewer(context);
@@ -108,7 +106,7 @@ export const listIncidents = defineOperation({
 });
 
 /** @param id the id of an incident, or a prefix of it. @throws {RefusedError} when not exactly one fits */
-export async function findIncident({ store }: StoreContext, id: string): Promise<StoredIncident> {
+export async function findIncident({ store }: Needs<"store">, id: string): Promise<StoredIncident> {
   const known = await store.incidents.beginningWith(id, mostNamed + 1);
   const complete = completeId(
     id,
@@ -148,7 +146,7 @@ export function incidentNotes(
 }
 
 /** Views incidents as they are now. */
-export function incidentViewer({ targets, clock }: Pick<StoreContext, "targets" | "clock">) {
+export function incidentViewer({ targets, clock }: Needs<"targets" | "clock">) {
   const nowMs = clock.now().utcMs;
   const watched = new Map(targets.map((each) => [targetName(each.target), each]));
   return (stored: StoredIncident): IncidentView => {

@@ -4,7 +4,7 @@ import { readInsights } from "../../reports/insights.ts";
 import { reportedKinds } from "../../reports/report-fields.ts";
 import type { HistoryContext } from "../context.ts";
 import { listed, nullableText, serverLabels, targetLabels } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { timeText, toView } from "../view-fields.ts";
 import {
   outlookFields,
@@ -71,17 +71,14 @@ const insightsView = z.object({
 });
 export type InsightsView = z.output<typeof insightsView>;
 
-export const computeInsights = defineOperation({
+export const computeInsights = defineQuery({
   name: "computeInsights",
   isHeavy: true,
-  method: "GET",
-  permission: "read",
   path: "/insights",
   summary:
     "The busiest hour, frequent and long errors, names without an idle server or benchmarks without an idle sandbox, long dwell times, and a forecast",
   request: outlookRequest,
   response: insightsView,
-  timeoutMs: 5 * 60_000,
   async handle({ reports: sources, clock }: HistoryContext, request) {
     const query = outlookQuery(request, clock.now().utcMs);
     const { range } = query;

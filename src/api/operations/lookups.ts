@@ -12,9 +12,9 @@ import { mayResend } from "../../polling/key-limits.ts";
 import type { JsonValue } from "../../service/json-value.ts";
 import { createMask } from "../../service/mask.ts";
 import type { Lookup } from "../../service/operations.ts";
-import type { ServiceContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { listed, nullableText, targetLabels } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineAction } from "../operation.ts";
 import {
   callWithToken,
   chooseTarget,
@@ -65,9 +65,8 @@ const mostAtOnce = 8;
 
 const longestWaitMs = 3_000;
 
-export const lookUp = defineOperation({
+export const lookUp = defineAction({
   name: "lookUp",
-  method: "POST",
   permission: "call",
   path: "/lookups/{operation}",
   summary:
@@ -85,12 +84,12 @@ export const lookUp = defineOperation({
   refusals: [409, 429],
   timeoutMs: 5 * 60_000,
   async handle(
-    context: ServiceContext,
+    { calls }: Needs<"calls">,
     { operation, id, show_secrets: showsSecrets = false, ...choice },
   ): Promise<LookupView> {
     const lookup = asLookup(operation, id);
-    const chosen = chooseTarget(context, choice);
-    const { service, budget, limits, clock, inProgress, pollIntervalMs = Infinity } = context;
+    const chosen = chooseTarget(calls, choice);
+    const { service, budget, limits, clock, inProgress, pollIntervalMs = Infinity } = calls;
     if (inProgress.lookups >= mostAtOnce) {
       const message = `${mostAtOnce} look-ups are already in progress. Try again in 1 s.`;
       throw new BusyError(message, 1_000);
@@ -100,7 +99,7 @@ export const lookUp = defineOperation({
       // The next poll must still find a token.
       const waitMs = Math.min(longestWaitMs, pollIntervalMs / 2);
       const result = await callWithToken(
-        context,
+        calls,
         chosen,
         lookup.operation,
         waitMs,

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { notificationStates, type DeadLetters } from "../../store/notifications.ts";
-import type { ActContext, StoreContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { limitField, listed, listOfWords, nextField, notes, nullableText } from "../fields.ts";
 import { nullableTime, pageOf, previousNext, time } from "../fields.ts";
 import { unknownNames } from "../match-notes.ts";
-import { defineOperation } from "../operation.ts";
+import { defineAction, defineQuery } from "../operation.ts";
 import { toView } from "../view-fields.ts";
 
 export const notificationView = z.object({
@@ -26,10 +26,8 @@ export const notificationView = z.object({
 
 const seqOf = (allowed: string) => z.coerce.number(allowed).int(allowed).min(0, allowed);
 
-export const listNotifications = defineOperation({
+export const listNotifications = defineQuery({
   name: "listNotifications",
-  method: "GET",
-  permission: "read",
   path: "/notifications",
   summary: "Notifications, latest first",
   request: z.strictObject({
@@ -39,7 +37,10 @@ export const listNotifications = defineOperation({
     before: seqOf(previousNext).optional(),
   }),
   response: z.object({ notifications: listed(notificationView), next: nextField, notes }),
-  async handle({ store, receivers }: StoreContext, { state, receiver, limit, before }) {
+  async handle(
+    { store, receivers }: Needs<"store" | "receivers">,
+    { state, receiver, limit, before },
+  ) {
     const found = await store.notifications.list({
       ...(state.length > 0 && { states: state }),
       ...(receiver !== undefined && { receiver }),
@@ -67,16 +68,14 @@ const detailView = notificationView.extend({
 });
 export type NotificationDetailView = z.output<typeof detailView>;
 
-export const showNotification = defineOperation({
+export const showNotification = defineQuery({
   name: "showNotification",
-  method: "GET",
-  permission: "read",
   path: "/notifications/{id}",
   summary: "One notification, with its attempts",
   request: z.strictObject({ id: seqOf("a notification's number, as the list has it") }),
   response: detailView,
   refusals: [404],
-  async handle({ store }: StoreContext, { id: seq }) {
+  async handle({ store }: Needs<"store">, { id: seq }) {
     const record = await store.notifications.find(seq);
     if (!record) {
       const message = `There is no notification ${seq}, it was deleted, or its row cannot be read. List notifications to see their numbers.`;
@@ -97,17 +96,17 @@ const selection = z.union(
   ],
   'either { "seqs": [1, 2] } or { "receiver": "NAME" }',
 );
+type DeadLetterContext = Needs<"store" | "clock" | "commits" | "receivers">;
+
 const countView = z.object({ count: z.number(), notes });
 
-export const replayNotifications = defineOperation({
+export const replayNotifications = defineAction({
   name: "replayNotifications",
-  method: "POST",
-  permission: "act",
   path: "/notifications/replay",
   summary: "Delivers dead letters again",
   request: selection,
   response: countView,
-  async handle(context: ActContext, which) {
+  async handle(context: DeadLetterContext & Needs<"retryTimes">, which) {
     const { store, clock, commits, retryTimes } = context;
     const count = await commits.act({
       atMs: clock.now().utcMs,
@@ -121,15 +120,13 @@ export const replayNotifications = defineOperation({
   },
 });
 
-export const discardNotifications = defineOperation({
+export const discardNotifications = defineAction({
   name: "discardNotifications",
-  method: "POST",
-  permission: "act",
   path: "/notifications/discard",
   summary: "Discards dead letters",
   request: selection,
   response: countView,
-  async handle(context: ActContext, which) {
+  async handle(context: DeadLetterContext, which) {
     const { store, clock, commits } = context;
     const atMs = clock.now().utcMs;
     const count = await commits.act({
@@ -144,7 +141,7 @@ export const discardNotifications = defineOperation({
   },
 });
 
-function selectionNotes({ receivers }: StoreContext, which: DeadLetters, count: number) {
+function selectionNotes({ receivers }: Needs<"receivers">, which: DeadLetters, count: number) {
   if ("receiver" in which) {
     return unknownNames("receiver", count === 0 ? [which.receiver] : [], receivers);
   }

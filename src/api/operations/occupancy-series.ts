@@ -2,7 +2,6 @@ import { z } from "zod";
 import { resolutionMs } from "../../fleet/buckets.ts";
 import { parseDuration } from "../../fleet/text.ts";
 import { readSeries } from "../../reports/occupancy-series.ts";
-import { RefusedError } from "../../lib/refused-error.ts";
 import type { HistoryContext } from "../context.ts";
 import {
   listed,
@@ -10,11 +9,13 @@ import {
   parsed,
   rangeFields,
   readRange,
+  refuseField,
   targetFields,
+  targetFilter,
   texts,
   time,
 } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { ofField } from "./occupancy.ts";
 import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 
@@ -57,28 +58,25 @@ const seriesView = z.object({
 });
 export type SeriesView = z.output<typeof seriesView>;
 
-export const reportOccupancySeries = defineOperation({
+export const reportOccupancySeries = defineQuery({
   name: "reportOccupancySeries",
   isHeavy: true,
-  method: "GET",
-  permission: "read",
   path: "/occupancy/series",
   summary: "How many servers or sandboxes were in each status over time, for a chart",
   request: seriesRequest,
   response: seriesView,
-  timeoutMs: 5 * 60_000,
   async handle({ reports, clock }: HistoryContext, request) {
-    const { of, from, to, tz: zone, region, key, step: stepMs = null } = request;
-    const { server_name: names } = request;
-    if (of === "sandboxes" && names.length > 0) throw noNames();
+    const { of, from, to, tz: zone, step: stepMs = null, server_name: names } = request;
+    if (of === "sandboxes" && names.length > 0) {
+      refuseField("server_name", "nothing with of=sandboxes, which have no names");
+    }
     const nowMs = clock.now().utcMs;
     const range = readRange({ from, to }, { nowMs, zone });
     const lengthMs = Math.min(range.toMs, nowMs) - range.fromMs;
-    if (stepMs !== null && lengthMs / stepMs > mostCells) throw tooManyCells();
-    const filter = {
-      ...(region.length > 0 && { region }),
-      ...(key.length > 0 && { key }),
-    };
+    if (stepMs !== null && lengthMs / stepMs > mostCells) {
+      refuseField("step", `a longer step or a shorter range: at most ${mostCells} cells`);
+    }
+    const filter = targetFilter(request);
     const found = await readSeries({ of, range, zone, filter, names, stepMs, nowMs }, reports);
     const { cells } = found;
     return {
@@ -96,16 +94,3 @@ export const reportOccupancySeries = defineOperation({
     };
   },
 });
-
-function noNames(): RefusedError {
-  const allowed = "nothing with of=sandboxes, which have no names";
-  const text = `The request cannot be used. Allowed: server_name: ${allowed}`;
-  return new RefusedError("invalid", text, [{ path: "server_name", allowed }]);
-}
-
-function tooManyCells(): RefusedError {
-  const allowed = `a longer step or a shorter range: at most ${mostCells} cells`;
-  return new RefusedError("invalid", `The request cannot be used. Allowed: step: ${allowed}`, [
-    { path: "step", allowed },
-  ]);
-}

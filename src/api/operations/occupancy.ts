@@ -13,11 +13,11 @@ import { openReport, type ReportQuery } from "../../reports/open-report.ts";
 import { headroomOf, sharesOf, unobservedShareOf } from "../../reports/report-rows.ts";
 import type { Report, ReportRow } from "../../reports/report-rows.ts";
 import type { Zone } from "../../reports/zone.ts";
-import { RefusedError } from "../../lib/refused-error.ts";
 import type { HistoryContext } from "../context.ts";
 import { limitOf, listed, nextField, cursorOf, cursorText, rangeFields } from "../fields.ts";
-import { readRange, sandboxText, serverText, targetFields, texts } from "../fields.ts";
-import { defineOperation, readRequest } from "../operation.ts";
+import { readRange, refuseField, sandboxText, serverText } from "../fields.ts";
+import { targetFields, targetFilter, texts } from "../fields.ts";
+import { defineQuery, readRequest } from "../operation.ts";
 import { withLabelledKeys, type LabelledKey } from "../labelled-keys.ts";
 import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 
@@ -143,11 +143,9 @@ const cursorSchema = z.object({
   index: z.int(),
 });
 
-export const reportOccupancy = defineOperation({
+export const reportOccupancy = defineQuery({
   name: "reportOccupancy",
   isHeavy: true,
-  method: "GET",
-  permission: "read",
   path: "/occupancy",
   summary: "How occupied servers or sandboxes were, by time and then by the fields of `by`",
   request: reportRequest.extend({
@@ -155,7 +153,6 @@ export const reportOccupancy = defineOperation({
     cursor: cursorOf(cursorSchema),
   }),
   response: occupancyView,
-  timeoutMs: 5 * 60_000,
   async handle({ reports, clock }: HistoryContext, { limit, cursor, ...rest }) {
     const query = toReportQuery(rest, cursor?.nowMs ?? clock.now().utcMs);
     const asked = cursor
@@ -190,12 +187,7 @@ export function readReportQuery(
 /** @throws {RefusedError} when one of them is of servers only */
 export function refuseFieldsOfServers(by: readonly ReportField[]): void {
   const allowed = faultOfSandboxFields(by);
-  if (allowed !== null) refuse("by", allowed);
-}
-
-function refuse(path: string, allowed: string): never {
-  const text = `The request cannot be used. Allowed: ${path}: ${allowed}`;
-  throw new RefusedError("invalid", text, [{ path, allowed }]);
+  if (allowed !== null) refuseField("by", allowed);
 }
 
 function toReportQuery(
@@ -207,15 +199,12 @@ function toReportQuery(
   const fields = by ?? withIdentity(isOne ? [one] : ["region", "key"]);
   if (of === "sandboxes") {
     refuseFieldsOfServers(fields);
-    if (server !== undefined) refuse("server", "only of servers");
+    if (server !== undefined) refuseField("server", "only of servers");
   }
   if (isOne && !fields.includes("sandbox"))
-    refuse("by", "server or sandbox, where server or sandbox is set");
+    refuseField("by", "server or sandbox, where server or sandbox is set");
   const range = readRange({ from, to }, { nowMs, zone });
-  const filter = {
-    ...(region.length > 0 && { region }),
-    ...(key.length > 0 && { key }),
-  };
+  const filter = targetFilter({ region, key });
   const only = isOne ? { server, sandbox } : undefined;
   return { of, range, fields, zone, filter, only, nowMs, after: null };
 }

@@ -14,10 +14,11 @@ import {
   rangeFields,
   readRange,
   targetFields,
+  targetFilter,
   texts,
   time,
 } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { ofField, refuseFieldsOfServers } from "./occupancy.ts";
 import { timeText, toRatio, toSeconds } from "../view-fields.ts";
 
@@ -141,17 +142,14 @@ export type OutlookView = z.output<typeof outlookView>;
 
 const mostPools = 100;
 
-export const computeOutlook = defineOperation({
+export const computeOutlook = defineQuery({
   name: "computeOutlook",
   isHeavy: true,
-  method: "GET",
-  permission: "read",
   path: "/outlook",
   summary:
     "When servers or sandboxes run out: times without an idle one, peaks, headroom and forecasts by pool",
   request: outlookRequest,
   response: outlookView,
-  timeoutMs: 5 * 60_000,
   async handle({ reports, clock }: HistoryContext, request) {
     const query = outlookQuery(request, clock.now().utcMs);
     const { range } = query;
@@ -174,7 +172,7 @@ export function outlookQuery(
   const asked = readRange({ from, to }, { nowMs, zone: tz });
   checkBegun(asked, nowMs);
   const range = wholeRange(asked, nowMs);
-  const filter = { ...(region.length > 0 && { region }), ...(key.length > 0 && { key }) };
+  const filter = targetFilter({ region, key });
   return { of, range, filter, nowMs, threshold, pools };
 }
 

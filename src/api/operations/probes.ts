@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { probeState, probeStates, type ProbeResult, type ProbeView } from "../../alerts/probe.ts";
 import { batches, paced } from "../../lib/iterables.ts";
-import type { StoreContext } from "../context.ts";
+import type { FleetContext, Needs } from "../context.ts";
 import { limitOf, listed, names, notes, nullableText, nullableTime } from "../fields.ts";
 import { targetLabels, time } from "../fields.ts";
 import { matchNotes } from "../match-notes.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { toView } from "../view-fields.ts";
 
 const resultView = z.object({
@@ -29,10 +29,8 @@ type ProbeStateView = z.output<typeof probeView>;
 
 const probesAtOnce = 50;
 
-export const listProbes = defineOperation({
+export const listProbes = defineQuery({
   name: "listProbes",
-  method: "GET",
-  permission: "read",
   path: "/probes",
   summary: "The state of each probe, with its last results, latest first",
   request: z.strictObject({
@@ -40,7 +38,7 @@ export const listProbes = defineOperation({
     limit: limitOf(10).describe("Of results of each probe"),
   }),
   response: z.object({ probes: listed(probeView), notes }),
-  async handle(context: StoreContext, { probe, limit }) {
+  async handle(context: FleetContext & Needs<"store">, { probe, limit }) {
     const wanted = context.probes.filter(
       ({ subject }) => probe.length === 0 || probe.includes(subject.probe),
     );

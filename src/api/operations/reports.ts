@@ -1,13 +1,11 @@
 import { z } from "zod";
 import { RefusedError } from "../../lib/refused-error.ts";
-import type { ActContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { flag, texts } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineAction } from "../operation.ts";
 
-export const sendReport = defineOperation({
+export const sendReport = defineAction({
   name: "sendReport",
-  method: "POST",
-  permission: "act",
   path: "/reports/{name}/send",
   summary: "Sends a configured report to its receivers at once",
   request: z.strictObject({
@@ -22,7 +20,7 @@ export const sendReport = defineOperation({
   }),
   refusals: [404],
   timeoutMs: 5 * 60_000,
-  async handle({ reportSending }: Pick<ActContext, "reportSending">, { name, dry_run }) {
+  async handle({ reportSending }: Needs<"reportSending">, { name, dry_run }) {
     const message = await reportSending.send(name, dry_run);
     if (message) {
       const { receivers, summary, lines, truncated } = message;

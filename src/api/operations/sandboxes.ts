@@ -1,23 +1,24 @@
 import { z } from "zod";
 import type { WatchedView } from "../../alerts/target-view.ts";
 import { statuses } from "../../fleet/model.ts";
-import { pageOfItems, sandboxItself } from "../../fleet/fleet-page.ts";
+import { sandboxItself } from "../../fleet/fleet-page.ts";
 import { sandboxSorts, searchedSandboxes, searchedServers } from "../../fleet/fleet-search.ts";
 import { searchFleet } from "../../fleet/fleet-search.ts";
 import { findSandbox, type Sandbox } from "../../fleet/snapshot.ts";
 import { noneByStatus } from "../../fleet/tallies.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { runInSlices } from "../../lib/iterables.ts";
-import type { FleetContext } from "../context.ts";
-import { cursorOf, cursorText, limitField, listed, listOfWords, names } from "../fields.ts";
-import { nextField, notes, nullableText, nullableTime, pageOf, sandboxText } from "../fields.ts";
+import type { FleetContext, Needs } from "../context.ts";
+import { limitField, listed, listOfWords, names, nextField, notes } from "../fields.ts";
+import { nullableText, nullableTime, sandboxText } from "../fields.ts";
 import { targetFields, targetLabels, time } from "../fields.ts";
+import { countsField, fleetCursor, isInServer, oneOfSome, pageOfFleet } from "../fleet-lists.ts";
+import { searchFields, searchResponse, searchTargets, serverFilter } from "../fleet-lists.ts";
+import { sortField, wordsOf } from "../fleet-lists.ts";
 import { matchNotes } from "../match-notes.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { timeText } from "../view-fields.ts";
-import { isInServer, oneOfSome, searchFields, searchResponse } from "./search-servers.ts";
-import { serverFilter, sortField, wordsOf } from "./search-servers.ts";
-import { compareTargets, countsField, selectTargets, serverView, viewServer } from "./targets.ts";
+import { serverView, viewServer } from "./targets.ts";
 
 export const sandboxView = z.object({
   ...targetLabels,
@@ -41,10 +42,8 @@ const filterFields = {
   benchmark: names.describe("Benchmarks of sandboxes"),
 };
 
-export const listSandboxes = defineOperation({
+export const listSandboxes = defineQuery({
   name: "listSandboxes",
-  method: "GET",
-  permission: "read",
   path: "/sandboxes",
   summary: "The current state of sandboxes, by region, key and id",
   request: z.strictObject({
@@ -53,40 +52,25 @@ export const listSandboxes = defineOperation({
     ...filterFields,
     status: listOfWords(statuses),
     limit: limitField,
-    cursor: cursorOf(z.tuple([z.string(), z.string(), z.string()])),
+    cursor: fleetCursor,
   }),
   response: z.object({ sandboxes: listed(sandboxView), next: nextField, notes }),
-  async handle(context: FleetContext, { limit: size, cursor, region, key, status, ...filter }) {
-    const [lastRegion = "", lastKey = "", sandboxId = ""] = cursor ?? [];
+  async handle(context: FleetContext, { region, key, limit, cursor, status, ...filter }) {
     const hasStatus = oneOfSome(status);
     const isChosen = sandboxFilter(filter);
-    const found: SandboxView[] = [];
-    for (const watched of selectTargets(context.targets, { region, key })) {
-      const last = { region: lastRegion, key: lastKey };
-      const order = cursor ? compareTargets(watched.target, last) : 1;
-      if (order < 0) continue;
-      const slices = pageOfItems(watched.state.snapshot, sandboxItself, {
-        after: order === 0 ? { sandboxId, id: sandboxId } : null,
-        // One more shows whether there is a next page.
-        limit: size + 1 - found.length,
-        isWanted: (sandbox) => hasStatus(sandbox.status) && isChosen(sandbox),
-      });
-      for (const { sandbox } of await runInSlices(slices)) {
-        found.push(viewSandbox(watched, sandbox));
-      }
-      if (found.length > size) break;
-    }
-    const { page, next } = pageOf(found, size, (last) =>
-      cursorText([last.region, last.key, last.sandbox_id]),
+    const query = { region, key, limit, cursor };
+    const { page, next } = await pageOfFleet(
+      context.targets,
+      sandboxItself,
+      query,
+      (sandbox) => hasStatus(sandbox.status) && isChosen(sandbox),
     );
-    return { sandboxes: page, next, notes: matchNotes(context, { region, key }) };
+    return { sandboxes: page.map(viewSandbox), next, notes: matchNotes(context, { region, key }) };
   },
 });
 
-export const searchSandboxes = defineOperation({
+export const searchSandboxes = defineQuery({
   name: "searchSandboxes",
-  method: "GET",
-  permission: "read",
   path: "/sandboxes/search",
   summary: "Sandboxes that match words and filters, in a chosen order, with how many there are",
   request: z.strictObject({
@@ -95,40 +79,26 @@ export const searchSandboxes = defineOperation({
     sort: sortField(sandboxSorts).default("status"),
   }),
   response: z.object({ sandboxes: listed(sandboxView), ...searchResponse }),
-  async handle(context: FleetContext, { region, key, status, sort, descending, ...query }) {
-    const { q, offset, limit, ...filter } = query;
-    const targets = selectTargets(context.targets, { region, key });
+  async handle(context: FleetContext, { q, server_name, tag, benchmark, ...query }) {
+    const { region, key } = query;
     const words = wordsOf(q);
-    const isChosen = sandboxFilter(filter);
-    const { items, ...found } = await runInSlices(
-      searchFleet(
-        targets.map(({ state: { snapshot }, withheld: stale }) => ({ snapshot, stale })),
-        searchedSandboxes,
-        {
-          isWanted: (sandbox) =>
-            isChosen(sandbox) && words.every((word) => isInSandbox(word, sandbox)),
-          statuses: new Set(status),
-          sort: { by: sort, descending },
-          offset,
-          limit,
-        },
-      ),
+    const isChosen = sandboxFilter({ server_name, tag, benchmark });
+    const { found, items } = await searchTargets(
+      context.targets,
+      searchedSandboxes,
+      query,
+      (sandbox) => isChosen(sandbox) && words.every((word) => isInSandbox(word, sandbox)),
     );
     return {
       ...found,
-      sandboxes: items.flatMap(({ target, sandbox }) => {
-        const watched = targets[target];
-        return watched ? viewSandbox(watched, sandbox) : [];
-      }),
+      sandboxes: items.map(viewSandbox),
       notes: matchNotes(context, { region, key }),
     };
   },
 });
 
-export const showSandbox = defineOperation({
+export const showSandbox = defineQuery({
   name: "showSandbox",
-  method: "GET",
-  permission: "read",
   path: "/sandboxes/show",
   summary: "A sandbox with its servers, the worst first",
   request: z.strictObject({
@@ -141,10 +111,8 @@ export const showSandbox = defineOperation({
     servers: listed(serverView).describe("`servers` of the sandbox says how many there are"),
   }),
   refusals: [404],
-  async handle(context: FleetContext, { region, key, sandbox: id, limit }) {
-    const watched = context.targets.find(
-      ({ target }) => target.region === region && target.key === key,
-    );
+  async handle({ targets }: Needs<"targets">, { region, key, sandbox: id, limit }) {
+    const watched = targets.find(({ target }) => target.region === region && target.key === key);
     const sandbox = watched && findSandbox(watched.state.snapshot, id);
     if (!watched || !sandbox) {
       const message = `${region}/${key} lists no sandbox ${JSON.stringify(id)} now. List sandboxes to see their ids.`;
@@ -160,16 +128,19 @@ export const showSandbox = defineOperation({
       }),
     );
     return {
-      sandbox: viewSandbox(watched, sandbox),
-      servers: items.map(({ item: server }) => viewServer(watched, { sandbox, server })),
+      sandbox: viewSandbox({ watched, sandbox }),
+      servers: items.map(({ item }) => viewServer({ watched, sandbox, item })),
     };
   },
 });
 
-export function viewSandbox(
-  { target, withheld: stale }: Pick<WatchedView, "target" | "withheld">,
-  sandbox: Sandbox,
-): SandboxView {
+function viewSandbox({
+  watched: { target, withheld: stale },
+  sandbox,
+}: {
+  readonly watched: Pick<WatchedView, "target" | "withheld">;
+  readonly sandbox: Sandbox;
+}): SandboxView {
   const { id, status, statedStatus, since, createdAt, benchmark, servers, missing } = sandbox;
   const counts = { ...noneByStatus };
   for (const server of servers) counts[server.status] += 1;

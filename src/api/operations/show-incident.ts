@@ -10,15 +10,16 @@ import { conditionOfStatus } from "../../alerts/subjects.ts";
 import { fillUrlTemplate } from "../../alerts/template.ts";
 import { targetName } from "../../fleet/model.ts";
 import { notificationStates } from "../../store/notifications.ts";
-import type { StoreContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { idBeginning, listed, nullableText, nullableTime } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import {
   eventView,
   factsOfIncident,
   silencesThat,
   timeline,
   viewEvent,
+  type EventsContext,
 } from "../subject-events.ts";
 import { timeText } from "../view-fields.ts";
 import { findIncident, incidentView, incidentViewer } from "./incidents.ts";
@@ -26,10 +27,8 @@ import { matchOf, silenceView, viewSilence } from "./silences.ts";
 
 const mostEvents = 1_000;
 
-export const showIncident = defineOperation({
+export const showIncident = defineQuery({
   name: "showIncident",
-  method: "GET",
-  permission: "read",
   path: "/incidents/{id}",
   summary: "An incident, and everything that happened to it",
   request: z.strictObject({ id: idBeginning }),
@@ -52,7 +51,7 @@ export const showIncident = defineOperation({
     events: listed(eventView).describe(`The latest ${mostEvents}, oldest first`),
   }),
   refusals: [404, 409],
-  async handle(context: StoreContext, { id }) {
+  async handle(context: EventsContext & Needs<"targets" | "rules">, { id }) {
     const { store, suppressions, rules, clock } = context;
     const stored = await findIncident(context, id);
     const { incident, target } = stored;
@@ -113,7 +112,7 @@ export const showIncident = defineOperation({
  * its incident was about.
  */
 async function presentText(
-  { store, targets, clock }: StoreContext,
+  { store, targets, clock }: Needs<"store" | "targets" | "clock">,
   { phase, subject }: Incident,
   rule: Rule | undefined,
 ): Promise<Partial<ItemText> | null> {

@@ -4,7 +4,7 @@ import { targetName } from "../../fleet/model.ts";
 import { checkBegun } from "../../reports/open-report.ts";
 import type { HistoryContext } from "../context.ts";
 import { listed, rangeFields, readRange, targetLabels, time } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { timeText } from "../view-fields.ts";
 
 const segmentStatuses = [...shownStatuses, "absent"] as const;
@@ -28,10 +28,8 @@ const timelineView = z.object({
     ),
 });
 
-export const showTimeline = defineOperation({
+export const showTimeline = defineQuery({
   name: "showTimeline",
-  method: "GET",
-  permission: "read",
   path: "/servers/timeline",
   summary: "What a server was in a range of time",
   request: z.strictObject({ ...place, server: z.string().describe("Its whole id"), ...range }),
@@ -39,10 +37,8 @@ export const showTimeline = defineOperation({
   handle: (context: HistoryContext, request) => readView(context, request, request.server),
 });
 
-export const showSandboxTimeline = defineOperation({
+export const showSandboxTimeline = defineQuery({
   name: "showSandboxTimeline",
-  method: "GET",
-  permission: "read",
   path: "/sandboxes/timeline",
   summary: "What a sandbox was in a range of time",
   request: z.strictObject({ ...place, ...range }),

@@ -4,7 +4,7 @@ import { isInForce, matchFields, type SilenceMatch } from "../../alerts/silence.
 import { RefusedError } from "../../lib/refused-error.ts";
 import type { StoredIncident } from "../../store/incidents.ts";
 import type { StoredSilence } from "../../store/suppressions.ts";
-import type { ActContext, StoreContext } from "../context.ts";
+import type { FleetContext, Needs } from "../context.ts";
 import {
   authorField,
   beforeField,
@@ -14,11 +14,20 @@ import {
   idBeginning,
 } from "../fields.ts";
 import { limitField, longestDurationMs } from "../fields.ts";
-import { listed, nextField, notes, nullableText, nullableTime, pageOf, parsed } from "../fields.ts";
+import {
+  listed,
+  nextField,
+  notes,
+  nullableText,
+  nullableTime,
+  pageOf,
+  parsed,
+  refuseField,
+} from "../fields.ts";
 import { text, texts, time } from "../fields.ts";
 import type { TimedWindow } from "../suppressions.ts";
 import { countMatched, matchNotes, listedNotes } from "../match-notes.ts";
-import { defineOperation } from "../operation.ts";
+import { defineAction, defineQuery } from "../operation.ts";
 import { findIncident } from "./incidents.ts";
 import { toView } from "../view-fields.ts";
 
@@ -82,10 +91,8 @@ export const silenceView = z.object({
 });
 type SilenceView = z.output<typeof silenceView>;
 
-export const listSilences = defineOperation({
+export const listSilences = defineQuery({
   name: "listSilences",
-  method: "GET",
-  permission: "read",
   path: "/silences",
   summary: "Silences and maintenance windows",
   request: z.strictObject({
@@ -94,7 +101,10 @@ export const listSilences = defineOperation({
     before: beforeField,
   }),
   response: z.object({ silences: listed(silenceView), next: nextField }),
-  async handle({ store, suppressions, clock }: StoreContext, { ended, limit, before }) {
+  async handle(
+    { store, suppressions, clock }: Needs<"store" | "suppressions" | "clock">,
+    { ended, limit, before },
+  ) {
     const nowMs = clock.now().utcMs;
     const query = { ended, nowMs, limit: limit + 1, before: before ?? null };
     const found = await store.silences.page(query);
@@ -111,10 +121,8 @@ export const listSilences = defineOperation({
 /** Every poll compares each of its incidents with each open silence. */
 const mostOpenSilences = 1_000;
 
-export const addSilence = defineOperation({
+export const addSilence = defineAction({
   name: "addSilence",
-  method: "POST",
-  permission: "act",
   path: "/silences",
   summary: "Adds a silence",
   request: silenceRequest,
@@ -125,7 +133,7 @@ export const addSilence = defineOperation({
   }),
   status: 201,
   refusals: [404, 409],
-  async handle(context: ActContext, request) {
+  async handle(context: AddContext & FleetContext & Needs<"clock">, request) {
     const nowMs = context.clock.now().utcMs;
     const { author, reason } = request;
     const period = readPeriod({ ...request, isNew: true }, nowMs);
@@ -145,17 +153,18 @@ export const addSilence = defineOperation({
 
 /** Most names that nothing has are misspelt, and a misspelt silence has no effect. Incidents have names of the past, too. */
 async function unmatchedNotes(
-  context: StoreContext,
+  context: FleetContext,
   { match }: z.output<typeof silenceRequest>,
 ): Promise<readonly string[]> {
   if (match === undefined) return [];
   return [...matchNotes(context, match), ...(await listedNotes(match, context.targets))];
 }
 
+type AddContext = Needs<"store" | "suppressions" | "commits" | "newId">;
 type Wanted = Omit<StoredSilence, "id" | "createdAtMs" | "changedBy" | "changedAtMs">;
 
 /** @throws {RefusedError} when there are too many */
-export async function addOrProlong(context: ActContext, wanted: Wanted, nowMs: number) {
+export async function addOrProlong(context: AddContext, wanted: Wanted, nowMs: number) {
   const { commits, suppressions } = context;
   const { author, reason } = wanted;
   return commits.act({
@@ -178,7 +187,7 @@ export async function addOrProlong(context: ActContext, wanted: Wanted, nowMs: n
 
 /** A second silence that matches the same prolongs the first, unless there is time between them. Null: there is none. */
 async function prolongEqual(
-  { store, suppressions }: StoreContext,
+  { store, suppressions }: AddContext,
   { match, author, reason, startsAtMs, endsAtMs }: Wanted,
   nowMs: number,
 ): Promise<StoredSilence | null> {
@@ -206,7 +215,7 @@ function matchKey(match: SilenceMatch): string {
 }
 
 async function addOther(
-  { store, suppressions, newId }: ActContext,
+  { store, suppressions, newId }: AddContext,
   wanted: Wanted,
   nowMs: number,
 ): Promise<StoredSilence> {
@@ -220,7 +229,7 @@ async function addOther(
 }
 
 async function readMatch(
-  context: StoreContext,
+  context: Needs<"store">,
   { match, incident: id }: z.output<typeof silenceRequest>,
 ): Promise<SilenceMatch> {
   if (match !== undefined && id === undefined) return match;
@@ -268,8 +277,7 @@ export function readPeriod(request: WrittenPeriod, nowMs: number) {
   ];
   for (const [isFault, path, allowed] of faults) {
     if (!isFault) continue;
-    const message = `The silence cannot be ${request.isNew ? "added" : "changed"}. Allowed: ${path}: ${allowed}`;
-    throw new RefusedError("invalid", message, [{ path, allowed }]);
+    refuseField(path, allowed, `The silence cannot be ${request.isNew ? "added" : "changed"}`);
   }
   return { startsAtMs, endsAtMs };
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { StoreContext } from "../context.ts";
+import type { Needs } from "../context.ts";
 import { listed, nullableText, time } from "../fields.ts";
-import { defineOperation } from "../operation.ts";
+import { defineQuery } from "../operation.ts";
 import { timeText } from "../view-fields.ts";
 
 const processView = z.object({
@@ -14,17 +14,15 @@ const processView = z.object({
 });
 export type ProcessView = z.output<typeof processView>;
 
-export const showStatus = defineOperation({
+export const showStatus = defineQuery({
   name: "showStatus",
-  method: "GET",
-  permission: "read",
   path: "/status",
   summary: "Which process is active on PostgreSQL, and which stand by",
   request: z.strictObject({}),
   response: z.object({
     processes: listed(processView).describe("The active one first. On SQLite there are none"),
   }),
-  async handle({ store }: Pick<StoreContext, "store">) {
+  async handle({ store }: Needs<"store">) {
     const processes = await store.processes();
     return {
       processes: processes.map(

@@ -1,7 +1,6 @@
 import { groupText, type RowView } from "../../api/operations/occupancy.ts";
-import { averageText, bar, countText, durationText } from "../../reports/quantities.ts";
-import { headroomText, peakText, recoveryText, shareText } from "../../reports/quantities.ts";
-import { dwellOf, dwellText } from "../../reports/quantities.ts";
+import { averageText, bar, countText, durationText, shareText } from "../../reports/quantities.ts";
+import { headroomText, peakText, recoveryText, dwellOf, dwellText } from "../../api/figures.ts";
 import { localText } from "../../reports/zone.ts";
 import { withShortIds } from "../../fleet/text.ts";
 import { printableLine } from "../../lib/printable.ts";

@@ -5,10 +5,18 @@ import { html, table, type Column, type Html } from "../html.ts";
 import { dailyChart, headroomBar, heatmap, hourOf, swatch } from "./report-charts.ts";
 import type { PageReport } from "./read-report.ts";
 import { minuteText, reportDocument } from "./report-document.ts";
-import { averageText, countText, neededText } from "../../reports/quantities.ts";
-import { forecastDateText, headroomText, peakText, shareText } from "../../reports/quantities.ts";
-import { noIdleText, riseText, runsOutText, dwellBoundsText } from "../../reports/quantities.ts";
-import { dwellOf, dwellText } from "../../reports/quantities.ts";
+import { averageText, countText, shareText, riseText } from "../../reports/quantities.ts";
+import {
+  neededText,
+  forecastDateText,
+  headroomText,
+  peakText,
+  noIdleText,
+  runsOutText,
+  dwellBoundsText,
+  dwellOf,
+  dwellText,
+} from "../../api/figures.ts";
 
 const mostNames = 30;
 

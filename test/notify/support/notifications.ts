@@ -5,7 +5,7 @@ import type {
   NotifiedIncident,
   OutboxItem,
 } from "../../../src/alerts/notification.ts";
-import { reportLine, reportSummary } from "../../../src/reports/report-text.ts";
+import { reportLine, reportSummary } from "../../../src/api/figures.ts";
 import { openZone, utc } from "../../../src/reports/zone.ts";
 import { incidentOf, startMs } from "./items.ts";
 
