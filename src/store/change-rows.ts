@@ -4,67 +4,11 @@ import type { Diff, SandboxDiff, ServerDiff } from "../fleet/diff.ts";
 import { batches, paced } from "../lib/iterables.ts";
 import { recordedAtMs, type PollDiff } from "./snapshots.ts";
 import { noteDeleted } from "./rollups.ts";
-import {
-  deleteSome,
-  findOrAdd,
-  isBeyond,
-  lookedAtOnce,
-  prepareRows,
-  rowsPerInsert,
-} from "./sql-helpers.ts";
+import { deleteSome, findOrAdd, prepareRows, rowsPerInsert } from "./sql-helpers.ts";
 import { storableText, takeSequence } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 
 export const subjectTables = { server: "servers", sandbox: "sandboxes" } as const;
-
-/** UTC milliseconds. */
-interface QueriedTimes {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly direction: "asc" | "desc";
-}
-
-export const place = ["changes.at_ms", "changes.seq"];
-
-export function beyond(direction: QueriedTimes["direction"]): "<" | ">" {
-  return direction === "desc" ? "<" : ">";
-}
-
-/** SQLite seeks in an index by one bound of each side: without the nearest ones it would begin each page at the first row. */
-export function timesBetween(
-  { fromMs, toMs, direction }: QueriedTimes,
-  after: ChangeCursor | null,
-  end: ChangeCursor | null,
-): Pick<QueriedTimes, "fromMs" | "toMs"> {
-  const [first, last] = direction === "desc" ? [end, after] : [after, end];
-  return {
-    fromMs: Math.max(fromMs, first?.atMs ?? fromMs),
-    toMs: Math.min(toMs, (last?.atMs ?? toMs) + 1),
-  };
-}
-
-/** The last of the changes that one statement looks at; null: all that follow. */
-export async function windowEnd(
-  reader: Db,
-  query: QueriedTimes,
-  after: ChangeCursor | null,
-): Promise<ChangeCursor | null> {
-  const { direction } = query;
-  const { fromMs, toMs } = timesBetween(query, after, null);
-  let rows = reader
-    .selectFrom("changes")
-    .select(["changes.at_ms as atMs", "changes.seq"])
-    .where("changes.at_ms", ">=", fromMs)
-    .where("changes.at_ms", "<", toMs);
-  if (after) rows = rows.where(isBeyond(place, beyond(direction), [after.atMs, after.seq]));
-  const end = await rows
-    .orderBy("changes.at_ms", direction)
-    .orderBy("changes.seq", direction)
-    .offset(lookedAtOnce - 1)
-    .limit(1)
-    .executeTakeFirst();
-  return end ?? null;
-}
 
 /** The position of a change among all that are stored. As text it is for others to hand back, and for nothing else. */
 export interface ChangeCursor {

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type InferResult } from "kysely";
 import { presences, type Presence } from "../fleet/model.ts";
-import { beginsWith, isBeyond, lastSequence } from "./sql-helpers.ts";
-import { beyond, place, timesBetween, windowEnd } from "./change-rows.ts";
+import { beginsWith, isBeyond, lastSequence, lookedAtOnce } from "./sql-helpers.ts";
 import { cursorText, readCursor, type ChangeCursor } from "./change-rows.ts";
 import { createRowReading, oneOf, type RowReading } from "./row-reading.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -135,6 +134,48 @@ export function createChangeHistory(reader: Db, reading = createRowReading()) {
     after: (cursor: string, selection: SubjectSelection, limit: number) =>
       readAfter(reader, reading, cursor, selection, limit),
   };
+}
+
+const place = ["changes.at_ms", "changes.seq"];
+
+function beyond(direction: Paging["direction"]): "<" | ">" {
+  return direction === "desc" ? "<" : ">";
+}
+
+/** SQLite seeks in an index by one bound of each side: without the nearest ones it would begin each page at the first row. */
+function timesBetween(
+  { fromMs, toMs, direction }: Paging,
+  after: ChangeCursor | null,
+  end: ChangeCursor | null,
+): Pick<Paging, "fromMs" | "toMs"> {
+  const [first, last] = direction === "desc" ? [end, after] : [after, end];
+  return {
+    fromMs: Math.max(fromMs, first?.atMs ?? fromMs),
+    toMs: Math.min(toMs, (last?.atMs ?? toMs) + 1),
+  };
+}
+
+/** The last of the changes that one statement looks at; null: all that follow. */
+async function windowEnd(
+  reader: Db,
+  query: Paging,
+  after: ChangeCursor | null,
+): Promise<ChangeCursor | null> {
+  const { direction } = query;
+  const { fromMs, toMs } = timesBetween(query, after, null);
+  let rows = reader
+    .selectFrom("changes")
+    .select(["changes.at_ms as atMs", "changes.seq"])
+    .where("changes.at_ms", ">=", fromMs)
+    .where("changes.at_ms", "<", toMs);
+  if (after) rows = rows.where(isBeyond(place, beyond(direction), [after.atMs, after.seq]));
+  const end = await rows
+    .orderBy("changes.at_ms", direction)
+    .orderBy("changes.seq", direction)
+    .offset(lookedAtOnce - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return end ?? null;
 }
 
 interface SelectedRows {
