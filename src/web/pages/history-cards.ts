@@ -31,7 +31,7 @@ export function timelineCard(address: string, range: Range, timeline: Timeline):
   return html`<div class="card" id="timeline" data-live>
     <div class="head">
       <h2>Timeline</h2>
-      <nav class="tabs" aria-label="Range of the timeline">${tabs}</nav>
+      <nav class="segments" aria-label="Range of the timeline">${tabs}</nav>
     </div>
     ${band(timeline, `The last ${rangeWords[range]}`)}
     <p class="axis"><span>${timeOf(Date.parse(timeline.from))}</span><span>now</span></p>

@@ -64,7 +64,7 @@ export function chartCard(view: ChartView, page: "" | "occupancy"): Html {
         ${isFree ? link({}, "own range", true) : ""}
       </span>
     </div>
-    ${[...faults, ...notesOf(view)].map((text) => html`<p class="note" role="status">${text}</p>`)}
+    ${[...faults, ...notesOf(view)].map((text) => html`<p class="remark" role="status">${text}</p>`)}
     ${areaChart(series, tz)}
     <div class="below">
       ${filters(view, here)} ${isFree ? link({ from: "24h", to: null }, "Back to 24 h", false) : ""}
