@@ -7,7 +7,6 @@ import type { Permission } from "../lib/access.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { hostToListen, localAddress } from "../lib/listen-address.ts";
-import type { CallApi } from "../api/operation.ts";
 import { addApi, type ApiDeps } from "./api/api.ts";
 import { asProblem, clientStatus, sayRetryAfter, sendProblem, wrongMethod } from "./api/problem.ts";
 import type { AccessControl, Identity } from "./access.ts";
@@ -28,7 +27,7 @@ import { addListPages } from "./pages/list-routes.ts";
 import { addOccupancy } from "./pages/occupancy-routes.ts";
 import { addOverview } from "./pages/overview-route.ts";
 import type { StatusView } from "./pages/overview.ts";
-import { addAssets, notFoundPage } from "./pages/page-route.ts";
+import { addAssets, notFoundPage, typedCall } from "./pages/page-route.ts";
 import { addRunbookPages } from "./pages/runbook-pages.ts";
 import { addServerPages } from "./pages/server-routes.ts";
 
@@ -122,11 +121,9 @@ interface RouteDeps {
 /** @throws when a file of its TLS cannot be used */
 export function createWebServer(deps: WebDeps): WebServer {
   const { requestReload } = deps;
-  const call: CallApi = async (operation, request) =>
-    operation.response.parse(await deps.api.call(operation, request));
   return createBaseServer(deps, (server, routes) => {
     const api = { ...deps.api, ...deps, ...routes, takeTurn: createHeavyTurns() };
-    const pages = { ...api, call };
+    const pages = { ...api, call: typedCall(api.call) };
     addOverview(server, pages, [addOccupancy(server, pages)]);
     addIncidentPages(server, pages);
     addListPages(server, pages);

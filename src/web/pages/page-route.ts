@@ -9,6 +9,7 @@ import { statusText } from "../../lib/http-status.ts";
 import { RefusedError } from "../../lib/refused-error.ts";
 import { openZone, utc } from "../../reports/zone.ts";
 import type { CallApi } from "../../api/operation.ts";
+import type { ApiDeps } from "../api/api.ts";
 import { asProblem, sayRetryAfter, type Problem } from "../api/problem.ts";
 import { loadAssets } from "../assets.ts";
 import { strictHeaders } from "../browser-protection.ts";
@@ -30,6 +31,10 @@ const pagePolicy = [
 export interface PageDeps {
   readonly call: CallApi;
   readonly clock: Clock;
+}
+
+export function typedCall(call: ApiDeps["call"]): CallApi {
+  return async (operation, request) => operation.response.parse(await call(operation, request));
 }
 
 /** What is sent of a page. It is the same for as long as the page says the same, but for ages. */
