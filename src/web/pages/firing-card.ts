@@ -21,21 +21,16 @@ export function firingCard(
     ...(inhibited > 0 ? [`${inhibited} inhibited by these`] : []),
     ...(pending > 0 ? [`${pending} pending`] : []),
   ];
+  const titled = (title: string, some: readonly FiringGroup[]): Html =>
+    some.length === 0
+      ? html``
+      : html`<h3>${title}</h3>
+          ${listOf(some, mayAct, nowMs)}`;
   return html`<section class="card" id="firing" data-live aria-labelledby="firing-title">
     <h2 id="firing-title">Firing</h2>
     ${groups.length === 0 ? html`<p class="quiet">No incident is firing.</p>` : listOf(groups, mayAct, nowMs)}
-    ${
-      cleared.length === 0
-        ? ""
-        : html`<h3>Flapping or recovering, well now</h3>
-            ${listOf(cleared, mayAct, nowMs)}`
-    }
-    ${
-      unobserved.length === 0
-        ? ""
-        : html`<h3>Not observed at present, so when last observed</h3>
-            ${listOf(unobserved, mayAct, nowMs)}`
-    }
+    ${titled("Flapping or recovering, well now", cleared)}
+    ${titled("Not observed at present, so when last observed", unobserved)}
     ${
       silenced.length === 0
         ? ""

@@ -36,10 +36,12 @@ export function composeHeadline(
   const waitingFor = new Set(urgent.flatMap((group) => group.waitingFor)).difference(failingTo);
   const missing = failingTo.union(waitingFor);
   const notified = [...new Set(urgent.flatMap((group) => group.receivers)).difference(missing)];
-  const oldestMs = least(
-    targets.flatMap(({ withheld, state }) => (withheld && state.progress.lastSuccessAtMs) || []),
-  );
-  const firedAtMs = greatest(urgent.flatMap((group) => group.firedAtMs ?? []));
+  const [oldestMs = null] = targets
+    .flatMap(({ withheld, state }) => (withheld && state.progress.lastSuccessAtMs) || [])
+    .toSorted((one, other) => one - other);
+  const [firedAtMs = null] = urgent
+    .flatMap((group) => group.firedAtMs ?? [])
+    .toSorted((one, other) => other - one);
   const details = [
     all.unobserved > 0 &&
       html`${all.unobserved} of ${counted(servers, "server")}
@@ -139,14 +141,6 @@ function unobservedTargets(targets: FiringView["targets"]) {
     down: targets.filter(({ polled, up }) => polled && !up),
     unpolled: targets.filter(({ polled }) => !polled),
   };
-}
-
-function least(times: readonly number[]): number | null {
-  return times.reduce<number | null>((found, each) => Math.min(found ?? each, each), null);
-}
-
-function greatest(times: readonly number[]): number | null {
-  return times.reduce<number | null>((found, each) => Math.max(found ?? each, each), null);
 }
 
 function countIncidents(groups: Firing["groups"]): number {

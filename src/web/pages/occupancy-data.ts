@@ -1,15 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import type { CallApi } from "../../api/operation.ts";
 import { reportOccupancySeries, type SeriesView } from "../../api/operations/occupancy-series.ts";
-import {
-  reportOccupancy,
-  type OccupancyView,
-  type ReportRequest,
-  type RowView,
-} from "../../api/operations/occupancy.ts";
+import { reportOccupancy, type RowView } from "../../api/operations/occupancy.ts";
 import type { HistoryContext } from "../../api/context.ts";
 import type { Target } from "../../fleet/model.ts";
 import { openZone, toLocal, utc } from "../../reports/zone.ts";
+import { readRows } from "./read-report.ts";
 import type { HourOccupancy } from "./report-charts.ts";
 import type { OccupancyQuery } from "./occupancy-query.ts";
 
@@ -32,7 +28,6 @@ type DayOccupancy = Pick<
 export const shownDays = 90;
 const heatmapDays = 28;
 const dayMs = 24 * 60 * 60_000;
-const rowsAtOnce = 5_000;
 const mostNames = 500;
 /** For more than that, days are those of regions. */
 const mostTargets = 200;
@@ -51,19 +46,9 @@ export function createOccupancyData(api: CallApi<HistoryContext>) {
   const keptPlaces = keepResults<readonly Target[]>();
   const keptNames = keepResults<readonly string[]>();
 
-  const rowsOf = async (request: ReportRequest): Promise<readonly RowView[]> => {
-    const rows: RowView[] = [];
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const asked = { ...request, limit: rowsAtOnce, ...(cursor !== undefined && { cursor }) };
-      const page: OccupancyView = await api(reportOccupancy, asked);
-      rows.push(...page.rows);
-      cursor = page.next;
-    }
-    return rows;
-  };
   const places = () =>
     keptPlaces("", daysKeptMs, async () => {
-      const rows = await rowsOf({ from: recently, by: "region,key" });
+      const rows = await readRows(api, { from: recently, by: "region,key" });
       return rows.map(({ region = "", key = "" }) => ({ region, key }));
     });
   const filterOf = ({ region, key }: OccupancyQuery) => ({ region: [...region], key: [...key] });
@@ -102,7 +87,7 @@ export function createOccupancyData(api: CallApi<HistoryContext>) {
       const from = localDay(query.tz ?? tz, nowMs - (shownDays - 1) * dayMs);
       const request = { of: query.of, from, by, tz: query.tz ?? tz, ...filterOf(query) };
       return keptDays(JSON.stringify(request), daysKeptMs, async () => {
-        const rows = await rowsOf(request);
+        const rows = await readRows(api, request);
         const found = Map.groupBy(rows, ({ region, key }) => JSON.stringify([region, key]));
         return Array.from(found.values(), (days) => {
           const { region = "", key = null } = days[0] ?? {};

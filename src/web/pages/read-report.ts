@@ -26,6 +26,21 @@ export interface PageRequest extends ReportRequest {
 const mostRows = 500;
 const rowsAtOnce = 5_000;
 
+/** All rows of a report. */
+export async function readRows(
+  api: CallApi<HistoryContext>,
+  request: ReportRequest,
+): Promise<readonly RowView[]> {
+  const rows: RowView[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const asked = { ...request, limit: rowsAtOnce, ...(cursor !== undefined && { cursor }) };
+    const page: OccupancyView = await api(reportOccupancy, asked);
+    rows.push(...page.rows);
+    cursor = page.next;
+  }
+  return rows;
+}
+
 /** @throws {RefusedError} when the request is not valid */
 export async function readReport(
   api: CallApi<HistoryContext>,
@@ -35,16 +50,7 @@ export async function readReport(
   // The same range, although time goes on.
   const { of = "servers", tz, region, key, label } = request;
   const same = { of, from: report.from, to: report.to, tz, region, key, label };
-  const rowsBy = async (by: string): Promise<readonly RowView[]> => {
-    const rows: RowView[] = [];
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const asked = { ...same, by, limit: rowsAtOnce, ...(cursor !== undefined && { cursor }) };
-      const page: OccupancyView = await api(reportOccupancy, asked);
-      rows.push(...page.rows);
-      cursor = page.next;
-    }
-    return rows;
-  };
+  const rowsBy = (by: string) => readRows(api, { ...same, by });
   const [total] = await rowsBy("");
   const outlook = await api(computeOutlook, {
     ...same,
