@@ -1,10 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 
 /**
  * Fails for each word that the vocabulary has retired, with its file and line:
- * node generate/check-words.ts [--counts]. Run by `npm run lint`.
+ * node generate/check-words.ts. Run by `npm run lint`.
  */
 
 /** By what each is replaced. Whole words in prose, and parts of identifiers such as `toldIncidents`. */
@@ -127,15 +126,8 @@ const folders = ["src", "test", "bench", "generate", "docs", "config", "README.m
 const files = execFileSync("git", ["ls-files", ...folders], { encoding: "utf8" }).split("\n");
 const findings = files.filter((file) => file !== "" && !skipped.test(file)).flatMap(findIn);
 
-const { values } = parseArgs({ options: { counts: { type: "boolean", default: false } } });
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-if (values.counts) {
-  const byFolder = Map.groupBy(findings, ({ file }) => file.split("/").slice(0, -1).join("/"));
-  for (const [folder, some] of byFolder) say(`${String(some.length).padStart(5)} ${folder}`);
-  say(`${String(findings.length).padStart(5)} in all`);
-} else {
-  for (const { file, line, word } of findings) {
-    say(`${file}:${line}: "${word}" (${retired.get(word) ?? retiredInNames.get(word)})`);
-  }
+for (const { file, line, word } of findings) {
+  const instead = retired.get(word) ?? retiredInNames.get(word);
+  process.stdout.write(`${file}:${line}: "${word}" (${instead})\n`);
 }
 if (findings.length > 0) process.exitCode = 1;

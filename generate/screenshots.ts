@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium, type Locator } from "playwright-core";
+import { freePort } from "../bench/support/daemon.ts";
 
 /**
  * Takes the pictures of the documents from a demo in which a region is down, and a server and a sandbox are in error.
@@ -88,13 +88,4 @@ async function untilServed(deadlineMs: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
   throw new Error("The demo did not start.");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const found = server.address();
-  server.close();
-  if (found === null || typeof found === "string") throw new Error("There is no free port.");
-  return found.port;
 }

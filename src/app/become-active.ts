@@ -9,9 +9,8 @@ import { openCandidate, usualLeaseMs, type Candidate } from "../store/postgres/c
 import type { Process } from "../store/postgres/processes.ts";
 import { StoreError, StoreUnavailableError } from "../store/store-error.ts";
 import type { PostgresSettings } from "../store/store-settings.ts";
-import { createAccessControl } from "../web/access.ts";
 import type { LastReload, ReloadAnswer } from "../web/server.ts";
-import { reportRefusals } from "../web/refusals.ts";
+import { webSettings } from "./daemon-web.ts";
 import { createStandbyServer, type ActivePeer } from "../web/standby-server.ts";
 
 /** How often it tries to take the lock, and how soon a failed connection is repeated. */
@@ -145,7 +144,7 @@ function activeText(processes: readonly Process[]): string {
 }
 
 function openStandbyWeb(deps: StandbyDeps, seen: Seen) {
-  const { config, clock, log, reloads, takeOvers } = deps;
+  const { config, reloads, takeOvers } = deps;
   const { http, cluster } = config;
   const { tls } = http;
   const active = (): ActivePeer => {
@@ -182,20 +181,6 @@ function openStandbyWeb(deps: StandbyDeps, seen: Seen) {
             `${readFileSync(tls.certificateFile, "utf8")}\n${readFileSync(tls.keyFile, "utf8")}`,
           )
         : undefined,
-    allowedHosts: http.allowedHosts,
-    externalUrl: http.externalUrl,
-    trustedProxies: http.trustedProxies,
-    access: createAccessControl(http.auth, clock),
-    tls,
-    log,
-    clock,
-    onRefused: reportRefusals({ log, clock, count: () => {} }),
-    onSlowScrape: () => log.warn({ event: "http.slow_scrape" }, "a scrape was cut off"),
-    onFull: (connections) =>
-      log.warn(
-        { event: "http.full", connections },
-        "a connection was refused because all connections are in use",
-      ),
-    onError: (err) => log.error({ event: "http.failed", err }, "a request failed"),
+    ...webSettings(deps),
   });
 }

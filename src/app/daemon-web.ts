@@ -21,10 +21,9 @@ interface WebPartsDeps extends DaemonCore {
 
 /** The daemon's HTTP server. */
 export function openWeb(deps: WebPartsDeps) {
-  const { config, store, suppressions, clock, log, watchdog } = deps;
+  const { config, store, suppressions, clock, watchdog } = deps;
   const { context, api, reloads, metrics, health } = deps;
   const { targets, probes, rules, receivers } = context;
-  const { http } = config;
   return createWebServer({
     metrics,
     readiness: () => health.readiness(),
@@ -52,24 +51,35 @@ export function openWeb(deps: WebPartsDeps) {
       receiveWebhook: createPagerdutyEvents(config.alerts.receivers, context),
     },
     requestReload: reloads && (() => reloads.request()),
-    allowedHosts: http.allowedHosts,
-    externalUrl: http.externalUrl,
-    trustedProxies: http.trustedProxies,
+    ...webSettings(deps, metrics.http.refused),
+  });
+}
+
+/** What the HTTP servers of an active process and of a standby have in common. */
+export function webSettings(
+  { config: { http }, clock, log }: Pick<DaemonCore, "config" | "clock" | "log">,
+  count: Parameters<typeof reportRefusals>[0]["count"] = () => {},
+) {
+  const { allowedHosts, externalUrl, trustedProxies, tls } = http;
+  return {
+    allowedHosts,
+    externalUrl,
+    trustedProxies,
     access: createAccessControl(http.auth, clock),
-    tls: http.tls,
+    tls,
     log,
     clock,
-    onRefused: reportRefusals({ log, clock, count: metrics.http.refused }),
+    onRefused: reportRefusals({ log, clock, count }),
     onSlowScrape: () =>
       log.warn(
         { event: "http.slow_scrape" },
         "a scrape was cut off: it was read too slowly, or another client needed its place",
       ),
-    onFull: (connections) =>
+    onFull: (connections: number) =>
       log.warn(
         { event: "http.full", connections },
         "a connection was refused because all connections are in use",
       ),
-    onError: (err) => log.error({ event: "http.failed", err }, "a request failed"),
-  });
+    onError: (err: Error) => log.error({ event: "http.failed", err }, "a request failed"),
+  };
 }
