@@ -1,8 +1,7 @@
 import { eachInSlices, type Slices } from "../fleet/slices.ts";
 import type { GroupField, NotifiedIncident } from "./notification.ts";
 import type { OutboxItem, StoredOutboxItem } from "./notification.ts";
-import { identityOf, kindOf } from "./subjects.ts";
-import { valueOfIncident } from "./template.ts";
+import { identityOf, kindOf, namedFacts } from "./subjects.ts";
 
 export interface GroupingSettings {
   readonly groupBy: readonly GroupField[];
@@ -68,11 +67,8 @@ export function groupValue({ rule, incident }: OutboxItem, field: GroupField): s
       return rule;
     case "incident":
       return incident.id;
-    // Not the id where there is no name: servers without a name are one group.
-    case "server_name":
-      return incident.serverName ?? "";
     default:
-      return valueOfIncident(field, incident);
+      return namedFacts(incident)[field] ?? "";
   }
 }
 

@@ -6,10 +6,15 @@ import { advanceIncident, goesOnFiring, isNotified, untimed } from "./incident-p
 import type { ClockReading, IncidentEvent } from "./incident-phase.ts";
 import type { IncidentStep, IncidentTiming, SubjectEvent } from "./incident-phase.ts";
 import { applyTransition, conditionOfIncident, incidentKey } from "./incident.ts";
-import { notifiedIncident, withNotified, type Incident } from "./incident.ts";
+import {
+  notifiedIncident,
+  textOf,
+  withNotified,
+  type Incident,
+  type Observed,
+} from "./incident.ts";
 import { plainText } from "./notification.ts";
 import type { IncidentMessage, ItemText, OutboxItem } from "./notification.ts";
-import { textOf, type Observed } from "./observed.ts";
 import { Recipients, notInhibited, type Inhibitor, type Seen } from "./recipients.ts";
 import { ruleFingerprint, type EscalationStep, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silencingOf, type Silencing, type Suppressions } from "./silence.ts";
@@ -134,7 +139,11 @@ export class IncidentEngine {
     const action = isSilenced &&
       silencing && { action: { by: silencing.by, untilMs: silencing.endsAtMs } };
     const settled = step === "settled" && { hasSettled: true as const };
-    const text = { ...textOf(rule, observed, phase, reading), ...action, ...settled };
+    const text = {
+      ...textOf(rule, observed, phase, reading?.frequency ?? null),
+      ...action,
+      ...settled,
+    };
     const isFiring = event.kind === "holds" && phase?.name === "firing";
     const inhibitedBy = isFiring ? inhibition.inhibitedBy : (before?.inhibitedBy ?? null);
     const goesOn = event.kind === "holds" && isNotified(before?.phase) && isNotified(phase);

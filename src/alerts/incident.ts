@@ -1,8 +1,8 @@
 import type { Presence, Target } from "../fleet/model.ts";
 import type { IncidentPhase, Transition } from "./incident-phase.ts";
 import { plainText } from "./notification.ts";
-import type { ItemText, NotifiedIncident, OutboxItem } from "./notification.ts";
-import { troubleOf, type Severity } from "./rule.ts";
+import type { ItemText, NotifiedIncident, OutboxItem, ServerNames, Share } from "./notification.ts";
+import { troubleOf, type Rule, type Severity } from "./rule.ts";
 import { flappingCondition, identityOf, kindOf, noSubjectFacts } from "./subjects.ts";
 import type { Subject, SubjectFacts } from "./subjects.ts";
 
@@ -165,4 +165,48 @@ export function withNotified<Given extends Pick<Incident, "receivers" | "owed">>
 ): Given {
   const receivers = [...new Set([...incident.receivers, ...names])];
   return { ...incident, receivers, owed: incident.owed.filter((name) => !names.includes(name)) };
+}
+
+/** A condition of a rule as it was observed of a subject. */
+export interface Observed {
+  readonly condition: string;
+  readonly detail?: string | null;
+  /** How many servers are not observed because of it. */
+  readonly unmonitored?: number | null;
+  /** As the item of an outbox has it. */
+  readonly unobservedSinceMs?: number | null;
+  /** When its condition began to hold, if that was before. UTC milliseconds. */
+  readonly startedAtMs?: number;
+  /** This and the other optional fields are set for servers and sandboxes. */
+  readonly status?: Presence;
+  /** Null: the status did not change. */
+  readonly previousStatus?: Presence | null;
+  readonly benchmark?: string | null;
+  readonly tags?: readonly string[];
+  /** Of a sandbox: its servers by name. */
+  readonly servers?: ServerNames | null;
+  readonly share?: Share | null;
+}
+
+/** Says it for notifications. @param frequency how often it flaps, in words; null: it does not count */
+export function textOf(
+  { summaryTemplate, runbookUrlTemplate }: Rule,
+  { unobservedSinceMs = null, ...observed }: Observed,
+  phase: IncidentPhase | null,
+  frequency: string | null,
+): ItemText {
+  const { condition, detail = null, unmonitored = null, servers = null, share } = observed;
+  const isFlapping = frequency !== null && phase?.name === "firing" && phase.flapping;
+  const reason = detail === null ? "" : `, ${detail}`;
+  return {
+    summaryTemplate,
+    runbookUrlTemplate,
+    ...(isFlapping
+      ? { condition: flappingCondition, detail: `${condition} ${frequency}${reason}` }
+      : { condition, detail }),
+    unmonitored,
+    servers,
+    ...(unobservedSinceMs !== null && { unobservedSinceMs }),
+    ...(share && { share }),
+  };
 }

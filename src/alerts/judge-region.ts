@@ -1,14 +1,12 @@
 import type { FailureReason, Target } from "../fleet/model.ts";
 import { IncidentEngine } from "./incident-engine.ts";
 import type { AlertOptions, IncidentOutcome, KnownIncidents } from "./incident-engine.ts";
-import type { Inhibitor } from "./recipients.ts";
 import type { FlapRecord } from "./flap-record.ts";
-import type { Incident } from "./incident.ts";
-import type { Observed } from "./observed.ts";
+import type { Incident, Observed } from "./incident.ts";
 import { failureText, matchesAny, matchesTarget } from "./rule.ts";
 import type { RegionRule, Rule } from "./rule.ts";
-import type { RegionDown, RegionsDown } from "./silence.ts";
-import { someOf } from "./template.ts";
+import type { RegionDown } from "./silence.ts";
+import { someOf } from "../fleet/text.ts";
 
 /** A region as it was last stored. */
 export interface StoredRegion {
@@ -111,21 +109,6 @@ export function rulesOnRegion(rules: readonly Rule[], region: string): readonly 
   return rules
     .filter((rule) => rule.on === "region")
     .filter(({ match }) => matchesAny(match.region, region));
-}
-
-/** The incidents of a target's region of which it is a consequence that the target fails. */
-export function regionInhibitors(
-  regionsDown: RegionsDown,
-  rules: readonly Rule[],
-  target: Target,
-  engine: Pick<IncidentEngine, "informed">,
-): readonly Inhibitor[] {
-  const { region } = target;
-  return (regionsDown.get(region) ?? []).flatMap(({ incidentId, rule: name }) => {
-    const rule = rules.find((each) => each.name === name);
-    if (!rule || !matchesTarget(rule.match, target)) return [];
-    return [{ incidentId, receivers: engine.informed(rule, { kind: "region", region }) }];
-  });
 }
 
 /** One target that fails is an incident of its own. */

@@ -13,9 +13,8 @@ import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { IncidentEngine } from "./incident-engine.ts";
 import type { Inhibitor } from "./recipients.ts";
 import type { ClockReading, SubjectEvent } from "./incident-phase.ts";
-import { conditionOfIncident, incidentKey, type Incident } from "./incident.ts";
+import { conditionOfIncident, incidentKey, type Incident, type Observed } from "./incident.ts";
 import type { Share } from "./notification.ts";
-import type { Observed } from "./observed.ts";
 import { type StatusRule, concernsServer, holdsForServer, type ServerRule } from "./rule.ts";
 import {
   conditionOfStatus,

@@ -1,10 +1,9 @@
-import { formatDuration } from "../fleet/text.ts";
-import { counted, countText } from "../fleet/text.ts";
-import { isBlank, readable, shownName } from "../fleet/text.ts";
+import { counted, countText, formatDuration, isBlank } from "../fleet/text.ts";
+import { mostNamed, readable, shownName, someOf } from "../fleet/text.ts";
 import { endedUnobserved, isSilenced } from "./notification.ts";
 import type { OutboxItem, ServerNames, Share } from "./notification.ts";
 import { conditionOfStatus, kindOf, placeText } from "./subjects.ts";
-import { fillTemplate, mostNamed, placeholdersIn, someOf } from "./template.ts";
+import { fillTemplate, placeholdersIn } from "./template.ts";
 
 /** A filled template is cut here, so that no receiver refuses the message for it. */
 const longestSummary = 500;

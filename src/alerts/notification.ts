@@ -43,6 +43,19 @@ export interface NotifiedIncident extends SubjectFacts {
 export type Labels = Readonly<Record<string, string>>;
 export type LabelsOf = (key: string | null) => Labels;
 
+/** The labels of what is about a key, or about several. */
+export function keyLabels({
+  keys,
+  alerts,
+}: {
+  readonly keys: readonly { readonly name: string; readonly labels: Iterable<[string, string]> }[];
+  readonly alerts: { readonly labels: Iterable<[string, string]> };
+}): LabelsOf {
+  const ofKeys = new Map(keys.map(({ name, labels }) => [name, Object.fromEntries(labels)]));
+  const ofAll: Labels = Object.fromEntries(alerts.labels);
+  return (key) => (key === null ? ofAll : (ofKeys.get(key) ?? ofAll));
+}
+
 /** A notification whose incidents have the labels of their keys. */
 export function withLabels(notification: Notification, labelsOf: LabelsOf): Notification {
   const { incidents } = notification;

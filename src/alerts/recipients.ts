@@ -1,9 +1,8 @@
 import type { Target } from "../fleet/model.ts";
-import type { Incident } from "./incident.ts";
-import type { Observed } from "./observed.ts";
+import type { Incident, Observed } from "./incident.ts";
 import { matchesAny, matchesTarget } from "./rule.ts";
 import type { EscalationStep, Match, Rule } from "./rule.ts";
-import { silenceFacts } from "./silence.ts";
+import { silenceFacts, type RegionsDown } from "./silence.ts";
 import type { Subject } from "./subjects.ts";
 import type { IncidentMessage } from "./notification.ts";
 
@@ -264,4 +263,19 @@ export function wants(
   if (type === "incident.resolved") return receiver?.sendResolved ?? true;
   const isAboutPerson = type === "incident.acknowledged" || type === "incident.unacknowledged";
   return receiver !== undefined && (!isAboutPerson || receiver.sendAcknowledged);
+}
+
+/** The incidents of a target's region of which it is a consequence that the target fails. */
+export function regionInhibitors(
+  regionsDown: RegionsDown,
+  rules: readonly Rule[],
+  target: Target,
+  { informed }: { informed(rule: Rule, subject: Subject): readonly string[] },
+): readonly Inhibitor[] {
+  const { region } = target;
+  return (regionsDown.get(region) ?? []).flatMap(({ incidentId, rule: name }) => {
+    const rule = rules.find((each) => each.name === name);
+    if (!rule || !matchesTarget(rule.match, target)) return [];
+    return [{ incidentId, receivers: informed(rule, { kind: "region", region }) }];
+  });
 }

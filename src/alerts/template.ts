@@ -1,4 +1,4 @@
-import { shownName } from "../fleet/text.ts";
+import { someOf } from "../fleet/text.ts";
 import type { NotifiedIncident, OutboxItem } from "./notification.ts";
 import { nameOrId } from "./subjects.ts";
 
@@ -20,7 +20,7 @@ const valuesByName = new Map<string, (incident: NotifiedIncident) => string | nu
 );
 
 /** Empty where the incident has no such thing. */
-export function valueOfIncident(placeholder: string, incident: NotifiedIncident): string {
+function valueOfIncident(placeholder: string, incident: NotifiedIncident): string {
   return valuesByName.get(placeholder)?.(incident) ?? "";
 }
 
@@ -90,9 +90,6 @@ export type IncidentVariable = (typeof incidentVariables)[number];
 
 const placeholderPattern = /\{([^{}]*)\}/g;
 
-/** A text names this many different values, and counts the others. */
-export const mostNamed = 3;
-
 /** Receivers refuse a message for an address that is too long. */
 const longestInAddress = 100;
 
@@ -124,13 +121,6 @@ export function fillUrlTemplate(template: string, items: readonly OutboxItem[]):
     const value = first && itemValues.get(name)?.(first);
     return value && encodeURIComponent(value.slice(0, longestInAddress).toWellFormed());
   });
-}
-
-export function someOf(values: readonly string[]): string {
-  const different = [...new Set(values)];
-  const named = different.slice(0, mostNamed).map((value) => shownName(value));
-  const more = different.length - named.length;
-  return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
 }
 
 export type Json =

@@ -34,8 +34,8 @@ export async function openCalls(core: DaemonCore, metrics: Metrics["service"]) {
     userAgent,
     clock,
     createDispatcher,
-    mayAct: () => store.leadership.mayAct(),
-    onRequest: (request) => metrics.requested(request),
+    mayAct: store.leadership.mayAct.bind(store.leadership),
+    onRequest: metrics.requested,
   });
   opening.defer(() => service.close());
   const calls: DaemonCalls = {

@@ -11,8 +11,7 @@ import { unreadableText } from "../store/row-reading.ts";
 import type { StoreSettings } from "../store/store-settings.ts";
 import { openConfiguredStore, type Store, type StoreOptions } from "../store/store.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
-import { loopsOf } from "./watchdog.ts";
-import { Watchdog } from "./watchdog.ts";
+import { loopsOf, Watchdog, type LastRuns } from "./watchdog.ts";
 
 /** What every part of a daemon is made with. */
 export interface DaemonCore extends Pick<DaemonOverrides, "createDispatcher" | "wakeAt"> {
@@ -22,6 +21,8 @@ export interface DaemonCore extends Pick<DaemonOverrides, "createDispatcher" | "
   readonly log: Logger;
   readonly store: Store;
   readonly watchdog: Watchdog;
+  /** By which the watchdog notices that a loop is silent. */
+  readonly runs: LastRuns;
   readonly commits: CommitLoop;
   readonly suppressions: HeldSuppressions;
   /** How observations are judged, but for what suppresses notifications at the moment. */
@@ -40,7 +41,8 @@ export async function openCore(
   const { createDispatcher, wakeAt, log = createLogger(config.log) } = overrides;
   const store = await openDaemonStore(config.store, { ...overrides, clock, log });
   opening.defer(() => store.close());
-  const watchdog = new Watchdog(clock, log);
+  const runs: LastRuns = new Map();
+  const watchdog = new Watchdog(clock, log, runs);
   for (const loop of loopsOf(config)) watchdog.watch(...loop);
   return {
     config,
@@ -49,6 +51,7 @@ export async function openCore(
     log,
     store,
     watchdog,
+    runs,
     commits: createCommitLoop(log),
     suppressions: await restoreSuppressions(store, config.alerts.maintenance, clock),
     judge: {

@@ -10,11 +10,10 @@ import { readReport, type PageRequest } from "../web/pages/read-report.ts";
 import { renderReport } from "../web/pages/report-page.ts";
 import { storedSources } from "../reports/report-sources.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { keyLabels } from "../config/configured-targets.ts";
+import { keyLabels } from "../alerts/notification.ts";
 import type { DaemonCore } from "./daemon-core.ts";
 import { createScheduledReports } from "./scheduled-reports.ts";
 import type { Chore } from "./upkeep.ts";
-import { repostLoopName } from "./watchdog.ts";
 import type { WatchedFleet } from "./watched-fleet.ts";
 
 interface NotificationsDeps extends DaemonCore {
@@ -28,9 +27,9 @@ const deliveryGraceMs = 5_000;
 /** The receivers and the delivery to them. */
 export function openNotifications(deps: NotificationsDeps) {
   const { config, store, opening, clock, log, observe, suppressions, createDispatcher } = deps;
-  const { commits, watchdog, healthProblem, find } = deps;
+  const { commits, runs, healthProblem, find } = deps;
   const { alerts } = config;
-  const mayAct = (): boolean => store.leadership.mayAct();
+  const mayAct = store.leadership.mayAct.bind(store.leadership);
   const labelsOf = keyLabels(config);
   const reports = storedSources(store, configuredTargets(config), find, labelsOf);
   const history: HistoryContext = { reports, clock };
@@ -48,15 +47,14 @@ export function openNotifications(deps: NotificationsDeps) {
     notifiedAlerts: store.notified,
     messageThreads: store.messageThreads,
     healthProblem,
-    onReposted: (receiver: string) => watchdog.noteRun("deliveries", repostLoopName(receiver)),
+    runs,
     renderReport: async (request: PageRequest) =>
       renderReport(await readReport(readHistory, request)),
   };
   const notifier = createNotifier({
     ...deps,
     mayAct,
-    onRun: (receiver) => watchdog.noteRun("deliveries", receiver),
-    publish: (incidents, atMs) => commits.publish(incidents, atMs),
+    labelsOf,
     outbox: store.outbox,
     giveUpAfterMs: new Map(alerts.receivers.map((each) => [each.name, each.giveUpAfterMs])),
   });
@@ -79,7 +77,7 @@ export function openNotifications(deps: NotificationsDeps) {
       const outcomes = await store.incidentsWithoutTarget.judgeReceivers(isJudged, (state) =>
         judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
       );
-      for (const outcome of outcomes) await commits.publish(outcome, atMs);
+      for (const incidents of outcomes) await commits.publish({ target: null, incidents, atMs });
       return false;
     },
   });

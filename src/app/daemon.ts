@@ -51,7 +51,7 @@ export async function createDaemon(
 ): Promise<Daemon> {
   await using opening = new AsyncDisposableStack();
   const core = await openCore(config, overrides, opening);
-  const { store, watchdog, clock, log, judge, suppressions } = core;
+  const { store, watchdog, clock, judge, suppressions } = core;
   const { reloads, active } = overrides;
   const fleet = await restoreFleet(core);
 
@@ -69,7 +69,7 @@ export async function createDaemon(
     healthProblem: () => health.problem(),
   });
   const { notifier, outbound } = delivery;
-  const upkeep = createUpkeep({ clock, log, onRun: () => watchdog.noteRun("upkeep", "upkeep") });
+  const upkeep = createUpkeep(core);
   upkeep.add([delivery.review]);
   const regions = createRegionWatch({
     ...core,

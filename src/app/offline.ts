@@ -1,7 +1,7 @@
 import type { ForgetContext, HistoryContext, Needs, StoreContext } from "../api/context.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { keyLabels } from "../config/configured-targets.ts";
+import { keyLabels } from "../alerts/notification.ts";
 import { targetName } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
 import { initialProbeProgress, subjectName, subjectsOf } from "../alerts/probe.ts";

@@ -4,6 +4,7 @@ import { rolledUp } from "../fleet/buckets.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Store } from "../store/store.ts";
+import type { LastRuns } from "./watchdog.ts";
 
 /** Something that is maintained from time to time, a little at a time. */
 export interface Chore {
@@ -22,8 +23,8 @@ export interface Chore {
 export interface UpkeepDeps {
   readonly clock: Clock;
   readonly log: Pick<Logger, "error">;
-  /** A run or a step of it began or ended. */
-  readonly onRun?: () => void;
+  /** When a run or a step of it last began or ended: "upkeep upkeep". */
+  readonly runs?: LastRuns;
 }
 
 export const upkeepEveryMs = 60_000;
@@ -34,7 +35,8 @@ const stepsPerRun = 200;
 export type Upkeep = ReturnType<typeof createUpkeep>;
 
 /** Runs some steps of each chore every minute. */
-export function createUpkeep({ clock, log, onRun = () => {} }: UpkeepDeps) {
+export function createUpkeep({ clock, log, runs }: UpkeepDeps) {
+  const noteRun = (): void => void runs?.set("upkeep upkeep", clock.now());
   const chores = new Set<Chore>();
   const stopped = new AbortController();
   let running: Promise<void> | null = null;
@@ -47,7 +49,7 @@ export function createUpkeep({ clock, log, onRun = () => {} }: UpkeepDeps) {
   const runChore = async (chore: Chore): Promise<void> => {
     for (let step = 0; step < stepsPerRun && !stopped.signal.aborted; step++) {
       const hasMore = await chore.step();
-      onRun();
+      noteRun();
       if (!hasMore) return;
       await setImmediate();
     }
@@ -70,7 +72,7 @@ export function createUpkeep({ clock, log, onRun = () => {} }: UpkeepDeps) {
   };
 
   const runByItself = async (due: readonly Chore[]): Promise<void> => {
-    onRun();
+    noteRun();
     await runDue(due, (chore, error) => {
       if (failing.has(chore)) return;
       failing.add(chore);
@@ -79,7 +81,7 @@ export function createUpkeep({ clock, log, onRun = () => {} }: UpkeepDeps) {
         `${chore.what} failed; it is retried every minute, and logged again only after it has succeeded`,
       );
     });
-    onRun();
+    noteRun();
     if (stopped.signal.aborted) return;
     cancelTimer = clock.setTimer(upkeepEveryMs, () => void (running = runByItself([...chores])));
   };

@@ -3,11 +3,11 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { targetName } from "../fleet/model.ts";
+import { targetName, type Instant } from "../fleet/model.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import { lookEveryMs } from "../notify/pipeline.ts";
-import { repostEveryMs } from "../notify/receivers/alertmanager-alerts.ts";
+import { repostEveryMs, repostName } from "../notify/receivers/alertmanager-alerts.ts";
 import type { CronTimes } from "../lib/cron-times.ts";
 import { intervalOf, timesOf } from "../polling/ticker.ts";
 import { upkeepEveryMs } from "./upkeep.ts";
@@ -16,15 +16,16 @@ import { upkeepEveryMs } from "./upkeep.ts";
 const loopNames = ["polls", "probes", "deliveries", "upkeep"] as const;
 export type LoopName = (typeof loopNames)[number];
 
+/** When each part of a loop last began or ended a run, by the names of both: "polls us/research". Whoever runs sets it. */
+export type LastRuns = Map<string, Instant>;
+
 interface Watched {
   readonly loop: LoopName;
   readonly name: string;
   readonly intervalMs: number;
   readonly dueInMs: (ranAtMs: number) => number;
-  /** Monotonic. */
-  lastRunMs: number;
-  /** Monotonic. */
-  nextRunMs: number;
+  /** Since when runs are expected. Monotonic. */
+  sinceMs: number;
 }
 
 /** How many usual intervals a run is overdue. `words` counts from the previous run, so one interval more. */
@@ -41,14 +42,16 @@ const leastWaitMs = 1_000;
 export class Watchdog {
   private readonly clock: Clock;
   private readonly log: Pick<Logger, "error" | "info">;
+  private readonly runs: ReadonlyMap<string, Instant>;
   private readonly watched = new Map<string, Watched>();
   private readonly silent = new Set<LoopName>();
   private running = false;
   private cancel = (): void => {};
 
-  constructor(clock: Clock, log: Pick<Logger, "error" | "info">) {
+  constructor(clock: Clock, log: Pick<Logger, "error" | "info">, runs: LastRuns) {
     this.clock = clock;
     this.log = log;
+    this.runs = runs;
   }
 
   /**
@@ -62,19 +65,15 @@ export class Watchdog {
     intervalMs: number,
     dueInMs: (ranAtMs: number) => number = () => intervalMs,
   ): void {
-    const times = { lastRunMs: this.nowMs(), nextRunMs: this.nowMs() + intervalMs };
-    this.watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, ...times });
+    const sinceMs = this.nowMs();
+    this.watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, sinceMs });
     this.checkSoon();
   }
 
   /** From now on runs are expected. */
   start(): void {
     this.running = true;
-    for (const each of this.watched.values()) {
-      each.lastRunMs = this.nowMs();
-      // Every loop runs for the first time soon after the start, also while its schedule pauses.
-      each.nextRunMs = this.nowMs() + each.intervalMs;
-    }
+    for (const each of this.watched.values()) each.sinceMs = this.nowMs();
     this.check();
   }
 
@@ -97,14 +96,16 @@ export class Watchdog {
   loops() {
     const { utcMs, monotonicMs } = this.clock.now();
     const behindMs = utcMs - monotonicMs;
-    const lateBy = (each: Watched): number => (monotonicMs - each.nextRunMs) / each.intervalMs;
+    const lateBy = (each: Watched): number =>
+      (monotonicMs - this.timesOf(each).nextRunMs) / each.intervalMs;
     return loopNames.flatMap((loop) => {
       const parts = this.partsOf(loop);
       if (!this.running || parts.length === 0) return [];
       const worst = parts.reduce((a, b) => (lateBy(b) > lateBy(a) ? b : a));
       const { intervalMs } = worst;
-      const lastRunAtMs = worst.lastRunMs + behindMs;
-      return { loop, lastRunAtMs, nextRunAtMs: worst.nextRunMs + behindMs, intervalMs };
+      const { lastRunMs, nextRunMs } = this.timesOf(worst);
+      const [lastRunAtMs, nextRunAtMs] = [lastRunMs + behindMs, nextRunMs + behindMs];
+      return { loop, lastRunAtMs, nextRunAtMs, intervalMs };
     });
   }
 
@@ -112,8 +113,17 @@ export class Watchdog {
     return this.clock.now().monotonicMs;
   }
 
-  private isOverdue({ nextRunMs, intervalMs }: Watched, lateBy: number): boolean {
-    return this.running && this.nowMs() - nextRunMs > lateBy * intervalMs;
+  /** Monotonic. */
+  private timesOf({ loop, name, sinceMs, intervalMs, dueInMs }: Watched) {
+    const run = this.runs.get(`${loop} ${name}`);
+    // Every loop runs for the first time soon after the start, also while its schedule pauses.
+    if (!run || run.monotonicMs < sinceMs)
+      return { lastRunMs: sinceMs, nextRunMs: sinceMs + intervalMs };
+    return { lastRunMs: run.monotonicMs, nextRunMs: run.monotonicMs + dueInMs(run.utcMs) };
+  }
+
+  private isOverdue(each: Watched, lateBy: number): boolean {
+    return this.running && this.nowMs() - this.timesOf(each).nextRunMs > lateBy * each.intervalMs;
   }
 
   private partsOf(loop: LoopName): readonly Watched[] {
@@ -148,26 +158,16 @@ export class Watchdog {
         this.log.info({ event: "loop.recovered", loop }, `loop ${loop} runs again`);
       }
     }
-    const waiting = [...this.watched.values()].filter(
-      (each) => !this.isOverdue(each, silentAfter.lateBy),
-    );
-    if (!this.running || waiting.length === 0) return;
-    const overdueAtMs = waiting
-      .map(({ nextRunMs, intervalMs }) => nextRunMs + silentAfter.lateBy * intervalMs)
-      .reduce((earliest, each) => Math.min(earliest, each));
-    this.cancel = this.clock.setTimer(Math.max(overdueAtMs - this.nowMs(), leastWaitMs), () =>
+    if (!this.running) return;
+    // What is overdue is looked at again soon: it may run again.
+    const dueMs = this.watched
+      .values()
+      .map((each) => this.timesOf(each).nextRunMs + silentAfter.lateBy * each.intervalMs)
+      .reduce((earliest, each) => Math.min(earliest, each), Infinity);
+    if (dueMs === Infinity) return;
+    this.cancel = this.clock.setTimer(Math.max(dueMs - this.nowMs(), leastWaitMs), () =>
       this.check(),
     );
-  }
-
-  /** Call it when a run begins and when it ends. */
-  noteRun(loop: LoopName, name: string): void {
-    const each = this.watched.get(`${loop} ${name}`);
-    if (!each) return;
-    const { utcMs, monotonicMs } = this.clock.now();
-    each.lastRunMs = monotonicMs;
-    each.nextRunMs = monotonicMs + each.dueInMs(utcMs);
-    if (this.silent.has(loop)) this.check();
   }
 
   /** Not at once for each of very many that are watched together. */
@@ -197,7 +197,7 @@ export function loopsOf(config: Config): readonly WatchedLoop[] {
   const ofReceivers = config.alerts.receivers.flatMap(({ name, type }) => {
     const watched: WatchedLoop[] = [];
     if (type !== "heartbeat") watched.push(["deliveries", name, lookEveryMs]);
-    if (type === "alertmanager") watched.push(["deliveries", repostLoopName(name), repostEveryMs]);
+    if (type === "alertmanager") watched.push(["deliveries", repostName(name), repostEveryMs]);
     return watched;
   });
   return [
@@ -208,11 +208,6 @@ export function loopsOf(config: Config): readonly WatchedLoop[] {
     ),
     ...ofReceivers,
   ];
-}
-
-/** The watchdog's name for the loop in which an Alertmanager receiver posts all alerts again. */
-export function repostLoopName(receiver: string): string {
-  return `${receiver} (alerts posted again)`;
 }
 
 /**

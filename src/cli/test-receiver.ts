@@ -1,4 +1,4 @@
-import { keyLabels } from "../config/configured-targets.ts";
+import { keyLabels, withLabels } from "../alerts/notification.ts";
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { noIncidentDetails } from "../alerts/notification.ts";
@@ -41,6 +41,7 @@ async function testReceiver(
     const known = receivers.map((each) => each.name).join(", ") || "none";
     throw wrongUse(`There is no receiver ${name} in ${file}. Configured: ${known}.`);
   }
+  const labelsOf = keyLabels(config);
   const sending = isDryRun
     ? createDryRun(settings, terminal.out)
     : {
@@ -55,7 +56,7 @@ async function testReceiver(
     ...sending,
     clock: systemClock,
     externalUrl: http.externalUrl,
-    labelsOf: keyLabels(config),
+    labelsOf,
     notifiedAlerts: {
       notifiedTo: () => Promise.resolve([]),
       firingOf: () => Promise.resolve([]),
@@ -73,7 +74,8 @@ async function testReceiver(
   });
   try {
     for (const message of testMessages(name)) {
-      const result = await receiver.send(message, new AbortController().signal);
+      const labelled = withLabels(message, labelsOf);
+      const result = await receiver.send(labelled, new AbortController().signal);
       if (result.kind === "failed") {
         throw new CommandError(
           `${name} did not accept the test message: ${result.reason} (${result.detail})`,

@@ -46,6 +46,17 @@ export function namesText(names: readonly string[], most: number): string {
   return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
+/** A text names this many different values, and counts the others. */
+export const mostNamed = 3;
+
+/** Such as `github, slack, jira and 4 more`, of names that the service chose. */
+export function someOf(values: readonly string[]): string {
+  const different = [...new Set(values)];
+  const named = different.slice(0, mostNamed).map((value) => shownName(value));
+  const more = different.length - named.length;
+  return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
+}
+
 const parts = [
   ["d", 86_400_000],
   ["h", 3_600_000],

@@ -1,5 +1,6 @@
 import { earliestDueMs } from "../alerts/grouping.ts";
-import type { Notification } from "../alerts/notification.ts";
+import { withLabels, type LabelsOf, type Notification } from "../alerts/notification.ts";
+import type { Instant } from "../fleet/model.ts";
 import type { Random } from "../lib/random.ts";
 import { composeDue, type ComposeSettings } from "./compose.ts";
 import type { DueNotification, Outbox } from "../store/outbox.ts";
@@ -22,8 +23,10 @@ export interface WorkerDeps extends RecorderDeps {
   readonly random: Random;
   /** Whether this process may deliver now. Default: always. */
   readonly mayAct?: () => boolean;
-  /** The worker of a receiver has looked at the outbox. */
-  readonly onRun?: (receiver: string) => void;
+  /** Default: keys have none. */
+  readonly labelsOf?: LabelsOf;
+  /** When the worker of each receiver last looked at the outbox: "deliveries oncall". */
+  readonly runs?: Map<string, Instant>;
 }
 
 const defaultInFlight = 4;
@@ -246,8 +249,10 @@ export class DeliveryWorker {
     notification: Notification,
   ): Promise<EndedAttempt | null> {
     this.attempting += 1;
+    const { labelsOf } = this.deps;
+    const labelled = labelsOf ? withLabels(notification, labelsOf) : notification;
     const result = await this.settings.receiver
-      .send(notification, this.aborted.signal, takenBy)
+      .send(labelled, this.aborted.signal, takenBy)
       .catch(unexpectedError);
     this.attempting -= 1;
     if (result.kind === "aborted") return null;
@@ -290,7 +295,7 @@ export class DeliveryWorker {
     while (this.runAgain && !this.stopped.signal.aborted) {
       this.runAgain = false;
       await this.untilStored(() => this.run());
-      this.deps.onRun?.(this.name);
+      this.deps.runs?.set(`deliveries ${this.name}`, this.deps.clock.now());
     }
     // No await between the check above and this line, or a call of `runSoon` in between would be lost.
     this.running = null;

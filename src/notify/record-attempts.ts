@@ -1,5 +1,5 @@
 import type { CurrentSuppressions } from "../alerts/silence.ts";
-import type { AlertOptions, IncidentOutcome } from "../alerts/incident-engine.ts";
+import { noOutcome, type AlertOptions, type IncidentOutcome } from "../alerts/incident-engine.ts";
 import { judgeReceiver, type ReceiverEvent } from "../alerts/judge-receivers.ts";
 import type { Notification } from "../alerts/notification.ts";
 import { type Clock, delay } from "../lib/clock.ts";
@@ -17,7 +17,9 @@ export interface RecorderDeps {
   readonly judge: Omit<AlertOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
   /** Publishes the incident of the receiver, which was committed, perhaps with notifications for other receivers. */
-  readonly publish: (incidents: IncidentOutcome, atMs: number) => Promise<void>;
+  readonly commits: {
+    publish(of: { target: null; incidents: IncidentOutcome; atMs: number }): Promise<void>;
+  };
 }
 
 /** An attempt that ended, and what becomes of its notification. */
@@ -36,7 +38,7 @@ export function unreadableAttempt(atMs: number): EndedAttempt {
 
 /** Stores, counts and logs how attempts end. */
 export function createRecorder(receiver: string, deps: RecorderDeps) {
-  const { outbox, clock, log, observe, judge, suppressions, publish } = deps;
+  const { outbox, clock, log, observe, judge, suppressions, commits } = deps;
   const deadLog = createDeadLog(receiver, deps);
   /** A receiver that is down is logged once, not at every attempt. */
   let failing = false;
@@ -93,6 +95,8 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
             ]
           : [{ state: "delivered", settledAtMs }, { kind: "took" }];
       return outbox.settle(seq, settlement, attempt, (state) => {
+        // Nothing changes for a receiver that takes notifications as it did before.
+        if (event.kind === "took" && state.incident === null) return noOutcome;
         const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
         return judgeReceiver(state, event, settledAtMs, options);
       });
@@ -107,7 +111,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
       const { reason, detail } = unreadable;
       if (notification) reportAttempt(notification, attempts + 1, ended);
       else reportDead(reason, { detail, notification_seq: seq }, detail);
-      if (judged) void publish(judged, ended.atMs);
+      if (judged) void commits.publish({ target: null, incidents: judged, atMs: ended.atMs });
     },
 
     /** Logs what was counted and not logged yet. */

@@ -6,24 +6,16 @@ import type { Target } from "../fleet/model.ts";
 import { writePaced } from "../lib/logger.ts";
 import type { Logger, LogLine } from "../lib/logger.ts";
 
-/** What is decided of an input over what is committed, and what follows once it is committed, too. */
-export interface Decision {
+/** What is shown of a decision once it is committed, beside the state that it leads to. */
+export interface Publication {
   /** Whose incidents they are; null: those of pools, regions, probes or receivers. */
   readonly target: Target | null;
   readonly incidents: IncidentOutcome;
   /** When it was decided. UTC milliseconds. */
   readonly atMs: number;
-  /** Stores it, together with all others that are gathered. Rejects if one of them cannot be stored. */
-  commit(): Promise<void>;
-  /** Takes it on: views and metrics show it from now on. */
-  accept?(): void;
-  /** Decides what depends on it, before receivers are notified of either. */
-  follow?(): Promise<void>;
-  /** Logs it, before its incidents. */
-  log?(): Promise<void>;
+  /** They are logged before its incidents. */
+  readonly lines?: Iterable<LogLine>;
 }
-
-type Decide = () => Decision | null | Promise<Decision | null>;
 
 /** What a person does about notifications. */
 export interface Act<Done> {
@@ -42,25 +34,10 @@ export type CommitLoop = ReturnType<typeof createCommitLoop>;
 /** The one way from an input to what is shown of it: decide, commit, publish. */
 export function createCommitLoop(log: Logger) {
   const listeners: ((causedAtMs: number) => void)[] = [];
-  let decidedAgain: Promise<unknown> = Promise.resolve();
-
-  const decideAndCommit = async (decide: Decide): Promise<Decision | null> => {
-    const decision = await decide();
-    await decision?.commit();
-    return decision;
-  };
-  /** One after the other: all are stored but for the one because of which those that were gathered with it failed. */
-  const decideAgain = (decide: Decide): Promise<Decision | null> => {
-    const decided = decidedAgain.then(() => decideAndCommit(decide));
-    decidedAgain = decided.catch(() => {});
-    return decided;
-  };
+  let again: Promise<unknown> = Promise.resolve();
 
   const wake = (causedAtMs: number): void => {
     for (const listener of listeners) listener(causedAtMs);
-  };
-  const notify = ({ outbox }: IncidentOutcome, causedAtMs: number): void => {
-    if (outbox.length > 0) wake(causedAtMs);
   };
 
   return {
@@ -68,20 +45,24 @@ export function createCommitLoop(log: Logger) {
     onOutbox: (listener: (causedAtMs: number) => void): void => void listeners.push(listener),
 
     /**
-     * Decides an input, commits the decision and publishes it. If the commit fails, all that was gathered for it fails
-     * and is decided again. Rejects if it is not stored then either: nothing shows it, and the next input of its kind decides.
+     * Decides an input and stores the decision, together with all others that are gathered. If that commit fails, each of
+     * them is decided again over what is committed then, one after the other: so only the one that cannot be stored is lost.
      *
-     * @param decide is called right before each commit; null: there is nothing to store
+     * @returns what was decided. Rejects if it is not stored: nothing may show it, and the next input of its kind decides
      */
-    async submit(decide: Decide): Promise<void> {
-      const decision = await decideAndCommit(decide).catch(() => decideAgain(decide));
-      if (decision === null) return;
-      const { target, incidents, atMs } = decision;
-      decision.accept?.();
-      await decision.follow?.();
-      notify(incidents, atMs);
-      await decision.log?.();
-      await logIncidents(log, target, incidents);
+    commit<Decided>(decideAndStore: () => Promise<Decided>): Promise<Decided> {
+      return decideAndStore().catch(() => {
+        const decided = again.then(decideAndStore);
+        again = decided.catch(() => {});
+        return decided;
+      });
+    },
+
+    /** Notifies receivers of what was committed, and logs it. */
+    async publish(publication: Publication): Promise<void> {
+      const { incidents, atMs } = publication;
+      if (incidents.outbox.length > 0) wake(atMs);
+      await writePaced(log, linesOf(publication));
     },
 
     /** Commits what a person does and publishes it. Rejects if it is not stored. @returns what was committed */
@@ -93,12 +74,6 @@ export function createCommitLoop(log: Logger) {
       wake(atMs);
       await writePaced(log, logged);
       return done;
-    },
-
-    /** Publishes what was decided and committed within one transaction of the store. */
-    async publish(incidents: IncidentOutcome, atMs: number): Promise<void> {
-      notify(incidents, atMs);
-      await logIncidents(log, null, incidents);
     },
   };
 }
@@ -116,33 +91,26 @@ const levelOfStep = {
   resolved: "info",
 } as const satisfies Record<IncidentStep, "info" | "warn">;
 
-/** One line for each step of an incident. @param target null: incidents of pools, probes or receivers */
-async function logIncidents(
-  log: Logger,
-  target: Target | null,
-  { steps }: IncidentOutcome,
-): Promise<void> {
-  if (steps.length === 0) return;
-  await writePaced(
-    log,
-    Iterator.from(steps).map(({ step, incident }): LogLine => {
-      const { id, rule, severity, subject, status, phase, inhibitedBy } = incident;
-      const facts = subjectFacts(target, subject);
-      const fields = Object.entries({ ...namedFacts(facts), status });
-      const about = [placeText(facts), kindOf(subject.kind).name(facts), status];
-      return {
-        level: levelOfStep[step],
-        fields: {
-          event: `incident.${step}`,
-          ...Object.fromEntries(fields.filter(([, value]) => value !== null)),
-          incident_id: id,
-          rule,
-          severity,
-          ...(step === "inhibited" && { inhibited_by: inhibitedBy }),
-          ...(phase.name === "resolved" && { reason: phase.reason }),
-        },
-        msg: `${rule} ${step}: ${about.filter(Boolean).join(" ")}`,
-      };
-    }),
-  );
+/** After its own lines one for each step of an incident. */
+function* linesOf({ target, incidents, lines = [] }: Publication): Generator<LogLine, void> {
+  yield* lines;
+  for (const { step, incident } of incidents.steps) {
+    const { id, rule, severity, subject, status, phase, inhibitedBy } = incident;
+    const facts = subjectFacts(target, subject);
+    const fields = Object.entries({ ...namedFacts(facts), status });
+    const about = [placeText(facts), kindOf(subject.kind).name(facts), status];
+    yield {
+      level: levelOfStep[step],
+      fields: {
+        event: `incident.${step}`,
+        ...Object.fromEntries(fields.filter(([, value]) => value !== null)),
+        incident_id: id,
+        rule,
+        severity,
+        ...(step === "inhibited" && { inhibited_by: inhibitedBy }),
+        ...(phase.name === "resolved" && { reason: phase.reason }),
+      },
+      msg: `${rule} ${step}: ${about.filter(Boolean).join(" ")}`,
+    };
+  }
 }

@@ -5,7 +5,6 @@ import { statusAfter, statusBefore } from "../fleet/diff.ts";
 import type { SandboxDiff, ServerDiff } from "../fleet/diff.ts";
 import { targetName, type Target, statuses } from "../fleet/model.ts";
 import { longestName, readable } from "../fleet/text.ts";
-import { writePaced } from "../lib/logger.ts";
 import type { Logger, LogLine } from "../lib/logger.ts";
 import type { TakenListing } from "../service/client.ts";
 import type { Unkept } from "../service/parse-sandbox.ts";
@@ -72,29 +71,33 @@ export interface PollContext {
 }
 
 /** One line for each change, and each time a target goes down or comes up. */
-export async function logPoll(
-  log: Logger,
+export function* pollLines(
+  log: Pick<Logger, "isLevelEnabled">,
   target: Target,
   verdict: Verdict,
   { detail, lostPolls }: PollContext,
-): Promise<void> {
+): Generator<LogLine, void> {
   const name = targetName(target);
   const { diff, progress, reachability } = verdict;
   if (lostPolls > 0) {
-    log.info(
-      { event: "poll.recovered", ...target, lost_polls: lostPolls },
-      `polls of ${name} are stored again; ${lostPolls} were lost`,
-    );
+    yield {
+      level: "info",
+      fields: { event: "poll.recovered", ...target, lost_polls: lostPolls },
+      msg: `polls of ${name} are stored again; ${lostPolls} were lost`,
+    };
   }
   if (reachability === "went_down") {
-    log.warn(
-      { event: "target.lost", ...target, reason: progress.lastFailure, detail },
-      `polls of ${name} fail: ${detail ?? progress.lastFailure}`,
-    );
+    yield {
+      level: "warn",
+      fields: { event: "target.lost", ...target, reason: progress.lastFailure, detail },
+      msg: `polls of ${name} fail: ${detail ?? progress.lastFailure}`,
+    };
   } else if (reachability === "came_back") {
-    log.info({ event: "target.returned", ...target }, `polls of ${name} succeed again`);
+    const fields = { event: "target.returned", ...target };
+    yield { level: "info", fields, msg: `polls of ${name} succeed again` };
   }
-  if (diff.changes.length + diff.sandboxChanges.length > 0) await logChanges(log, target, verdict);
+  if (diff.changes.length + diff.sandboxChanges.length > 0)
+    yield* changeLines(log, target, verdict);
 }
 
 /**
@@ -102,31 +105,32 @@ export async function logPoll(
  * it. A line for each of them is for debugging, as for each of a first listing. The lines of servers report the status that a
  * sandbox has from them.
  */
-async function logChanges(log: Logger, target: Target, verdict: Verdict): Promise<void> {
+function* changeLines(
+  log: Pick<Logger, "isLevelEnabled">,
+  target: Target,
+  verdict: Verdict,
+): Generator<LogLine, void> {
   const { changes, sandboxChanges } = verdict.diff;
   const isFirst = verdict.progress.observed.polls === 1;
-  if (isFirst) logFirstListing(log, target, verdict);
+  if (isFirst) yield firstListingLine(target, verdict);
   const ofSandboxes = new Set(
     sandboxChanges.filter(({ kind }) => kind !== "changed").map(({ sandboxId }) => sandboxId),
   );
-  function* lines(): Generator<LogLine, void> {
-    const levelOf = (isReported: boolean): LogLine["level"] =>
-      isFirst || !isReported ? "debug" : "info";
-    for (const change of sandboxChanges) {
-      const level = levelOf(change.kind !== "changed" || change.after?.statedStatus !== null);
-      if (log.isLevelEnabled(level)) yield sandboxLine(level, target, change);
-    }
-    for (const change of changes) {
-      const { sandboxId, before, after } = change;
-      const hasStated = (after ?? before)?.hasStated === true;
-      const level = levelOf(hasStated && !ofSandboxes.has(sandboxId));
-      if (log.isLevelEnabled(level)) yield serverLine(level, target, change);
-    }
+  const levelOf = (isReported: boolean): LogLine["level"] =>
+    isFirst || !isReported ? "debug" : "info";
+  for (const change of sandboxChanges) {
+    const level = levelOf(change.kind !== "changed" || change.after?.statedStatus !== null);
+    if (log.isLevelEnabled(level)) yield sandboxLine(level, target, change);
   }
-  await writePaced(log, lines());
+  for (const change of changes) {
+    const { sandboxId, before, after } = change;
+    const hasStated = (after ?? before)?.hasStated === true;
+    const level = levelOf(hasStated && !ofSandboxes.has(sandboxId));
+    if (log.isLevelEnabled(level)) yield serverLine(level, target, change);
+  }
 }
 
-function logFirstListing(log: Logger, target: Target, { diff, snapshot }: Verdict): void {
+function firstListingLine(target: Target, { diff, snapshot }: Verdict): LogLine {
   const servers = diff.changes.length;
   const sandboxes = diff.sandboxChanges.length;
   const counts = snapshot.tallies.servers;
@@ -134,10 +138,11 @@ function logFirstListing(log: Logger, target: Target, { diff, snapshot }: Verdic
     .filter((status) => counts[status] > 0)
     .map((status) => `${countText(counts[status])} ${conditionOfStatus(status)}`);
   const listed = `${counted(servers, "server")} in ${counted(sandboxes, "sandbox", "sandboxes")}`;
-  log.info(
-    { event: "target.first_listing", ...target, servers, ...counts, sandboxes },
-    `${targetName(target)} lists ${listed}${inWords.length > 0 ? `: ${inWords.join(", ")}` : ""}`,
-  );
+  return {
+    level: "info",
+    fields: { event: "target.first_listing", ...target, servers, ...counts, sandboxes },
+    msg: `${targetName(target)} lists ${listed}${inWords.length > 0 ? `: ${inWords.join(", ")}` : ""}`,
+  };
 }
 
 function sandboxLine(level: LogLine["level"], target: Target, change: SandboxDiff): LogLine {

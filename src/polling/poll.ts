@@ -15,7 +15,7 @@ import type { Secret } from "../lib/secret.ts";
 import type { CallResult, ServiceClient, TakenListing } from "../service/client.ts";
 import type { Store } from "../store/store.ts";
 import type { CommitLoop } from "./commit-loop.ts";
-import { logListing, logPoll, noListing } from "./poll-log.ts";
+import { logListing, noListing, pollLines } from "./poll-log.ts";
 import { longestBackOffMs } from "./runner.ts";
 import type { PoolWatch } from "./watched-pools.ts";
 import type { RegionWatch } from "./region-watch.ts";
@@ -34,7 +34,7 @@ export interface TargetUnitsDeps {
   readonly regions: Pick<RegionWatch, "wake">;
   readonly recordDrift: (drift: Drift) => void;
   readonly store: Pick<Store, "commitPoll">;
-  readonly commits: Pick<CommitLoop, "submit">;
+  readonly commits: Pick<CommitLoop, "commit" | "publish">;
   readonly metrics: Pick<Metrics["polls"], "polled" | "committed" | "lost">;
   readonly log: Logger;
   readonly clock: Clock;
@@ -76,7 +76,7 @@ export function createTargetUnits(
         const poll = id + progress.observed.polls;
         const result = await service.listSandboxes({ ...attempt, region, apiKey, before, poll });
         const { deviations } = result;
-        recordDrift({ region, operation: "list_sandboxes", deviations });
+        if (deviations.length > 0) recordDrift({ region, operation: "list_sandboxes", deviations });
         return result;
       },
 
@@ -90,29 +90,21 @@ export function createTargetUnits(
         if (outcome.kind === "ok") logged = logListing(log, target, outcome.value, logged);
         const at = clock.now();
         const { lostPolls } = watched;
-        await commits.submit(async () => {
-          const verdict = await judgeBySilences(polled, at);
-          const { snapshot, progress, reachability, incidents } = verdict;
+        const { verdict, tookMs } = await commits.commit(async () => {
+          const decided = await judgeBySilences(polled, at);
           const committingMs = clock.now().monotonicMs;
-          return {
-            target,
-            incidents,
-            atMs: at.utcMs,
-            commit: () => store.commitPoll(id, verdict),
-            accept() {
-              const tookMs = clock.now().monotonicMs - committingMs;
-              watched.accept(verdict, detail);
-              metrics.committed(watched, verdict, isQuiet(verdict) ? null : tookMs);
-            },
-            async follow() {
-              if (progress.failuresInARow > 0 || reachability !== null) regions.wake(region);
-              const whole = isFullyObserved(progress);
-              // Servers and the pool that contains them can be one message.
-              if (isPooled) await pools.judge(id, { target, at, snapshot, whole });
-            },
-            log: () => logPoll(log, target, verdict, { detail: detail?.text ?? null, lostPolls }),
-          };
+          await store.commitPoll(id, decided);
+          return { verdict: decided, tookMs: clock.now().monotonicMs - committingMs };
         });
+        const { snapshot, progress, reachability, incidents } = verdict;
+        watched.accept(verdict, detail);
+        metrics.committed(watched, verdict, isQuiet(verdict) ? null : tookMs);
+        if (progress.failuresInARow > 0 || reachability !== null) regions.wake(region);
+        const whole = isFullyObserved(progress);
+        // Before receivers are notified: servers and the pool that contains them can be one message.
+        if (isPooled) await pools.judge(id, { target, at, snapshot, whole });
+        const lines = pollLines(log, target, verdict, { detail: detail?.text ?? null, lostPolls });
+        await commits.publish({ target, incidents, atMs: at.utcMs, lines });
       },
 
       lose(err) {

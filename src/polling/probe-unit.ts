@@ -2,7 +2,7 @@ import { judgeProbe } from "../alerts/judge-probe.ts";
 import type { ProbeJudgeOptions, ProbeVerdict } from "../alerts/judge-probe.ts";
 import type { CurrentSuppressions } from "../alerts/silence.ts";
 import { isNotifiedAsDown } from "../alerts/incident.ts";
-import { regionInhibitors } from "../alerts/judge-region.ts";
+import { regionInhibitors } from "../alerts/recipients.ts";
 import type { Rule } from "../alerts/rule.ts";
 import { fieldAt } from "../alerts/probe-expectation.ts";
 import { subjectName } from "../alerts/probe.ts";
@@ -15,7 +15,7 @@ import type { Operation, Target } from "../fleet/model.ts";
 import { emptySnapshot } from "../fleet/snapshot.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { Logger, LogLine } from "../lib/logger.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Call, ServiceClient } from "../service/client.ts";
 import type { CallFailure } from "../service/failure.ts";
@@ -41,7 +41,7 @@ export interface ProbeUnitsDeps {
   readonly judge: Omit<ProbeJudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
   readonly store: { readonly probes: Pick<Store["probes"], "commitRun"> };
-  readonly commits: Pick<CommitLoop, "submit">;
+  readonly commits: Pick<CommitLoop, "commit" | "publish">;
   readonly metrics: Pick<Metrics["polls"], "lost">;
   readonly log: Logger;
   readonly clock: Clock;
@@ -80,29 +80,28 @@ export function createProbeUnits(
       async call(attempt) {
         const result = await callProbe(service, probe, { ...attempt, region, apiKey });
         const { operation } = probe;
-        recordDrift({ region, operation, deviations: result.deviations });
+        const { deviations } = result;
+        if (deviations.length > 0) recordDrift({ region, operation, deviations });
         return result;
       },
 
-      commit(outcome, { calledMs, endedMs }) {
+      async commit(outcome, { calledMs, endedMs }) {
         const durationMs = calledMs === null ? null : endedMs - calledMs;
         const run = { outcome: outcome.kind === "ok" ? outcome.outcome : outcome, durationMs };
         const at = clock.now();
         const { lostRuns } = watched;
-        return commits.submit(() => {
+        const verdict = await commits.commit(async () => {
           const ofTarget = targets.get(targetName(target))?.state.incidents.values() ?? [];
           const isDown = isNotifiedAsDown(ofTarget) || isOfRegionDown(target);
           const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
-          const verdict = judgeProbe(watched.state, run, at, options, isDown);
-          return {
-            target: null,
-            incidents: verdict.incidents,
-            atMs: verdict.at.utcMs,
-            commit: () => store.probes.commitRun(watched.id, verdict),
-            accept: () => watched.accept(verdict),
-            log: async () => logRun(log, watched, verdict, lostRuns),
-          };
+          const decided = judgeProbe(watched.state, run, at, options, isDown);
+          await store.probes.commitRun(watched.id, decided);
+          return decided;
         });
+        watched.accept(verdict);
+        const { incidents } = verdict;
+        const lines = runLines(watched, verdict, lostRuns);
+        await commits.publish({ target: null, incidents, atMs: at.utcMs, lines });
       },
 
       lose(err) {
@@ -120,29 +119,34 @@ export function createProbeUnits(
 }
 
 /** One line for each probe that begins to fail or succeeds again. */
-function logRun(
-  log: Logger,
+function* runLines(
   { subject, operation }: WatchedProbe,
   { turn, result }: ProbeVerdict,
   lostRuns: number,
-): void {
+): Generator<LogLine, void> {
   const name = subjectName(subject);
   const { probe, region, key } = subject;
   const fields = { probe, region, key, operation };
   if (lostRuns > 0) {
-    log.info(
-      { event: "probe.kept", ...fields, lost_runs: lostRuns },
-      `runs of probe ${name} are stored again; ${lostRuns} were lost`,
-    );
+    yield {
+      level: "info",
+      fields: { event: "probe.kept", ...fields, lost_runs: lostRuns },
+      msg: `runs of probe ${name} are stored again; ${lostRuns} were lost`,
+    };
   }
   if (turn === "failed" && result) {
     const { reason, detail } = result;
-    log.warn(
-      { event: "probe.failed", ...fields, reason, detail },
-      `probe ${name} fails: ${detail ?? reason}`,
-    );
+    yield {
+      level: "warn",
+      fields: { event: "probe.failed", ...fields, reason, detail },
+      msg: `probe ${name} fails: ${detail ?? reason}`,
+    };
   } else if (turn === "recovered") {
-    log.info({ event: "probe.recovered", ...fields }, `probe ${name} succeeds again`);
+    yield {
+      level: "info",
+      fields: { event: "probe.recovered", ...fields },
+      msg: `probe ${name} succeeds again`,
+    };
   }
 }
 

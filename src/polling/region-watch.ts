@@ -18,7 +18,7 @@ export interface RegionWatchDeps {
   readonly suppressions: CurrentSuppressions & {
     setRegionDown(region: string, down: readonly RegionDown[]): void;
   };
-  readonly commits: Pick<CommitLoop, "submit">;
+  readonly commits: Pick<CommitLoop, "commit" | "publish">;
   /** Of polls. Milliseconds. */
   readonly intervalMs: number;
   readonly regions: Iterable<string>;
@@ -41,28 +41,21 @@ export function createRegionWatch(deps: RegionWatchDeps) {
 
   /** @returns whether the region has an incident, which may end by time alone */
   const judgeNow = async (region: string): Promise<boolean> => {
-    let hasIncident = false;
-    await commits.submit(async () => {
+    const { judged, atMs, hasIncident } = await commits.commit(async () => {
       const { targets, openIncidents, flaps } = await store.read(region);
       const known = targets.filter(({ target }) => configured.has(targetName(target)));
       const held = holdIncidents(openIncidents, flaps);
-      const atMs = clock.now().utcMs;
-      const options = { ...judge, suppressions: suppressions.at(atMs) };
-      const judged = judgeRegion({ region, targets: known, ...held }, atMs, options);
-      const { incidents } = judged;
-      const { written, dropped, flaps: changedFlaps } = incidents;
-      hasIncident = openIncidents.length + written.length > 0;
-      return {
-        target: null,
-        incidents,
-        atMs,
-        async commit() {
-          if (written.length + dropped.length + changedFlaps.length > 0)
-            await store.commit(region, incidents);
-        },
-        accept: () => suppressions.setRegionDown(region, judged.down),
-      };
+      const nowMs = clock.now().utcMs;
+      const options = { ...judge, suppressions: suppressions.at(nowMs) };
+      const decided = judgeRegion({ region, targets: known, ...held }, nowMs, options);
+      const { written, dropped, flaps: changedFlaps } = decided.incidents;
+      if (written.length + dropped.length + changedFlaps.length > 0)
+        await store.commit(region, decided.incidents);
+      const isOpen = openIncidents.length + written.length > 0;
+      return { judged: decided, atMs: nowMs, hasIncident: isOpen };
     });
+    suppressions.setRegionDown(region, judged.down);
+    await commits.publish({ target: null, incidents: judged.incidents, atMs });
     return hasIncident;
   };
 

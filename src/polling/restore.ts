@@ -27,7 +27,7 @@ type StoredState = Pick<Store, "targets" | "probes" | "incidentsWithoutTarget" |
 export interface RestoreOptions {
   readonly judge: JudgeOptions;
   readonly nowUtcMs: number;
-  readonly commits: Pick<CommitLoop, "submit">;
+  readonly commits: Pick<CommitLoop, "commit" | "publish">;
 }
 
 /** Targets as the store last knew them. Incidents that no rule owns any more end. */
@@ -86,17 +86,26 @@ async function retireTargets(
 function retireTarget(
   store: Pick<StoredState, "commitIncidents">,
   stored: RestoredTarget,
-  { judge, nowUtcMs, commits }: RestoreOptions,
+  options: RestoreOptions,
 ): Promise<RestoredTarget> {
   const { id, target } = stored;
+  const { judge, nowUtcMs } = options;
   return retireUnowned(
     stored,
     (held) => retireIncidents({ target, ...held }, nowUtcMs, judge),
-    (incidents) => {
-      const commit = () => store.commitIncidents(id, incidents);
-      return commits.submit(() => ({ target, incidents, atMs: nowUtcMs, commit }));
-    },
+    (incidents) =>
+      commitRetired(options, target, incidents, () => store.commitIncidents(id, incidents)),
   );
+}
+
+async function commitRetired(
+  { commits, nowUtcMs: atMs }: RestoreOptions,
+  target: Target | null,
+  incidents: IncidentOutcome,
+  store: () => Promise<void>,
+): Promise<void> {
+  await commits.commit(store);
+  await commits.publish({ target, incidents, atMs });
 }
 
 /** Targets whose polls are committed together are then stored together, and few pages are written. */
@@ -161,17 +170,16 @@ function retireProbeOf(
   store: Pick<StoredState, "probes">,
   stored: StoredProbe,
   incidentsOf: ReadonlyMap<string, readonly Incident[]>,
-  { judge, nowUtcMs, commits }: RestoreOptions,
+  options: RestoreOptions,
 ): Promise<RestoredProbe> {
   const { id, subject } = stored;
+  const { judge, nowUtcMs } = options;
   const openIncidents = incidentsOf.get(subjectName(subject)) ?? [];
   return retireUnowned(
     { ...stored, openIncidents },
     (held) => retireProbe({ subject, ...held }, nowUtcMs, judge),
-    (incidents) => {
-      const commit = () => store.probes.commitRetired(id, incidents);
-      return commits.submit(() => ({ target: null, incidents, atMs: nowUtcMs, commit }));
-    },
+    (incidents) =>
+      commitRetired(options, null, incidents, () => store.probes.commitRetired(id, incidents)),
   );
 }
 
@@ -183,8 +191,9 @@ type PoolState = Pick<StoredState, "incidentsWithoutTarget" | "commitIncidents">
 export async function restorePools(
   store: PoolState,
   targets: readonly Target[],
-  { judge, nowUtcMs, commits }: RestoreOptions,
+  options: RestoreOptions,
 ): Promise<WatchedPools> {
+  const { judge, nowUtcMs } = options;
   const rules = judge.rules.filter((rule) => rule.on === "pool");
   const pools = watchPools({
     rules,
@@ -192,31 +201,27 @@ export async function restorePools(
     openIncidents: rules.length > 0 ? await incidentsOfPools(store) : [],
     clocks: rules.length > 0 ? await store.targets.poolClocks() : [],
   });
-  await commits.submit(() => {
-    const retired = pools.retire(nowUtcMs, judge);
-    const { incidents } = retired.outcome;
-    const commit = () => store.commitIncidents(null, incidents);
-    const accept = () => pools.accept(retired);
-    return incidents.steps.length === 0
-      ? null
-      : { target: null, incidents, atMs: nowUtcMs, commit, accept };
-  });
+  const retired = pools.retire(nowUtcMs, judge);
+  const { incidents } = retired.outcome;
+  if (incidents.steps.length === 0) return pools;
+  await commitRetired(options, null, incidents, () => store.commitIncidents(null, incidents));
+  pools.accept(retired);
   return pools;
 }
 
 async function retirePools(
   store: PoolState,
   configured: readonly Target[],
-  { judge, nowUtcMs, commits }: RestoreOptions,
+  options: RestoreOptions,
 ): Promise<void> {
+  const { judge, nowUtcMs } = options;
   const rules = judge.rules.filter((rule) => rule.on === "pool");
   const openIncidents = await incidentsOfPools(store);
   if (openIncidents.length === 0) return;
   const pools = watchPools({ rules, targets: configured, openIncidents, clocks: [] });
   const incidents = pools.retireOthers(nowUtcMs, judge);
   if (incidents.steps.length === 0) return;
-  const commit = () => store.commitIncidents(null, incidents);
-  await commits.submit(() => ({ target: null, incidents, atMs: nowUtcMs, commit }));
+  await commitRetired(options, null, incidents, () => store.commitIncidents(null, incidents));
 }
 
 async function incidentsOfPools(

@@ -1,4 +1,4 @@
-import type { Target } from "../fleet/model.ts";
+import type { Instant, Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import type { CallFailure } from "../service/failure.ts";
 import { callWithRetries } from "./call-with-retries.ts";
@@ -50,7 +50,8 @@ export interface Run {
 
 export interface RunnerDeps extends CallDeps {
   readonly loop: "polls" | "probes";
-  readonly watchdog: { noteRun(loop: RunnerDeps["loop"], name: string): void };
+  /** When each unit last began or ended a run on its schedule: "polls us/research". */
+  readonly runs: Map<string, Instant>;
   readonly ticking: TickerDeps;
 }
 
@@ -198,19 +199,18 @@ export class Runner<Success extends { readonly kind: "ok" }> {
     return state.running;
   }
 
-  private async runScheduled(unit: Unit<Success>, deadlineMs: number): Promise<void> {
-    this.deps.watchdog.noteRun(this.deps.loop, unit.name);
-    await this.run(unit, deadlineMs);
-    this.deps.watchdog.noteRun(this.deps.loop, unit.name);
-  }
-
   private schedulerOf(schedule: Schedule) {
     const key = JSON.stringify(schedule);
     const known = this.scheduled.get(key);
     if (known) return known;
     const ticker = createTicker(schedule, this.deps.ticking);
-    const run = (unit: Unit<Success>, deadlineMs: number) => this.runScheduled(unit, deadlineMs);
-    const made = { ticker, scheduler: createScheduler({ ticker, clock: this.deps.clock, run }) };
+    const { clock, loop, runs } = this.deps;
+    const run = async (unit: Unit<Success>, deadlineMs: number): Promise<void> => {
+      runs.set(`${loop} ${unit.name}`, clock.now());
+      await this.run(unit, deadlineMs);
+      runs.set(`${loop} ${unit.name}`, clock.now());
+    };
+    const made = { ticker, scheduler: createScheduler({ ticker, clock, run }) };
     this.scheduled.set(key, made);
     if (this.phase === "started") made.scheduler.start();
     return made;

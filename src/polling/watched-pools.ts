@@ -256,7 +256,7 @@ export interface PoolWatchDeps {
   readonly store: Pick<Store, "commitPools">;
   readonly judge: Omit<JudgeOptions, "suppressions">;
   readonly suppressions: CurrentSuppressions;
-  readonly commits: Pick<CommitLoop, "submit">;
+  readonly commits: Pick<CommitLoop, "commit" | "publish">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -271,17 +271,15 @@ export function createPoolWatch(deps: PoolWatchDeps) {
   const judgeNow = async (id: number, observation: PoolObservation): Promise<void> => {
     try {
       const poll = pools.observe(observation);
-      await commits.submit(() => {
+      const judged = await commits.commit(async () => {
         const options = { ...judge, suppressions: suppressions.at(clock.now().utcMs) };
-        const judged = pools.judge(poll, options);
-        return {
-          target: null,
-          incidents: judged.outcome.incidents,
-          atMs: observation.at.utcMs,
-          commit: () => store.commitPools(id, judged.outcome),
-          accept: () => pools.accept(judged),
-        };
+        const decided = pools.judge(poll, options);
+        await store.commitPools(id, decided.outcome);
+        return decided;
       });
+      pools.accept(judged);
+      const { incidents } = judged.outcome;
+      await commits.publish({ target: null, incidents, atMs: observation.at.utcMs });
     } catch (err) {
       const { target } = observation;
       pools.lose(target);

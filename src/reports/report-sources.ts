@@ -1,4 +1,4 @@
-import type { keyLabels } from "../config/configured-targets.ts";
+import type { keyLabels } from "../alerts/notification.ts";
 import { targetName, type Target } from "../fleet/model.ts";
 import { eachServer, type Server, type Snapshot } from "../fleet/snapshot.ts";
 import type { ServerIncidentTimes } from "../store/incident-history.ts";

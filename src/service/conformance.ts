@@ -6,7 +6,8 @@ import type { Deviation } from "../fleet/deviation.ts";
 import type { CallResult } from "./client.ts";
 import { createWalker, Deviations, type FieldCount } from "./deviations.ts";
 import type { CallFailure } from "./failure.ts";
-import { isArray, isObject, type JsonValue } from "./json-value.ts";
+import { isArray, isObject } from "./json.ts";
+import type { JsonValue } from "./json-value.ts";
 import { canStandInPath, type Lookup, promisedOperations } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";
 

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { wholeAnswer, type Deviation, type DeviationProblem } from "../fleet/deviation.ts";
 import { counted } from "../fleet/text.ts";
-import { isArray, isObject, type JsonValue } from "./json-value.ts";
+import { isArray, isObject } from "./json.ts";
+import type { JsonValue } from "./json-value.ts";
 
 interface Noted {
   readonly problem: DeviationProblem;

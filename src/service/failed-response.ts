@@ -5,8 +5,8 @@ import type { Secret } from "../lib/secret.ts";
 import { createWalker, Deviations } from "./deviations.ts";
 import type { Answer } from "./http-get.ts";
 import { type CallFailure, failure, type ValidationEntry } from "./failure.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
-import { BodyFault, parseJson } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json-value.ts";
+import { BodyFault, parseJson, isArray, isObject } from "./json.ts";
 import { promisedOperations } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";
 

@@ -1,5 +1,5 @@
 import { type Buffer, isUtf8 } from "node:buffer";
-import type { JsonValue } from "./json-value.ts";
+import type { JsonObject, JsonValue } from "./json-value.ts";
 import type { Deviation } from "../fleet/deviation.ts";
 
 /** Why a body cannot be used. Thrown while it is read. The message never quotes the body. */
@@ -49,6 +49,15 @@ export function parseJson(body: Buffer): JsonValue {
   const value = parseText(decode(text));
   if (value === undefined) throw invalidBody("is not JSON");
   return value;
+}
+
+/** `Array.isArray` widens a readonly array to `any[]`; this does not. */
+export function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Undefined for what is not JSON: V8's own message quotes the text around the fault. */

@@ -7,7 +7,7 @@ import type { Deviation } from "../fleet/deviation.ts";
 import type { Slices } from "../fleet/slices.ts";
 import type { Listing, Snapshot } from "../fleet/snapshot.ts";
 import { createWalker, Deviations, shapeOf } from "./deviations.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
+import type { JsonObject, JsonValue } from "./json-value.ts";
 import {
   afterMark,
   BodyFault,
@@ -26,6 +26,8 @@ import {
   quote,
   skipSpace,
   tooLarge,
+  isArray,
+  isObject,
 } from "./json.ts";
 import { CommonTexts, type Unkept } from "./parse-sandbox.ts";
 import { ListingItems, pollsPerReread, type ReaderMemory, valueLimits } from "./listing-items.ts";

@@ -1,7 +1,8 @@
 import { operations, type Operation } from "../fleet/model.ts";
 import type { Secret } from "../lib/secret.ts";
 import { fieldName, schemaNode, shapeOf, type SchemaNode } from "./deviations.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
+import { isArray, isObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json-value.ts";
 import { promisedOperations } from "./operations.ts";
 
 /** Shows of a response only what the interface's schemas mark as `shown`. */

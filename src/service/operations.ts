@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Operation } from "../fleet/model.ts";
-import { isArray, isObject, type JsonValue } from "./json-value.ts";
+import { isArray, isObject } from "./json.ts";
+import type { JsonValue } from "./json-value.ts";
 import {
   listingSchema,
   universeDataSchema,

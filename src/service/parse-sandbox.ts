@@ -3,7 +3,8 @@ import type { Deviation, DeviationProblem } from "../fleet/deviation.ts";
 import type { ListedSandbox, ListedServer } from "../fleet/snapshot.ts";
 import type { Status } from "../fleet/model.ts";
 import { createWalker, Deviations, shapeOf } from "./deviations.ts";
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
+import { isArray, isObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json-value.ts";
 import { keptSandboxSchema, keptServerSchema, maxIdLength, maxNameLength } from "./schemas.ts";
 
 export const sandboxesField = "local_sandboxes[]";

@@ -1,4 +1,5 @@
-import { isArray, isObject, type JsonObject, type JsonValue } from "./json-value.ts";
+import { isArray, isObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json-value.ts";
 
 /**
  * Responses as typed objects, with everything that the interface promises, which may be secret. What is missing or odd

@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { loopsOf } from "../../src/app/watchdog.ts";
-import { Watchdog } from "../../src/app/watchdog.ts";
+import { loopsOf, Watchdog, type LastRuns } from "../../src/app/watchdog.ts";
 import { createScheduler } from "../../src/polling/scheduler.ts";
 import { createTicker } from "../../src/polling/ticker.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -9,16 +8,26 @@ import { testConfig } from "../support/test-config.ts";
 const second = 1_000;
 const hour = 3_600_000;
 
-it("says at once that a loop runs again", () => {
+function watchWith(
+  clock: ReturnType<typeof createFakeClock>,
+  log: ConstructorParameters<typeof Watchdog>[1] = { error() {}, info() {} },
+) {
+  const runs: LastRuns = new Map();
+  const noteRun = (name: string): void => void runs.set(`polls ${name}`, clock.now());
+  return { watchdog: new Watchdog(clock, log, runs), noteRun };
+}
+
+it("says within a second that a loop runs again", () => {
   const clock = createFakeClock();
   const events: string[] = [];
   const note = (fields: { readonly event: string }): void => void events.push(fields.event);
-  const watchdog = new Watchdog(clock, { error: note, info: note });
+  const { watchdog, noteRun } = watchWith(clock, { error: note, info: note });
   watchdog.watch("polls", "us/research", 10_000);
   watchdog.start();
   clock.advance(21_000);
   expect(events).toEqual(["loop.silent"]);
-  watchdog.noteRun("polls", "us/research");
+  noteRun("us/research");
+  clock.advance(second);
   expect(events).toEqual(["loop.silent", "loop.recovered"]);
   watchdog.stop();
   expect(clock.armed).toBe(0);
@@ -26,14 +35,14 @@ it("says at once that a loop runs again", () => {
 
 it("does not mind a wall clock that is stepped, and names what does not run", () => {
   const clock = createFakeClock();
-  const watchdog = new Watchdog(clock, { error() {}, info() {} });
+  const { watchdog, noteRun } = watchWith(clock);
   for (const name of ["us/a", "us/b", "us/c"]) watchdog.watch("polls", name, 10_000);
   watchdog.start();
   clock.stepUtc(24 * hour);
   expect(watchdog.silentLoop()).toBeNull();
   clock.stepUtc(-48 * hour);
   clock.advance(15_000);
-  for (const name of ["us/a", "us/c"]) watchdog.noteRun("polls", name);
+  for (const name of ["us/a", "us/c"]) noteRun(name);
   clock.advance(5_001);
   expect(watchdog.silentLoop()).toBe(
     "loop polls is silent: no run of 1 of 3, such as us/b, for more than twice the usual interval of 10s",
@@ -43,12 +52,12 @@ it("does not mind a wall clock that is stepped, and names what does not run", ()
 
 it("expects runs of what is watched while it is started, and none of what is not watched any more", () => {
   const clock = createFakeClock();
-  const watchdog = new Watchdog(clock, { error() {}, info() {} });
+  const { watchdog, noteRun } = watchWith(clock);
   watchdog.start();
   for (const name of ["us/a", "us/b"]) watchdog.watch("polls", name, 10_000);
   clock.advance(19_000);
   expect(watchdog.silentLoop()).toBeNull();
-  watchdog.noteRun("polls", "us/a");
+  noteRun("us/a");
   clock.advance(2_000);
   expect(watchdog.silentLoop()).toContain("no run of 1 of 2, such as us/b,");
   watchdog.stop();
@@ -70,7 +79,7 @@ function watchPolls(schedule: string, startsAt: string, keys: readonly string[] 
     },
     info() {},
   };
-  const watchdog = new Watchdog(clock, log);
+  const { watchdog, noteRun: noteRunOf } = watchWith(clock, log);
   for (const loop of loopsOf(config)) watchdog.watch(...loop);
   watchdog.start();
   onTestFinished(() => watchdog.stop());
@@ -81,7 +90,7 @@ function watchPolls(schedule: string, startsAt: string, keys: readonly string[] 
     clock.advance(ms);
     return silentAtMs === null ? null : silentAtMs - startedMs;
   };
-  const noteRun = (key: string): void => watchdog.noteRun("polls", `us/${key}`);
+  const noteRun = (key: string): void => noteRunOf(`us/${key}`);
   return { clock, config, silentAfter, noteRun };
 }
 

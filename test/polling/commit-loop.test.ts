@@ -6,57 +6,48 @@ import { judgeBy, listing, research, watchFleet } from "../support/fleet.ts";
 
 const failing = watchFleet(research, { judge: judgeBy() }).poll(listing({ a: "error" }));
 
-function start(commit: () => Promise<void> = async () => {}) {
+function start() {
   const happened: string[] = [];
   const { log, lines } = captureLog();
   const commits = createCommitLoop(log);
   commits.onOutbox((atMs) => happened.push(`notify of ${atMs}`));
-  const submit = (incidents = failing.incidents): Promise<void> =>
-    commits.submit(() => {
-      happened.push("decide");
-      return {
-        target: research,
-        incidents,
-        atMs: 7,
-        commit: async () => (await commit(), void happened.push("commit")),
-        accept: () => happened.push("accept"),
-        follow: async () => void happened.push("follow"),
-        log: async () => void happened.push("log"),
-      };
-    });
-  return { happened, lines, commits, submit };
+  return { happened, lines, commits };
 }
 
-it("an input is decided, committed and taken on; what follows is decided, and receivers are notified of both", async () => {
-  const { happened, lines, submit } = start();
-  await submit();
-  expect(happened).toEqual(["decide", "commit", "accept", "follow", "notify of 7", "log"]);
-  expect(lines).toMatchObject([{ event: "incident.fired", ...research }]);
-});
-
-it("nothing shows a decision that was not stored, when it was decided again either", async () => {
-  const { happened, lines, submit } = start(() => Promise.reject(new Error("disk full")));
-  await expect(submit()).rejects.toThrow("disk full");
-  expect([happened, lines]).toEqual([["decide", "decide"], []]);
+it("receivers are notified of what was committed, and its lines are logged before those of incidents", async () => {
+  const { happened, lines, commits } = start();
+  const { incidents } = failing;
+  const line = { level: "info", fields: { event: "target.returned" }, msg: "it is up" } as const;
+  await commits.publish({ target: research, incidents, atMs: 7, lines: [line] });
+  expect(happened).toEqual(["notify of 7"]);
+  expect(lines).toMatchObject([
+    { event: "target.returned" },
+    { event: "incident.fired", ...research },
+  ]);
 });
 
 it("receivers are not notified of a decision without notifications", async () => {
-  const { happened, submit } = start();
-  await submit(noOutcome);
-  expect(happened).not.toContain("notify of 7");
-});
-
-it("an input that changes nothing is not committed", async () => {
-  const { happened, commits } = start();
-  await commits.submit(() => null);
-  expect(happened).toEqual([]);
-});
-
-it("what was committed elsewhere is published in the same way", async () => {
   const { happened, lines, commits } = start();
-  await commits.publish(failing.incidents, 8);
-  expect(happened).toEqual(["notify of 8"]);
-  expect(lines).toMatchObject([{ event: "incident.fired" }]);
+  await commits.publish({ target: null, incidents: noOutcome, atMs: 7 });
+  expect([happened, lines]).toEqual([[], []]);
+});
+
+it("a decision whose commit fails is decided again", async () => {
+  const { commits } = start();
+  let decided = 0;
+  const commit = () =>
+    commits.commit(async () => {
+      decided += 1;
+      if (decided === 1) throw new Error("another one could not be stored");
+      return decided;
+    });
+  expect(await commit()).toBe(2);
+});
+
+it("a decision whose commits fail twice is not stored", async () => {
+  const { commits } = start();
+  const commit = commits.commit(() => Promise.reject(new Error("disk full")));
+  await expect(commit).rejects.toThrow("disk full");
 });
 
 it.each([

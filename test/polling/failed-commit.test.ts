@@ -52,7 +52,7 @@ async function pollTogether(keys: readonly string[]) {
     limits: new KeyLimits(clock, { requests: 1_000, perMs: 1_000 }),
     budget: createRetryBudget(retryShare),
     random: () => 0.5,
-    watchdog: { noteRun() {} },
+    runs: new Map(),
     ticking: { clock, log },
     clock,
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ListedSandbox } from "../../src/fleet/snapshot.ts";
 import { createCommitLoop } from "../../src/polling/commit-loop.ts";
-import { logPoll } from "../../src/polling/poll-log.ts";
+import { pollLines } from "../../src/polling/poll-log.ts";
 import { captureLog } from "../support/capture-log.ts";
 import { judgeBy, listing, research, serverError, watchFleet } from "../support/fleet.ts";
 import { server as fleetServer } from "../support/fleet.ts";
@@ -15,13 +15,8 @@ function start(judge = judgeBy([]), least: "info" | "debug" = "info") {
     const detail = outcome === "failed" ? "no complete response within 10 s" : null;
     const verdict = fleet.poll(outcome);
     const { incidents, at } = verdict;
-    await commits.submit(() => ({
-      target: research,
-      incidents,
-      atMs: at.utcMs,
-      commit: async () => {},
-      log: () => logPoll(log, research, verdict, { detail, lostPolls: 0 }),
-    }));
+    const own = pollLines(log, research, verdict, { detail, lostPolls: 0 });
+    await commits.publish({ target: research, incidents, atMs: at.utcMs, lines: own });
     return lines.splice(0);
   };
   /** Each line of one poll in short. */

@@ -69,7 +69,7 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     limits,
     budget: createRetryBudget(0),
     random: () => 0.5,
-    watchdog: { noteRun() {} },
+    runs: new Map(),
     ticking: { clock, log },
     clock,
   });

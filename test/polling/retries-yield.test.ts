@@ -43,7 +43,7 @@ async function pollRegions(requests: number, rounds: number) {
     limits: new KeyLimits(clock, { requests, perMs: second }),
     budget: createRetryBudget(1),
     random: () => 0.5,
-    watchdog: { noteRun() {} },
+    runs: new Map(),
     ticking: { clock, log: { warn() {} } },
     clock,
   });

@@ -55,6 +55,11 @@ const longestValue = 2_000;
 /** Alerts are posted again at this interval. */
 export const repostEveryMs = 60_000;
 
+/** The watchdog's name for the loop in which an Alertmanager receiver posts all alerts again. */
+export function repostName(receiver: string): string {
+  return `${receiver} (alerts posted again)`;
+}
+
 /** Alertmanager resolves an alert that it has not received again for this long. */
 const firingForMs = 5 * repostEveryMs;
 

@@ -10,7 +10,8 @@ import type { AttemptFailure, DeliveryObserver, Log, Receiver, SendResult } from
 import { createRepeater } from "../repeater.ts";
 import { isFinal } from "../retry.ts";
 import { currentAlerts, renderAlert, renderTestAlerts } from "./alertmanager-alerts.ts";
-import { repostEveryMs } from "./alertmanager-alerts.ts";
+import type { Instant } from "../../fleet/model.ts";
+import { repostEveryMs, repostName } from "./alertmanager-alerts.ts";
 import type { PostableAlert } from "./alertmanager-alerts.ts";
 import type { CurrentAlert } from "./notified-alerts.ts";
 
@@ -18,8 +19,8 @@ export interface AlertmanagerDeps extends SenderDeps {
   readonly log: Log;
   readonly observe: Pick<DeliveryObserver, "attemptFailed">;
   readonly notifiedAlerts: NotifiedAlerts;
-  /** A round in which all alerts are posted again has read them; what follows has time limits of its own. */
-  readonly onReposted?: (receiver: string) => void;
+  /** When the rounds in which all alerts are posted again last read them; what follows has time limits of its own. */
+  readonly runs?: Map<string, Instant>;
 }
 
 export type AlertmanagerSettings = Pick<
@@ -91,7 +92,7 @@ export function createAlertmanagerReceiver(
     firstAfterMs: 0,
     async run() {
       const alerts = await read("all");
-      deps.onReposted?.(name);
+      deps.runs?.set(`deliveries ${repostName(name)}`, clock.now());
       if (alerts === null) return;
       for (const instance of instances) {
         // An instance that hangs gets no second round beside the first, and delays no other.

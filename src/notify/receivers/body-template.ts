@@ -1,9 +1,9 @@
 import { incidentUrl, messageUrl } from "../../alerts/links.ts";
 import { summaryAt } from "../../alerts/notification.ts";
 import type { Labels, Notification, NotifiedIncident } from "../../alerts/notification.ts";
-import { incidentValues, someOf, type BodyVariable } from "../../alerts/template.ts";
+import { incidentValues, type BodyVariable } from "../../alerts/template.ts";
 import type { IncidentVariable, Json } from "../../alerts/template.ts";
-import { shownName } from "../../fleet/text.ts";
+import { shownName, someOf } from "../../fleet/text.ts";
 import { compileTemplate, type FillTemplate } from "../../lib/liquid.ts";
 import { commonLabels, incidentFields, runbookFor } from "./message-text.ts";
 

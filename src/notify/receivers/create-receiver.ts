@@ -1,4 +1,3 @@
-import { withLabels } from "../../alerts/notification.ts";
 import { takesReports, type ReceiverConfig } from "../../config/schema-receivers.ts";
 import { failed, type Receiver } from "../receiver.ts";
 import { createAlertmanagerReceiver, type AlertmanagerDeps } from "./alertmanager.ts";
@@ -23,17 +22,14 @@ export interface ReceiverDeps extends AlertmanagerDeps, EmailDeps, HeartbeatDeps
  */
 export function createReceiver(settings: ReceiverConfig, deps: ReceiverDeps): Receiver {
   const receiver = createOfType(settings, deps);
-  const { labelsOf } = deps;
+  if (takesReports(settings)) return receiver;
   return {
     ...receiver,
-    async send(notification, signal, takenBy) {
-      // It was of another type when the report was due.
-      if (notification.type === "report" && !takesReports(settings)) {
-        return failed("rejected", "it takes no reports");
-      }
-      const labelled = labelsOf ? withLabels(notification, labelsOf) : notification;
-      return receiver.send(labelled, signal, takenBy);
-    },
+    // It was of another type when a report was due.
+    send: async (notification, ...attempt) =>
+      notification.type === "report"
+        ? failed("rejected", "it takes no reports")
+        : receiver.send(notification, ...attempt),
   };
 }
 

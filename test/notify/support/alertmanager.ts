@@ -67,7 +67,6 @@ export async function openAlertmanager(
       ...(externalUrl !== undefined && { externalUrl }),
       outbound: openOutbound(watched),
       notifiedAlerts: notifiedAlerts(notified.store.notified),
-      onReposted: () => {},
       log: keepLog((event, { instance }) => logged.push([event, instance].join(" ").trimEnd())),
       observe: { attemptFailed: (name, reason) => void observed.push(`${name} ${reason}`) },
     },

@@ -94,7 +94,10 @@ export function openDelivery(
       newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
     },
     suppressions: { at: () => noSuppressions },
-    publish: async ({ outbox }, atMs) => void (outbox.length > 0 && notifier.wake(atMs)),
+    commits: {
+      publish: async ({ incidents: { outbox }, atMs }) =>
+        void (outbox.length > 0 && notifier.wake(atMs)),
+    },
     clock,
     random,
     log: keepLog((event, { receiver }) => {

@@ -102,7 +102,7 @@ export function startPolling(
     limits: new KeyLimits(clock, { requests: 1_000, perMs: second }),
     budget: createRetryBudget(retryShare),
     random: () => 0.5,
-    watchdog: { noteRun() {} },
+    runs: new Map(),
     ticking: { clock, log },
     clock,
   });

@@ -2,8 +2,8 @@ import type { ListedSandbox, ListedServer } from "../../../src/fleet/snapshot.ts
 import type { Status } from "../../../src/fleet/model.ts";
 import type { Deviation } from "../../../src/fleet/deviation.ts";
 import { createWalker, Deviations } from "../../../src/service/deviations.ts";
-import { isArray, isObject } from "../../../src/service/json-value.ts";
-import { parseJson } from "../../../src/service/json.ts";
+
+import { isArray, isObject, parseJson } from "../../../src/service/json.ts";
 import type { JsonObject, JsonValue } from "../../../src/service/json-value.ts";
 import { keptListingSchema } from "../../../src/service/schemas.ts";
 
