@@ -1,30 +1,21 @@
 import { type Diff, statusBefore } from "../fleet/diff.ts";
 import type { Presence, Status } from "../fleet/model.ts";
 import { eachInSlices, sandboxesPerSlice, type Slices } from "../fleet/slices.ts";
-import {
-  type Sandbox,
-  type Snapshot,
-  findListedServer,
-  findServer,
-  listedServers,
-  type Server,
-} from "../fleet/snapshot.ts";
+import { findListedSandbox, findSandbox, isListed } from "../fleet/snapshot.ts";
+import type { Sandbox, Server, Snapshot } from "../fleet/snapshot.ts";
 import { countByStatus, type CountByStatus } from "../fleet/tallies.ts";
 import type { IncidentEngine } from "./incident-engine.ts";
 import type { Inhibitor } from "./recipients.ts";
 import type { ClockReading, SubjectEvent } from "./incident-phase.ts";
 import { conditionOfIncident, incidentKey, type Incident, type Observed } from "./incident.ts";
-import type { Share } from "./notification.ts";
-import { type StatusRule, concernsServer, holdsForServer, type ServerRule } from "./rule.ts";
-import {
-  conditionOfStatus,
-  type SandboxSubject,
-  type ServerSubject,
-  type Subject,
-} from "./subjects.ts";
+import { namesOfServers, type Share } from "./notification.ts";
+import { concernsSandbox, concernsServer } from "./rule.ts";
+import type { SandboxRule, ServerRule, StatusRule } from "./rule.ts";
+import { conditionOfStatus } from "./subjects.ts";
+import type { SandboxSubject, ServerSubject, Subject } from "./subjects.ts";
 import type { TargetState } from "./target-state.ts";
 
-export interface ObservedListing {
+interface ObservedListing {
   /** UTC milliseconds. */
   readonly atMs: number;
   readonly snapshot: Snapshot;
@@ -42,7 +33,7 @@ export interface ObservedListing {
 type StatusSubject = ServerSubject | SandboxSubject;
 
 /** A server or a sandbox whose incidents may change. */
-export interface Judged<Own extends StatusSubject, Item> {
+interface Judged<Own extends StatusSubject, Item> {
   readonly subject: Own;
   readonly item: Item;
   /** The status before; null: it did not change. */
@@ -50,33 +41,37 @@ export interface Judged<Own extends StatusSubject, Item> {
 }
 
 /** Judging servers and judging sandboxes differ in this alone. */
-export interface StatusJudge<Rule extends StatusRule, Own extends StatusSubject, Item> {
+interface StatusJudge<
+  Rule extends StatusRule,
+  Own extends StatusSubject,
+  Item extends Server | Sandbox,
+> {
   isOf(subject: Subject): subject is Own;
-  find(snapshot: Snapshot, subject: Own): Item | undefined;
-  /** The same, only where the last listing held it. */
-  findListed(snapshot: Snapshot, subject: Own): Item | undefined;
-  subjectOf(sandboxId: string, item: Item): Own;
-  /** All that the last listing held in these statuses, some at a time, now and then none. */
-  listed(statuses: ReadonlySet<Status>): Iterable<readonly Judged<Own, Item>[]>;
+  itemsOf(sandbox: Sandbox): readonly Item[];
+  isItem(item: Item, subject: Own): boolean;
+  subjectOf(sandbox: Sandbox, item: Item): Own;
   /** Adds those in these statuses that differ from the previous snapshot. */
   changed(statuses: ReadonlySet<Status>, add: (judged: Judged<Own, Item>) => void): Slices<void>;
   /** The status that rules judge; null: it has none of its own. */
   statusOf(item: Item): Status | null;
-  holds(rule: Rule, item: Item): boolean;
+  /** Whether a rule is about it, in whatever status. */
+  concerns(rule: Rule, item: Item): boolean;
   observed(item: Item): Partial<Observed>;
-  itemsOf(sandbox: Sandbox): readonly Item[];
   /** How many of the target are in each status; null: that is not counted for what such a rule concerns. */
   counts(rule: Rule): CountByStatus | null;
-  concerns(rule: Rule, item: Item): boolean;
   /** Incidents of which its condition is a consequence, besides those of its target. */
   inhibitors(rule: Rule, item: Item): readonly Inhibitor[];
 }
 
 /** Judging this many takes about a millisecond. */
-export const judgedPerSlice = 128;
+const judgedPerSlice = 128;
 
 /** Judges the servers or the sandboxes of one target by the rules that are about them, after an accepted listing. */
-export function* judgeStatuses<Rule extends StatusRule, Own extends StatusSubject, Item>(
+function* judgeStatuses<
+  Rule extends StatusRule,
+  Own extends StatusSubject,
+  Item extends Server | Sandbox,
+>(
   engine: IncidentEngine,
   state: TargetState,
   observed: ObservedListing,
@@ -88,7 +83,7 @@ export function* judgeStatuses<Rule extends StatusRule, Own extends StatusSubjec
   const { listed, unlisted } = yield* selectJudged(engine, state, observed, rules, judge);
   const shares = new Map<Rule, Share>();
   for (const rule of rules) {
-    if (!listed.values().some(({ item }) => judge.holds(rule, item))) continue;
+    if (!listed.values().some(({ item }) => holds(rule, item, judge))) continue;
     shares.set(rule, yield* countShare(rule, observed, judge));
   }
   yield* eachInSlices(listed.values(), judgedPerSlice, ({ subject, item, previousStatus }) => {
@@ -98,7 +93,7 @@ export function* judgeStatuses<Rule extends StatusRule, Own extends StatusSubjec
       const own = judge.observed(item);
       const share = shares.get(rule) ?? null;
       const seen = { condition, status, previousStatus, unobservedSinceMs, share, ...own };
-      const event = eventOf(rule, judge, item, observed);
+      const event = eventOf(rule, item, judge, observed);
       const inhibitors =
         event.kind === "holds"
           ? [...observed.inhibitors, ...judge.inhibitors(rule, item)]
@@ -119,7 +114,11 @@ export function* judgeStatuses<Rule extends StatusRule, Own extends StatusSubjec
 }
 
 /** Of all that a rule concerns in the target. */
-function* countShare<Rule extends StatusRule, Own extends StatusSubject, Item>(
+function* countShare<
+  Rule extends StatusRule,
+  Own extends StatusSubject,
+  Item extends Server | Sandbox,
+>(
   rule: Rule,
   { snapshot, atMs }: ObservedListing,
   judge: StatusJudge<Rule, Own, Item>,
@@ -145,7 +144,11 @@ function* countShare<Rule extends StatusRule, Own extends StatusSubject, Item>(
  *
  * @returns what the listing held, and the incidents of what it lacked
  */
-function* selectJudged<Rule extends StatusRule, Own extends StatusSubject, Item>(
+function* selectJudged<
+  Rule extends StatusRule,
+  Own extends StatusSubject,
+  Item extends Server | Sandbox,
+>(
   engine: IncidentEngine,
   state: TargetState,
   { snapshot, now }: ObservedListing,
@@ -163,16 +166,18 @@ function* selectJudged<Rule extends StatusRule, Own extends StatusSubject, Item>
     listed.set(incidentKey("", judged.subject), judged);
   };
   if (!state.rulesApplied) {
-    let isFirst = true;
-    for (const some of judge.listed(statuses)) {
-      if (!isFirst) yield;
-      isFirst = false;
-      some.forEach(add);
-    }
+    const listedSandboxes = snapshot.sandboxes.slice(0, snapshot.listedCount);
+    yield* eachInSlices(listedSandboxes, sandboxesPerSlice, (sandbox) => {
+      for (const item of judge.itemsOf(sandbox)) {
+        const status = judge.statusOf(item);
+        if (status === null || !statuses.has(status) || !isListed(snapshot, item)) continue;
+        add({ subject: judge.subjectOf(sandbox, item), item, previousStatus: null });
+      }
+    });
   }
   /** It was judged as it is before, and its incident waits for nothing. */
   const goesOn = (incident: Incident, subject: Own, item: Item): boolean => {
-    if (judge.find(state.snapshot, subject) !== item) return false;
+    if (find(state.snapshot, subject, judge) !== item) return false;
     const rule = ruleByName.get(incident.rule);
     if (!rule || !engine.goesOn(rule, incident, now)) return false;
     // The time until its reminder stands still while the status is unknown.
@@ -181,23 +186,42 @@ function* selectJudged<Rule extends StatusRule, Own extends StatusSubject, Item>
   yield* eachInSlices(state.incidents.values(), judgedPerSlice, (incident) => {
     const { subject } = incident;
     if (!judge.isOf(subject)) return;
-    const item = judge.findListed(snapshot, subject);
-    if (item === undefined) unlisted.push([incident, subject]);
+    const sandbox = findListedSandbox(snapshot, subject.sandboxId);
+    const item = find(snapshot, subject, judge);
+    if (!sandbox || !item || !isListed(snapshot, item)) unlisted.push([incident, subject]);
     else if (!goesOn(incident, subject, item)) {
-      add({ subject: judge.subjectOf(subject.sandboxId, item), item, previousStatus: null });
+      add({ subject: judge.subjectOf(sandbox, item), item, previousStatus: null });
     }
   });
   yield* judge.changed(statuses, add);
   return { listed, unlisted };
 }
 
-function eventOf<Rule extends StatusRule, Own extends StatusSubject, Item>(
+function find<Rule extends StatusRule, Own extends StatusSubject, Item extends Server | Sandbox>(
+  snapshot: Snapshot,
+  subject: Own,
+  { itemsOf, isItem }: StatusJudge<Rule, Own, Item>,
+): Item | undefined {
+  const sandbox = findSandbox(snapshot, subject.sandboxId);
+  return sandbox && itemsOf(sandbox).find((item) => isItem(item, subject));
+}
+
+/** Whether the condition of a rule holds. */
+function holds<Rule extends StatusRule, Own extends StatusSubject, Item extends Server | Sandbox>(
   rule: Rule,
-  judge: StatusJudge<Rule, Own, Item>,
   item: Item,
+  { statusOf, concerns }: StatusJudge<Rule, Own, Item>,
+): boolean {
+  return statusOf(item) === rule.status && concerns(rule, item);
+}
+
+function eventOf<Rule extends StatusRule, Own extends StatusSubject, Item extends Server | Sandbox>(
+  rule: Rule,
+  item: Item,
+  judge: StatusJudge<Rule, Own, Item>,
   { now, passed }: ObservedListing,
 ): SubjectEvent {
-  if (judge.holds(rule, item)) return { kind: "holds", now };
+  if (holds(rule, item, judge)) return { kind: "holds", now };
   const status = judge.statusOf(item);
   // It still has the status, but the rule no longer applies to it: it did not recover.
   if (status === rule.status) return { kind: "rule_removed" };
@@ -207,14 +231,14 @@ function eventOf<Rule extends StatusRule, Own extends StatusSubject, Item>(
 }
 
 /** What the previous snapshot lacks is gone if a complete listing lacks it too. */
-function isGone<Rule extends StatusRule, Own extends StatusSubject, Item>(
+function isGone<Rule extends StatusRule, Own extends StatusSubject, Item extends Server | Sandbox>(
   subject: Own,
   { snapshot: before }: TargetState,
   { snapshot, complete }: ObservedListing,
   judge: StatusJudge<Rule, Own, Item>,
 ): boolean {
-  if (judge.find(snapshot, subject) !== undefined) return false;
-  return complete || judge.find(before, subject) !== undefined;
+  if (find(snapshot, subject, judge) !== undefined) return false;
+  return complete || find(before, subject, judge) !== undefined;
 }
 
 /** Judges the servers of one target by the rules that are about them, after an accepted listing. */
@@ -224,19 +248,14 @@ export function judgeServers(
   observed: ObservedListing,
   rules: readonly ServerRule[],
 ): Slices<void> {
+  const subjectOf = (sandboxId: string, { id, name }: Server): ServerSubject => {
+    return { kind: "server", sandboxId, serverId: id, serverName: name };
+  };
   return judgeStatuses<ServerRule, ServerSubject, Server>(engine, state, observed, rules, {
     isOf: (subject) => subject.kind === "server",
-    find: (snapshot, { sandboxId, serverId }) => findServer(snapshot, sandboxId, serverId),
-    findListed: (snapshot, { sandboxId, serverId }) =>
-      findListedServer(snapshot, sandboxId, serverId),
-    subjectOf,
-    *listed(statuses) {
-      for (const some of listedServers(observed.snapshot, statuses)) {
-        yield some.map(({ sandbox, server: item }) => {
-          return { subject: subjectOf(sandbox.id, item), item, previousStatus: null };
-        });
-      }
-    },
+    itemsOf: ({ servers }) => servers,
+    isItem: ({ id }, { serverId }) => id === serverId,
+    subjectOf: (sandbox, server) => subjectOf(sandbox.id, server),
     *changed(statuses, add) {
       yield* eachInSlices(observed.diff.servers, judgedPerSlice, (each) => {
         const { sandboxId, before, after: item } = each;
@@ -246,16 +265,80 @@ export function judgeServers(
       });
     },
     statusOf: ({ status }) => status,
-    holds: holdsForServer,
-    itemsOf: ({ servers }) => servers,
-    counts: ({ match: { serverName, benchmark, tag } }) =>
-      (serverName ?? benchmark ?? tag) ? null : observed.snapshot.tallies.servers,
     concerns: concernsServer,
     observed: ({ benchmark, tags }) => ({ benchmark, tags }),
+    counts: ({ match: { serverName, benchmark, tag } }) =>
+      (serverName ?? benchmark ?? tag) ? null : observed.snapshot.tallies.servers,
     inhibitors: () => [],
   });
 }
 
-function subjectOf(sandboxId: string, { id, name }: Server): ServerSubject {
-  return { kind: "server", sandboxId, serverId: id, serverName: name };
+/**
+ * Judges the sandboxes of one target by what they state themselves, after its servers: while an incident of one of its
+ * servers with the same status fires, the incident of a sandbox is inhibited.
+ */
+export function judgeSandboxes(
+  engine: IncidentEngine,
+  state: TargetState,
+  observed: ObservedListing,
+  rules: readonly SandboxRule[],
+  serverRules: readonly ServerRule[],
+): Slices<void> {
+  const { snapshot, diff } = observed;
+  const dependsOnServers = rules.some(({ match }) => match.serverName ?? match.tag);
+  const subjectOf = ({ id: sandboxId, benchmark }: Sandbox): SandboxSubject => {
+    return { kind: "sandbox", sandboxId, benchmark };
+  };
+  return judgeStatuses<SandboxRule, SandboxSubject, Sandbox>(engine, state, observed, rules, {
+    isOf: (subject) => subject.kind === "sandbox",
+    itemsOf: (sandbox) => [sandbox],
+    isItem: () => true,
+    subjectOf,
+    *changed(statuses, add) {
+      const addIf = (item: Sandbox | null | undefined, previousStatus: Presence | null): void => {
+        if (!item || item.missing > 0 || !item.statedStatus) return;
+        if (!statuses.has(item.statedStatus)) return;
+        add({ subject: subjectOf(item), item, previousStatus });
+      };
+      if (dependsOnServers) {
+        yield* eachInSlices(diff.servers, judgedPerSlice, ({ sandboxId }) =>
+          addIf(findListedSandbox(snapshot, sandboxId), null),
+        );
+      }
+      yield* eachInSlices(diff.sandboxes, judgedPerSlice, ({ before, after }) => {
+        const known = before ? (before.statedStatus ?? before.status) : "absent";
+        addIf(after, known === after?.statedStatus ? null : known);
+      });
+    },
+    statusOf: ({ statedStatus }) => statedStatus,
+    concerns: concernsSandbox,
+    observed: ({ servers }) => ({ servers: namesOfServers(servers) }),
+    // Tallies count the status that a sandbox is shown with, which it need not state.
+    counts: () => null,
+    inhibitors: (rule, sandbox) =>
+      serverRules.flatMap((each) =>
+        each.status === rule.status ? firingOf(engine, each, sandbox) : [],
+      ),
+  });
+}
+
+/** The firing incidents that a rule has for servers of a sandbox, one for those with the same receivers. */
+function firingOf(
+  engine: IncidentEngine,
+  rule: ServerRule,
+  { id: sandboxId, servers }: Sandbox,
+): readonly Inhibitor[] {
+  const inhibitors = new Map<string, Inhibitor>();
+  for (const server of servers) {
+    const { id: serverId } = server;
+    const subject = { kind: "server", sandboxId, serverId, serverName: null } as const;
+    const incident = engine.current(rule, subject);
+    if (incident?.phase.name !== "firing") continue;
+    const { clearSinceMs, flapping } = incident.phase;
+    // A server that flaps may be in another status for long.
+    if (flapping && clearSinceMs !== null) continue;
+    const receivers = engine.informed(rule, { ...subject, serverName: server.name }, server);
+    inhibitors.set(receivers.join(), { incidentId: incident.id, receivers });
+  }
+  return [...inhibitors.values()];
 }

@@ -164,22 +164,12 @@ export function rulesOn<On extends Rule["on"]>(
   return rules.filter(isOn).filter(({ match }) => matchesTarget(match, target));
 }
 
-/** Whether the condition of a rule holds for a server of a target that the rule is about. */
-export function holdsForServer(rule: ServerRule, server: ListedServer): boolean {
-  return server.status === rule.status && concernsServer(rule, server);
-}
-
 /** Whether a rule concerns a server of a target that the rule is about, in whatever status. */
 export function concernsServer({ match }: ServerRule, server: ListedServer): boolean {
   return matchesAny(match.benchmark, server.benchmark ?? "") && matchesServer(match, server);
 }
 
-/** The same of a sandbox, which is judged by what it states itself. */
-export function holdsForSandbox(rule: SandboxRule, sandbox: Sandbox): boolean {
-  return sandbox.statedStatus === rule.status && concernsSandbox(rule, sandbox);
-}
-
-/** A name or a tag must be that of one of its servers. */
+/** The same of a sandbox. A name or a tag must be that of one of its servers. */
 export function concernsSandbox(
   { match }: SandboxRule,
   sandbox: Pick<Sandbox, "benchmark"> & {

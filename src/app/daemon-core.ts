@@ -3,7 +3,7 @@ import type { JudgeOptions } from "../alerts/judge.ts";
 import { restoreSuppressions, type HeldSuppressions } from "../api/suppressions.ts";
 import type { Config } from "../config/config.ts";
 import { notifiedReceivers } from "../config/notified-receivers.ts";
-import { systemClock, type Clock } from "../lib/clock.ts";
+import { systemClock, type Clock, type LastRuns } from "../lib/clock.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
 import { shortId, type Random } from "../lib/random.ts";
 import { createCommitLoop, type CommitLoop } from "../polling/commit-loop.ts";
@@ -11,7 +11,7 @@ import { unreadableText } from "../store/row-reading.ts";
 import type { StoreSettings } from "../store/store-settings.ts";
 import { openConfiguredStore, type Store, type StoreOptions } from "../store/store.ts";
 import type { DaemonOverrides } from "./daemon-overrides.ts";
-import { loopsOf, Watchdog, type LastRuns } from "./watchdog.ts";
+import { loopsOf, Watchdog } from "./watchdog.ts";
 
 /** What every part of a daemon is made with. */
 export interface DaemonCore extends Pick<DaemonOverrides, "createDispatcher" | "wakeAt"> {

@@ -1,10 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { rolledUp } from "../fleet/buckets.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock, LastRuns } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Store } from "../store/store.ts";
-import type { LastRuns } from "./watchdog.ts";
 
 /** Something that is maintained from time to time, a little at a time. */
 export interface Chore {

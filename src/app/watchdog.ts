@@ -1,9 +1,9 @@
 import { formatDuration } from "../fleet/text.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock, LastRuns } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { targetName, type Instant } from "../fleet/model.ts";
+import { targetName } from "../fleet/model.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import { lookEveryMs } from "../notify/pipeline.ts";
@@ -15,9 +15,6 @@ import { upkeepEveryMs } from "./upkeep.ts";
 /** The loops that the watchdog monitors. */
 const loopNames = ["polls", "probes", "deliveries", "upkeep"] as const;
 export type LoopName = (typeof loopNames)[number];
-
-/** When each part of a loop last began or ended a run, by the names of both: "polls us/research". Whoever runs sets it. */
-export type LastRuns = Map<string, Instant>;
 
 interface Watched {
   readonly loop: LoopName;
@@ -42,7 +39,7 @@ const leastWaitMs = 1_000;
 export class Watchdog {
   private readonly clock: Clock;
   private readonly log: Pick<Logger, "error" | "info">;
-  private readonly runs: ReadonlyMap<string, Instant>;
+  private readonly runs: LastRuns;
   private readonly watched = new Map<string, Watched>();
   private readonly silent = new Set<LoopName>();
   private running = false;

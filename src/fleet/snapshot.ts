@@ -197,28 +197,10 @@ export function findServer(snapshot: Snapshot, sandboxId: string, serverId: stri
   return findSandbox(snapshot, sandboxId)?.servers.find(({ id }) => id === serverId);
 }
 
-/** The same, only where the last listing held the server. */
-export function findListedServer(
-  snapshot: Snapshot,
-  sandboxId: string,
-  serverId: string,
-): Server | undefined {
-  const sandbox = findListedSandbox(snapshot, sandboxId);
-  const server = sandbox?.servers.find(({ id }) => id === serverId);
-  return server && isListed(snapshot, server) ? server : undefined;
-}
-
 /** A sandbox, only where the last listing held it. */
 export function findListedSandbox(snapshot: Snapshot, sandboxId: string): Sandbox | undefined {
   const place = snapshot.places.get(sandboxId) ?? Infinity;
   return place < snapshot.listedCount ? snapshot.sandboxes[place] : undefined;
-}
-
-/** All sandboxes that the last listing held, some at a time. */
-export function* listedSandboxes({ sandboxes, listedCount }: Snapshot) {
-  for (let from = 0; from < listedCount; from += sandboxesPerSlice) {
-    yield sandboxes.slice(from, Math.min(from + sandboxesPerSlice, listedCount));
-  }
 }
 
 /** A server and the sandbox that it is in. */
@@ -234,29 +216,12 @@ export function* eachServer({ sandboxes }: Snapshot): Generator<PlacedServer, vo
   }
 }
 
-/** All servers in these statuses that the last listing held, some at a time, now and then none. */
-export function* listedServers(
-  snapshot: Snapshot,
-  statuses: ReadonlySet<Status>,
-): Generator<readonly PlacedServer[], void> {
-  let found: PlacedServer[] = [];
-  for (let place = 0; place < snapshot.listedCount; place++) {
-    const sandbox = snapshot.sandboxes[place];
-    for (const server of sandbox?.servers ?? []) {
-      if (sandbox && statuses.has(server.status) && isListed(snapshot, server)) {
-        found.push({ sandbox, server });
-      }
-    }
-    if (place % sandboxesPerSlice !== sandboxesPerSlice - 1) continue;
-    yield found;
-    found = [];
-  }
-  yield found;
-}
-
-/** Whether the last listing held a server of a sandbox that it lists. */
-function isListed({ unlistedServers }: Snapshot, server: Server): boolean {
-  return server.missing === 0 && !unlistedServers.has(server);
+/** Whether the last listing held a sandbox that it lists, or a server of one. */
+export function isListed(
+  { unlistedServers }: { readonly unlistedServers: ReadonlySet<unknown> },
+  item: Pick<Server | Sandbox, "missing">,
+): boolean {
+  return item.missing === 0 && !unlistedServers.has(item);
 }
 
 /*

@@ -1,6 +1,6 @@
 import { earliestDueMs } from "../alerts/grouping.ts";
 import { withLabels, type LabelsOf, type Notification } from "../alerts/notification.ts";
-import type { Instant } from "../fleet/model.ts";
+import type { LastRuns } from "../lib/clock.ts";
 import type { Random } from "../lib/random.ts";
 import { composeDue, type ComposeSettings } from "./compose.ts";
 import type { DueNotification, Outbox } from "../store/outbox.ts";
@@ -26,7 +26,7 @@ export interface WorkerDeps extends RecorderDeps {
   /** Default: keys have none. */
   readonly labelsOf?: LabelsOf;
   /** When the worker of each receiver last looked at the outbox: "deliveries oncall". */
-  readonly runs?: Map<string, Instant>;
+  readonly runs?: LastRuns;
 }
 
 const defaultInFlight = 4;

@@ -1,4 +1,5 @@
-import type { Instant, Target } from "../fleet/model.ts";
+import type { Target } from "../fleet/model.ts";
+import type { LastRuns } from "../lib/clock.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import type { CallFailure } from "../service/failure.ts";
 import { callWithRetries } from "./call-with-retries.ts";
@@ -51,7 +52,7 @@ export interface Run {
 export interface RunnerDeps extends CallDeps {
   readonly loop: "polls" | "probes";
   /** When each unit last began or ended a run on its schedule: "polls us/research". */
-  readonly runs: Map<string, Instant>;
+  readonly runs: LastRuns;
   readonly ticking: TickerDeps;
 }
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  holdsForServer,
+  concernsServer,
   matchesAny,
   matchesTarget,
   ruleFingerprint,
@@ -54,9 +54,8 @@ describe("a rule", () => {
     [{ serverName: [""] }, bare, true],
     [{ benchmark: ["?"] }, bare, false],
     [{ tag: ["*"] }, bare, false],
-  ])("with match %j holds for %j: %s", (match, observed, holds) => {
-    expect(holdsForServer(serverRule({ match }), observed)).toBe(holds);
-    expect(holdsForServer(serverRule({ match, status: "idle" }), observed)).toBe(false);
+  ])("with match %j is about %j: %s", (match, observed, holds) => {
+    expect(concernsServer(serverRule({ match }), observed)).toBe(holds);
   });
 });
 

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { loopsOf, Watchdog, type LastRuns } from "../../src/app/watchdog.ts";
+import { loopsOf, Watchdog } from "../../src/app/watchdog.ts";
+import type { LastRuns } from "../../src/lib/clock.ts";
 import { createScheduler } from "../../src/polling/scheduler.ts";
 import { createTicker } from "../../src/polling/ticker.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

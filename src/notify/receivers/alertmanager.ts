@@ -10,7 +10,7 @@ import type { AttemptFailure, DeliveryObserver, Log, Receiver, SendResult } from
 import { createRepeater } from "../repeater.ts";
 import { isFinal } from "../retry.ts";
 import { currentAlerts, renderAlert, renderTestAlerts } from "./alertmanager-alerts.ts";
-import type { Instant } from "../../fleet/model.ts";
+import type { LastRuns } from "../../lib/clock.ts";
 import { repostEveryMs, repostName } from "./alertmanager-alerts.ts";
 import type { PostableAlert } from "./alertmanager-alerts.ts";
 import type { CurrentAlert } from "./notified-alerts.ts";
@@ -20,7 +20,7 @@ export interface AlertmanagerDeps extends SenderDeps {
   readonly observe: Pick<DeliveryObserver, "attemptFailed">;
   readonly notifiedAlerts: NotifiedAlerts;
   /** When the rounds in which all alerts are posted again last read them; what follows has time limits of its own. */
-  readonly runs?: Map<string, Instant>;
+  readonly runs?: LastRuns;
 }
 
 export type AlertmanagerSettings = Pick<

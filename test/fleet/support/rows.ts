@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import { statusAfter, statusBefore, type Diff } from "../../../src/fleet/diff.ts";
-import { eachServer, findServer, listedServers } from "../../../src/fleet/snapshot.ts";
-import { findListedServer } from "../../../src/fleet/snapshot.ts";
+import { eachServer, findServer, isListed } from "../../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../../src/fleet/snapshot.ts";
 import { statuses } from "../../../src/fleet/model.ts";
 import { countByStatus } from "../../../src/fleet/tallies.ts";
@@ -72,13 +71,14 @@ export function expectStep(snapshot: Snapshot, diff: Diff, expected: PlainStep):
 }
 
 function expectListed(snapshot: Snapshot, { fleet, listed }: PlainStep): void {
-  const found = Array.from(listedServers(snapshot, new Set(statuses)))
-    .flat()
-    .map(({ sandbox, server }) => plainKey(sandbox.id, server.id));
+  const found = snapshot.sandboxes
+    .slice(0, snapshot.listedCount)
+    .flatMap(({ id, servers }) =>
+      servers.filter((server) => isListed(snapshot, server)).map((each) => plainKey(id, each.id)),
+    );
   expect(found.toSorted()).toEqual([...listed].toSorted());
-  for (const [key, { sandboxId, id }] of fleet.servers) {
+  for (const { sandboxId, id } of fleet.servers.values()) {
     expect(findServer(snapshot, sandboxId, id)?.id).toBe(id);
-    expect(findListedServer(snapshot, sandboxId, id) !== undefined).toBe(listed.has(key));
   }
 }
 
