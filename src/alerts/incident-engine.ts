@@ -1,21 +1,16 @@
 import type { Target } from "../fleet/model.ts";
-import { wants, type ConfiguredReceivers } from "./recipients.ts";
 import { flapKey, flapLimitOf, flapsAfterEnd, readFlaps, recentEntries } from "./flap-record.ts";
 import type { FlapReading, FlapRecord } from "./flap-record.ts";
 import { advanceIncident, goesOnFiring, isNotified, untimed } from "./incident-phase.ts";
 import type { ClockReading, IncidentEvent } from "./incident-phase.ts";
 import type { IncidentStep, IncidentTiming, SubjectEvent } from "./incident-phase.ts";
 import { applyTransition, conditionOfIncident, incidentKey } from "./incident.ts";
-import {
-  notifiedIncident,
-  textOf,
-  withNotified,
-  type Incident,
-  type Observed,
-} from "./incident.ts";
+import { notifiedIncident, textOf, withNotified } from "./incident.ts";
+import type { Incident, Observed } from "./incident.ts";
 import { plainText } from "./notification.ts";
 import type { IncidentMessage, ItemText, OutboxItem } from "./notification.ts";
-import { Recipients, notInhibited, type Inhibitor, type Seen } from "./recipients.ts";
+import { Recipients, notInhibited, wants } from "./recipients.ts";
+import type { ConfiguredReceivers, Inhibitor } from "./recipients.ts";
 import { ruleFingerprint, type EscalationStep, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silencingOf, type Silencing, type Suppressions } from "./silence.ts";
 import type { Subject } from "./subjects.ts";
@@ -62,6 +57,8 @@ const messageOfStep: Readonly<Partial<Record<IncidentStep, IncidentMessage>>> = 
 
 /** Applies rules to what was observed of subjects at one moment (UTC milliseconds). */
 export class IncidentEngine {
+  /** Whom its rules notify. */
+  readonly recipients: Recipients;
   private readonly target: Target | null;
   private readonly incidents: KnownIncidents["incidents"];
   private readonly flaps: KnownIncidents["flaps"];
@@ -70,7 +67,6 @@ export class IncidentEngine {
   private readonly newIncidentId: AlertOptions["newIncidentId"];
   private readonly silenced: Suppressions["silenced"];
   private readonly acknowledgedBy: Suppressions["acknowledgedBy"];
-  private readonly recipients: Recipients;
   private readonly written: Incident[] = [];
   private readonly dropped: Incident[] = [];
   private readonly changedFlaps: FlapRecord[] = [];
@@ -184,11 +180,6 @@ export class IncidentEngine {
   current({ name }: Rule, subject: Subject): Incident | undefined {
     const key = incidentKey(name, subject);
     return this.latest.get(key) ?? this.incidents.get(key);
-  }
-
-  /** Names the receivers that are notified of the incidents of a rule, now or once they are open. */
-  informed(rule: Rule, subject: Subject, seen?: Seen): readonly string[] {
-    return this.recipients.informed(rule, subject, seen);
   }
 
   goesOn(rule: Rule, incident: Incident, now: ClockReading): boolean {

@@ -200,19 +200,19 @@ function* selectJudged<
 function find<Rule extends StatusRule, Own extends StatusSubject, Item extends Server | Sandbox>(
   snapshot: Snapshot,
   subject: Own,
-  { itemsOf, isItem }: StatusJudge<Rule, Own, Item>,
+  judge: StatusJudge<Rule, Own, Item>,
 ): Item | undefined {
   const sandbox = findSandbox(snapshot, subject.sandboxId);
-  return sandbox && itemsOf(sandbox).find((item) => isItem(item, subject));
+  return sandbox && judge.itemsOf(sandbox).find((item) => judge.isItem(item, subject));
 }
 
 /** Whether the condition of a rule holds. */
 function holds<Rule extends StatusRule, Own extends StatusSubject, Item extends Server | Sandbox>(
   rule: Rule,
   item: Item,
-  { statusOf, concerns }: StatusJudge<Rule, Own, Item>,
+  judge: StatusJudge<Rule, Own, Item>,
 ): boolean {
-  return statusOf(item) === rule.status && concerns(rule, item);
+  return judge.statusOf(item) === rule.status && judge.concerns(rule, item);
 }
 
 function eventOf<Rule extends StatusRule, Own extends StatusSubject, Item extends Server | Sandbox>(
@@ -337,7 +337,11 @@ function firingOf(
     const { clearSinceMs, flapping } = incident.phase;
     // A server that flaps may be in another status for long.
     if (flapping && clearSinceMs !== null) continue;
-    const receivers = engine.informed(rule, { ...subject, serverName: server.name }, server);
+    const receivers = engine.recipients.informed(
+      rule,
+      { ...subject, serverName: server.name },
+      server,
+    );
     inhibitors.set(receivers.join(), { incidentId: incident.id, receivers });
   }
   return [...inhibitors.values()];

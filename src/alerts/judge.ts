@@ -162,7 +162,12 @@ function judgeTarget(
   eventOf: (rule: TargetRule) => SubjectEvent,
 ): readonly Inhibitor[] {
   const { lastFailure, lastStatus, failuresInARow, attempted } = progress;
-  const ofRegion = regionInhibitors(suppressions.regionsDown, rules, state.target, engine);
+  const ofRegion = regionInhibitors(
+    suppressions.regionsDown,
+    rules,
+    state.target,
+    engine.recipients,
+  );
   const onTarget = rulesOn("target", rules, state.target);
   const failure = lastFailure && {
     detail: `${failureText(lastFailure, lastStatus)}, ${counted(failuresInARow, "poll")} in a row`,
@@ -176,7 +181,8 @@ function judgeTarget(
       const observed = { condition: conditionsOfTarget[trouble], ...failure };
       const incident = engine.advance(rule, subject, eventOf(rule), observed, inhibitors);
       if (trouble === "partial" || incident?.phase.name !== "firing") continue;
-      const inhibitor = { incidentId: incident.id, receivers: engine.informed(rule, subject) };
+      const receivers = engine.recipients.informed(rule, subject);
+      const inhibitor = { incidentId: incident.id, receivers };
       const { clearSinceMs, flapping } = incident.phase;
       if (clearSinceMs === null) holding.push(inhibitor);
       // A target that flaps may be up for long.

@@ -270,12 +270,12 @@ export function regionInhibitors(
   regionsDown: RegionsDown,
   rules: readonly Rule[],
   target: Target,
-  engine: { informed(rule: Rule, subject: Subject): readonly string[] },
+  recipients: { informed(rule: Rule, subject: Subject): readonly string[] },
 ): readonly Inhibitor[] {
   const { region } = target;
   return (regionsDown.get(region) ?? []).flatMap(({ incidentId, rule: name }) => {
     const rule = rules.find((each) => each.name === name);
     if (!rule || !matchesTarget(rule.match, target)) return [];
-    return [{ incidentId, receivers: engine.informed(rule, { kind: "region", region }) }];
+    return [{ incidentId, receivers: recipients.informed(rule, { kind: "region", region }) }];
   });
 }

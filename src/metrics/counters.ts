@@ -110,7 +110,7 @@ export function createServiceMetrics(
     return field;
   };
   return {
-    requested({ region, operation, code, durationMs }: RequestView): void {
+    requested: ({ region, operation, code, durationMs }: RequestView): void => {
       requests.inc({ region, operation, code });
       duration.observe({ region, operation }, durationMs / 1_000);
     },
